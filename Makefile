@@ -137,10 +137,10 @@ BENCH := PATH="$(abspath $(BIN)):$$PATH" PYTHONPATH=tests $(BIN)/python -m bench
 bench: $(VENV)/.tests
 	$(BENCH) $(ARGS)
 
-# How strong the opponents are: some 2,000 games of each game, HOURS. Games are kept in bench-bots.jsonl: what was broken
-# off goes on. ARGS=--quick is a look of five minutes, ARGS="--only scouts" a part.
+# How strong the opponents are: some 2,000 games of each game, HOURS.
+# ARGS=--quick is a look of five minutes, ARGS="--only scouts" a part.
 bench-bots: $(VENV)/.tests
-	$(BENCH) bots --results bench-bots.jsonl $(ARGS)
+	$(BENCH) bots $(ARGS)
 
 # The service with the processor time of a Raspberry Pi 4 and of a 3B+: as root, on a machine that does nothing else.
 bench-pi: $(VENV)/.tests

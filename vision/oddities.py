@@ -51,5 +51,5 @@ def oddity_of(*names: str) -> Oddity | None:
     >>> oddity_of("Some Webcam", "") is None
     True
     """
-    told = " ".join(names).lower()
-    return next((oddity for oddity in ODDITIES if oddity.named.lower() in told), None)
+    all_names = " ".join(names).lower()
+    return next((oddity for oddity in ODDITIES if oddity.named.lower() in all_names), None)

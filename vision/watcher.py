@@ -275,9 +275,9 @@ class Pace:
     @property
     def sentence(self) -> str:
         """What gave way lately, for people. Empty: nothing."""
-        told = list(self._took_s)
-        hard = sorted(took_s for took_s in told if took_s > self.period_s)
-        if len(hard) <= _OFTEN * len(told):
+        durations_s = list(self._took_s)
+        hard = sorted(took_s for took_s in durations_s if took_s > self.period_s)
+        if len(hard) <= _OFTEN * len(durations_s):
             return ""
         return say(
             "A picture of a changed board takes this machine {ms} ms. While hands move it reads about {rate} a second "

@@ -170,11 +170,11 @@ class PageContext:
         `own_screen`: the page is asked for by this very machine, so it may show the host key. `at_table`: by somebody
         who may know how people get in. Who asks while it is being drawn waits for that drawing.
         """
-        asked = FragmentKey(page, viewer, own_screen, at_table, spoken(), request.script_root)
-        with self._drawing[asked]:
-            version, fragment = self._drawn.get(asked, (-1, ""))
+        key = FragmentKey(page, viewer, own_screen, at_table, spoken(), request.script_root)
+        with self._drawing[key]:
+            version, fragment = self._drawn.get(key, (-1, ""))
             if version != self.table.version:
-                self._drawn[asked] = version, fragment = self._draw(asked)
+                self._drawn[key] = version, fragment = self._draw(key)
         return fragment
 
     @property
@@ -198,34 +198,34 @@ class PageContext:
         """Return whether the page says what single plays are."""
         return bool(view.own.choices) or view.turn.is_open or view.guide is not None
 
-    def _draw(self, asked: FragmentKey) -> tuple[int, str]:
+    def _draw(self, key: FragmentKey) -> tuple[int, str]:
         table = self.table
-        view = table.view(asked.viewer)
-        known = view if asked.viewer is None else table.view()
+        view = table.view(key.viewer)
+        known = view if key.viewer is None else table.view()
         # both of one moment: what is secret is told by their difference
         while known.version != view.version:
-            view, known = table.view(asked.viewer), table.view()
+            view, known = table.view(key.viewer), table.view()
         with naming(table.player_names()):
             html = render_template(
-                f"_{asked.page}.html",
+                f"_{key.page}.html",
                 view=view,
                 known=known.board.tableau,
-                viewer=asked.viewer,
-                own_screen=asked.own_screen,
-                **self._about_game(view, asked),
-                **self._about_room(asked),
-                **self._for_surface(view, asked),
+                viewer=key.viewer,
+                own_screen=key.own_screen,
+                **self._about_game(view, key),
+                **self._about_room(key),
+                **self._for_surface(view, key),
             )
         return view.version, html
 
-    def _about_game(self, view: TableView, asked: FragmentKey) -> dict[str, Any]:
+    def _about_game(self, view: TableView, key: FragmentKey) -> dict[str, Any]:
         """Return what every page may say of the game that is on, or was."""
         past = self.features.past if view.phase is Phase.OVER else None
         finale = past.finale(int(view.moment.partition(".")[0])) if past else None
         acting = cards.acting_seat(view) if view.board.standing else None
         return {
             "finale": finale,
-            "end": end_words(view, finale, asked.viewer) if finale else None,
+            "end": end_words(view, finale, key.viewer) if finale else None,
             "minutes": self.features.past.minutes()
             if self.features.past and view.phase is Phase.LOBBY
             else {},
@@ -237,16 +237,16 @@ class PageContext:
             "dark_minutes": self.table.settings.dark_minutes,
             # On the table screen the seat that sits at its left comes first, in whatever has a part for each.
             "SEATS": SEATS
-            if asked.page != "table" or self.table.settings.tip_south == "left"
+            if key.page != "table" or self.table.settings.tip_south == "left"
             else SEATS[::-1],
-            "tip": tip_of(view, self.table.settings.tip_south) if asked.page != "seat" else "",
+            "tip": tip_of(view, self.table.settings.tip_south) if key.page != "seat" else "",
             "state": device_words(view),
-            "coach": self.table.coaching.about(asked.viewer)
-            if asked.viewer and self.features.coach
+            "coach": self.table.coaching.about(key.viewer)
+            if key.viewer and self.features.coach
             else (),
         }
 
-    def _about_room(self, asked: FragmentKey) -> dict[str, Any]:
+    def _about_room(self, key: FragmentKey) -> dict[str, Any]:
         """Return what every page may say of the installation."""
         features, addresses = self.features, self._addresses
         now_s = self.clock.monotonic_s()
@@ -260,33 +260,33 @@ class PageContext:
             "typed": addresses.typed,
             "needs_code": self.join_code is not None,
             "join_code": self.join_code.now()
-            if self.join_code and (asked.at_table or asked.page == "host")
+            if self.join_code and (key.at_table or key.page == "host")
             else "",
-            "may_sit": asked.at_table or self.join_code is None,
+            "may_sit": key.at_table or self.join_code is None,
             "settings_page": features.upkeep is not None,
             "camera_page": features.camera is not None,
             "staff": features.staff if features.staff and features.staff.is_heard else None,
         }
 
-    def _for_surface(self, view: TableView, asked: FragmentKey) -> dict[str, Any]:
+    def _for_surface(self, view: TableView, key: FragmentKey) -> dict[str, Any]:
         """Return what one surface alone is given."""
         features = self.features
-        given: dict[str, Any] = {"host_key": "", "pads": {}}
-        given |= dict.fromkeys(("coach_for", "hub", "unwell", "voice", "wifi", "own_wifi"))
-        if asked.page in ("host", "seat"):
-            given["hub"] = features.hub
-        if asked.page == "host":
-            given["host_key"] = self.guard.host_key
-            given["coach_for"] = _COACH_FOR[self.table.settings.coach] if features.coach else None
-            given["unwell"] = features.health.line() if features.health else None
-        elif asked.page == "table":
-            given["voice"] = features.welcome.voice
+        values: dict[str, Any] = {"host_key": "", "pads": {}}
+        values |= dict.fromkeys(("coach_for", "hub", "unwell", "voice", "wifi", "own_wifi"))
+        if key.page in ("host", "seat"):
+            values["hub"] = features.hub
+        if key.page == "host":
+            values["host_key"] = self.guard.host_key
+            values["coach_for"] = _COACH_FOR[self.table.settings.coach] if features.coach else None
+            values["unwell"] = features.health.line() if features.health else None
+        elif key.page == "table":
+            values["voice"] = features.welcome.voice
             if view.phase is Phase.LOBBY:
                 own = features.own_wifi
-                given["own_wifi"] = own if own and own.hotspot else None
-                given["wifi"] = features.welcome.wifi() if asked.at_table else None
-        elif asked.page == "pass":
-            given["seat_small"] = self.table.view(SEATS[0]).sign.small
-        elif asked.page == "workbench":
-            given["pads"] = {seat: self.table.view(seat).own.pad for seat in SEATS}
-        return given
+                values["own_wifi"] = own if own and own.hotspot else None
+                values["wifi"] = features.welcome.wifi() if key.at_table else None
+        elif key.page == "pass":
+            values["seat_small"] = self.table.view(SEATS[0]).sign.small
+        elif key.page == "workbench":
+            values["pads"] = {seat: self.table.view(seat).own.pad for seat in SEATS}
+        return values

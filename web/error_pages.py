@@ -140,9 +140,9 @@ def _answer(
         )
         answer = make_response(page)
     else:
-        said = joined(". ", (_words(status), message)) if kind.startswith("http_") else message
+        sentence = joined(". ", (_words(status), message)) if kind.startswith("http_") else message
         answer = jsonify(
-            error={"kind": kind, "message": said, "rule": rule, "reason": reason, "link": link}
+            error={"kind": kind, "message": sentence, "rule": rule, "reason": reason, "link": link}
         )
     answer.status_code = status
     if status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS):

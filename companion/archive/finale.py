@@ -72,6 +72,7 @@ def turns_to_review(leads: Sequence[float], winners: Sequence[Seat]) -> tuple[in
     if len(leads) < 2:
         return ()
     swings = [after - before for before, after in itertools.pairwise(leads)]
+    # South lost most in the worst swing, North in the best; no swing at all counts for nobody
     numbers = {swings.index(worst) + 1 for worst in (min(swings), max(swings)) if worst}
     return tuple(sorted(numbers | ({turn} if (turn := turning_point(leads, winners)) else set())))
 
@@ -93,9 +94,11 @@ def score_of(line: GameLine, evening: Iterable[GameLine]) -> Mapping[Seat, float
     wins: Counter[str] = Counter()
     for other in evening:
         sides = _pair(other)
+        # the same two people, on whichever sides they sat
         if not sides or {*sides.values()} != {*pair.values()} or other.is_imported:
             continue
         if other.ending is Ending.WON:
+            # in halves, so that a tie gives one to each
             wins.update({sides[winner]: 2 for winner in other.winners})
         elif other.ending is Ending.TIE:
             wins.update(sides.values())
@@ -136,6 +139,7 @@ def _turning_point(replay: Replay, turn: int, winner: Seat) -> TurningPoint:
 
     Of things remembered alike, what the winner did or the other side lost.
     """
+    # the last counts most: what the winner did, and what the other lost, go to the end
     events = sorted(
         replay.events_of(turn), key=lambda event: (event.seat is winner) is not event.kind.is_loss
     )
@@ -154,4 +158,5 @@ def _memorable(events: Sequence[Event]) -> Event | None:
     weighed = [(event.kind.highlight.weight, event) for event in events if event.kind.highlight]
     if not weighed:
         return next((event for event in reversed(events) if event.kind.look.is_told), None)
+    # of equal weights the last one: `max` keeps the first that it meets
     return max(reversed(weighed), key=lambda weight_and_event: weight_and_event[0])[1]

@@ -67,6 +67,7 @@ def end_reason(played: GameFile) -> str:
 
     Raises `Malformed` where it does not fit, or is not over.
     """
+    # only its end is asked for, so it needs no line of the list
     blank = GameLine(0, played.game, "", 0.0, 0.0, {}, (), 0, Ending.ON)
     replay = Replay(blank, played)
     if replay.trouble:

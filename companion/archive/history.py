@@ -177,6 +177,7 @@ class History:
         """Return a game that is over, told again. Pages may show it only where `replay` does."""
         number = line.number
         photographs = self._album.moments(number) if self._album and not line.is_imported else ()
+        # photographs may go and names be forgotten while the game itself stays the same
         key = (number, str(self._summaries.stamp(number)), f"{len(photographs)} {line.players}")
         with self._lock:
             replay = self._replays.get(key)
@@ -213,6 +214,7 @@ class History:
             if number > line.number:
                 continue
             other = self._line(number, stamp)
+            # the newest come first: all that follow are of earlier evenings
             if other.begun and evening_of(other.begun) < evening:
                 return
             if other.begun:
@@ -275,6 +277,7 @@ class History:
         """
         played = read_game(content)
         check_game(played)
+        # the same game may come with other names: its receipts tell
         digest = digest_of(played.game, played.turns)
         for number, stamp in self._summaries.numbers():
             if self._summaries.summary(number, stamp).digest == digest:

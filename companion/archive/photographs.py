@@ -85,11 +85,13 @@ class PhotographFolder:
             with contextlib.suppress(OSError):
                 unfinished.unlink(missing_ok=True)
             raise
+        # measured once, with this one in it, and counted on from then
         if self._total is None:
             self._total = self._measured()
         else:
             self._total += len(picture)
         oldest_first = [path for game in self._games() for path in self._of(game)]
+        # the newest one stays, whatever the limit is
         for old in oldest_first[:-1]:
             if self._total <= self._limit:
                 break
@@ -205,6 +207,7 @@ class Photographer(Closeable):
         if before.number != now.number or now.phase not in (Phase.ORDERS, Phase.OVER):
             return
         is_set_up = before.phase is Phase.SETUP and not before.turns
+        # a turn that was taken back is not among the table's turns
         if is_set_up or before.moment in now.turns:
             self._due = _Due(now.number, before.moment, self._clock.monotonic_s())
 

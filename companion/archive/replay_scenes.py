@@ -66,6 +66,7 @@ class Replay:
         proofs = tuple(
             Proof(seat, order.action, order.salt, order.receipt) for seat, order in orders
         )
+        # a turn without stages has one scene, too
         last = first + max(1, len(step.stages)) - 1
         counted = self._game.turn_number(state)
         counted = number if counted is None else counted
@@ -136,6 +137,7 @@ class Replay:
         done = next((proof.action for proof in played.turn.proofs if proof.seat is seat), None)
         if done is None:
             return None
+        # the order of a deck, say, was known to nobody then
         options = dict(self._raw_options)
         for hidden in self._game.hidden_options(self._options) or ():
             options.pop(hidden, None)
@@ -258,21 +260,21 @@ class Replay:
         return self._turns[-1].step.state if self._turns else self._first
 
 
-def ended_by_word(game: Game[Any, Any], told: dict[str, Any]) -> Outcome:
+def ended_by_word(game: Game[Any, Any], ending: dict[str, Any]) -> Outcome:
     """Return the end that no rule but somebody's word or a clock has brought.
 
     Raises `Malformed` for words of no such end.
     """
     names = {seat: game.sides[seat].name for seat in SEATS}
     ends = [Outcome(frozenset(), HOST_ENDED), Outcome(frozenset(), say("A draw."))]
-    if told.get("reason") == "Both agreed on a draw.":  # as games of earlier versions say it
+    if ending.get("reason") == "Both agreed on a draw.":  # as games of earlier versions say it
         return Outcome(frozenset(), say("A draw."))
     for seat in SEATS:
         winner = frozenset({seat.other})
         ends.append(Outcome(winner, say("{side!c} resigns.", side=names[seat])))
         ends.append(Outcome(winner, say("{side!c} has no time left.", side=names[seat])))
     for end in ends:
-        if told == {"winners": sorted(end.winners), "reason": str(end.reason)}:
+        if ending == {"winners": sorted(end.winners), "reason": str(end.reason)}:
             return end
     raise Malformed(
         say("The game is not over after its last turn, and nobody has resigned or agreed on a draw")

@@ -97,6 +97,7 @@ def records_of(games: Iterable[tuple[GameLine, Summary]]) -> tuple[PlayerRecord,
         for seat, name in _people(line):
             if seat not in line.coached:
                 player = players[name.casefold()]
+                # as it is spelled in the newest game
                 player.name = name
                 player.add(line, seat, summary)
 
@@ -138,6 +139,7 @@ def _people(line: GameLine) -> Iterator[tuple[Seat, str]]:
         for seat in SEATS
         if (player := _last(line, seat)) and player.door != MACHINE
     }
+    # whoever has played against himself has beaten nobody
     if len({name.casefold() for name in names.values()}) == len(names):
         for seat, name in names.items():
             if name and name != NOBODY:

@@ -71,6 +71,7 @@ class Summaries:
             if summary is None:
                 summary = self._made(number, stamp)
                 if summary.is_over and self._has_room():
+                    # what was kept of the game before its last change is of no use any more
                     self._files.remove(number)
                     self._files.keep(number, _versioned(stamp), msgspec.json.encode(summary))
             self._known[number] = (stamp, summary)

@@ -88,9 +88,11 @@ def players_of(
     here: dict[Seat, list[tuple[str, str]]] = {seat: [] for seat in SEATS}
     first, last = entries[0].id, entries[-1].id
     for entry in seated:
+        # who sits down after the last input has not played this game
         if entry.id >= last:
             break
         match entry.record:
+            # who got up before it began has not played, who gets up later has
             case FreeSeat(seat=seat) if entry.id < first:
                 here[seat] = []
             case TakeSeat(seat=seat) as record:
@@ -98,6 +100,7 @@ def players_of(
             case MoveSeat(seat=seat) as record if here[seat]:
                 last_name = here[seat][-1][0]
                 here[seat].append((record.name or last_name, record.door))
+    # who sits at the other table stands in the game's own record
     head = entries[0].record
     if isinstance(head, NewGame) and head.remote:
         here[head.remote.seat] = [(head.remote.name, REMOTE)]
@@ -190,6 +193,7 @@ class _Stopwatch:
             and self._paused_at is not None
             and session.moment in self._asked
         ):
+            # as if the order had been asked for later, by as long as the clock stood still
             self._asked[session.moment] += max(entry.at - self._paused_at, 0.0)
         elif isinstance(record, HandIn) and record.moment in self._asked:
             took = entry.at - self._asked[record.moment]

@@ -200,6 +200,7 @@ class Table:
             self.decks[lane] = _shuffled(self.discards[lane], rng)
             self.discards[lane] = []
             self.are_open[lane] = self.are_open[lane] and self.is_hackmud
+        # a deck's top is its last card here
         self.hands[seat].append(self.decks[lane].pop())
 
     def _play_up(self, card: str, lane: int, rng: Random) -> None:
@@ -236,6 +237,7 @@ class Table:
         self._draw_from_pile(rng)
 
     def _lose_hand(self, seat: int) -> None:
+        # the newest card goes first
         lost = self.hands[seat][::-1]
         self.hands[seat].clear()
         if seat == ATTACKS:

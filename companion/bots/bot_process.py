@@ -256,6 +256,7 @@ class BotProcess:
             answer += chunk
             if len(answer) > MAX_LINE:
                 self._fail("answered a line that is too long")
+            # a second line would be taken for the answer to the next question
             if b"\n" in answer[:-1]:
                 self._fail("answered more than it was asked")
         return bytes(answer[:-1])

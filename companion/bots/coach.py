@@ -131,6 +131,7 @@ class Coach:
 
     def _verdict(self, turn: MachineTurn, done: str) -> Verdict:
         """Begin a process, tell it what the seat knows, and ask."""
+        # the same question has the same seed, so that it gets the same answer
         text = f"coach {turn.game} {turn.number} {turn.seat}"
         seed = int.from_bytes(hmac.digest(self._key, text.encode(), hashlib.sha256)[:6])
         process = self._open_process(bot_command(turn.game, LEVELS[-1], seed))

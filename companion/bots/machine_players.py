@@ -142,6 +142,7 @@ class _MachinePlayer:
         """
         turns = (turn for turn in self._table.machines.turns() if turn.seat is self._seat)
         turn = next(turns, None)
+        # no machine plays this seat any more
         if turn is None:
             self.close()
             self._patience_s = PATIENCE_S[0]
@@ -248,6 +249,7 @@ class _MachinePlayer:
             self._patience_s = PATIENCE_S[0]
             return choice
         if not self._closing:
+            # a program that hangs again is waited for less and less
             self._patience_s = max(PATIENCE_S[1], self._patience_s / 2)
             self._complain(
                 say(
@@ -278,6 +280,7 @@ class _MachinePlayer:
             self._process = process = self._casting.open_process(self._command(turn))
             process.new(self._seat, turn.options, deadline_s)
             known = None
+        # a process is told only the turns that it does not know yet
         count = len(known.events) if known else 0
         fresh = [event for events in turn.events[count:] for event in events]
         if len(turn.events) > count:

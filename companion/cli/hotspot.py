@@ -106,7 +106,7 @@ class Hotspot:
         write_profile(profile_path, text)
         write_profile(names_path, names, 0o644)
         for task in (("load", str(profile_path)), ("up", CONNECTION)):
-            status, said = self.run(["nmcli", "connection", *task])
+            status, output = self.run(["nmcli", "connection", *task])
             if status:  # a profile that does not work would be tried at every start
                 if former:
                     write_profile(profile_path, former)
@@ -114,7 +114,7 @@ class Hotspot:
                     profile_path.unlink()
                     names_path.unlink()
                 self.run(["nmcli", "connection", "reload"])
-                raise NoHotspot(f"The hotspot cannot be opened: {said or 'nmcli failed'}")
+                raise NoHotspot(f"The hotspot cannot be opened: {output or 'nmcli failed'}")
         (self.root / ANSWER.relative_to("/")).unlink(missing_ok=True)  # of the one before
         self._tell_phones(WifiSettings(name, password))
         port = settings.web.port

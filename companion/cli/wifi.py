@@ -149,7 +149,7 @@ class WifiHands:
         before = path.read_text(encoding="utf-8") if path.exists() else ""
         write_profile(path, joined_text(wifi))
         self.run(["nmcli", "connection", "load", str(path)])
-        status, said = self.run(["nmcli", "--wait", JOIN_S, "connection", "up", JOINED])
+        status, output = self.run(["nmcli", "--wait", JOIN_S, "connection", "up", JOINED])
         if not status:
             return ""
         if before:
@@ -158,7 +158,7 @@ class WifiHands:
         else:
             self.run(["nmcli", "connection", "delete", JOINED])
             path.unlink(missing_ok=True)
-        return trouble_of(said)
+        return trouble_of(output)
 
     def _forget_own(self) -> None:
         self.run(["nmcli", "connection", "delete", OWN])
@@ -166,15 +166,15 @@ class WifiHands:
 
     def _knows_wifi(self) -> bool:
         """Return whether NetworkManager joins another Wi-Fi by itself once the radio is free."""
-        _, said = self.run(["nmcli", "-t", "-f", "TYPE,AUTOCONNECT", "connection", "show"])
-        return "802-11-wireless:yes" in said.splitlines()
+        _, output = self.run(["nmcli", "-t", "-f", "TYPE,AUTOCONNECT", "connection", "show"])
+        return "802-11-wireless:yes" in output.splitlines()
 
 
-def trouble_of(said: str) -> Trouble:
+def trouble_of(output: str) -> Trouble:
     """Return why NetworkManager did not join, by its own words (`nmc_device_reason_to_string` of nmcli)."""
-    if "Secrets were required" in said:
+    if "Secrets were required" in output:
         return "password"
-    return "not_found" if "network could not be found" in said else "refused"
+    return "not_found" if "network could not be found" in output else "refused"
 
 
 def joined_text(wifi: Wifi) -> str:

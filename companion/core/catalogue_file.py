@@ -61,12 +61,14 @@ def _message(block: Iterable[str]) -> Message:
     message, name = Message(), ""
     for line in block:
         if line.startswith("#"):
+            # “#:” lists the files in which the pattern stands
             message.files += line[2:].split() if line.startswith("#:") else []
             continue
         if line.startswith("msg"):
             name, line = line.split(" ", 1)  # noqa: PLW2901 - the rest is the text
             if name.startswith("msgstr"):
                 message.words.append("")
+        # texts are quoted and escaped as Python's are
         text = ast.literal_eval(line)
         if name == "msgid":
             message.one += text

@@ -277,6 +277,7 @@ class MqttSettings(_Section, frozen=True):
         if self.topic:
             return self.topic
         name = socket.gethostname().partition(".")[0]
+        # signs such as + and # mean something else in a topic
         return f"tabletop/{re.sub(r'[^A-Za-z0-9_-]', '-', name) or 'table'}"
 
 
@@ -380,10 +381,12 @@ def _retired_in(tree: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _without_retired(tree: Mapping[str, Any]) -> dict[str, Any]:
     """Return the tree without retired settings."""
-    kept = dict(tree)
+    current = dict(tree)
     for section, entry in _retired_in(tree):
-        kept[section] = {name: value for name, value in kept[section].items() if name != entry}
-    return kept
+        current[section] = {
+            name: value for name, value in current[section].items() if name != entry
+        }
+    return current
 
 
 def find_settings(path: Path | None, state_dir: str | None) -> Path:
@@ -401,6 +404,7 @@ def load_settings(path: Path | None) -> Settings:
     if path is None:
         return Settings()
     try:
+        # some editors begin a file with a byte order mark
         text = read_file(path, MAX_TEXT).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
@@ -495,6 +499,7 @@ def _refuse_double_pins(panel: PanelSettings, name: str) -> None:
             )
         entries += [(f"{side}.{field}", pin) for field, pin in fields.items()]
     for job, pin in entries:
+        # an empty entry: nothing is wired there
         if not isinstance(pin, int):
             continue
         if pin in jobs:

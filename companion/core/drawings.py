@@ -374,6 +374,7 @@ def standalone(name: str, *, colour: str, edge: str, face: str) -> str:
         "on-stop": "#FFFFFF",
     }
     inner = DRAWINGS[name]
+    # circles instead of the pattern, then colours instead of the variables
     dots = _mixed(colour, face)
     inner = _DOTTED_PATH.sub(lambda match: "".join(_dots(match[1], dots)), inner)
     inner = _VARIABLE.sub(lambda match: values[match[1]], inner).replace("currentColor", colour)
@@ -394,6 +395,7 @@ def _mixed(one: str, other: str) -> str:
 def _channels(colour: str) -> tuple[int, int, int]:
     digits = colour.lstrip("#")
     if len(digits) == 3:
+        # “#abc” is short for “#aabbcc”
         digits = "".join(2 * digit for digit in digits)
     return int(digits[0:2], 16), int(digits[2:4], 16), int(digits[4:6], 16)
 
@@ -405,6 +407,7 @@ def _dots(path: str, colour: str) -> Iterator[str]:
     for x, y in (
         (_DOT_AT + i * _DOT_PITCH, _DOT_AT + j * _DOT_PITCH) for j in steps for i in steps
     ):
+        # clear of the outline, too: half of its width of 5 lies inside
         if _depth(x, y, corners) > _DOT_RADIUS + 2.5:
             yield f'<circle cx="{x:g}" cy="{y:g}" r="{_DOT_RADIUS:g}" fill="{colour}"/>'
 
@@ -417,6 +420,7 @@ def _polygon(path: str) -> list[tuple[float, float]]:
         values = [float(number) for number in numbers.split()]
         if command == "z":
             break
+        # H gives x alone, V gives y alone
         x = values[0] if command != "V" else x
         y = values[-1] if command != "H" else y
         corners.append((x, y))
@@ -432,5 +436,6 @@ def _depth(x: float, y: float, corners: list[tuple[float, float]]) -> float:
     for (x0, y0), (x1, y1) in zip(corners, corners[1:] + corners[:1], strict=True):
         along_x, along_y = x1 - x0, y1 - y0
         length: float = (along_x**2 + along_y**2) ** 0.5
+        # the cross product by the edge's length is the distance from its line
         depth = min(depth, (along_x * (y - y0) - along_y * (x - x0)) / length)
     return depth

@@ -32,8 +32,8 @@ class CompanionError(Exception):
     @property
     def message(self) -> str:
         """Return the sentence for people, in English or to be translated."""
-        said = self.args[0] if self.args else self.kind
-        return said if isinstance(said, str) else str(said)
+        text = self.args[0] if self.args else self.kind
+        return text if isinstance(text, str) else str(text)
 
 
 class Malformed(CompanionError, ValueError):

@@ -50,6 +50,7 @@ def open_file(path: str | Path, follow_link: bool = True) -> BinaryIO:
     """
     path = expanded(path)
     _demand_regular(os.stat(path, follow_symlinks=follow_link), path)
+    # a pipe that has taken its place since is not waited for
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     if not follow_link:
         flags |= os.O_NOFOLLOW
@@ -69,6 +70,7 @@ def read_file(path: str | Path, most: int) -> bytes:
     """
     with open_file(path) as file:
         _demand_size(os.fstat(file.fileno()).st_size, most, path)
+        # one byte more shows a file that has grown since
         content = file.read(most + 1)
     _demand_size(len(content), most, path)
     return content
@@ -88,6 +90,7 @@ def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
     unfinished = path.with_name(f".{path.name}.new")
     unfinished.unlink(missing_ok=True)
     try:
+        # O_EXCL: a link that somebody lays there in between is not followed
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         with open(os.open(unfinished, flags, 0o600), "wb") as file:
             file.write(content)
@@ -99,6 +102,7 @@ def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
         raise
+    # the new name has to survive, too
     sync_folder(path.parent)
 
 
@@ -110,6 +114,7 @@ def as_owner_of(folder: Path) -> Iterator[None]:
         yield
         return
     groups = os.getgroups()
+    # groups first: whoever is not root any more may not change them
     os.setgroups([])
     os.setegid(owner.st_gid)
     os.seteuid(owner.st_uid)

@@ -35,6 +35,7 @@ class Square(NamedTuple):
                 text=Verbatim(text),
             )
             raise Malformed(message)
+        # 97 is the code of “a”
         return cls(ord(match[1]) - 97, int(match[2]) - 1)
 
     def area(self, size: tuple[int, int]) -> tuple[Square, ...]:
@@ -99,6 +100,7 @@ def parse_map(text: str, allowed: str, max_files: int = 12, max_ranks: int = 12)
         for file, tile in enumerate(row):
             if tile not in allowed:
                 raise Malformed(_unknown_tile(tile, line + 1, allowed))
+            # the first line is the highest rank
             tiles[Square(file, len(rows) - 1 - line)] = tile
     return TextMap(len(rows[0]), len(rows), tiles)
 

@@ -41,6 +41,7 @@ class Heartbeats:
 
     def ages(self) -> Mapping[str, float]:
         """Return how many seconds ago each was heard."""
+        # a copy, because other threads note their beats meanwhile
         heard_s, now_s = self._heard_s.copy(), self._clock.monotonic_s()
         for name, last_round_s in self._loops.items():
             if name in heard_s:

@@ -131,6 +131,7 @@ def joined(separator: str, parts: Iterable[object]) -> str:
     """
     named: dict[str, object] = {}
     pattern = ""
+    # braces of a separator are signs, not parts of the pattern
     glue = separator.replace("{", "{{").replace("}", "}}")
     for part in filter(None, parts):
         name = f"p{len(named)}"
@@ -296,6 +297,7 @@ def _converted(text: str, conversion: str) -> str:
 def _with_article(name: str, language: str) -> str:
     """Return a piece's name as a sentence in this language has it: `el robot`, `la bandera`, `l’éclaireur`."""
     usual, other, nouns = _pattern(language, ARTICLES).split("|")
+    # every catalogue names the noun first, and then what describes it
     noun = name.partition(" ")[0].lower()
     return (other if re.search(nouns, noun) else usual) + name
 
@@ -305,6 +307,7 @@ def _contracted(text: str, language: str) -> str:
     for pair in _pattern(language, CONTRACTIONS).split(";"):
         long, is_pair, short = pair.partition("=")
         if is_pair:
+            # whole words alone, between spaces
             text = text.replace(f" {long} ", f" {short} ")
     return text
 
@@ -324,6 +327,7 @@ def _fill(pattern: str, parts: Mapping[str, object], language: str = "en") -> st
             text = str(parts[name])
             if conversion in "tT":
                 text, has_article = _with_article(text, language), True
+            # “T” has an article and a capital letter, “t” the article alone
             if conversion != "t":
                 text = _converted(text, conversion)
             parts[f"{name}_{conversion}"] = text
@@ -333,9 +337,9 @@ def _fill(pattern: str, parts: Mapping[str, object], language: str = "en") -> st
 
 def _said(pattern: str, many: str, parts: Mapping[str, object]) -> Said:
     chosen = many if many and parts["n"] != 1 else pattern
-    said = Said(_fill(chosen, parts))
-    said.pattern, said.many, said.parts = pattern, many, parts
-    return said
+    sentence = Said(_fill(chosen, parts))
+    sentence.pattern, sentence.many, sentence.parts = pattern, many, parts
+    return sentence
 
 
 def _translate(text: Said, language: str) -> str:
@@ -402,6 +406,7 @@ def catalogue_of(language: str) -> _Catalogue:
         elif all(message.words):
             words[message.one] = tuple(message.words)
             if any(path.endswith(".js") for path in message.files):
+                # scripts ask for a plural by its own English pattern
                 ids = (message.one, message.many) if message.many else (message.one,)
                 scripts |= dict(zip(ids, message.words, strict=True))
     return _Catalogue(words, scripts, c2py(plural))

@@ -112,6 +112,7 @@ class Face:
 
     def turned_size(self, turn_deg: float) -> tuple[int, int]:
         """Return how many squares it covers, across and along, where it lies turned by an angle near a right one."""
+        # quarter turns: after an even number of them it lies as before
         is_across = round(turn_deg / 90) % 2 == 0
         return self.size if is_across else self.size[::-1]
 
@@ -194,6 +195,7 @@ class Board:
         The square may lie off the board. What the piece is off is counted in squares.
         """
         zero_x, zero_y = self.middle_mm(Square(0, 0), size)
+        # how far from its place at a1, in squares
         files, ranks = (x_mm - zero_x) / self.pitch_mm, (y_mm - zero_y) / self.rank_pitch_mm
         first = Square(math.floor(files + 0.5), math.floor(ranks + 0.5))
         return first, files - first.file, ranks - first.rank
@@ -298,6 +300,7 @@ class OrderTiles:
 
     def strip_x_mm(self, number: int) -> float:
         """Return the x of the middle of the strip's marker, counted from 0. Its y is 0."""
+        # equal distances, with the outer markers in the corners of the row
         reach = self.row_width_mm - self.strip_mm
         return reach * (number / (len(self.rows[Seat.SOUTH]) - 1) - 0.5)
 
@@ -387,6 +390,7 @@ class Kit:
             across, along = face.size
             side = self.tag_mm * TOP_TO_TAG
             if self.has_wide_rim(face):
+                # 9/7: seven modules of marker and border, and one of quiet zone on each side
                 side = min(board.square_mm - _SQUARE_PLAY_MM, self.tag_mm * 9 / 7 + 2 * WIDE_RIM_MM)
             loose = board.gap_mm + LOOSE_MM
             large = across * board.pitch_mm - loose, along * board.rank_pitch_mm - loose
@@ -414,6 +418,7 @@ class Kit:
         anchors: dict[str, Square] = {}
         for square in sorted(layout):
             for face in layout[square]:
+                # sorted by file, then rank: the first square of a piece is its lowest on the left
                 anchors.setdefault(face, square)
         anchored = {
             square: tuple(face for face in faces if face not in big or anchors[face] == square)

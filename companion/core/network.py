@@ -60,6 +60,7 @@ def host_key_text(secret: bytes) -> str:
     >>> host_key_text(bytes(32))
     'aaaaa-aaaaa'
     """
+    # base32 writes five bits a letter
     text = base64.b32encode(secret)[:10].decode().lower()
     return f"{text[:5]}-{text[5:]}"
 
@@ -202,6 +203,7 @@ def own_addresses() -> list[InterfaceAddress]:
 
 def _address_of(probe: socket.socket, interface: str) -> str:
     try:
+        # struct ifreq (netdevice(7)): a name of up to 15 bytes, the address from byte 20 on
         request = struct.pack("256s", interface.encode()[:15])
         answer = fcntl.ioctl(probe, _SIOCGIFADDR, request)
     except OSError:  # the interface has no address

@@ -94,4 +94,5 @@ def give_way(by: int) -> None:
     with contextlib.suppress(OSError, AttributeError):
         thread = threading.get_native_id()
         nice = os.getpriority(os.PRIO_PROCESS, thread) + by
+        # 19 is the lowest priority (setpriority(2))
         os.setpriority(os.PRIO_PROCESS, thread, min(19, nice))

@@ -71,16 +71,16 @@ def _dates(
     return first, last
 
 
-def certificate(found: Validity | None, now_s: float) -> Iterator[Finding]:
+def certificate(validity: Validity | None, now_s: float) -> Iterator[Finding]:
     """Yield whether phones will take it today. None: the pages come by HTTP."""
-    if found is None:
+    if validity is None:
         return
-    if found.refused:
-        text = say("Phones will not accept the certificate: {why}.", why=found.refused)
+    if validity.refused:
+        text = say("Phones will not accept the certificate: {why}.", why=validity.refused)
         yield Finding("https", Grade.WARN, text)
         return
-    yield _today(found, now_s)
-    for name in found.not_for:
+    yield _today(validity, now_s)
+    for name in validity.not_for:
         text = say(
             "The certificate does not cover {name}, so phones show a warning. Have it issued for "
             "this name too, or remove the name.",
@@ -89,20 +89,21 @@ def certificate(found: Validity | None, now_s: float) -> Iterator[Finding]:
         yield Finding("https", Grade.WARN, text)
 
 
-def _today(found: Validity, now_s: float) -> Finding:
+def _today(validity: Validity, now_s: float) -> Finding:
     begins, ends = (
-        time.strftime("%Y-%m-%d", time.gmtime(at_s)) for at_s in (found.begins_s, found.ends_s)
+        time.strftime("%Y-%m-%d", time.gmtime(at_s))
+        for at_s in (validity.begins_s, validity.ends_s)
     )
     # A clock that was never set says nothing.
-    if now_s < EARLIEST_S or found.begins_s <= now_s <= found.ends_s - SOON_S:
+    if now_s < EARLIEST_S or validity.begins_s <= now_s <= validity.ends_s - SOON_S:
         return Finding("https", Grade.OK, say("The certificate is valid until {day}.", day=ends))
-    if now_s < found.begins_s:
+    if now_s < validity.begins_s:
         text = say(
             "The certificate is not valid before {day}, and phones reject it until then: is the clock right?",
             day=begins,
         )
         return Finding("https", Grade.WARN, text)
-    if now_s > found.ends_s:
+    if now_s > validity.ends_s:
         text = say(
             "The certificate expired on {day}: phones show a warning or do not connect.", day=ends
         )

@@ -35,12 +35,12 @@ def port(host: str, number: int) -> Finding:
     return Finding("port", Grade.OK, say("{port} is free.", port=number))
 
 
-def reach(found: Sequence[str]) -> Finding:
+def reach(addresses: Sequence[str]) -> Finding:
     """Return where phones reach the table."""
-    if all(_LOCAL.fullmatch(address) for address in found):
+    if all(_LOCAL.fullmatch(address) for address in addresses):
         text = say("No network: phones cannot reach the table. Join a Wi-Fi or open a hotspot.")
         return Finding("network", Grade.NOTE, text)
-    text = say("Phones reach the table at {addresses}.", addresses=", ".join(found))
+    text = say("Phones reach the table at {addresses}.", addresses=", ".join(addresses))
     return Finding("network", Grade.OK, text)
 
 

@@ -212,6 +212,7 @@ class BoardMixin(Generic[S, A]):
     def layouts_by_hand(self, state: S, seat: Seat, action: A, step: Step[S]) -> tuple[Layout, ...]:
         """Return how the board may lie when hands have made a legal action: just after it, then after each stage."""
         stages = [stage.expected for stage in step.stages]
+        # without stages nothing follows but the next state
         first = stages[0] if stages else self.expected(step.state)
         laid = self.as_laid(state, seat, action, step) or first
         return tuple(layout for layout in (laid, *stages) if layout is not None)
@@ -485,6 +486,7 @@ class Game(
             raise Illegal(
                 Refusal.GAME_OVER, say("The game is over: start a new one"), self.end_rule
             )
+        # first who may act at all, then whether everybody does, then what each does
         for seat in actions:
             if seat not in due:
                 raise Illegal(

@@ -74,20 +74,20 @@ class Engine:
         except CompanionError as error:
             return _encode({"error": _plain_error(error)})
 
-    def _reply(self, verb: str, asked: Any, limit: int | None) -> Reply:
+    def _reply(self, verb: str, request: Any, limit: int | None) -> Reply:
         if verb == "new":
-            return self._new(asked)
+            return self._new(request)
         if self._state is None:
             raise Illegal(Refusal.NO_GAME, "There is no game yet: send new first")
         match verb:
             case "legal":
-                return self._legal(asked, limit)
+                return self._legal(request, limit)
             case "is_legal":
-                return self._is_legal(asked)
+                return self._is_legal(request)
             case "apply":
-                return self._apply(asked)
+                return self._apply(request)
             case "view":
-                return {"view": self._game.view(self._state, asked)}
+                return {"view": self._game.view(self._state, request)}
         return {"state": self._game.dump(self._state)}
 
     def _new(self, new: _New) -> Reply:
@@ -99,6 +99,7 @@ class Engine:
 
     def _legal(self, seat: Seat, limit: int | None) -> Reply:
         actions = self._game.legal_actions(self._state, seat)
+        # one more than may be listed tells whether there are too many
         listed = list(itertools.islice(actions, _MAX_LEGAL + 1))
         if limit is None:
             if len(listed) > _MAX_LEGAL:
@@ -106,6 +107,7 @@ class Engine:
         elif limit < 0:
             raise Malformed("limit is a number from 0 upwards")
         else:
+            # a sample: the beginning of the list may be all of one kind
             listed = self._rng.sample(listed, min(limit, len(listed)))
         return {"legal": [self._game.format(action) for action in listed]}
 
@@ -142,20 +144,22 @@ class Engine:
 def _read(line: bytes) -> tuple[str, Any, int | None]:
     """Return verb, what is asked, and `limit` where it is given. Raises `Malformed`."""
     try:
+        # what is asked has another form for each verb, so it is decoded once that is known
         raw = _decode(line, type=dict[str, msgspec.Raw])
         limit = _decode(raw.pop("limit"), type=int) if "limit" in raw else None
         if len(raw) != 1 or not raw.keys() <= _FORMS.keys():
             raise Malformed(f"A request has exactly one of {', '.join(_FORMS)}")
         ((verb, text),) = raw.items()
-        asked = _decode(text, type=_FORMS[verb])
+        request = _decode(text, type=_FORMS[verb])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Malformed(f"Not a request: {error}") from None
     if limit is not None and verb != "legal":
         raise Malformed("limit goes with legal")
-    return verb, asked, limit
+    return verb, request, limit
 
 
 def _plain_error(error: CompanionError) -> Reply:
+    # the protocol knows two kinds of errors
     kind = error.kind if error.kind in ("malformed", "illegal") else "malformed"
     plain: Reply = {"kind": kind, "reason": kind, "message": error.message}
     if isinstance(error, Illegal):

@@ -46,6 +46,7 @@ def _of_keys(
     if tableau:
         usable = {choice.key for choice in tableau.choices}
         for key in tableau.keys:
+            # what a seat can use now is for its own eyes
             is_barred = not is_public and key.name not in usable
             yield replace(possible(key.label), is_barred=is_barred)
     elif standing and standing.sheet:
@@ -70,6 +71,7 @@ def _words_of_plays(
     labels = {key.name: key.label for key in standing.keys}
     squares_of: dict[str, dict[Square, None]] = {}
     for play in game.plays(state, seat):
+        # the word of its command, else of its key, else it is a placing
         word = next(iter(game.commands(game.parse(play.text))), labels.get(play.key, say("Place")))
         beginnings = squares_of.setdefault(word, {})
         if not play.key:

@@ -70,12 +70,14 @@ def _load(point: EntryPoint) -> str:
     """Load a game and add it. Return why that is impossible, as a sentence."""
     try:
         loaded = point.load()
+        # an entry point may name a class, or a game made of it
         game = loaded() if isinstance(loaded, type) else loaded
         _check(point.name, game)
         drawings.add(game.drawings)
     except UnusableGameError as error:
         return str(error)
     except (Exception, SystemExit) as error:
+        # a stranger's module may do anything while it is loaded, leave the program included
         return f"It raises {type(error).__name__}: {error}"
     GAMES[game.name] = game
     return ""
@@ -93,6 +95,7 @@ def _check(name: str, game: object) -> None:
         )
     if name in GAMES:
         raise UnusableGameError(f"There is a game “{name}” already: choose another name")
+    # begun once with its defaults: what fails does so here, not at a table
     options = game.options({})
     kit = game.kit(options)
     if not game.to_act(game.setup(options, Random(0))):
@@ -136,12 +139,13 @@ def _check_markers(kit: Kit) -> None:
         its = other.kit(other.options({}))
         corners |= dict.fromkeys(its.board.corners, other.name)
         pieces |= {marker: other.name for face in its.faces for marker in face.markers}
-    taken = corners | pieces
-    if mine := [marker for marker in kit.board.corners if marker in taken]:
-        free = ", ".join(str(marker) for marker in range(100) if marker not in taken)
+    used = corners | pieces
+    if mine := [marker for marker in kit.board.corners if marker in used]:
+        free = ", ".join(str(marker) for marker in range(100) if marker not in used)
         raise UnusableGameError(
-            f"Marker {mine[0]} of its board's corners belongs to {taken[mine[0]]}: free are {free}"
+            f"Marker {mine[0]} of its board's corners belongs to {used[mine[0]]}: free are {free}"
         )
+    # a piece may share its marker with another game's piece, but not with a corner
     own = [marker for face in kit.faces for marker in face.markers]
     if mine := [marker for marker in own if marker in corners]:
         raise UnusableGameError(

@@ -74,7 +74,7 @@ def play_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> Play | N
 
 def _spell_units(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> Iterator[SpelledOrder]:
     stages = (Stage("", {}, (), None),)  # the last one: all is open
-    opened = game.opened(state, {each: game.parse(text) for each in SEATS}, stages, 0)
+    opened = game.opened(state, {player: game.parse(text) for player in SEATS}, stages, 0)
     for unit in opened.get(seat, ()) if opened else ():
         if unit.order is not None:
             yield SpelledOrder(unit.drawing, unit.unit, unit.words, is_units=True)
@@ -113,6 +113,7 @@ def ways_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[Wa
     """Return where an action leads on the board, for pictures: square by square, piece by piece, or
     its first order."""
     if play := play_of(game, state, seat, text):
+        # what is put on one square comes from nowhere
         if len(play.touches) == 1:
             return ()
         return tuple(pairwise(play.squares))

@@ -161,6 +161,7 @@ class HubAdapter(Closeable):
             self._line.look_for_pair()
         if command.wish is not None:
             self._follow(command.wish)
+        # the hub asks until it has an answer: do it once only
         if command.settings is not None and command.settings.number != self._answer[0]:
             settings = command.settings
             self._answer = (settings.number, self._change_settings(settings.values))

@@ -82,6 +82,7 @@ def join(
         raise SystemTrouble(
             say("“{address}” is not the address of a hub, such as hub.local:8500", address=address)
         )
+    # the secret half of the key is made here and never leaves this machine
     seed = nkeys.encode_seed(os.urandom(32), nkeys.PREFIX_BYTE_USER)
     key = nkeys.from_seed(bytearray(seed)).public_key.decode()
     answer = _ask(f"{base}/api/hub/join", JoinRequest(code, key, name, __version__), JoinAnswer, ca)

@@ -47,6 +47,7 @@ def membership_path(settings: Settings) -> Path:
 
 def session_id(journal: Path) -> str:
     """Return what tells this machine from another one with a copy of its files: when it was started, and their path."""
+    # the boot id differs for every machine, also for one that runs from a copied card
     try:
         machine = BOOT_ID.read_text()
     except OSError:

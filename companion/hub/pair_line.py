@@ -277,6 +277,7 @@ class PairLine:
                 except CompanionError as error:
                     refusal = error
             self._wishes.popleft()
+            # whoever waited for it has given up
             if not wish.answer.set_running_or_notify_cancel():
                 continue
             if refusal:
@@ -312,6 +313,7 @@ class PairLine:
     async def _on_news(self, message: Msg) -> None:
         self._last_heard_s = self._clock.monotonic_s()
         number = message.subject.rpartition(".")[2]
+        # a number from outside: believe only one that a game can reach
         if number.isdecimal() and len(number) < 8:
             self._announced = max(self._announced, int(number))
         self._wake()
@@ -400,9 +402,9 @@ class PairLine:
             self._fault = _OLDER
         # from the newest back: what is there is there without gaps
         for number in range(len(sent), 0, -1):
-            kept = await kept_message(stream, message_subject(pair.id, self._own, number))
-            if kept is not None:
-                if kept != sent[number - 1]:
+            payload = await kept_message(stream, message_subject(pair.id, self._own, number))
+            if payload is not None:
+                if payload != sent[number - 1]:
                     self._fault = _OLDER
                 return number
         return 0

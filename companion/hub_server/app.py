@@ -84,6 +84,7 @@ class Hub(Closeable):
                 forget=(
                     self.pairs.forget,
                     desired.forget,
+                    # its members are not there yet while this is written
                     lambda _: self.members.keep_rights(),
                     self.store.forget,
                     self.room.remove,
@@ -100,6 +101,7 @@ class Hub(Closeable):
         settings, web = self._settings, self._settings.web
         tls = certificate_context(web.certificate, web.key) if web.certificate else None
         self.members.keep_rights()
+        # closed in reverse order: the pages go before the store
         self._stack.callback(self.store.close)
         site = HubSite(
             web,

@@ -64,6 +64,7 @@ class DesiredState:
 
         What a table has not answered yet is asked with it. Raises `Illegal` where that is too much.
         """
+        # the time in milliseconds: no request before had this number
         number = round(self._clock.wall_s() * 1000)
 
         def more(file: HubFile) -> HubFile:
@@ -114,6 +115,7 @@ class DesiredState:
             settings = None
         if state and table.asked and settings is None:
             self._room.update(table.id, asked=False, answer=state.answer)
+        # told until the table says that it follows, since a message may be lost
         if state and (state.follows != wish.mark or settings):
             self.tell(table.id, HubCommand(wish=wish, settings=settings))
 

@@ -85,6 +85,7 @@ class HubFolder:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._file = msgspec.json.decode(self._path.read_bytes(), type=HubFile)
         except FileNotFoundError:
+            # the first run in this folder: keys are made once and for all
             self._file = _first()
             self._write(self._file)
         except (OSError, msgspec.MsgspecError) as error:

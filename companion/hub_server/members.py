@@ -137,6 +137,7 @@ class Members:
 
 
 def _key(file: HubFile, table: KnownTable) -> TableKey:
+    # a table that waits to be let in may say as little as one that is shut out
     is_shut, pair = table.shut or table.waits, file.pair_of(table.id)
     if pair is None:
         return TableKey(table.id, table.key, is_shut)

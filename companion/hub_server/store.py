@@ -181,6 +181,7 @@ class HubStore:
         except (OSError, NatsError, TimeoutError, CompanionError) as error:
             log.warning("Hub: NATS: %s", error)
             is_stuck = isinstance(error, ServerError | StoreAnew)
+            # NATS goes on refusing what it once could not write, so it has to go
             if self._is_room_back() or (is_stuck and not self._is_full):
                 self._server.close()  # it is started anew
             self._listener.room.is_in_trouble(self._why(error))
@@ -198,6 +199,7 @@ class HubStore:
     async def _pause(self) -> None:
         end_s = time.monotonic() + AGAIN_S
         await asyncio.sleep(ROUND_S)
+        # what is due at every round is due without a line as well
         while not self._is_closing and time.monotonic() < end_s:
             await self._round()
 
@@ -213,6 +215,7 @@ class HubStore:
                 [self._server.url],
                 nkeys_seed_str=self._seed,
                 tls=self._tls(),
+                # the loop outside begins anew instead, and makes the streams again
                 allow_reconnect=False,
                 max_reconnect_attempts=1,
                 reconnect_time_wait=0,
@@ -225,6 +228,7 @@ class HubStore:
             stream = client.jetstream(timeout=ANSWERS_S)
             found = await self._make_streams(stream)
             self._unkept = None
+            # it counts less than was followed before: this is another store
             if found.state.last_seq < self._listener.league.results.sequence:
                 self._listener.league.results.begin_anew()
             if not self._has_last:
@@ -237,6 +241,7 @@ class HubStore:
             }
             for subject, handler in handlers.items():
                 await client.subscribe(subject, cb=handler)
+            # results are followed from where they were kept last
             first = self._listener.league.results.sequence + 1
             start = ConsumerConfig(
                 deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=first
@@ -247,6 +252,7 @@ class HubStore:
                 ordered_consumer=True,
                 config=start,
                 cb=self._record,
+                # however much was told while the hub was away
                 pending_msgs_limit=-1,
             )
             self._listener.room.is_in_trouble("")
@@ -254,6 +260,7 @@ class HubStore:
             self.is_ready.set()
             while not (self._is_closing or lost.is_set()):
                 await self._round()
+                # begin the line anew, so that the record that could not be kept comes again
                 if self._unkept is not None:
                     raise self._unkept
                 if time.monotonic() - self._looked_s >= LOOK_S:
@@ -293,6 +300,7 @@ class HubStore:
             storage=StorageType.FILE,
             discard=DiscardPolicy.OLD,
             max_msgs_per_subject=KEPT_EACH,
+            # nearly all of the room is for records, and some for games at two tables
             max_bytes=self._keep_bytes * 9 // 10,
             max_msg_size=MOST_BYTES * 2,
             duplicate_window=SHORTEST_WINDOW_S,
@@ -377,6 +385,7 @@ class HubStore:
             self._flood.count(table, 1 if is_right else BAD_COUNTS)
             if not is_right:
                 return
+        # the other table hears of it only if both have agreed on this game
         game = self._listener.pairs.named(pair)
         if game and table in game.tables.values():
             await self._publish(news_subject(game.other_of(table), pair, number), b"")
@@ -453,6 +462,7 @@ class FloodGuard:
 
 def _told_age_s(headers: Mapping[str, str] | None) -> float:
     """Return how long ago the table had accepted what it told, as it says."""
+    # a table may say anything here, so it is kept within bounds
     try:
         return min(max(0.0, float((headers or {}).get(AGE, "0"))), MAX_AGE_S)
     except ValueError:

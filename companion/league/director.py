@@ -49,6 +49,7 @@ def new_tournament(
         raise Malformed(
             say("Give the tournament a name of at most {number} characters", number=MAX_TITLE)
         )
+    # raises what is wrong with the options before anything is made
     game_named(game).options(options)
     if not 1 <= rounds <= MOST_ROUNDS:
         raise Malformed(
@@ -135,6 +136,7 @@ def pair_round(tournament: Tournament, now_s: float) -> Tournament:
     present = [entrant for entrant in tournament.entrants if entrant.is_there(number)]
     if len(present) < 2:
         raise Illegal(Refusal.SEATS_MISSING, say("At least two entries are needed for a round"))
+    # the seeds stay as they were drawn for the first round
     if not tournament.order:
         order = tuple(entrant.number for entrant in by_strength(tournament))
         tournament = replace(tournament, order=order)
@@ -153,6 +155,7 @@ def unpair_round(tournament: Tournament) -> Tournament:
             Refusal.TOO_LATE, say("Games of this round have been played: its pairings stay")
         )
     rounds = tournament.rounds[:-1]
+    # with no round left the seeds are drawn anew
     return replace(tournament, rounds=rounds, order=tournament.order if rounds else ())
 
 
@@ -179,6 +182,7 @@ def decide(tournament: Tournament, place: Place, verdict: BoardEnd | None) -> To
             Refusal.TOO_LATE,
             say("The next round was paired with this result: take that pairing back first"),
         )
+    # without a key no game that is taken back can open this board again
     return _with_board(tournament, place, replace(board, verdict=verdict, key=""))
 
 
@@ -186,6 +190,7 @@ def board_at(tournament: Tournament, place: Place) -> MatchBoard:
     """Return the board of a place. Raises `Illegal` where there is none."""
     number, match, board = place
     try:
+        # such a place would count from the end
         if min(place) < 0:
             raise IndexError
         return tournament.rounds[number].matches[match].boards[board]
@@ -249,39 +254,40 @@ class Reported(msgspec.Struct, frozen=True):
     winner: Seat | None
 
 
-def report(tournament: Tournament, told: Reported) -> tuple[Tournament, Place]:
+def report(tournament: Tournament, result: Reported) -> tuple[Tournament, Place]:
     """Take the result of the board that was paired at this table.
 
     Raises `Illegal` where it does not fit.
 
     Whoever has shown no card is taken for whom the table was paired for. Two who have changed sides play as they sit.
     """
-    place = open_tables(tournament).get(told.table)
+    place = open_tables(tournament).get(result.table)
     current = tournament.round
     if place is None or current is None:
         raise Illegal(Refusal.WRONG_PHASE, say("No open board of the round is at this table"))
     board = board_at(tournament, place)
-    if told.game != tournament.game or not is_same_game(
-        told.game, told.options, tournament.options
+    if result.game != tournament.game or not is_same_game(
+        result.game, result.options, tournament.options
     ):
         raise Illegal(
             Refusal.WRONG_PHASE,
             say("It was played with another game or other options than the round’s"),
         )
-    if told.began_s < current.begun_s - BEFORE_S:
+    if result.began_s < current.begun_s - BEFORE_S:
         raise Illegal(Refusal.TOO_LATE, say("That game began before the round"))
-    south = _who(told.south, told.north, board.south, board.north)
-    north = _who(told.north, told.south, board.north, board.south)
+    south = _who(result.south, result.north, board.south, board.north)
+    north = _who(result.north, result.south, board.north, board.south)
+    # as sets: the two may have changed sides
     if {south, north} != {board.south, board.north}:
         raise Illegal(Refusal.NOT_YOUR_SEAT, say("Somebody else sat there than was paired"))
-    verdict = BoardEnd.DRAW if told.winner is None else BoardEnd(told.winner)
+    verdict = BoardEnd.DRAW if result.winner is None else BoardEnd(result.winner)
     if (
         tournament.system is System.KNOCKOUT
         and verdict is BoardEnd.DRAW
         and tournament.team_size == 1
     ):
         raise Illegal(Refusal.WRONG_PHASE, say("A draw decides nothing here: play once more"))
-    played = MatchBoard(south, north, told.table, verdict, told.key)
+    played = MatchBoard(south, north, result.table, verdict, result.key)
     return _with_board(tournament, place, played), place
 
 

@@ -56,9 +56,11 @@ class Ladders:
         """
         with self._ledger.lock:
             season = len(self._seasons) if season is None else season
+            # no ledger has the version -1: then nothing was computed yet
             version, ranked = self._computed.get((game, season), (-1, ()))
             if version == self._ledger.version:
                 return ranked
+            # a season ends where the next one begins
             bounds_s = [*(begun.begins_s for begun in self.seasons()), LAST_S]
             if not 0 <= season < len(bounds_s) - 1:
                 return ()

@@ -105,10 +105,12 @@ class LeagueFile:
         self._path = folder / FILE
         self._lock = threading.Lock()
         with self._trouble():
+            # made before SQLite makes it, so that nobody else may ever read it
             self._path.touch(mode=0o600)
             self._db = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None)
             self._db.execute("PRAGMA trusted_schema=OFF")
             self._db.execute("PRAGMA journal_mode=WAL")
+            # on the disk when a commit returns, even if the power fails then
             self._db.execute("PRAGMA synchronous=FULL")
             self._db.execute("PRAGMA secure_delete=ON")
             (version,) = self._db.execute("PRAGMA user_version").fetchone()
@@ -169,6 +171,7 @@ class LeagueFile:
                 if self._db.in_transaction:  # else SQLite has done it
                     self._db.execute("ROLLBACK")
                 raise
+            # a forgotten name must not stay behind in the write-ahead log either
             if any(person.is_forgotten for person in changes.people):
                 self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -186,8 +189,8 @@ class LeagueFile:
 
     def result(self, key: str) -> KeptResult | None:
         """Return the result of that game."""
-        found = self._results("WHERE key = ?", (key,))
-        return found[0] if found else None
+        results = self._results("WHERE key = ?", (key,))
+        return results[0] if results else None
 
     def results(self, most: int, person: int | None = None) -> list[KeptResult]:
         """Return the last results, the newest first."""
@@ -228,10 +231,12 @@ class LeagueFile:
                 "INSERT INTO log (tournament, data) VALUES (?, ?)",
                 (line.tournament, msgspec.json.encode(line)),
             )
+        # before those that come: a game may have a new result instead
         for gone in changes.gone:
             run("DELETE FROM results WHERE key = ? AND tableid = ?", (gone.key, gone.table))
         for entry in changes.come:
             result = entry.result
+            # the same game may be told again, but only by the table that told it first
             run(
                 "INSERT INTO results (key, tableid, game, ended_s, south, north, winner, data)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET south = excluded.south,"

@@ -41,6 +41,7 @@ def next_matches(tournament: Tournament) -> tuple[Match, ...]:
     pairs = _SYSTEMS[tournament.system](tournament, number)
     there = {entrant.number: entrant for entrant in tournament.entrants}
     matches = [_match(tournament, there, number, south, north) for south, north in pairs]
+    # whoever has asked to rest gets half a point for it
     if tournament.system is System.SWISS:
         resting = [
             entrant
@@ -53,13 +54,14 @@ def next_matches(tournament: Tournament) -> tuple[Match, ...]:
 
 def by_strength(tournament: Tournament) -> tuple[Entrant, ...]:
     """Return everybody, the strongest first."""
-    return tuple(sorted(tournament.entrants, key=lambda each: (-each.rating, each.number)))
+    return tuple(sorted(tournament.entrants, key=lambda entrant: (-entrant.rating, entrant.number)))
 
 
 def _match(
     tournament: Tournament, there: dict[int, Entrant], number: int, south: int, north: int | None
 ) -> Match:
     if north is None:
+        # in a round robin the byes are equal for all, so they give nothing
         return Match(south, None, halves=WIN if tournament.system is not System.ROUND_ROBIN else 0)
     entrants = there[south], there[north]
     boards = []
@@ -100,13 +102,16 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
         for entrant in by_strength(tournament)
         if entrant.is_there(number) and number not in entrant.rests
     ]
+    # the sort is stable: with equal points the stronger one stays first
     players.sort(key=lambda player: -player.halves)
     sizes = Counter(player.halves for player in players)
+    # only where nothing else is left do two meet who both must have the same side
     for may_clash in (False, True):
         # a perfect matching of the greatest weight is the best pairing
         graph = PyGraph(multigraph=False)
         graph.add_nodes_from(players)
         if len(players) % 2:
+            # somebody who is nobody stands for the bye: it goes to few points first
             bye = graph.add_node(None)
             for node, player in enumerate(players):
                 if not player.had_bye:
@@ -120,12 +125,14 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
                 # in a group the upper half meets the lower one, the first the first
                 cost += (other - one - sizes[first.halves] // 2) ** 2
             graph.add_edge(one, other, cost)
+        # the library looks for the greatest weight, so costs are turned round
         matching = max_weight_matching(
             graph, max_cardinality=True, weight_fn=lambda cost: MAX_COST - cost
         )
         if 2 * len(matching) == len(graph):
             pairs: list[tuple[int, int | None]] = []
             for one, other in sorted(tuple(sorted(pair)) for pair in matching):
+                # the number behind the last player is the bye's
                 if other == len(players):
                     pairs.append((players[one].number, None))
                 else:
@@ -160,6 +167,7 @@ class _Player:
         """Return the side that is due. Empty: any."""
         if self.balance:
             return "N" if self.balance > 0 else "S"
+        # in balance it is the turn of the other side than last time
         return {"S": "N", "N": "S"}.get(self.sides.replace("-", "")[-1:], "")
 
     @property
@@ -167,6 +175,7 @@ class _Player:
         """Return how much it matters: 3 it must be, 2 to be in balance, 1 to take turns, 0 not at
         all."""
         last = self.sides.replace("-", "")[-2:]
+        # two more of one side, or twice the same in a row: now it must be the other
         if abs(self.balance) > 1 or last in ("SS", "NN"):
             return 3
         return 2 if self.balance else 1 if last else 0
@@ -194,8 +203,10 @@ def _cost(one: _Player, other: _Player) -> int:
     the same float again."""
     cost = APART * (one.halves - other.halves) ** 2
     if one.wants == other.wants:
+        # the weaker of the two wishes is the one that is not granted
         cost += SIDES * (1, 4, 9, 16)[min(one.strength, other.strength)]
     if one.halves != other.halves:
+        # nobody should meet fewer points, or more of them, twice in a row
         upper, lower = (one, other) if one.halves > other.halves else (other, one)
         cost += FLOATS * ((upper.floated > 0) + (lower.floated < 0))
     return cost
@@ -251,6 +262,7 @@ def _floated(tournament: Tournament, entrant: int) -> int:
         return 0
     if match.north is None:
         return int(match.halves == WIN)
+    # points count as they stood when that round was paired
     before = len(tournament.rounds) - 1
     own = tournament.halves(entrant, before)
     other = tournament.halves(opponent(match, entrant), before)
@@ -271,10 +283,13 @@ def _round_robin(tournament: Tournament, number: int) -> Pairs:
         )
     pairs: list[tuple[int, int | None]] = []
     for one in range(1, last):
+        # on a circle of all seeds but the last those meet whose sum is the round plus one
         other = (number + 1 - one) % (last - 1) or last - 1
         if other == one:
+            # who would meet itself meets the last seed, which has no place on the circle
             seeds = (one, last) if one <= last // 2 else (last, one)
         elif one < other:
+            # the lower seed is South where the sum is odd
             seeds = (one, other) if (one + other) % 2 else (other, one)
         else:
             continue
@@ -298,6 +313,7 @@ def _knockout(tournament: Tournament, number: int) -> Pairs:
     """
     slots: list[int | None]
     if number == 1:
+        # the next power of two: what is missing are the byes of the first round
         size = 1 << (len(tournament.order) - 1).bit_length()
         slots = [_entrant_of(tournament.order, seed) for seed in bracket(size)]
     else:
@@ -333,7 +349,8 @@ def bracket(size: int) -> list[int]:
     """
     seeds = [1]
     while len(seeds) < size:
-        seeds = [each for seed in seeds for each in (seed, 2 * len(seeds) + 1 - seed)]
+        # each seed and its opponent add up to the size of the round plus one
+        seeds = [number for seed in seeds for number in (seed, 2 * len(seeds) + 1 - seed)]
     return seeds
 
 

@@ -45,13 +45,13 @@ class Person(msgspec.Struct, frozen=True):
         return f"Person({self.number})"
 
 
-def new_person(number: int, name: str, is_shown: bool, taken: Collection[str]) -> Person:
+def new_person(number: int, name: str, is_shown: bool, used_codes: Collection[str]) -> Person:
     """Make a card for somebody, with a code that nobody has.
 
     Raises `Malformed` for a name that is none.
     """
     code = new_code(CODE_LENGTH)
-    while code in taken:
+    while code in used_codes:
         code = new_code(CODE_LENGTH)
     return Person(number, secrets.token_hex(8), code, player_name(name), is_shown)
 

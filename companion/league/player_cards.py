@@ -45,6 +45,7 @@ class PlayerCards:
     def by_code(self, typed: str) -> Person | None:
         """Return whose card this is. None: nobody's. Whoever asks slows guessing down."""
         code = plain_code(typed).encode()
+        # compared in constant time, so that a guess learns nothing from how long it took
         owners = [p for p in self.people() if p.code and hmac.compare_digest(p.code.encode(), code)]
         return owners[0] if owners else None
 

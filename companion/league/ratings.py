@@ -80,16 +80,19 @@ def ladder(games: Iterable[RatedGame], machines: bool = False) -> tuple[Strength
     model = BradleyTerryFull()
     skill: dict[int, Any] = {}
     tally: dict[int, list[int]] = {}
+    # in the order in which they ended: a rating depends on what came before
     for game in sorted(games, key=lambda game: (game.ended_s, game.key)):
         if not game.counts(machines) or game.south is None or game.north is None:
             continue
         pair = (game.south, game.north)
         old = [[skill.get(person) or model.rating()] for person in pair]
+        # the first place is 0, and two who share it have drawn
         places = [0, 0] if game.winner is None else [0, 1] if game.winner is Seat.SOUTH else [1, 0]
         for person, place, (fresh,) in zip(
             pair, places, model.rate(old, ranks=[*map(float, places)]), strict=True
         ):
             skill[person] = fresh
+            # a tally is won, drawn, lost: place 0 has won, place 1 has lost
             tally.setdefault(person, [0, 0, 0])[1 if game.winner is None else 2 * place] += 1
     ranked = (
         _strength(person, rated, tally[person])

@@ -51,6 +51,7 @@ class ResultKeeper:
         with self._ledger.lock:
             before = self._followed.get(table, GameFollowed())
             after, change = follow(table, before, record, at_s)
+            # only how far the table was followed is new: that is kept now and then
             if change == ResultChange():
                 self._follow(table, after, sequence)
                 return
@@ -66,8 +67,10 @@ class ResultKeeper:
                 changes.come += self._come(entry)
             if gone is not None:
                 changes.gone.append(gone)
+            # a result that comes may replace what the same game said before
             undone = [result for result in (gone, come) if result]
             tournaments = self._tournaments.after(undone, entry, changes)
+            # on the disk before anybody sees it
             self._ledger.write(changes)
             self._tournaments.use(tournaments)
             for result in changes.come:
@@ -117,6 +120,7 @@ class ResultKeeper:
             entry = self.of(key)
             if entry is None or entry.result.against is None:
                 raise Illegal(Refusal.WRONG_PHASE, say("Both tables agree about this game"))
+            # each table knows who sat on its own side
             south, north = sides_of(entry.result)
             whole = KeptResult(
                 decided(entry.result, winner),
@@ -132,10 +136,10 @@ class ResultKeeper:
         """Return the games about whose end their tables do not agree."""
         return tuple(self._contested.values())
 
-    def _note_contested(self, kept: KeptResult) -> None:
-        self._contested.pop(kept.result.key, None)
-        if kept.result.against and not kept.is_void:
-            self._contested[kept.result.key] = kept.result
+    def _note_contested(self, result: KeptResult) -> None:
+        self._contested.pop(result.result.key, None)
+        if result.result.against and not result.is_void:
+            self._contested[result.result.key] = result.result
 
     def _follow(self, table: str, after: GameFollowed, sequence: int) -> None:
         self._followed[table] = after
@@ -146,16 +150,17 @@ class ResultKeeper:
         followed = {table: self._followed[table] for table in self._unkept}
         return Changes(sequence=max(self.sequence, sequence), followed=followed)
 
-    def _come(self, told: KeptResult) -> list[KeptResult]:
+    def _come(self, result: KeptResult) -> list[KeptResult]:
         """Return what is to be kept of a result: of a game at two tables it is whole once both have
         told the same."""
-        before = None if told.result.at is None else self.of(told.result.key)
+        before = None if result.result.at is None else self.of(result.result.key)
         if before is None:
-            return [told]
-        fresh = merged(before.result, told.result)
+            return [result]
+        fresh = merged(before.result, result.result)
         if fresh is None:
             return []
         if fresh.against:
             return [KeptResult(fresh, before.south, before.north)]
-        south, north = (before, told) if before.result.at is Seat.SOUTH else (told, before)
+        # each table has told who sat on its own side
+        south, north = (before, result) if before.result.at is Seat.SOUTH else (result, before)
         return [KeptResult(fresh, south.south, north.north)]

@@ -79,15 +79,18 @@ def follow(
 
     `at_s` is when the table accepted the record, by the hub's clock.
     """
+    # a record that was followed before comes again after a line was cut
     if (record.epoch, record.entry) <= (before.epoch, before.entry):
         return before, ResultChange()
     now = replace(before, epoch=record.epoch, entry=record.entry)
     if record.what == BEGINS or record.game != before.number:
+        # a game whose beginning was not heard is named after its table and number
         key = record.mark if record.what == BEGINS else f"{table}.{record.epoch}.{record.game}"
         if record.pair:
             key = f"pair.{record.pair.id}"
         now = replace(now, number=record.game, key=key, began_s=at_s, result=None)
     view = record.view
+    # not over, or not any more: what was told as its result is taken back
     if view.phase is not Phase.OVER or view.is_void or view.game not in GAMES:
         return replace(now, result=None), ResultChange(gone=now.result)
     if now.result is not None:
@@ -138,6 +141,7 @@ def _result(table: str, now: GameFollowed, record: PublicRecord, at_s: float) ->
     view = record.view
     at = record.pair.seat if record.pair else None
     players = {seat: Player() for seat in SEATS}
+    # of a game at two tables this one knows its own side alone
     for seat in SEATS if at is None else (at,):
         is_machine = seat in view.seats and view.seats[seat].door == MACHINE
         players[seat] = Player(record.cards.get(seat, ""), is_machine)

@@ -76,6 +76,7 @@ def standings(tournament: Tournament, rounds: int | None = None) -> tuple[Tourna
     rows = [_standing(tournament, entrant, halves, counted) for entrant in halves]
     rows.sort(key=lambda row: (key(row), row.entrant))
     placed: list[TournamentRow] = []
+    # the direct encounter parts only those who are level in everything else
     for _, group in groupby(rows, key):
         level = list(group)
         direct = _direct(tournament, [row.entrant for row in level], counted)
@@ -97,6 +98,7 @@ def _key(tournament: Tournament) -> Callable[[TournamentRow], tuple[int, ...]]:
             points.append(row.buchholz)
         if tournament.system is not System.KNOCKOUT:
             points.append(row.sonneborn)
+        # negative, so that sorting puts the most points first
         return tuple(-number for number in points)
 
     return key

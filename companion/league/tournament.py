@@ -196,7 +196,9 @@ def match_halves(tournament: Tournament, match: Match, entrant: int) -> int:
     other = board_halves(tournament, match, opponent(match, entrant))
     if len(match.boards) == 1:
         return own
+    # a team wins or draws as a whole, by however many boards
     if own == other:
+        # level without a point: nobody came
         return HALF if own else 0
     return WIN if own > other else 0
 

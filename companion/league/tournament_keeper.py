@@ -94,6 +94,7 @@ class TournamentKeeper:
             ratings = {rated.person: rated.rating for rated in self._ladders.of(tournament.game)}
             for person in people:
                 self._cards.known(person)
+            # a team is as strong as its people on average
             rating = sum(ratings.get(person, UNRATED) for person in people) / max(1, len(people))
             fresh = director.enter(tournament, people, rating, team)
             entrant = fresh.entrant_of(people[0])
@@ -118,6 +119,7 @@ class TournamentKeeper:
             before = self._on(number)
             after = act(before)
             others = [other for other in self._tournaments.values() if other.id != number]
+            # what was done may have opened boards that have no table yet
             after = director.seat(after, self._free([*others, after], but=after))
             at_s = self._ledger.clock.wall_s()
             line = LogLine(number, at_s, DIRECTOR, what, entrant, place)
@@ -174,6 +176,7 @@ class TournamentKeeper:
         changes.tournaments = [
             tournament
             for number, tournament in tournaments.items()
+            # nothing is changed in place, so what is another object has changed
             if tournament is not self._tournaments.get(number)
         ]
         return tournaments
@@ -210,9 +213,11 @@ class TournamentKeeper:
                     raise Illegal(Refusal.WRONG_PHASE, say("It was played between two tables"))
                 fresh, place = director.report(tournament, report)
             except Illegal as refusal:
+                # packed, so that the log can be read in every language
                 why = msgspec.json.encode(packed(refusal.message)).decode()
                 changes.log.append(replace(line, what="refused", after=why))
                 continue
+            # the table is free again: the next board that waits may have it
             tournaments[number] = director.seat(fresh, self._free(tournaments.values(), but=fresh))
             verdict = str(director.board_at(fresh, place).verdict)
             changes.log.append(replace(line, place=place, after=verdict))

@@ -133,6 +133,7 @@ def make_backup(
         album = PhotographFolder(settings.photographs_path)
         pictures = list(_pictures(album, left_out)) if photographs else []
         for path in pictures:
+            # JPEG gets no smaller
             archive.write(path, f"{_ALBUM}/{path.parent.name}/{path.name}", zipfile.ZIP_STORED)
         note = BackupNote(FORMAT, __version__, clock.wall_s(), games, len(pictures), left_out)
         archive.writestr(_NOTE, msgspec.json.format(msgspec.json.encode(note)))
@@ -224,6 +225,7 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
         finish_rescue(
             settings.journal_path
         )  # what was rescued goes as well, and does not come up again
+        # the rename says that it has begun: after a power cut the next start goes on from here
         if not under_way.exists():
             _clear(before)
             before.mkdir(mode=0o700)
@@ -241,6 +243,7 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
                 (under_way / name).replace(state / name)
         if forget:
             (state / "phone.json").unlink(missing_ok=True)
+            # copies would keep what was to be deleted
             for old in (before, *left_beside(settings.journal_path)):
                 _clear(old)
         _clear(under_way)
@@ -373,6 +376,7 @@ def _adopt_games(path: Path, here: Path) -> None:
             raise Malformed(
                 say("The games in this backup cannot be used: {why}", why=journal.notice)
             )
+        # stamped as the backup's last input, so that its times never run back
         last_at = journal.database.read("SELECT COALESCE(MAX(at), 0.0) FROM entries")[0][0]
         for seat in seats:
             journal.append(0, FreeSeat(seat), last_at)

@@ -163,6 +163,7 @@ def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
         make(db)
         db.execute("BEGIN IMMEDIATE")
         try:
+            # one byte more than allowed: a line without end is not read to its end
             while text := source.readline(MAX_LINE_BYTES + 1):
                 rows, bytes_read = rows + 1, bytes_read + len(text)
                 if rows > MAX_ROWS or bytes_read > max_bytes or len(text) > MAX_LINE_BYTES:

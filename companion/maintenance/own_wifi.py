@@ -81,7 +81,9 @@ def has_guests() -> bool:
     try:
         lines = Path("/proc/net/arp").read_text(encoding="ascii").splitlines()
     except OSError:
+        # nobody can tell: rather stay open than send somebody away
         return True
+    # 0x2: the device has answered (ATF_COM of the kernel)
     return any(line.startswith(HOTSPOT_NET) and " 0x2 " in line for line in lines)
 
 
@@ -130,16 +132,18 @@ class OwnWifi:
         """Take in an answer, or wish for what is due."""
         with self._lock:
             waited_s = self._clock.monotonic_s() - self._since_s
-            ips = {each.ip for each in self._addresses() if each.has_hardware}
+            ips = {address.ip for address in self._addresses() if address.has_hardware}
             if self._wish is not None:
                 self._hear(self._wish, waited_s)
                 return
+            # somebody else has opened or closed it meanwhile
             if (HOTSPOT_ADDRESS in ips) is not (self.hotspot is not None):
                 self._adopt(HOTSPOT_ADDRESS in ips)
             if self.hotspot is not None:
                 if waited_s >= LONELY_S and not self._guests():
                     self._ask("close", self.hotspot)
             elif self._waits:
+                # one address is enough: a network that is lost later opens nothing
                 self._waits = not ips
                 if self._waits and waited_s >= NO_ADDRESS_S:
                     self.open(self._password())
@@ -189,6 +193,7 @@ class OwnWifi:
         else:
             return
         self._wish, self._since_s = None, self._clock.monotonic_s()
+        # closed, or not joined: without an own Wi-Fi an address is waited for anew
         has_lost = wish.task == "close" or (wish.task == "join" and bool(self.trouble))
         self._waits = has_lost and self.hotspot is None
         self._tell(self.hotspot is not None)

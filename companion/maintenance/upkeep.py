@@ -141,6 +141,7 @@ class Upkeep:
             values = flat(self._file.read().settings)
         except ConfigError:
             return 0
+        # what the command line has set does not come from the file
         return sum(
             values[key] != value
             for key, value in flat(self._running).items()
@@ -153,6 +154,7 @@ class Upkeep:
         What waits for the next start, such as that all games are deleted, waits for the owner instead.
         """
         now_s = self._clock.monotonic_s()
+        # while a game is on, the idle time begins anew at every look
         if self._table.progress().phase not in (Phase.LOBBY, Phase.OVER):
             self._idle_s = now_s
         is_due = self.can_restart and self._must_restart and now_s - self._idle_s >= RESTART_AFTER_S
@@ -246,6 +248,7 @@ class Upkeep:
         try:
             settings = self._file.read().settings
         except ConfigError:
+            # the file cannot be read: what runs, but without what the command line has set
             settings = changed(self._running, {key: flat(Settings())[key] for key in self._ordered})
         return kept_by_hand(settings, Settings())
 

@@ -181,9 +181,9 @@ def staff_event(call: Call, by: str, view: TableView, language: str) -> Mapping[
     return {**_event(kind, frozenset(), view, language), "by": by}
 
 
-def packed(told: Mapping[str, Any]) -> bytes:
+def packed(content: Mapping[str, Any]) -> bytes:
     """Return JSON in UTF-8, as short as it can be."""
-    return json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _event(kind: str, seats: frozenset[Seat], view: TableView, language: str) -> Mapping[str, Any]:

@@ -54,6 +54,7 @@ def font(*, bold: bool = False) -> Path:
 
 def film_webp(film: Film) -> bytes:
     """Draw a film as WebP that begins anew at its end. Raises `FilmError`."""
+    # drawing is long work for a process of its own, which also gives its memory back
     command = [sys.executable, "-m", "companion.printing.film"]
     try:
         done = subprocess.run(
@@ -95,6 +96,7 @@ def drawn(film: Film) -> bytes:
         duration=list(film.durations_ms),
         loop=0,
         quality=_QUALITY,
+        # the fastest way to compress
         method=0,
     )
     return file.getvalue()

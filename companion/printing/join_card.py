@@ -44,6 +44,7 @@ def _print(addresses: Sequence[str], wifi: Wifi | None, paper: Paper) -> bytes:
     pen = Pen(width, height, say("Table card"))
     pen.page()
     pen.fold((0, height / 2), (width, height / 2))
+    # the second half is upside down: folded, the card is read from both sides
     for turn, origin in ((0.0, (0.0, 0.0)), (180.0, (width, height))):
         with pen.at(*origin, turn_deg=turn):
             _half(
@@ -109,6 +110,7 @@ def _half(
         )
         for number, address in enumerate(addresses[:3]):
             y -= 11
+            # the best address is set largest
             pen.text(
                 x, y, shown(f"{address}join"), 8.0 if number == 0 else 5.6, bold=True, room=room
             )
@@ -152,6 +154,7 @@ def _modules(pen: Pen, x: float, y: float, text: str) -> None:
     matrix = [bytes(row) for row in segno.make(text, error="m", micro=False).matrix]
     size = _QR_MM / len(matrix)
     for number, row in enumerate(matrix, start=1):
+        # one rectangle for a run of modules, so that no seams show between them
         for run in re.finditer(rb"\x01+", row):
             start, end = run.span()
             pen.rectangle(

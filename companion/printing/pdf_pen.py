@@ -95,6 +95,7 @@ class Pen:
         self._upright = width_mm, height_mm
         self.width_mm, self.height_mm = width_mm, height_mm
         self._buffer = io.BytesIO()
+        # neither date nor random id in the file, so that equal calls give equal bytes
         self._canvas: Any = Canvas(self._buffer, invariant=1, pageCompression=1)
         self._canvas.setTitle(translate(title))
         self._canvas.setCreator("Tabletop Companion")
@@ -107,6 +108,7 @@ class Pen:
         self._open = True
         self.width_mm, self.height_mm = self._upright[::-1] if landscape else self._upright
         self._canvas.setPageSize((self.width_mm * mm, self.height_mm * mm))
+        # from here on everything is in millimetres
         self._canvas.scale(mm, mm)
 
     def bytes(self) -> bytes:
@@ -131,6 +133,7 @@ class Pen:
         self._canvas.rotate(turn_deg)
         self._canvas.scale(scale, scale)
         if clip:
+            # a hair wider than asked, so that lines on the edge are whole
             left = clip.left - HAIR_MM
             bottom = clip.bottom - HAIR_MM
             frame = self._canvas.beginPath()
@@ -143,6 +146,7 @@ class Pen:
     def lying(self, x: float, y: float) -> Iterator[None]:
         """Draw on a table top that is seen askew from in front, its near left corner at (x, y)."""
         self._canvas.saveState()
+        # depth goes up by one half and to the right by 0.45
         self._canvas.transform(
             1,
             0,
@@ -192,6 +196,7 @@ class Pen:
         if stroke_mm:
             self._canvas.setStrokeColor(HexColor(INK))
             self._canvas.setLineWidth(stroke_mm)
+            # a stroke lies half on either side of its path: move the path in by that
             half = stroke_mm / 2
             self._canvas.rect(x + half, y + half, width - stroke_mm, height - stroke_mm)
 
@@ -291,12 +296,14 @@ class Pen:
     def _letter(self, letter: str) -> None:
         """Draw one letter of a font size of 1 in the middle of its cell at the origin."""
         wide, tall, thicker = _SQUEEZED.get(letter, (1.0, 1.0, 0.0))
+        # the @ reaches below the base line
         low = -0.17 if letter == "@" else 0.0
         self._canvas.scale(wide, tall)
         self._canvas.setFont(BOLD, 1.0)
         self._canvas.setFillColor(HexColor(BLACK))
         self._canvas.setStrokeColor(HexColor(BLACK))
         self._canvas.setLineWidth(thicker)
+        # mode 2 strokes what it fills, which makes the lines thicker
         self._canvas.drawCentredString(0, -(low + DIGIT) / 2, letter, mode=2 if thicker else 0)
 
     def paragraph(
@@ -365,6 +372,7 @@ class Pen:
                 path.lineTo(*corner)
             path.close()
         self._canvas.setFillColor(HexColor(BLACK))
+        # even-odd, so that loops within loops are holes
         self._canvas.drawPath(path, stroke=0, fill=1, fillMode=0)
 
     def drawing(
@@ -525,6 +533,7 @@ class Pen:
             (x, top),
             fill=SIGN,
         )
+        # as large as the height of the sign and the length of its words allow
         size = min(0.52 * height, (width - tip - 8) / text_width(words, 1.0, bold=True))
         self.text(
             x + 5,
@@ -543,6 +552,7 @@ class Pen:
             2.4,
             fill=BLACK,
         )
+        # every second piece is white, with the black of the bar round it
         for piece in range(1, RULER_MM // 10, 2):
             self.rectangle(
                 x + 10 * piece,
@@ -588,6 +598,7 @@ def broken(words: str, width: float, size: float, *, bold: bool = False) -> list
     >>> broken("une plaque de 5 mm", text_width("une plaque de 5", 3), 3)
     ['une plaque', 'de 5\\xa0mm']
     """
+    # no line is broken between a number and its unit
     unbroken = sub(r"(?<=\d) (?=mm\b|g\b|%)", _STAND_IN, printable(words))
     unbroken = unbroken.replace(_FIXED, _STAND_IN)
     lines = simpleSplit(unbroken, BOLD if bold else REGULAR, size, width)
@@ -614,6 +625,7 @@ def _parts_of(colour: str) -> tuple[int, int, int]:
 
 def printed_on(colour: str) -> str:
     """Return ink or white, whichever stands out more on a `#rrggbb` fill (relative luminance as in WCAG 2)."""
+    # the exponent stands for sRGB's curve: near enough to choose between two
     red, green, blue = ((part / 255) ** 2.2 for part in _parts_of(colour))
     return INK if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 else WHITE
 
@@ -642,11 +654,13 @@ def marker_outline(marker: int) -> tuple[tuple[Corner, ...], ...]:
     black = {(c, r) for r, c in product(range(MODULES), repeat=2) if bits[r, c] == 0}
     edges: dict[Corner, list[Corner]] = {}
     for c, r in black:
+        # edges run clockwise round each module, so black lies on their right
         corners = (c, r), (c + 1, r), (c + 1, r + 1), (c, r + 1)
         neighbours = (c, r - 1), (c + 1, r), (c, r + 1), (c - 1, r)
         for neighbour, start, end in zip(
             neighbours, corners, corners[1:] + corners[:1], strict=True
         ):
+            # an edge between two black modules lies inside the outline
             if neighbour not in black:
                 edges.setdefault(start, []).append(end)
     return tuple(_loops(edges))
@@ -655,6 +669,7 @@ def marker_outline(marker: int) -> tuple[tuple[Corner, ...], ...]:
 def _loops(edges: dict[Corner, list[Corner]]) -> Iterator[tuple[Corner, ...]]:
     """Chain directed edges into closed loops, without the corners in the middle of straight lines."""
     while edges:
+        # a fixed beginning, so that the outline is always written alike
         first = min(edges)
         loop, here = [first], edges[first].pop()
         while here != first:

@@ -61,10 +61,12 @@ def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
         return _drawn(kit, example, before, before)
     last = step.stages[example.stage]
     stages = step.stages[: example.stage + 1]
+    # the last stage that says how the board lies
     after = next(
         (stage.expected for stage in reversed(stages) if stage.expected is not None), before
     )
     events = tuple(event for stage in stages for event in stage.events)
+    # a tally without a total shows cards, no sum
     tallies = tuple(tally for stage in stages for tally in stage.tallies if tally.total)
     caption = example.caption or joined(
         " ", [event.text for event in last.events if event.kind.look.is_told]
@@ -85,6 +87,7 @@ def _drawn(kit: Kit, example: Example, before: Layout, after: Layout) -> Illustr
 
     marks = tuple(mark for mark in board.marks if is_shown(mark.square))
     holes = frozenset(filter(is_shown, board.holes))
+    # the far goal stands behind the last rank, which a part does not reach
     has_goals = board.has_goals and ranks == board.ranks
     part = replace(
         board,

@@ -141,6 +141,7 @@ def _spans(edges: tuple[float, ...]) -> list[tuple[float, float, float, float]]:
     """Return for each part between two edges: core low and high, printed low and high."""
     last = len(edges) - 2
     return [
+        # a page reaches beyond its lower joint by a bleed, beyond its upper one by a flap
         (low, high, low - BLEED_MM * (part > 0), high + FLAP_MM * (part < last))
         for part, (low, high) in enumerate(pairwise(edges))
     ]
@@ -199,6 +200,7 @@ def tile_board(board: Board, width_mm: float, height_mm: float, foot_mm: float) 
             f"Squares of {max(board.square_mm, board.depth_mm):g} mm do not fit the paper:"
             f" make them smaller than {width_mm - 30:.0f} mm"
         )
+    # of as many pages min takes the first, the upright ones
     return min(tilings, key=lambda tiling: tiling.pages)
 
 

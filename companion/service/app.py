@@ -130,6 +130,7 @@ class Companion(Closeable):
             self.found.append(self.journal.notice)
         if not simulate:
             self._open_devices(may_simulate=simulate is None)
+        # neither camera nor pads were found, or a simulation was asked for
         if simulate or (simulate is None and self.panel is None and self.watcher is None):
             self._open_simulation()
         self.host_key = host_key_of(self.journal)
@@ -147,6 +148,7 @@ class Companion(Closeable):
             self.phone.begin()
         if self._threads:
             self._start()
+        # last of all: whoever gets a page finds everything at work
         self.server.start()
         doors = {"camera": self.watcher is not None, "pads": self.panel is not None}
         seconds = self.clock.monotonic_s() - begun_s
@@ -469,6 +471,7 @@ class Companion(Closeable):
         self.speech.step()
         self.broker.step()
         self.machines.step()
+        # once more: lamps and tones of what has just happened
         if self.panel:
             self.panel.step()
 

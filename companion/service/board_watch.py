@@ -81,6 +81,7 @@ class BoardWatch:
                 return notice
         else:
             notice = f"Camera: {camera.name}."
+            # opened only to see that it works: the watch opens it for itself
             camera.close()
         self._watch_real(opener, expected)
         return notice

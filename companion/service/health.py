@@ -112,6 +112,7 @@ class ServiceHealth(Closeable):
         loops: dict[str, Callable[[], float]] = {TABLE: lambda: companion.table.round_s}
         if watcher := companion.watcher:
             loops[CAMERA] = lambda: watcher.round_s
+        # without threads no loop beats by itself, so none can be late
         bounds = {name: BOUNDS_S[name] for name in watched} if threads else {}
         self.vitals = Heartbeats(self._clock, bounds, loops)
         self._journal, self._free_bytes = "ok", machinery.free_bytes(self._folder)
@@ -233,6 +234,7 @@ class ServiceHealth(Closeable):
 
         What was found in the last seconds is told again.
         """
+        # one at a time: whoever waits takes what this look has found
         with self._examining:
             now_s = self._clock.monotonic_s()
             if self._examined is None or now_s - self._examined[0] >= FRESH_S:

@@ -90,6 +90,7 @@ class HubLink(Closeable):
             self._require_no_game()
             adapter = self._adapter
             if adapter and adapter.is_connected and adapter.membership.address == base_of(address):
+                # still the same member: only whether names are told, and the authority, may change
                 membership = msgspec.structs.replace(adapter.membership, names=names, ca=ca)
             else:
                 membership = join_with(self._journal, address, code, names=names, ca=ca)
@@ -137,6 +138,7 @@ class HubLink(Closeable):
     def _require_no_game(self) -> None:
         progress = self._table.remote.progress
         is_on = progress is not None and not progress.is_over
+        # only a hub that answers carries the line: one that is gone may be left
         if is_on and self._adapter is not None and self._adapter.is_connected:
             raise Illegal(Refusal.WRONG_PHASE, say("A game at two tables is on: end it first"))
 

@@ -115,12 +115,12 @@ def run(
         before = settings
 
 
-def _tell(companion: Companion, trouble: str, told: str) -> None:
+def _tell(companion: Companion, trouble: str, success: str) -> None:
     """Say at the start what has happened to settings and games. Trouble is told on the pages, too."""
     if trouble:
         companion.table.notice("upkeep", trouble)
-    companion.upkeep.done = told
-    companion.found[:0] = [sentence for sentence in (trouble, told) if sentence]
+    companion.upkeep.done = success
+    companion.found[:0] = [sentence for sentence in (trouble, success) if sentence]
 
 
 def _tell_retired(companion: Companion, path: Path) -> None:
@@ -171,6 +171,7 @@ class ManagerNotifier(Closeable):
         self._trouble = False
         self._status = ""
         self._stop = threading.Event()
+        # three times in the watchdog's interval, so that one late round does not starve it
         self._pause_s = min(LOOK_S, (manager.watchdog_s or LOOK_S * 3) / 3)
         self._thread = threading.Thread(target=self._run, name="attendant", daemon=True)
         if manager.is_there:

@@ -68,6 +68,7 @@ class PhoneDoor(Closeable):
         web = self._settings.web
         if web.certificate:
             return self.room.urls()[0]
+        # browsers give their camera to pages with HTTPS alone
         hosts = addresses(web.host)
         with self._lock:
             if self._server is None:
@@ -85,6 +86,7 @@ class PhoneDoor(Closeable):
         try:
             server = serve(app, web.host, SECURE_PORT, tls, has_streams=False)
         except PortInUse:
+            # any free port will do: the phone is told the address with it
             server = serve(app, web.host, 0, tls, has_streams=False)
         self._stack.callback(server.close)
         server.start()

@@ -135,6 +135,7 @@ def board_only(frame: SettledFrame, covered: frozenset[Square]) -> Luma:
     luma = frame.frame.luma
     is_seen = np.zeros(luma.shape, np.uint8)
     squares_px = [frame.squares_px[square] for square in covered & set(frame.squares_px)]
+    # first the board is opened, then squares are cut out of it again
     for outline_px, value in ((frame.outline_px, 1), *((square_px, 0) for square_px in squares_px)):
         corners_px = np.array(outline_px).round().astype(np.int32)
         cv2.fillConvexPoly(is_seen, corners_px, value)

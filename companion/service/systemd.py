@@ -48,6 +48,7 @@ class Manager:
         self.folder = Path(folder) if folder else None
         """The service's own folder under `/run`; None: it has none."""
         pid, every_us = environment.get("WATCHDOG_PID", ""), environment.get("WATCHDOG_USEC", "")
+        # it may be meant for another process of the unit (sd_watchdog_enabled(3))
         is_meant = every_us.isdigit() and pid in ("", str(os.getpid()))
         self.watchdog_s = int(every_us) / 1e6 if is_meant else None
         """Interval in seconds at which the watchdog wants to be fed. None: there is none."""
@@ -64,6 +65,7 @@ class Manager:
         """
         if not self._address:
             return
+        # one field a line, so line ends in a sentence become spaces
         text = "\n".join(f"{name}={' '.join(value.split())}" for name, value in fields.items())
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
             line.setblocking(False)
@@ -73,6 +75,7 @@ class Manager:
         """Have the system lamp show this."""
         if self.folder is None:
             return
+        # renamed, so that nobody reads half a word
         unfinished = self.folder / f"{LAMP_FILE}.part"
         with contextlib.suppress(OSError):
             unfinished.write_text(word, encoding="ascii")

@@ -150,6 +150,7 @@ def migrate(db: sqlite3.Connection, path: Path) -> str:
     copy = free_name(path, f"format-{version}")
     try:
         copy.touch(mode=0o600)
+        # the copy is whole, also where the newest inputs are still in the write-ahead log
         db.execute("VACUUM INTO ?", (str(copy),))
         sync_folder(path.parent)
     except (sqlite3.Error, OSError) as error:

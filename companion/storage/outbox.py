@@ -72,6 +72,7 @@ class Outbox:
         game = begun[0][0] or 0
         self._session = Session()
         for entry in self._journal.entries(0, game):
+            # who sits where was said before the game, and counts for it as well
             if entry.id <= after and (entry.game == game or isinstance(entry.record, BESIDE_GAMES)):
                 self._take(entry.record)
 

@@ -62,6 +62,7 @@ def rescue(path: Path) -> tuple[Rescued, Path]:
         make(db)
         _write(db, rescued)
     aside = free_name(path, "damaged")
+    # its log first: alone beside a new file, it would be taken for that file's
     for suffix in ("-wal", "-shm", ""):
         old = Path(f"{path}{suffix}")
         if old.exists():

@@ -61,6 +61,7 @@ def rescue_words(rescued: Rescued, aside: Path) -> str:
             file=aside.name,
         )
     ]
+    # what concerns who sits here now has a sentence of its own: the seats (0), the newest game
     newest = max((row.game for row in rescued.inputs), default=0)
     for game in sorted(rescued.lost):
         if game in (0, newest):

@@ -70,14 +70,15 @@ def known_faces(reading: Reading, board: Layout) -> dict[Square, str]:
 
     What is hidden now is as it was, unless that piece is seen elsewhere.
     """
-    seen = {square: face for square, face in reading.seen.items() if square not in reading.unknown}
+    faces = {square: face for square, face in reading.seen.items() if square not in reading.unknown}
     was = tops(board)
-    left = Counter(was.values()) - Counter(seen.values())
+    # faces that lay there and are seen nowhere now
+    left = Counter(was.values()) - Counter(faces.values())
     for square in sorted(reading.unknown & was.keys()):
         if left[was[square]] > 0:
             left[was[square]] -= 1
-            seen[square] = was[square]
-    return seen
+            faces[square] = was[square]
+    return faces
 
 
 def as_people_lay(
@@ -94,22 +95,25 @@ def as_people_lay(
     Of the two only the upper one is seen. It stands for both where the other is seen nowhere else. A flag that lay
     there by itself `before` tells nothing of a robot that is to come, unless a hand has `touched` it since.
     """
-    seen = dict(reading.seen)
-    expected, there = Counter(tops(layout).values()), Counter(seen.values())
+    faces = dict(reading.seen)
+    expected, there = Counter(tops(layout).values()), Counter(faces.values())
     for square, stack in layout.items():
-        face = seen.get(square)
+        face = faces.get(square)
+        # only a pair of a carrier and what it carries may lie the other way round
         if (
             len(stack) != 2
             or face != stack[0]
             or kit.face(face).carried == kit.face(stack[1]).carried
         ):
             continue
+        # what lay here by itself before may not have been touched at all
         lay_alone = before is not None and before.get(square) == (face,) and square not in touched
         is_clear = kit.face(stack[1]).carried or not lay_alone
+        # not where the upper one is seen on another square
         if is_clear and there[stack[1]] < expected[stack[1]]:
-            seen[square] = stack[1]
+            faces[square] = stack[1]
             there[stack[1]] += 1
-    return replace(reading, seen=seen) if seen != reading.seen else reading
+    return replace(reading, seen=faces) if faces != reading.seen else reading
 
 
 def hand_moves(
@@ -127,6 +131,7 @@ def hand_moves(
     before, after = kit.anchored(before), kit.anchored(after)
     reading = as_people_lay(kit, after, reading, before, touched) if reading else None
     gone, come = _surplus(kit, before, after), _surplus(kit, after, before)
+    # what goes the same way goes in one hand
     ways: dict[tuple[Square | None, Square | None], list[tuple[str, bool]]] = {}
     for kind in sorted(gone.keys() | come.keys()):
         for (origin, was), (target, face) in _pair_pieces(gone.get(kind, []), come.get(kind, [])):
@@ -139,6 +144,7 @@ def hand_moves(
         )
         ordered = tuple(sorted((face for face, _ in pieces), key=stack.index))
         done = _is_done(ordered, origin, target, after, reading)
+        # no picture shows what turns over below the top: a hand at the square has to do
         is_below = origin == target and target is not None and stack[-1] not in ordered
         done &= not is_below or target in touched
         moves.append(HandMove(ordered, origin, target, done, any(turned for _, turned in pieces)))
@@ -162,6 +168,7 @@ def _surplus(kit: Kit, one: Layout, other: Layout) -> dict[str, list[_Piece]]:
 def _pair_pieces(gone: list[_Piece], come: list[_Piece]) -> Iterator[tuple[_Piece, _Piece]]:
     """Yield where each piece was and will be: what stays on its square, then what keeps its face, then any."""
     gone, come = list(gone), list(come)
+    # a piece is its square and its face
     for same in (itemgetter(0), itemgetter(1)):
         for old in list(gone):
             new = next((piece for piece in come if same(piece) == same(old)), None)
@@ -181,6 +188,7 @@ def _is_done(
 ) -> bool:
     if reading is None:
         return False
+    # a hidden square proves nothing: the piece may still lie there
     left = origin in (None, target) or (
         origin not in reading.unknown and reading.seen.get(origin) not in faces
     )
@@ -199,11 +207,12 @@ def agrees(layout: Layout, reading: Reading, before: Layout | None = None) -> bo
     expected = {}
     for square, face in tops(layout).items():
         stack = (before or {}).get(square, ())
+        # the same stack, or the same without the piece that was on top
         is_unmoved = layout[square] in (stack, stack[:-1])
         if square not in reading.unknown or not is_unmoved:
             expected[square] = face
-    seen = {square: face for square, face in reading.seen.items() if square not in reading.unknown}
-    return seen == expected
+    faces = {square: face for square, face in reading.seen.items() if square not in reading.unknown}
+    return faces == expected
 
 
 def cards_agree(layout: Layout, reading: Reading) -> bool:
@@ -235,6 +244,7 @@ def card_problems(
             text = say("{card} does not belong in {place}: take it away.", card=card, place=place)
             sign = say("Take {card} out of lane {lane}", card=card, lane=zone.file)
             faults.append(Problem(card, zone, None, text, sign))
+        # "X" is a card that could not be read: it may be the one that is missing
         if "X" not in reading.fans.get(zone, ()):
             for card in sorted(set(cards) - seen):
                 text = say(
@@ -276,6 +286,7 @@ def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tupl
     missing, hidden = {}, {}
     for square, stack in target.items():
         is_unknown = square in reading.unknown
+        # what no camera can see here: all of it, or what lies below the top
         hidden[square] = stack if is_unknown else stack[:-1]
         if stack and not is_unknown and reading.seen.get(square) != stack[-1]:
             missing[square] = stack[-1]
@@ -285,6 +296,7 @@ def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tupl
             problem = _misplaced(kit, face, square, target.get(square, ()))
             problem = problem or _stray(face, square, missing, hidden, before)
             faults.append(problem)
+            # one fault, one sentence: the place where this piece is missed needs none
             if problem.home is not None:
                 missing.pop(problem.home, None)
     for square in sorted(missing.keys() & wrong.keys()):
@@ -430,6 +442,7 @@ def shows_growth(before: Before, after: Layout, reading: Reading) -> bool:
     }
     for square in hidden_growth(before, after):
         now, was = reading.markers.get(square), before.markers.get(square)
+        # where the marker that is on top now was read before
         homes = {home for home, marker in before.markers.items() if marker == now}
         if now in (None, was) or (not homes & left if homes else was is None):
             return False
@@ -455,6 +468,7 @@ def _is_shown(layout: Layout, reading: Reading, before: Before) -> bool:
     grown = hidden_growth(before, layout)
     if grown or any(was.get(square) != face for square, face in now.items()):
         return shows_growth(before, layout, reading)
+    # nothing new is to be seen: what has gone must lie beside the board
     gone = _faces(before.board) - _faces(layout)
     return bool(gone) and gone <= Counter(reading.beside)
 

@@ -85,6 +85,7 @@ class BoardFollower:
         problems = problems_of(live)
         is_due = is_due and live.sees_board
         seat = _seat_on_turn(session) if is_due else None
+        # what looks wrong may be a play: that is asked first
         if seat is not None and (problems or _has_other_markers(before, reading)):
             self._recognise(seat, problems)
             return
@@ -92,6 +93,7 @@ class BoardFollower:
         if problems and is_followed and self._is_played_on():
             self._end_stage()
             return  # the play is recognised as the same reading is judged again
+        # counted from the first reading that disagrees, for whoever wants to overrule it
         since_s = self._store.now_s() if live.disagrees_since_s is None else live.disagrees_since_s
         live = replace(live, problems=problems, disagrees_since_s=since_s if problems else None)
         if is_due and not problems:
@@ -107,6 +109,7 @@ class BoardFollower:
         """
         if not reading.quiet:
             return False
+        # no board in view keeps the last one: laid down again, it chooses nothing
         before, self._lay_last = self._lay_last, reading.game or self._lay_last or ""
         return before is not None and reading.game not in (None, before)
 
@@ -129,6 +132,7 @@ class BoardFollower:
             self._store.accept(Begin("camera", self._store.now_s()))
         elif session.phase is Phase.STAGES and session.has_moves and self._is_followed():
             self._end_stage()
+            # the same reading may show the next stage done as well
             if self._store.session.phase is Phase.STAGES:
                 self.tick_off()
 
@@ -146,6 +150,7 @@ class BoardFollower:
             return False  # what has happened is read before the board moves on
         if live.agrees:
             return True
+        # a turn of both is revealed step by step, so none of its steps is skipped
         is_lone = len(session.turns[-1].sealed) == 1
         later = session.stages[session.stage + 1 :]
         return is_lone and any(live.shows(stage.expected) for stage in later)
@@ -158,6 +163,7 @@ class BoardFollower:
         is_last = session.stage == len(session.stages) - 1
         if not is_last or session.stages[-1].tallies or len(session.turns[-1].sealed) != 1:
             return False
+        # tried out on a copy: nothing is accepted yet
         return self._is_next_play_shown(advance(session, self._stage_done())[0])
 
     def _is_next_play_shown(self, session: Session) -> bool:
@@ -167,6 +173,7 @@ class BoardFollower:
             return False
         seat = _seat_on_turn(session)
         if seat is not None and session.is_machines(seat):
+            # where the machine can end its turn now, hands may be at the play after that
             endings = (action for action, layouts in candidates(session, seat) if not layouts)
             ending = next(endings, None)
             if ending is None:
@@ -203,11 +210,13 @@ class BoardFollower:
             plays = candidates(session, seat)
             action = board_check.explain(game, seat, reading, plays, before)
         except Ambiguous as question:
+            # while a piece is in the air, choices are shown and nothing sounds
             asked = () if in_hand else (signal_to(seat, Cue.ASKED),)
             self._store.publish(replace(live, problems=problems, choices=question.choices), asked)
             return
         if action is not None:
             self._store.live = replace(live, problems=())
+            # a play counts from when it was seen, or from when the clock was pressed before that
             at_s = min(reading.at_s, live.early.at_s) if live.early else reading.at_s
             stamp_s = min(at_s, self._store.now_s())
             self._turns.hand_in(HandIn(seat, session.moment, game.format(action), now_s=stamp_s))
@@ -233,6 +242,7 @@ class BoardFollower:
             return
         order = early.order
         is_over = order.seat not in session.awaited
+        # only a still picture younger than the press tells how the board lay
         is_read = reading is not None and reading.quiet and reading.at_s >= early.at_s
         if not (is_over or is_read) and now_s < early.at_s + EARLY_PRESS_S:
             return

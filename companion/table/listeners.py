@@ -148,10 +148,12 @@ def _seat_lamps(live: TableState, seat: Seat) -> SeatLamps:
     if session.is_between:
         return SeatLamps(turn=TurnLamp.HOTSPOT if live.has_own_wifi else TurnLamp.OFF)
     is_asked = bool(live.choices) and seat in session.awaited
+    # a question concerns the seat on turn, a wrong board both
     is_wrong = is_asked or (bool(live.problems) and not live.choices)
     offered = TurnLamp.OFFERED if session.draw_offer else None
     if session.phase is not Phase.ORDERS:
         is_wanted = any(i.seat is seat and not i.move.done for i in instructions(live))
+        # a pad has three lamps: the fourth step lights the first again
         lit = {session.stage % 3 + 1} if session.phase is Phase.STAGES else set()
         turn = TurnLamp.HANDS if is_wanted else offered or TurnLamp.OFF
         return SeatLamps(frozenset(lit), TurnLamp.WRONG if is_wrong else turn)

@@ -132,6 +132,7 @@ class Lobby:
         south, north, ties = session.score
         if swap and session.can_swap and self.has_room and not self.is_closed:
             self._seating.swap({})
+            # the wins go with the people who change places
             south, north = north, south
         name = session.playing.name
         options = self._options_of(name) if session.is_guided else session.raw_options

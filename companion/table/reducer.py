@@ -81,6 +81,7 @@ def _new_game(session: Session, record: NewGame) -> Advance:
     has_begun = session.phase is Phase.SETUP and session.tick > 0  # a turn was taken back
     if session.phase in (Phase.ORDERS, Phase.STAGES) or has_begun:
         raise wrong_phase(say("A game is on: end it before you start another one"))
+    # without fair chance the record holds the seed itself
     seed = record.chance.seed if record.chance else record.seed
     state = game.setup(options, chance(seed, 0))
     board = game.expected(state)
@@ -150,6 +151,7 @@ def _with_clock(opened: Session, now_s: float) -> Advance:
         opened = replace(opened, countdown=None, paused="")
     else:
         countdown = Countdown(limit_s, limit_s)
+        # the first clock of a game, or the first after its lesson, waits until somebody starts it
         if opened.countdown is None and (not opened.turns or opened.is_guided):
             return replace(opened, countdown=countdown, paused="start"), (Signal(Cue.PAUSED, BOTH),)
         opened = replace(opened, countdown=countdown if opened.paused else countdown.start(now_s))
@@ -176,11 +178,13 @@ def _await_player(opened: Session, clock: ChessClock, now_s: float) -> Advance:
 
 
 def _hand_in(session: Session, record: HandIn) -> Advance:
+    # an order given before the time-out counts, however late the table hears of it
     earlier = (
         _before_time_out(session, record) if session.turns and session.turns[-1].by_time else None
     )
     if earlier is not None:
         after, signals = _hand_in(earlier, record)
+        # the tick goes on, so that pages which show the time-out are out of date
         return replace(after, tick=session.tick + 1), signals
     game, seat = session.playing, record.seat
     if record.moment != session.moment or session.phase is not Phase.ORDERS:
@@ -206,6 +210,7 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
     asked = session.asked_of(seat) if session.is_guided else None
     if asked is not None and text != asked:
         raise Illegal(Refusal.LESSON, lesson_reminder(game, session.state, seat, asked))
+    # whoever sits here later may take the order back, but never see it
     owner = session.seats[seat].nonce if seat in session.seats else ""
     sealed = Sealed(
         text, record.salt, record.at, receipt(session.moment, seat, text, record.salt), owner
@@ -214,6 +219,7 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
     signal = signal_to(seat, Cue.SEALED)
     if full.awaited:
         return full, (signal,)
+    # the own clock stops with the press, the next one waits until the camera has read it
     revealed, signals = _reveal(full, record.now_s, go_on_s=max(record.now_s, record.read_s))
     return revealed, ((signal, *signals) if len(full.sealed) > 1 else signals)
 
@@ -242,6 +248,7 @@ def _before_time_out(session: Session, record: HandIn) -> Session | None:
     if record.seat not in turn.sealed or not 0 < record.now_s <= turn.due_s:
         return None
     limit_s = earlier.countdown.limit_s
+    # a clock that runs out at the same time as it did
     countdown = Countdown(limit_s, limit_s, turn.due_s - limit_s)
     earlier = replace(
         earlier, seats=session.seats, commitment=session.commitment, coached=session.coached
@@ -285,11 +292,13 @@ def _reveal(
         draw_offer=None,
         back_wanted=None,
         countdown=countdown.stop(now_s) if countdown else None,
+        # if the turn is taken back, the seat has the time that it had left
         before=replace(session, countdown=countdown.stop(now_s) if countdown else None),
     )
     signals = (Signal(Cue.REVEAL, BOTH),) if len(session.sealed) > 1 else ()
     if not step.stages:
         settled, more = _next_turn(replace(after, board=game.expected(step.state)), go_on_s)
+        # one cue: that of the end, else what has happened, else whose turn it is
         cues = () if settled.outcome else event_signals(step.events)
         return settled, (*signals, *(cues or more))
     return after, (*signals, *stage_signals(after))
@@ -339,8 +348,8 @@ def _contribute(session: Session, record: Contribute) -> Advance:
     fair = session.chance
     if fair is None or session.is_between:
         return session, ()
-    given = {**fair.contributions, record.seat: Contribution(record.value, record.by)}
-    fair = FairChance(fair.commitment, fair.secret, given)
+    contributions = {**fair.contributions, record.seat: Contribution(record.value, record.by)}
+    fair = FairChance(fair.commitment, fair.secret, contributions)
     return replace(session, chance=fair, seed=fair.seed), ()
 
 
@@ -358,6 +367,7 @@ def _time_out(session: Session, record: TimeOut) -> Advance:
     game = session.playing
     (seat,) = session.awaited
     if session.bank:
+        # no time left on a chess clock ends the game, whatever its rules say
         lost = replace(session, countdown=Countdown(countdown.limit_s, 0.0))
         return _finish(
             lost,
@@ -372,6 +382,7 @@ def _time_out(session: Session, record: TimeOut) -> Advance:
     text = game.format(action)
     sealed = Sealed(text, "", 0.0, receipt(session.moment, seat, text, ""))
     after, signals = _reveal(replace(session, sealed={seat: sealed}), record.now_s, by_time=True)
+    # the alarm has sounded already: it says the same
     return after, tuple(signal for signal in signals if signal.cue is not Cue.TURN_PASSES)
 
 
@@ -439,6 +450,7 @@ def _offer_draw(session: Session, record: OfferDraw) -> Advance:
     if session.is_machines(record.seat.other):
         name = Verbatim(session.seats[record.seat.other].name)
         raise wrong_phase(say("{name} plays on: there is no draw against the machine", name=name))
+    # an offer in return is a yes
     if session.draw_offer is record.seat.other:
         return _finish(session, Outcome(frozenset(), say("A draw.")))
     return replace(session, draw_offer=record.seat), (Signal(Cue.OFFER, BOTH),)
@@ -450,6 +462,7 @@ def _resign(session: Session, record: Resign) -> Advance:
 
 
 def _abandon(session: Session, _: Abandon) -> Advance:
+    # no tie is counted, and nothing sounds
     return replace(_finish(session, ABANDONED)[0], score=session.score), ()
 
 

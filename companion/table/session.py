@@ -176,6 +176,7 @@ class Session:
         lesson = self._lesson
         if lesson is None or self.is_between:
             return None
+        # while a turn is shown, the step that asked for it is still on
         number = len(self.turns) - (self.phase is Phase.STAGES)
         return number if number < len(lesson.steps) else None
 
@@ -220,6 +221,7 @@ class Session:
 
         A turn that was taken back draws the same once more.
         """
+        # older versions counted by ticks, which also number what was taken back
         counts_turns = self.chance is not None or self.is_chosen
         return chance(self.seed, len(self.turns) + 1 if counts_turns else self.tick)
 
@@ -246,6 +248,7 @@ class Session:
     @property
     def opened_turns(self) -> tuple[Turn, ...]:
         """Return the turns of which every stage has been shown: only their orders may be told."""
+        # the last stage shows the rest of both orders
         hidden = self.phase is Phase.STAGES and self.stage + 1 < len(self.stages)
         return self.turns[:-1] if hidden else self.turns
 
@@ -289,6 +292,7 @@ class Session:
 
         None: somebody plays.
         """
+        # whoever lets the clock go on is there: the count begins anew
         last = self.turns[self.turns_before_resume :][-IDLE_TURNS:]
         if self.phase is not Phase.ORDERS or self.countdown is None or self.remote is not None:
             return None
@@ -346,6 +350,7 @@ class Session:
         """
         if self.remote is not None:
             return False
+        # a nonce is a person, so that two who change places are the same two
         sitters = {sitter.nonce for sitter in self.seats.values()}
         has_changed = sitters != {sitter.nonce for sitter in before.seats.values()}
         return self.outcome == ABANDONED or (before.phase is Phase.OVER and has_changed)
@@ -403,6 +408,7 @@ class Session:
         """Return whether this end of a turn by the chess clock has counted, if need be for a later moment."""
         if self.bank is None:
             return False
+        # the turns from that moment on, as long as this seat alone has the turn
         later = dropwhile(lambda turn: turn.moment != moment, self.turns)
         own = takewhile(lambda turn: seat in turn.sealed, later)
         return any(turn.sealed[seat].action == action for turn in own)

@@ -146,6 +146,7 @@ class TableState:
             reading = board_check.as_people_lay(kit, layout, reading, self.before, self.touched)
         if not board_check.agrees(layout, reading, self.before) or _missed_and_hidden(self, layout):
             return False
+        # no picture shows a piece that turns over below another: a hand must have been there
         if not board_check.turned_below(self.before, layout) <= self.touched:
             return False
         before = Before(kit, self.before, self.markers_before) if kit else None
@@ -193,6 +194,7 @@ def open_reasons(live: TableState, seat: Seat) -> Mapping[int, tuple[str, ...]]:
     for place, turn in enumerate(session.opened_turns):
         sealed, reasons = turn.sealed.get(seat), live.reasons.get((seat, turn.moment))
         if sealed and reasons and sealed.owner == session.seats[seat].nonce:
+            # a later turn with reasons takes the place of the one before
             if turn.number != number:
                 number, open_reasons = turn.number, {}
             open_reasons[place] = reasons
@@ -241,6 +243,7 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
             headlines_read=0,
         )
         live = replace(live, disagrees_since_s=now_s if live.problems else None)
+    # another kit: what was read belongs to the board before it
     if session.kit != before.kit:
         live = replace(live, reading=None, problems=(), suggested=None)
     return live
@@ -275,6 +278,7 @@ def must_wait(live: TableState, order: HandIn) -> bool:
     try:
         session.playing.check(session.state, order.seat, session.playing.parse(order.action))
     except Illegal:
+        # an older picture may lack the move that makes the press legal
         return reading.at_s < order.now_s
     return False
 
@@ -368,6 +372,7 @@ def who_and_what(session: Session, kit: Kit, move: HandMove) -> tuple[Seat, str]
     owner = kit.face(piece).seat
     seat = session.hands_for(owner or Seat.SOUTH)
     side = kit.sides[seat].name
+    # the sentence begins with the side, so the piece goes without it
     own = kit.kind(piece).removeprefix(f"{kit.sides[owner or Seat.SOUTH].name} ")
     what = say("{piece}", piece=own)
     if owner is not None and owner is not seat and own != kit.kind(piece):

@@ -129,6 +129,7 @@ class TableStore:
 
     @contextmanager
     def _lock_table(self) -> Iterator[None]:
+        # counted, because no turn is timed out while somebody waits who may have been in time
         self._waiting.append(None)
         is_held = self._lock.acquire(timeout=HUNG_S)
         self._waiting.pop()
@@ -139,6 +140,7 @@ class TableStore:
             yield
         finally:
             self._depth -= 1
+            # without a thread, time passes when the last holder lets go
             if self._depth == 0 and self._thread is None:
                 self.step()
             self._wake.set()
@@ -245,6 +247,7 @@ class TableStore:
         self._followers.append(follow)
 
     def _write(self, records: Sequence[AnyRecord], session: Session) -> None:
+        # seats and commitments outlast a game: they stand under the number 0
         is_beside = isinstance(records[0], TakeSeat | FreeSeat | MoveSeat | Commit)
         game = 0 if is_beside else session.number
         try:
@@ -278,6 +281,7 @@ class TableStore:
     @property
     def in_trouble(self) -> bool:
         """Return whether something is wrong that the lamps should say."""
+        # `cannot_write` has added what the disk refused
         return self.live.notices != self._notices or self.live.camera.state is CameraState.TROUBLE
 
     def time_headline(self, live: TableState) -> TableState:

@@ -195,11 +195,13 @@ class Table(Closeable):
         self._board.look_again()
         session = store.live.session
         shown_s = now_s - store.live.stage_since_s
+        # silence is a no, and so is a time from before a restart, when the clock was another one
         if session.back_wanted and not 0 <= now_s - session.back_since_s < ANSWER_S:
             store.accept(Decline(session.back_wanted.other, now_s))
         elif session.phase is Phase.STAGES and session.is_shown_here:
             pass  # the other table's board does not show it yet
         elif session.phase is Phase.STAGES:
+            # nothing goes on by itself while the board is wrong
             is_read = now_s >= store.live.headline_due_s and not store.live.problems
             if is_read and headline_of(store.live):
                 self._turns.read_on("clock")
@@ -225,6 +227,7 @@ class Table(Closeable):
         """End a turn whose time is over. A clock that runs while nobody acts is stopped."""
         if time_out := self._store.timekeeper.time_out(session, now_s):
             self._store.accept(time_out)
+            # nobody has acted for some turns: this one's clock stands still from its beginning
             if since_s := self._store.session.idle_since_s:
                 self._store.accept(Pause("idle", since_s))
 

@@ -55,10 +55,12 @@ class Turns:
         before = session.sealed_at(seat, moment)
         if before and salt and (before.action, before.salt) == (order.action, salt):
             return before.receipt
+        # the same press once more, while the first one waits for the camera
         early = store.live.early
         if early is not None and early.is_for(order) and not order.read_s:
             return ""
         if session.bank and not order.read_s:
+            # a second press of the key: the first one has ended the turn
             if session.has_counted(seat, moment, order.action):
                 return ""
             if must_wait(store.live, order):
@@ -97,6 +99,7 @@ class Turns:
         doers = list(session.turns[-1].sealed) if session.turns and asks else []
         if len(doers) == 1:
             other = doers[0].other
+            # as if the other had asked, so that the doer is the one who says yes
             if other in session.seats and not session.is_machines(other):
                 self._store.accept(AskBack(other, session.moment, self._store.now_s()))
                 return
@@ -122,6 +125,7 @@ class Turns:
         else:
             self._store.accept(StageDone(moment, stage, by, now_s))
         live = self._store.live
+        # what somebody has overruled is not called wrong again in this step
         if force and live.problems:
             self._store.publish(replace(live, overruled=frozenset(live.problems), problems=()))
 
@@ -153,11 +157,11 @@ class Turns:
             raise wrong_phase(say("There is nothing to decide now: do as the sign says"))
         if is_wanted and reasons and explaining_machine(live) is None:
             raise wrong_phase(no_reasons())
-        asked: Literal["", "moves", "reasons"] = ""
+        question: Literal["", "moves", "reasons"] = ""
         if is_wanted:
-            asked = "reasons" if reasons else "moves"
-        if live.asked != asked:
-            self._store.publish(replace(live, asked=asked))
+            question = "reasons" if reasons else "moves"
+        if live.asked != question:
+            self._store.publish(replace(live, asked=question))
 
     def _require_open(self, moment: str) -> None:
         """Raise `Stale` for another moment, `Illegal` where only the owner takes turns back."""
@@ -183,6 +187,7 @@ class Turns:
         if live.problems:
             raise wrong_phase(live.problems[0].text)
         todo = [i for i in instructions(live) if not i.move.done]
+        # first what whoever confirms has to do himself
         own = [i for i in todo if i.seat == by]
         if own and live.session.kit:
             side = live.session.kit.sides[own[0].seat].name
@@ -237,6 +242,7 @@ class TileOrders:
             )
             return
         session, now_s = self._store.session, self._store.now_s()
+        # cleared first: each order that is accepted asks anew, and the rows would be read again
         self._store.live = replace(self._store.live, tiles=NO_TILES)
         try:
             for seat in sorted(answer.rows):

@@ -110,6 +110,7 @@ def _turn_view(live: TableState) -> TurnView:
     session = live.session
     in_stages = session.phase is Phase.STAGES
     stages = session.stages if in_stages or session.phase is Phase.OVER else ()
+    # of a turn that is being shown, nothing of the stages to come
     open_stages = stages[: session.stage + 1] if in_stages else stages
     return TurnView(
         number=_shown_turn(session),
@@ -146,6 +147,7 @@ def _last_layout(session: Session) -> Layout:
 def _past(session: Session) -> tuple[PastStage, ...]:
     if session.phase is not Phase.ORDERS:
         return ()
+    # a turn of one seat was open as it was played
     if not session.turns or len(session.turns[-1].sealed) < len(SEATS):
         return ()
     return tuple(
@@ -292,6 +294,7 @@ def _badges(live: TableState) -> Mapping[Square, Badge]:
         elif session.before and (pieces := session.playing.standing(session.before.state, None)):
             earlier = pieces.badges
         badges = {**earlier, **badges}
+    # pieces still show the figures from before what is yet to be told
     for headline in reversed(headlines_of(session)[live.headlines_read + 1 :]):
         if headline.square and headline.most:
             left = headline.left + headline.lost

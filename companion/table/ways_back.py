@@ -45,6 +45,7 @@ def _revert(session: Session, earlier: Session, record: TakeBack) -> Advance:
     Where the board has changed it is put back first, as in a set-up, with the clock standing still.
     """
     countdown, has_changed = earlier.countdown, earlier.board != session.board
+    # time goes on at once where no piece has to be put back
     if countdown and not session.paused and not has_changed:
         countdown = countdown.start(record.now_s)
     undone = replace(
@@ -66,6 +67,7 @@ def undo(session: Session, _: Undo | AskBack) -> Advance:
     earlier = session.before
     if earlier is None or session.phase is Phase.LOBBY:
         raise wrong_phase(say("There is no turn to take back"))
+    # nothing to put back: the turn needs no set-up
     lies_as_before = earlier.board is None or earlier.board == session.target
     undone = replace(
         _as_before(session, earlier),
@@ -94,8 +96,10 @@ def ask_back(session: Session, record: AskBack) -> Advance:
     if is_own or not can_ask or session.back_wanted is record.seat.other:
         return undo(session, record)
     stopped = session.countdown.stop(record.now_s) if session.countdown else None
-    asked = replace(session, back_wanted=record.seat, back_since_s=record.now_s, countdown=stopped)
-    return asked, (Signal(Cue.OFFER, BOTH),)
+    changed = replace(
+        session, back_wanted=record.seat, back_since_s=record.now_s, countdown=stopped
+    )
+    return changed, (Signal(Cue.OFFER, BOTH),)
 
 
 def decline(session: Session, record: Decline) -> Advance:

@@ -60,7 +60,7 @@ def site_packages(home: Path, python: str) -> Path:
 def fetch(folder: Path, python: str, platform: str) -> None:
     """Install what the lock names for this Python and this machine, each checked against its hash."""
     where = ("--python-version", python, "--python-platform", platform)
-    made = ("--build-constraints", str(BUILD_LOCK))  # for what is there as sources alone
+    build_options = ("--build-constraints", str(BUILD_LOCK))  # for what is there as sources alone
     install(
         folder,
         *where,
@@ -68,7 +68,7 @@ def fetch(folder: Path, python: str, platform: str) -> None:
         "--require-hashes",
         "--only-binary",
         ":all:",
-        *made,
+        *build_options,
         "-r",
         str(LOCK),
     )
@@ -108,9 +108,9 @@ def share(home: Path) -> None:
 def top_names(notes: Path) -> Iterator[str]:
     """Yield what a package has laid into the folder itself."""
     lines = (notes / "RECORD").read_text(encoding="utf-8").splitlines()
-    found = {line.split("/")[0].split(",")[0] for line in lines}
+    names = {line.split("/")[0].split(",")[0] for line in lines}
     yield from (
-        name for name in found if name not in ("..", "bin") and (notes.parent / name).exists()
+        name for name in names if name not in ("..", "bin") and (notes.parent / name).exists()
     )
 
 

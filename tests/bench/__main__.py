@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 from bench.bots import bench_bots
 from bench.hub.load import RoomSize, bench_load
@@ -35,7 +34,7 @@ PARTS: Mapping[str, Bench] = {
     "memory": _memory,
     "kills": lambda options: bench_kills(20 if options.quick else KILLS),
     "reading": lambda options: bench_reading(options.only, options.quick),
-    "bots": lambda options: bench_bots(options.only, options.results, options.quick),
+    "bots": lambda options: bench_bots(options.only, options.quick),
     "pi": lambda _: bench_pi(),
     "hub": _hub,
 }
@@ -50,7 +49,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("part", nargs="?", default="all", choices=("all", *PARTS))
     parser.add_argument("--quick", action="store_true", help="a small part of it, to see it work")
     parser.add_argument("--only", default="", metavar="NAME", help="reading, bots: a part of it")
-    parser.add_argument("--results", type=Path, metavar="FILE", help="bots: keep the games there")
     options = parser.parse_args(arguments)
     good = True
     for part in WHOLE if options.part == "all" else (options.part,):

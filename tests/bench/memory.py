@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import http.client
 import itertools
-import re
 import tempfile
 import threading
 import time
@@ -40,7 +39,6 @@ PICTURES = ("/camera/frame.jpg", "/workbench/frame.jpg")
 STREAMS = ("/live/watch", "/live/table", "/live/health", "/workbench/live")
 PDFS_EACH = 250
 """One of so many requests is for a game's sheets, which take a second each."""
-_SETTLED = re.compile(r"/camera/settled/\d+")
 
 
 def bench_memory(requests: int = REQUESTS, games: int = GAMES_PLAYED) -> bool:
@@ -67,7 +65,6 @@ class Evening:
         self._paths = _paths()
         self._lock = threading.Lock()
         self._asked = 0
-        self._settled: Sequence[str] = ()
         self.refused = 0
 
     def spend(self, games: int) -> None:
@@ -95,8 +92,6 @@ class Evening:
             if self._asked >= self._requests:
                 return None
             self._asked += 1
-            if self._settled and self._asked % 7 == 0:
-                return self._settled[self._asked // 7 % len(self._settled)]
             return next(self._paths)
 
     def _ask(self) -> None:
@@ -110,14 +105,10 @@ class Evening:
                     answer.read(STREAM_BYTES)
                     line.close()
                     continue
-                page = answer.read()
+                answer.read()
                 self.refused += answer.status != http.client.OK
             except (OSError, http.client.HTTPException):
                 line.close()
-                continue
-            if path == "/host/health":  # names the settled frames
-                frames = sorted(set(_SETTLED.findall(page.decode())))
-                self._settled = [f"{frame}{end}" for frame in frames for end in ("", ".jpg")]
         line.close()
 
 

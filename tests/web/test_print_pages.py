@@ -11,7 +11,6 @@ from web_fixtures import Place, error_of, page_of
 
 from companion.games import GAMES
 from companion.printing.rulebook import illustrations
-from web.routes.rules import figure
 
 PAGE = {"Accept": "text/html"}
 # ---- what can be printed ---------------------------------------------------------------------------------------------
@@ -107,19 +106,6 @@ def test_a_rules_page_has_contents_pictures_and_no_id_twice(place: Place, name: 
     assert page.count("<figcaption>") == 1 + len(illustrations(game))
     ids = re.findall(r'\sid="([^"]+)"', page.partition("</defs>")[2])
     assert len(ids) == len(set(ids))
-
-
-@pytest.mark.parametrize("name", GAMES)
-def test_examples_are_played_by_the_game_and_lie_on_its_board(name: str) -> None:
-    shown = illustrations(GAMES[name])
-    assert len(shown) >= 3, "two or three pictures help in every game"
-    for rule, picture in shown.items():
-        faces = {face.name for face in picture.kit.faces}
-        for square, stack in [*picture.layout.items(), *picture.after.items()]:
-            assert set(stack) <= faces, rule
-            assert square in picture.kit.board.squares, rule
-        assert picture.tallies or picture.ways or picture.events, rule
-        assert bool(figure(picture)) is not bool(picture.kit.deck), rule
 
 
 # ---- a paragraph for every refusal -----------------------------------------------------------------------------------

@@ -152,7 +152,7 @@ class Calibration:
             | cv2.CALIB_FIX_K2
             | cv2.CALIB_FIX_K3
         )
-        found = cv2.calibrateCameraExtended(
+        fit = cv2.calibrateCameraExtended(
             [view.points_mm.astype(np.float32) for view in self._views],
             [view.points_px.astype(np.float32) for view in self._views],
             self._size,
@@ -160,7 +160,7 @@ class Calibration:
             np.zeros(5),
             flags=flags,
         )
-        rms, matrix, distortion, spreads = found[0], found[1], found[2], found[5]
+        rms, matrix, distortion, spreads = fit[0], fit[1], fit[2], fit[5]
         focal = float(matrix[0, 0])
         lens = Lens(focal / self._size[0], float(np.ravel(distortion)[0]))
         spread = (

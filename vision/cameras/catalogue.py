@@ -38,15 +38,15 @@ def cameras() -> tuple[CameraChoice, ...]:
 
     None is opened, so a busy one is no trouble.
     """
-    found = []
+    devices = []
     with contextlib.suppress(CameraError):  # no Raspberry Pi
         own = pi_devices()
-        for each in own:
+        for camera in own:
             # By its id a camera is found again whatever order they have at the next boot.
-            source = f"picamera:{each.id}" if len(own) > 1 else "picamera"
-            found.append(
+            source = f"picamera:{camera.id}" if len(own) > 1 else "picamera"
+            devices.append(
                 CameraChoice(
-                    source, say("Raspberry Pi camera {sensor}", sensor=each.sensor), each.model
+                    source, say("Raspberry Pi camera {sensor}", sensor=camera.sensor), camera.model
                 )
             )
     plugged = usb_devices()
@@ -59,8 +59,8 @@ def cameras() -> tuple[CameraChoice, ...]:
             and not device.name.isdecimal()
         )
         source = f"usb:{device.name}" if alone else f"usb:{device.number}"
-        found.append(CameraChoice(source, device.name, "webcam"))
-    return tuple(found)
+        devices.append(CameraChoice(source, device.name, "webcam"))
+    return tuple(devices)
 
 
 def is_device(source: str) -> bool:

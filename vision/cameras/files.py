@@ -166,7 +166,7 @@ def pictures_in(folder: Path) -> list[Path]:
     """
     try:
         inside = list(islice(folder.iterdir(), MAX_ENTRIES + 1))
-        found = sorted(p for p in inside if p.suffix.lower() in PICTURES and p.is_file())
+        pictures = sorted(p for p in inside if p.suffix.lower() in PICTURES and p.is_file())
     except OSError as error:
         raise CameraError(
             say(
@@ -183,7 +183,7 @@ def pictures_in(folder: Path) -> list[Path]:
                 number=MAX_ENTRIES,
             )
         )
-    return found
+    return pictures
 
 
 def picture_paths(paths: Iterable[Path]) -> list[Path]:

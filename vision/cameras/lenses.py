@@ -105,10 +105,10 @@ class LensShelf:
 
     def lens_of(self, camera: Camera) -> tuple[Lens, bool]:
         """Return the lens of a camera, and whether it is exact and to be left alone."""
-        kept = self._kept.get(self._key(camera))
-        if kept is None:
+        lens = self._kept.get(self._key(camera))
+        if lens is None:
             return nominal_lens(self._settings, camera), False
-        return kept.lens, kept.exact
+        return lens.lens, lens.exact
 
     def learn(self, camera: Camera, tuner: LensTuner, pose: Pose | None, now_s: float) -> None:
         """Keep what the board has taught, if it is surer than what is kept, and write it now and
@@ -130,13 +130,13 @@ class LensShelf:
             return
         spread, before = tuner.spread, self._kept.get(key)
         nominal = nominal_lens(self._settings, camera)
-        found = KeptLens.of(tuner.lens, spread)
+        lens = KeptLens.of(tuner.lens, spread)
         if before is not None and (before.exact or spread > before.spread * 1.05):
             return
-        if not found.is_sane() or spread > _SURE or _is_far(tuner, nominal):
+        if not lens.is_sane() or spread > _SURE or _is_far(tuner, nominal):
             return
-        self._changed |= found != before
-        self._kept[key] = found
+        self._changed |= lens != before
+        self._kept[key] = lens
 
     def measured(self, camera: Camera, lens: Lens, spread: float) -> None:
         """Keep a lens that was measured.
@@ -195,7 +195,7 @@ def _is_far(tuner: LensTuner, nominal: Lens) -> bool:
 
 def _load(path: Path) -> dict[str, KeptLens]:
     try:
-        kept = msgspec.json.decode(read_file(path, MAX_TEXT), type=dict[str, KeptLens])
+        lenses = msgspec.json.decode(read_file(path, MAX_TEXT), type=dict[str, KeptLens])
     except FileNotFoundError:
         return {}
     except OSError as error:
@@ -214,4 +214,4 @@ def _load(path: Path) -> dict[str, KeptLens]:
             aside.name,
         )
         return {}
-    return {key: lens for key, lens in kept.items() if lens.is_sane()}
+    return {key: lens for key, lens in lenses.items() if lens.is_sane()}

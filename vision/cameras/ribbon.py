@@ -84,12 +84,12 @@ def pi_devices() -> tuple[PiDevice, ...]:
                 error=str(error),
             )
         ) from error
-    found = (
+    devices = (
         PiDevice(place, str(each.get("Model", "")), str(each.get("Id", "")))
         for place, each in enumerate(listed)
     )
     return tuple(
-        device for device in found if not _is_usb(device.id)
+        device for device in devices if not _is_usb(device.id)
     )  # libcamera lists USB cameras as well
 
 
@@ -106,13 +106,13 @@ def chosen(which: str) -> PiDevice:
     """
     here = pi_devices()
     if not which:
-        found = here[:1]
+        devices = here[:1]
     elif which.isdecimal():
-        found = here[int(which) : int(which) + 1]
+        devices = here[int(which) : int(which) + 1]
     else:
-        found = tuple(device for device in here if which in (device.id, device.sensor))
-    if found:
-        return found[0]
+        devices = tuple(device for device in here if which in (device.id, device.sensor))
+    if devices:
+        return devices[0]
     if not which:
         raise CameraError(
             say(
@@ -171,9 +171,9 @@ def _clear_away(device: Any) -> None:
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
     """Yield an error and what it comes from, to the first one."""
-    seen: list[BaseException] = []
-    while error is not None and error not in seen:
-        seen.append(error)
+    causes: list[BaseException] = []
+    while error is not None and error not in causes:
+        causes.append(error)
         yield error
         error = error.__cause__ or error.__context__
 

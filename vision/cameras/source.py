@@ -54,12 +54,12 @@ class Source(Closeable):
         """Wait for the next picture. Raises `CameraError` when the device is gone or closed."""
         if self._closed:
             raise CameraError(say("The camera {name} is closed: open it again", name=self.name))
-        taken = self._take()
-        luma = self._checked(taken.luma)
+        frame = self._take()
+        luma = self._checked(frame.luma)
         at_s = self._clock.monotonic_s()
-        if 0 < taken.age_s < _OLDEST_S:
-            at_s -= taken.age_s
-        return Frame(luma, at_s, next(self._numbers), taken.colours)
+        if 0 < frame.age_s < _OLDEST_S:
+            at_s -= frame.age_s
+        return Frame(luma, at_s, next(self._numbers), frame.colours)
 
     def close(self) -> None:
         """Give the device back. A second time does nothing."""

@@ -52,7 +52,7 @@ def usb_devices() -> tuple[UsbDevice, ...]:
 
     None is opened. Decoders and the Pi's own sensors are left out.
     """
-    found = []
+    devices = []
     for entry in sorted(SYSFS.glob("video*"), key=lambda path: (len(path.name), path.name)):
         number, place = entry.name.removeprefix("video"), str(entry.resolve())
         # A camera has further nodes, for metadata: the first one gives the pictures.
@@ -66,8 +66,8 @@ def usb_devices() -> tuple[UsbDevice, ...]:
             identity = f"v4l2 {_line(entry / 'name')}"
         else:
             continue
-        found.append(UsbDevice(int(number), _line(entry / "name") or entry.name, identity))
-    return tuple(found)
+        devices.append(UsbDevice(int(number), _line(entry / "name") or entry.name, identity))
+    return tuple(devices)
 
 
 def usb_number(words: str, devices: tuple[UsbDevice, ...]) -> int:
@@ -131,11 +131,11 @@ class UsbCamera(Device):
         # told.
         self._device.set(cv2.CAP_PROP_CONVERT_RGB, 0)
         self._fourcc = _letters(self._device.get(cv2.CAP_PROP_FOURCC))
-        told = (
+        sentence = (
             int(self._device.get(cv2.CAP_PROP_FRAME_WIDTH)),
             int(self._device.get(cv2.CAP_PROP_FRAME_HEIGHT)),
         )
-        self._size = told if min(told) > 0 else self._size
+        self._size = sentence if min(sentence) > 0 else self._size
 
     # ---- pictures ----
 
@@ -275,10 +275,10 @@ class UsbCamera(Device):
             self._device.get(cv2.CAP_PROP_AUTOFOCUS),
             self._device.get(cv2.CAP_PROP_AUTO_EXPOSURE),
         )
-        found = Locks(
+        locks = Locks(
             None if focus < 0 else focus == 0, None if exposure < 0 else exposure == _MANUAL
         )
-        return None if found == (None, None) else found
+        return None if locks == (None, None) else locks
 
     def lock(self, focus: bool | None, exposure: bool | None) -> None:
         """Hold focus or exposure as they are, or let the camera choose them."""

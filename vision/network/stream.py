@@ -276,8 +276,8 @@ def _place_of(address: SplitResult) -> tuple[str, int | None]:
 def _credentials(address: SplitResult) -> dict[str, str]:
     if address.username is None:
         return {}
-    told = f"{unquote(address.username)}:{unquote(address.password or '')}"
-    return {"Authorization": f"Basic {b64encode(told.encode()).decode()}"}
+    credentials = f"{unquote(address.username)}:{unquote(address.password or '')}"
+    return {"Authorization": f"Basic {b64encode(credentials.encode()).decode()}"}
 
 
 def _cut_part(held: bytearray, boundary: bytes) -> bytes | None:

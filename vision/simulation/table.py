@@ -140,8 +140,8 @@ class SimulatedTable:
     def nudge(self, piece: int, x_mm: float, y_mm: float) -> None:
         """Push a piece by so many millimetres."""
         with self._lock:
-            found = self._piece(piece)
-            found.x_mm, found.y_mm = found.x_mm + x_mm, found.y_mm + y_mm
+            placed = self._piece(piece)
+            placed.x_mm, placed.y_mm = placed.x_mm + x_mm, placed.y_mm + y_mm
             self._changed()
 
     # ---- what hands can do ----
@@ -167,9 +167,9 @@ class SimulatedTable:
         left, lying as it does: `turn` it first. A card is laid at the end of the zone's fan.
         """
         with self._lock:
-            found = self._piece(piece)
-            self._things.put_on(found, square, self._pieces)
-            self._raise(found)
+            placed = self._piece(piece)
+            self._things.put_on(placed, square, self._pieces)
+            self._raise(placed)
 
     def take_off(self, piece: int) -> None:
         """Lay a piece beside the board. Raises KeyError for an unknown piece."""
@@ -189,9 +189,9 @@ class SimulatedTable:
             )
             x_mm, y_mm = self.staged().pose.to_plane(point)[0]
             if math.isfinite(x_mm) and math.isfinite(y_mm):
-                found = self._piece(piece)
-                found.x_mm, found.y_mm = float(x_mm), float(y_mm)
-                self._raise(found)
+                placed = self._piece(piece)
+                placed.x_mm, placed.y_mm = float(x_mm), float(y_mm)
+                self._raise(placed)
 
     def flip(self, piece: int) -> None:
         """Show the next face of a piece.
@@ -199,13 +199,13 @@ class SimulatedTable:
         One that is longer than wide and has no other is turned by a right angle.
         """
         with self._lock:
-            found = self._piece(piece)
-            found.shown = (found.shown + 1) % len(found.tops)
-            square = self._things.square_of(found)
-            if len(found.tops) == 1 and found.top.width_mm != found.top.depth_mm:
-                found.turn_deg = (found.turn_deg + 90) % 180
+            placed = self._piece(piece)
+            placed.shown = (placed.shown + 1) % len(placed.tops)
+            square = self._things.square_of(placed)
+            if len(placed.tops) == 1 and placed.top.width_mm != placed.top.depth_mm:
+                placed.turn_deg = (placed.turn_deg + 90) % 180
                 if square is not None:
-                    self._things.put_on(found, square, self._pieces)
+                    self._things.put_on(placed, square, self._pieces)
             self._changed()
 
     def hold_hand(self, over: Square | None) -> None:

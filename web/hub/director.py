@@ -63,10 +63,10 @@ class DirectorPages(HubGroup):
     def make(self) -> Any:
         """Make a tournament from the form."""
         try:
-            made = self._make(request.form)
+            tournament = self._make(request.form)
         except CompanionError as error:
             return self._pages.all(error.message, status_of(error))
-        return redirect(f"/host/tournament/{made.id}", 303)
+        return redirect(f"/host/tournament/{tournament.id}", 303)
 
     @get("/host/tournament/<int:number>", guard=host_page)
     def page(self, number: int, error: str = "", status: int = 200) -> Any:
@@ -113,8 +113,8 @@ class DirectorPages(HubGroup):
 
     # ---- inside ----
 
-    def _make(self, given: Mapping[str, str]) -> Tournament:
-        game, _, way = given.get("game", "").partition("/")
+    def _make(self, form: Mapping[str, str]) -> Tournament:
+        game, _, way = form.get("game", "").partition("/")
         if game not in GAMES:
             raise NotFound
         presets, preset = GAMES[game].presets, whole_number(way)
@@ -122,22 +122,22 @@ class DirectorPages(HubGroup):
         if preset is not None and preset < len(presets):
             options = presets[preset].options
         return self._league.tournaments.new(
-            given.get("name", "")[:200],
-            _one_of(System, given.get("system", "")),
+            form.get("name", "")[:200],
+            _one_of(System, form.get("system", "")),
             game,
             options,
-            rounds=_number(given, "rounds", 5),
-            minutes=_number(given, "minutes", 0),
-            team_size=_number(given, "team_size", 1),
+            rounds=_number(form, "rounds", 5),
+            minutes=_number(form, "minutes", 0),
+            team_size=_number(form, "team_size", 1),
         )
 
-    def _act(self, number: int, given: Mapping[str, str]) -> None:
+    def _act(self, number: int, form: Mapping[str, str]) -> None:
         self._pages.known(number)
-        tournaments, what = self._league.tournaments, given.get("do", "")
-        entrant, place_text = _number(given, "entrant", 0), given.get("place", "")
+        tournaments, what = self._league.tournaments, form.get("do", "")
+        entrant, place_text = _number(form, "entrant", 0), form.get("place", "")
         match what:
             case "enter":
-                self._enter(number, given.get("people", "")[:2000], given.get("team", "")[:200])
+                self._enter(number, form.get("people", "")[:2000], form.get("team", "")[:200])
             case "withdraw":
                 act = partial(director.withdraw, number=entrant)
                 tournaments.direct(number, what, act, entrant=entrant)
@@ -149,12 +149,12 @@ class DirectorPages(HubGroup):
             case "unpair":
                 tournaments.direct(number, what, director.unpair_round)
             case "decide":
-                place, end = _place(place_text), given.get("verdict", "")
+                place, end = _place(place_text), form.get("verdict", "")
                 verdict = _one_of(BoardEnd, end) if end else None
                 act = partial(director.decide, place=place, verdict=verdict)
                 tournaments.direct(number, what, act, place=place)
             case "move":
-                place, table = _place(place_text), self._room.table(_number(given, "table", 0))
+                place, table = _place(place_text), self._room.table(_number(form, "table", 0))
                 act = partial(director.move, place=place, table=table.id if table else "")
                 tournaments.direct(number, what, act, place=place)
             case "end":
@@ -182,8 +182,8 @@ class DirectorPages(HubGroup):
         self._league.tournaments.enter(number, people, team)
 
 
-def _number(given: Mapping[str, str], name: str, missing: int) -> int:
-    number = whole_number(given.get(name, ""))
+def _number(form: Mapping[str, str], name: str, missing: int) -> int:
+    number = whole_number(form.get(name, ""))
     return missing if number is None else number
 
 

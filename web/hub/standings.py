@@ -56,7 +56,7 @@ class StandingsPages(HubGroup):
     def results_file(self, form: str) -> Response:
         """Return every result with its receipt as a file, the newest first."""
         numbers = {table.id: table.number for table in self._room.tables()}
-        rows = [self._result(kept, numbers) for kept in self._league.results.last(EXPORTED)]
+        rows = [self._result(result, numbers) for result in self._league.results.last(EXPORTED)]
         columns = (
             "ended_s",
             "game",

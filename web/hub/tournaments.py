@@ -61,9 +61,9 @@ class TournamentWords:
         """Return the end of a board."""
         return VERDICT_WORDS[BoardEnd(verdict)] if verdict else "–"
 
-    def refusal(self, told: str) -> str:
+    def refusal(self, packed: str) -> str:
         """Return why a table's result was refused, from the log."""
-        return sentence(msgspec.json.decode(told))
+        return sentence(msgspec.json.decode(packed))
 
 
 class TournamentPages(HubGroup):

@@ -36,11 +36,11 @@ def seen_svg(seen: BoardSeen) -> Markup:
     return labelled_svg("seen", f"0 0 {width} {height}", read_words(seen), content)
 
 
-def read_words(seen: BoardSeen) -> str:
+def read_words(board: BoardSeen) -> str:
     """Return what is read in words, such as `purple robot a1, lime robot c4 (80 %)`."""
     read, unknown = [], []
-    for square in seen.squares:
-        name = square_words(seen.kit, square)
+    for square in board.squares:
+        name = square_words(board.kit, square)
         if not square.known:
             unknown.append(name)
         elif square.faces:

@@ -198,30 +198,30 @@ class HealthPages(PageGroup):
 
     # ---- inside --------------------------------------------------------------------------------------------------
 
-    def _parts(self, found: tuple[Finding, ...]) -> dict[str, Any]:
+    def _parts(self, findings: tuple[Finding, ...]) -> dict[str, Any]:
         """Return the parts of the page that change."""
         look, eye = self._looks.now(), self._looks.eye
         grades = list(Grade)
         details: dict[str, list[Finding]] = {}
-        for finding in sorted(found, key=lambda finding: -grades.index(finding.grade)):
+        for finding in sorted(findings, key=lambda finding: -grades.index(finding.grade)):
             details.setdefault(finding.topic, []).append(finding)
         return {
             "look": look,
             "locks": (eye.locks() if eye else None) or (None, None),
-            "headline": headline_of(found, look),
-            "rows": self._rows(found, look),
+            "headline": headline_of(findings, look),
+            "rows": self._rows(findings, look),
             "details": details.items(),
             "topics": TOPICS,
             "pictures": self._looks.pictures(),
             "trouble": self._looks.room.album.trouble if self._looks.room else "",
         }
 
-    def _rows(self, found: tuple[Finding, ...], look: CameraLook) -> list[HealthRow]:
+    def _rows(self, findings: tuple[Finding, ...], look: CameraLook) -> list[HealthRow]:
         """Return the six things that an owner looks for."""
-        grave_topics = {finding.topic for finding in found if is_grave(finding)}
+        grave_topics = {finding.topic for finding in findings if is_grave(finding)}
         rows = {
             "camera": (say("Camera"), self._camera(look)),
-            "phones": (say("Phones"), self._phones(found)),
+            "phones": (say("Phones"), self._phones(findings)),
             "pads": (say("Pads"), self._pads()),
             "sound": (say("Sound"), self._sound()),
             "storage": (say("Storage"), self._storage()),
@@ -244,9 +244,9 @@ class HealthPages(PageGroup):
             return say("{n} pictures a second", n=round(look.per_s)), True
         return say("Sees the board"), True
 
-    def _phones(self, found: tuple[Finding, ...]) -> _State:
+    def _phones(self, findings: tuple[Finding, ...]) -> _State:
         urls, own_wifi = self._page_context.join_urls(), self._features.own_wifi
-        if unreachable(found) or not urls:
+        if unreachable(findings) or not urls:
             return say("No network"), False
         if own_wifi and own_wifi.hotspot:
             return say("In the table’s own Wi-Fi"), None
@@ -284,19 +284,19 @@ def is_grave(finding: Finding) -> bool:
     return finding.grade in (Grade.FAIL, Grade.WARN)
 
 
-def unreachable(found: tuple[Finding, ...]) -> bool:
+def unreachable(findings: tuple[Finding, ...]) -> bool:
     """Return whether there is no network by which phones get here."""
-    grades = [finding.grade for finding in found if finding.topic == "network"]
+    grades = [finding.grade for finding in findings if finding.topic == "network"]
     return bool(grades) and grades[0] is not Grade.OK
 
 
-def headline_of(found: tuple[Finding, ...], look: CameraLook) -> FirstAdvice | None:
+def headline_of(findings: tuple[Finding, ...], look: CameraLook) -> FirstAdvice | None:
     """Return what is wrong first, else what the camera wants, else None."""
     for grade in (Grade.FAIL, Grade.WARN):
-        for finding in found:
+        for finding in findings:
             if finding.grade is grade:
                 return _headline(finding.topic)
-    if unreachable(found):
+    if unreachable(findings):
         return _headline("network")
     return FirstAdvice(look.todo) if look.todo else None
 

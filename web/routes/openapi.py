@@ -169,7 +169,9 @@ def _operation(declared: Declared) -> dict[str, Any]:
 
 def _parameters(path: str) -> Iterator[dict[str, Any]]:
     """Yield what stands in the path: a number, a word of a list, or any text without a slash."""
-    for converter, words, name in sorted(_PARAMETER.findall(path), key=lambda found: found[2]):
+    for converter, words, name in sorted(
+        _PARAMETER.findall(path), key=lambda parameter: parameter[2]
+    ):
         schema: dict[str, Any] = {"type": "string", "minLength": 1, "pattern": "^[^/]+$"}
         if converter == "int":
             schema = {"type": "integer", "minimum": 0}

@@ -161,9 +161,9 @@ class Auth:
 
     def remember_names(self, answer: Response, request: Request, *names: str) -> None:
         """Offer these names next time."""
-        given = [name.strip() for name in names if name.strip()]
-        offered = dict.fromkeys((*given, *self.names_of(request)))
-        if given:
+        known = [name.strip() for name in names if name.strip()]
+        offered = dict.fromkeys((*known, *self.names_of(request)))
+        if known:
             self._set(answer, "names", list(offered)[:MAX_OFFERED_NAMES])
 
     # ---- the host ----

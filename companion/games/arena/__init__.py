@@ -152,6 +152,7 @@ class Arena(Game[State, Orders]):
 
     def commands(self, action: Orders) -> list[str]:
         """Return what each robot is told, without directions."""
+        # the last letter is the direction: without it a code is the kind of order
         return [
             _COMMANDS[code if code in _COMMANDS else code[:-1]]
             for _, code in action.given
@@ -203,7 +204,7 @@ class Arena(Game[State, Orders]):
 
         At the end all are open.
         """
-        shown = {str(each.title) for each in stages[: stage + 1]}
+        shown = {str(part.title) for part in stages[: stage + 1]}
         return open_orders(state, actions, shown, is_all=stage + 1 >= len(stages))
 
     def turn_number(self, state: State) -> int:

@@ -127,6 +127,7 @@ def terrain_of(text: str) -> Terrain:
             raise Malformed(text)
 
     def places(character: str) -> tuple[int, ...]:
+        # a place is counted as in `Terrain.squares`: by file, then rank
         return tuple(
             square.file * tiles.ranks + square.rank for square in tiles.squares_of(character)
         )
@@ -163,6 +164,7 @@ def kit_of(text: str) -> Kit:
         Face(
             ROBOTS[side][number],
             SIDES[seat].drawing,
+            # the markers of a side follow one another, as its robots' numbers do
             (first + number - 1,),
             _HEIGHT_MM,
             seat,

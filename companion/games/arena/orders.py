@@ -52,7 +52,7 @@ def parse_orders(text: str) -> Orders:
 
     Raises `Malformed` naming the part that is wrong.
     """
-    given: list[tuple[int, str]] = []
+    orders: list[tuple[int, str]] = []
     for part in text.split(" "):
         match = _PART.fullmatch(part)
         if not match:
@@ -65,16 +65,16 @@ def parse_orders(text: str) -> Orders:
             )
             raise Malformed(text)
         number = int(match[1])
-        if given and number <= given[-1][0]:
-            last = given[-1][0]
+        if orders and number <= orders[-1][0]:
+            last = orders[-1][0]
             text = say(
                 "Robot {number} comes after robot {last}: list the robots in rising order, each once",
                 number=number,
                 last=last,
             )
             raise Malformed(text)
-        given.append((number, match[2]))
-    return Orders(tuple(given))
+        orders.append((number, match[2]))
+    return Orders(tuple(orders))
 
 
 def marches(numbers: Sequence[int], way: str) -> Iterator[Orders]:
@@ -116,14 +116,15 @@ def orders_at(index: int, numbers: Sequence[int]) -> Orders:
     >>> str(orders_at(1 + 12 * 9, (1, 2, 4)))
     '1:N 2:D'
     """
-    given = []
+    orders = []
     for number in numbers:
         index, digit = divmod(index, _WAYS)
         if digit:
-            given.append((number, CODES[digit - 1]))
-    return Orders(tuple(given))
+            orders.append((number, CODES[digit - 1]))
+    return Orders(tuple(orders))
 
 
 def random_orders(numbers: Sequence[int], rng: Random) -> Orders:
     """Return one of `all_orders`, each equally likely, without counting them up."""
+    # not 0, which orders nothing: a seat orders something at least once
     return orders_at(rng.randrange(1, _WAYS ** len(numbers)), numbers)

@@ -42,17 +42,18 @@ class OrdersPad(PadGrammar):
 
         Robots that do nothing are left out, and all of them are said by the first one's `-`.
         """
+        # robots that the draft has not reached do nothing
         done = zip(self.numbers, self._codes(draft), strict=False)
-        given = tuple((number, code) for number, code in done if code)
-        return str(Orders(given or ((self.numbers[0], NOTHING),)))
+        orders = tuple((number, code) for number, code in done if code)
+        return str(Orders(orders or ((self.numbers[0], NOTHING),)))
 
     def spell(self, text: str) -> tuple[str, ...]:
         """Return one or two keys a robot. Ready for one that does nothing."""
-        given = dict(parse_orders(text).given)
+        orders = dict(parse_orders(text).given)
         pads = {key.letter: (key.pad,) for key in self.keys}
         spelled = {DESTRUCT: ("a", "a"), NOTHING: (_READY,), **pads}
         spelled |= {f"a{letter}": ("a", *pads[letter]) for letter in DIRECTIONS}
-        codes = [given.get(number, NOTHING) for number in self.numbers]
+        codes = [orders.get(number, NOTHING) for number in self.numbers]
         return tuple(key for code in codes for key in spelled[code])
 
     def _codes(self, draft: tuple[str, ...]) -> list[str]:
@@ -67,6 +68,7 @@ class OrdersPad(PadGrammar):
             if pad == "a":
                 codes.append(DESTRUCT)
             elif key is None:
+                # ready: this robot does nothing, and an `a` before it is taken back
                 codes.append("")
             else:
                 codes.append(f"a{key.letter}" if aims and pad != "b" else key.letter)

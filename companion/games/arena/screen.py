@@ -74,6 +74,7 @@ def _hint(state: State) -> str:
         return hint
     if is_spawning(options, turn):
         return joined(" ", (hint, say("New robots appear in this turn.")))
+    # the next multiple of the interval
     soonest = turn + options.spawn_every - turn % options.spawn_every
     if soonest > options.turns:
         return hint
@@ -101,16 +102,19 @@ def order_words(number: int, code: str) -> str:
 
 
 def _open_order(unit: str, code: str, shown: Collection[str], *, is_all: bool) -> UnitOrder:
+    # the title of the stage that carries out an order of this kind
     stage = {DEFEND: "Defend", DESTRUCT: "Armed"}.get(code, "Moves" if code in MOVES else "Attacks")
     if not is_all and (code == NOTHING or stage not in shown):
         return UnitOrder(unit)
     move, attack, defend, destruct = _KINDS
     if code in MOVES:
         direction = MOVES[code]
+        # the arrow is drawn pointing up, so north is not turned
         words = joined(" ", (move.label, WORDS[direction]))
         return UnitOrder(unit, code, words, move.drawing, 90 * direction)
     if code in ATTACKS:
         direction = ATTACKS[code]
+        # the blade is drawn pointing right, so north is a quarter turn back
         words = joined(" ", (attack.label, WORDS[direction]))
         return UnitOrder(unit, code, words, attack.drawing, 90 * direction - 90)
     if code == NOTHING:

@@ -61,28 +61,32 @@ def failures(places: Sequence[int], tries: Mapping[int, int | None]) -> dict[int
             failed[robot] = Failure.BARRIER
         else:
             comers.setdefault(target, []).append(robot)
+    # where two or more try for one square, all of them fail (Ruling 3)
     for robots in comers.values():
         if len(robots) > 1:
             failed.update(dict.fromkeys(robots, Failure.CONTEST))
     # a robot that stays keeps its place, and whoever wants to enter it stays, too
-    kept = [place for robot, place in enumerate(places) if robot not in tries or robot in failed]
-    for place in kept:  # it grows: who cannot enter keeps a place too
+    stayed_places = [
+        place for robot, place in enumerate(places) if robot not in tries or robot in failed
+    ]
+    for place in stayed_places:  # it grows: who cannot enter keeps a place too
         for robot in comers.get(place, ()):
             if robot not in failed:
                 failed[robot] = Failure.HELD
-                kept.append(places[robot])
+                stayed_places.append(places[robot])
     return failed
 
 
-def play(state: State, given: tuple[Orders, Orders]) -> Step[State]:
+def play(state: State, orders: tuple[Orders, Orders]) -> Step[State]:
     """Carry out South's and North's orders."""
-    turn = _Turn(state, given)
+    turn = _Turn(state, orders)
     for title, act in _STAGES:
         act(turn)
         turn.close(title)
     sides: tuple[list[Robot], list[Robot]] = ([], [])
     for robot in turn.robots:
         sides[robot.side].append(Robot(robot.number, robot.place, robot.points))
+    # new robots come last, but take the lowest free number: sort again
     south, north = map(sorted, sides)
     after = State(
         state.options, state.terrain, (tuple(south), tuple(north)), state.turn + 1, turn.outcome
@@ -108,14 +112,15 @@ class _Robot:
 class _Turn(TurnLog):
     """The position while a turn is carried out."""
 
-    def __init__(self, state: State, given: tuple[Orders, Orders]) -> None:
+    def __init__(self, state: State, orders: tuple[Orders, Orders]) -> None:
         super().__init__()
         self.options = state.options
         self.terrain = state.terrain
         self.number = state.turn
         self.robots: list[_Robot] = []
         for side, robots in enumerate(state.robots):
-            codes = dict(given[side].given)
+            codes = dict(orders[side].given)
+            # a robot that is left out of the orders does nothing (Ruling 3)
             self.robots += [
                 _Robot(side, *robot, codes.get(robot.number, NOTHING)) for robot in robots
             ]
@@ -140,13 +145,15 @@ class _Turn(TurnLog):
 
     def close(self, title: str) -> None:
         """End a stage, if anything was told in it."""
+        # a stage without events would stop hands for nothing
         if not self.fresh_events:
             return
         squares = self.terrain.squares
         most = self.options.hit_points
-        layout = {squares[each.place]: STACKS[each.side][each.number] for each in self.robots}
+        layout = {squares[robot.place]: STACKS[robot.side][robot.number] for robot in self.robots}
         badges = {
-            squares[each.place]: Badge(str(each.points), each.points / most) for each in self.robots
+            squares[robot.place]: Badge(str(robot.points), robot.points / most)
+            for robot in self.robots
         }
         self.add_stage(title, layout, badges=badges)
 
@@ -203,6 +210,7 @@ def _move(turn: _Turn) -> None:
                 "{robot!c} moves {direction}, {origin} to {target}.", robot=robot.name, **parts
             )
             turn.tell(CommonEvent.MOVE, robot, text, "moving", to=target)
+    # nobody moves before this: the sentences above name where each robot was
     for index, target in tries.items():
         if index not in failed and target is not None:
             turn.robots[index].place = target
@@ -213,12 +221,14 @@ def _bump_headlines(
 ) -> list[Headline]:
     """Return the headlines of moves that fail: one for those to the same square."""
     names = {index: turn.robots[index].name for index in failed}
+    # too many to be read one after another: say how many, show the first and the last
     if len(failed) > _MAX_BUMPS:
         first, *_, last = names.values()
         return [Headline(say("{n} robots are blocked", n=len(failed)), "bump", (first, last))]
     of_square: dict[int, list[int]] = {}
     for index in failed:
         place = tries[index]
+        # a wall or the edge has no place: such a move has a key of its own, below 0
         of_square.setdefault(-1 - index if place is None else place, []).append(index)
     at = turn.at()
     headlines = []
@@ -229,6 +239,7 @@ def _bump_headlines(
         if number == 1:
             side = NAMES[robot.side]
             text = say("{side!c}’s robot {number} is blocked", side=side, number=robot.number)
+            # show the robot in the way as well
             if place in at:
                 faces.append(at[place].name)
         elif number == 2:
@@ -271,6 +282,7 @@ def _spawn(turn: _Turn) -> None:
     if not is_spawning(options, turn.number):
         return
     for side, spawns in enumerate(turn.terrain.spawns):
+        # armed robots count for the limit: they leave at the end of the turn (Ruling 3)
         numbers = {robot.number for robot in turn.robots if robot.side == side}
         for place in spawns:
             square = turn.terrain.texts[place]
@@ -284,6 +296,7 @@ def _spawn(turn: _Turn) -> None:
                     side=NAMES[side],
                 )
             else:
+                # the lowest number that is free (Ruling 3)
                 number = next(free for free in range(1, MAX_ROBOTS + 1) if free not in numbers)
                 numbers.add(number)
                 robot = _Robot(side, number, place, options.hit_points)
@@ -323,6 +336,7 @@ def _attack(turn: _Turn) -> None:
             direction=WORDS[direction],
         )
         turn.tell(CommonEvent.MISS, robot, text, "attacking", why=why, to=target)
+    # the hardest hit is read last
     turn.headlines.sort(key=lambda headline: headline.lost)
     if attackers and not turn.headlines:
         text = say_n("The attack hits nothing", "{n} attacks hit nothing", len(attackers))
@@ -352,6 +366,7 @@ def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
         text = say("{side!c} hits {other}’s robot {number} for {points}", other=other, **parts)
     faces = (robot.name, victim.name)
     square = turn.terrain.squares[victim.place]
+    # points fall below 0 here, since a robot at 0 stays until the end of the turn
     left = max(0, victim.points)
     most = turn.options.hit_points
     turn.headlines.append(Headline(text, "hit", faces, square, damage, left, most))
@@ -365,6 +380,7 @@ def _blow_up(turn: _Turn) -> None:
     armed = [robot for robot in turn.robots if robot.code == DESTRUCT]
     at = turn.at()
     for robot in armed:
+        # neighbours of either side, and walls shield nobody (Ruling 3)
         victims = [at[place] for place in turn.terrain.around[robot.place] if place in at]
         damages = [_hurt(victim, turn.options.blast) for victim in victims]
         parts = {"robot": robot.name, "square": turn.terrain.texts[robot.place]}
@@ -384,6 +400,7 @@ def _blow_up(turn: _Turn) -> None:
             victims=len(victims),
         )
         turn.headlines.append(Headline(text, "hit", (robot.name,), lost=sum(damages)))
+    # whatever other blasts took from them, they end with 0 (Ruling 3)
     for robot in armed:
         robot.points = 0
 
@@ -394,6 +411,7 @@ def _hurt(victim: _Robot, damage: int) -> int:
     Return how much that was.
     """
     if victim.code == DEFEND:
+        # half of every single hit, rounded down (Ruling 3)
         damage //= 2
     victim.points -= damage
     return damage
@@ -406,6 +424,7 @@ def _end(turn: _Turn) -> None:
     """Take robots without points off all together. Then see whether the game is over."""
     if not turn.events:
         turn.add(CommonEvent.IDLE, None, say("No robot does anything."), "orders")
+    # robots at 0 have acted until now and leave together (Ruling 3)
     for robot in turn.robots:
         if robot.points <= 0:
             why = say("It has no hit points left.")
@@ -416,6 +435,7 @@ def _end(turn: _Turn) -> None:
     turn.robots = [robot for robot in turn.robots if robot.points > 0]
     sides = [[robot for robot in turn.robots if robot.side == side] for side in (0, 1)]
     counts = [len(robots) for robots in sides]
+    # a side without robots has lost, even if the next turn would spawn (Ruling 3)
     if not all(counts):
         _end_without_robots(turn, counts)
     elif turn.number >= turn.options.turns:
@@ -434,6 +454,7 @@ def _end_without_robots(turn: _Turn, counts: list[int]) -> None:
 
 def _end_by_count(turn: _Turn, counts: list[int], points: list[int]) -> None:
     """End the game after the last turn: robots count, then hit points."""
+    # pairs compare by robots first, by points where those are equal
     scores = list(zip(counts, points, strict=True))
     winner = None if scores[0] == scores[1] else scores.index(max(scores))
     side = winner or 0

@@ -154,6 +154,7 @@ class Binmat(GameWithTools[Any, str]):
             all_over = say("All turns are over.")
             if state.turns_left == 0:
                 return all_over
+            # turns are left, so the attacker has run out of cards
             return super().how_it_ended(state)
         return say("A lane deck has run dry.")
 

@@ -71,6 +71,7 @@ class Fight:
 
     def lay_open(self, seat: Seat, card: str) -> bool:
         """Return whether this card of a seat's stack lay face up before the combat."""
+        # a defender stack shows one face, cards of an attacker stack lie open singly
         if seat is DEFENDER:
             return self.defender_open
         return card in self.attacker_open
@@ -166,6 +167,7 @@ def sum_of(stack: Cards) -> Sum:
             wilds.append(card)
         else:
             rest.append((CARD_TEXTS[card], "0"))
+    # each lifts the sum to the next higher power of two ("The Wild Modifier")
     for card in wilds:
         counts_two = total == 0
         total = 2 if counts_two else 1 << total.bit_length()
@@ -181,6 +183,7 @@ def power_of(total: int) -> int:
     >>> [power_of(total) for total in (0, 2, 4, 6, 8, 256)]
     [0, 1, 2, 0, 3, 8]
     """
+    # a power of two has exactly one bit
     if total and not total & (total - 1):
         return total.bit_length() - 1
     return 0
@@ -206,6 +209,7 @@ class _Combat(TurnLog):
         """Work it out, step by step."""
         self._reveal()
         self._spring_traps()
+        # counted after the TRAPs, which may have taken a BOUNCE away (ruling)
         bounced = any(card[0] == BOUNCE for card in (*self.attacker, *self.defender))
         if bounced:
             self._bounce()
@@ -247,6 +251,7 @@ class _Combat(TurnLog):
         for seat in (self.fight.initiator, self.fight.initiator.other):
             stacks = self.attacker, self.defender
             mine, theirs = stacks if seat is ATTACKER else stacks[::-1]
+            # a TRAP that the other side's TRAPs have taken by now does not act
             for card in [card for card in mine if card[0] == TRAP]:
                 self._spring(seat, card, theirs)
         if self.fresh_events:
@@ -255,6 +260,7 @@ class _Combat(TurnLog):
     def _spring(self, seat: Seat, card: str, theirs: list[str]) -> None:
         """Let one TRAP act on the other stack, if it can."""
         parts: dict[str, object] = {"role": ROLES[seat], "card": CARD_TEXTS[card]}
+        # only a TRAP that is turned up now springs
         if self.fight.lay_open(seat, card):
             text = say("{role!c}’s {card} does nothing.", **parts)
             why = say("It lay face up before the combat.")
@@ -331,6 +337,7 @@ class _Combat(TurnLog):
             _tally(DEFENDER, defence, defence.power > attack.power),
         )
         self.add_stage(say("Powers"), None, tallies=tallies)
+        # an attack that is equal gets through
         if attack.power < defence.power:
             self._repel(attack.power, defence.power)
         else:
@@ -361,6 +368,7 @@ class _Combat(TurnLog):
             parts = {"role": ROLES[ATTACKER], "damage": self.damage}
             text = say("{role!c} does {damage} damage.", **parts)
         self.add(BinmatEvent.DAMAGE, ATTACKER, text, "damage", why=why)
+        # damage takes the top cards of the defender stack, and the lane deck owes the rest
         hits = min(self.damage, len(self.defender))
         lost = [self.defender.pop() for _ in range(hits)]
         self._to_attacker_discard(DEFENDER, lost, "damage")
@@ -376,6 +384,7 @@ class _Combat(TurnLog):
     def _damage(self, mine: int, theirs: int) -> tuple[int, str]:
         """Return the damage value of an attack that is not weaker, and its formula in words."""
         no_power = say("Both powers are 0.")
+        # an attacker stack that is empty, or emptied by TRAPs, does no damage (ruling)
         if not self.attacker:
             if self.fight.attacker:
                 return 0, say("{role!c} has lost all cards to TRAPs.", role=ROLES[ATTACKER])
@@ -386,12 +395,15 @@ class _Combat(TurnLog):
             if any(card[0] == BREAK for card in stack)
         ]
         if self.edition is Edition.RULEBOOK:
+            # only the attacker's BREAK counts, whatever the defender's power is
             if ATTACKER in breakers:
                 parts = {"role": ROLES[ATTACKER], "power": mine}
                 return mine, say("{role!c} has a BREAK: damage is the power, {power}.", **parts)
         elif mine == 0:
+            # this attack is not weaker, so the other power is 0 as well
             return 0, no_power
         elif breakers:
+            # here the BREAK of either stack counts, and the cards of the defender with it
             size = len(self.defender)
             return max(mine, size), say_n(
                 "{role!c} has a BREAK: the larger of power {power} and {other}’s {n} card.",
@@ -401,6 +413,7 @@ class _Combat(TurnLog):
                 other=ROLES[DEFENDER],
                 power=mine,
             )
+        # so 0 against 0 does 1 damage in the rulebook edition (ruling)
         damage = mine - theirs + 1
         parts = {"power": mine, "other": theirs, "damage": damage}
         return damage, say("{power} against {other}: {damage} damage", **parts)
@@ -408,6 +421,7 @@ class _Combat(TurnLog):
 
 def _tally(seat: Seat, its: Sum, is_greater: bool) -> Tally:
     """Return a sum for the screen, with the doubling row 2 4 8 16 32 filled up to its power."""
+    # at least up to 32, so that a weak sum shows what it lacks
     ladder = tuple(2**power for power in range(1, max(5, its.power) + 1))
     worth = say("power {power}", power=its.power)
     return Tally(seat, its.parts, str(its.total), worth, ladder, its.power, is_greater)
@@ -430,14 +444,17 @@ def stages_of(
     events = [*before, *combat.events, *after]
     cards = _cards_of(combat.fight)
     stages = []
+    # TRAPs that act are shown first: afterwards their victims are gone
     traps = next((step for step in combat.steps if step.title == _TRAPS), None)
     if traps:
+        # everything up to the last TRAP belongs to that stage
         place = events.index(traps.events[-1]) + 1
         headlines = tuple(Headline(event.text, "sums") for event in traps.events)
         taken = frozenset(CARD_TEXTS[trap.taken] for trap in combat.traps if trap.taken)
         tallies = tuple(replace(tally, lost=taken) for tally in cards)
         stages = [Stage(title, {}, tuple(events[:place]), None, tallies, headlines=headlines)]
         events = events[place:]
+    # an attacker that did damage is not crossed out, although its cards go as well
     lost = {
         DEFENDER: combat.fight.defender,
         ATTACKER: () if combat.damage else combat.fight.attacker,
@@ -446,6 +463,7 @@ def stages_of(
         seat: frozenset(CARD_TEXTS[card] for card in cards if card not in combat.defender)
         for seat, cards in lost.items()
     }
+    # the powers, or only the cards where a BOUNCE left no sums
     sums = next((step.tallies for step in combat.steps if step.tallies), cards)
     tallies = tuple(replace(tally, lost=gone[tally.seat]) for tally in sums)
     headline = Headline(sentences.BOUNCES, "bump")
@@ -475,6 +493,7 @@ def _headline(combat: Combat, lane: int | None) -> str:
         if lane is None:
             return say("{total} beats {other}. {side!c} holds the lane.", **totals)
         return say("{total} beats {other}. {side!c} holds lane {lane}.", **totals, lane=lane)
+    # what the defender's stack has lost, without what the lane deck owes
     hits = combat.damage - combat.due
     side = ROLES[DEFENDER]
     if not combat.damage:

@@ -64,6 +64,7 @@ class Counter:
     @property
     def seat(self) -> Seat:
         """Return whose turn it is. The defender has the first one."""
+        # an odd number of turns has passed: it is the attacker's
         if (self.options.turns - self.turns_left) % 2:
             return ATTACKER
         return DEFENDER
@@ -89,20 +90,21 @@ class OpenCards(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> OpenCards:
         """Return the stacks of a text such as `3: 5& 3% >+ / 4^u 2#u`. Raises `Malformed`."""
-        found = _OPEN.fullmatch(text)
-        if not found:
+        match = _OPEN.fullmatch(text)
+        if not match:
             text = say(
                 "Write open cards as the attacker’s, a slash, the defender’s, such as 3: 5& 3% >+ / 4^ 2#"
             )
             raise Malformed(text)
-        attacker, attacker_open = _without_marks(found[2] or "")
-        defender, defender_open = _without_marks(found[3] or "")
+        attacker, attacker_open = _without_marks(match[2] or "")
+        defender, defender_open = _without_marks(match[3] or "")
         if not attacker and not defender:
             raise Malformed(say("Combat needs a card in one of the two stacks"))
         fight = Fight(attacker, defender)
+        # an open BREAK says nothing: it may just have been played to begin the combat
         lay_open = any(card[0] != BREAK for card in defender_open)
         return cls(
-            int(found[1]) if found[1] else None,
+            int(match[1]) if match[1] else None,
             fight.attacker,
             fight.defender,
             lay_open,
@@ -187,6 +189,7 @@ def check(state: Counter, action: str) -> None:
     rule = "clock"
     why = _why_not(state, action)
     if "/" in action and state.called:
+        # in the hackmud edition the attacker stack may be empty (ruling)
         if OpenCards.parse(action).attacker or state.options.edition is Edition.HACKMUD:
             return
         rule = "combat"
@@ -206,6 +209,7 @@ def play(state: Counter, seat: Seat, action: str) -> Step[Counter]:
     if action == WON:
         reason = say("The lane deck owes a card and has none.")
         outcome = Outcome(frozenset({ATTACKER}), reason)
+        # the combat that wins counts as a turn (ruling)
         return Step(replace(_end_turn(state), outcome=outcome), (outcome.event("winning"),))
     text = say("{role!c} is done.", role=role)
     if action == PASS:
@@ -263,8 +267,10 @@ def laid_open(state: Counter, fans: Layout, before: Layout) -> str | None:
     mine, theirs = (Square(lane, _ZONE[seat]) for seat in (ATTACKER, DEFENDER))
     attacker = fans.get(mine, ())
     defender = fans.get(theirs, ())
+    # X is a card that could not be read, so the stack is not known yet
     if not attacker or "X" in (*attacker, *defender):
         return None
+    # single cards of an attacker stack lie open only in the hackmud edition
     is_hackmud = state.options.edition is Edition.HACKMUD
     lay_open = before.get(mine, ()) if is_hackmud else ()
     stacks = _mark_open(attacker, lay_open), _mark_open(defender, before.get(theirs, ()))
@@ -326,6 +332,7 @@ def _fight(state: Counter, cards: OpenCards) -> Step[Counter]:
         zones = {Square(lane, _ZONE[ATTACKER]): (), Square(lane, _ZONE[DEFENDER]): combat.defender}
     stages = stages_of(combat, lane, expected=zones or None, todo=_hands(combat))
     after = _end_turn(state)
+    # the turn ends when the cards that are due have been drawn
     if combat.due:
         after = replace(state, called=False, lane=lane, due=combat.due)
     return Step(after, combat.events, stages)
@@ -340,6 +347,7 @@ def _hands(combat: Combat) -> tuple[tuple[Seat, str], ...]:
     if cards := combat.to_attacker_discard:
         parts: dict[str, object] = {"side": ROLES[ATTACKER], "count": len(cards)}
         text = say("{side!c}: discard {cards}", cards=cards_text(cards), **parts)
+        # too long for the sign: the number of cards has to do
         if len(text) > _SIGN_LENGTH:
             text = say("{side!c}: discard {count} cards", **parts)
         todo.append((ATTACKER, text))

@@ -33,20 +33,20 @@ class CardAction(NamedTuple):
 def _orders() -> dict[str, CardAction]:
     """Return every action that can be written."""
     places = "012345a"
-    found = {PASS: CardAction("-")}
-    found |= {f"{DRAW}{place}": CardAction(DRAW, "", places.index(place)) for place in places}
-    found |= {f"{COMBAT}{lane}": CardAction(COMBAT, "", lane) for lane in LANES}
+    orders = {PASS: CardAction("-")}
+    orders |= {f"{DRAW}{place}": CardAction(DRAW, "", places.index(place)) for place in places}
+    orders |= {f"{COMBAT}{lane}": CardAction(COMBAT, "", lane) for lane in LANES}
     for card in DECK:
-        found |= {
+        orders |= {
             f"{face}{card}{lane}": CardAction(face, card, lane)
             for face in (DOWN, UP)
             for lane in LANES
         }
-        found |= {
+        orders |= {
             f"{DISCARD}{card}{place}": CardAction(DISCARD, card, places.index(place))
             for place in places
         }
-    return found
+    return orders
 
 
 ORDERS: Mapping[str, CardAction] = _orders()
@@ -98,15 +98,19 @@ def faces(state: State, seat: Seat, lane: int, value: str) -> str:
     empty: not at all."""
     if seat is ATTACKER:
         if value == BREAK:
+            # a BREAK needs a card below it
             return "pu" if state.attack[lane] else ""
+        # face up: a BOUNCE on an empty stack, any other card in the hackmud edition
         may_be_open = not state.attack[lane] if value == BOUNCE else state.is_hackmud
         return "pu" if may_be_open else "p"
     stack = state.defence[lane]
     is_up = state.is_up[lane]
     if value != BREAK:
+        # a stack shows one face, and only the hackmud edition begins one face up (ruling)
         return "pu" if state.is_hackmud and not stack else "u" if is_up else "p"
     if not stack:
         return ""
+    # face up it begins combat: there must be an enemy, and no other open BREAK
     may_attack = bool(state.attack[lane]) and not (
         is_up and any(card[0] == BREAK for card in stack)
     )
@@ -119,6 +123,7 @@ def legal(state: State, seat: Seat) -> list[str]:
     texts = [f"d{lane}" for lane in LANES if _may_draw(state, seat, lane)]
     if seat is ATTACKER and (state.attacker_deck or state.attacker_discard):
         texts.append("da")
+    # all cards but BOUNCE and BREAK are played alike: a 2 stands for them
     plain_faces = [faces(state, seat, lane, "2") for lane in LANES]
     special = {
         value: [faces(state, seat, lane, value) for lane in LANES] for value in (BOUNCE, BREAK)
@@ -127,12 +132,14 @@ def legal(state: State, seat: Seat) -> list[str]:
     for card in hand:
         for lane, ways in enumerate(special.get(card[0], plain_faces)):
             texts += [f"{face}{card}{lane}" for face in ways]
+    # in the hackmud edition only the attacker declares combat (ruling)
     if seat is ATTACKER or not state.is_hackmud:
         texts += [f"c{lane}" for lane in LANES if may_fight(state, lane)]
     if state.is_hackmud:
         if seat is DEFENDER:
             texts += [f"x{card}{lane}" for card in hand for lane in LANES]
         elif state.attacker_deck or state.attacker_discard:
+            # he draws two for it, so there must be a card to be drawn (ruling)
             texts += [f"x{card}a" for card in hand]
     texts.append(PASS)
     return texts

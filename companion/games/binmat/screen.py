@@ -109,11 +109,13 @@ def player_on_turn(options: BinmatOptions, turns_left: int) -> str:
 
     Where a side has several players, they take its turns one after the other, counted from 1.
     """
+    # the sides take turns: even ones are the defenders'
     passed = options.turns - turns_left
     seat, players = (ATTACKER, options.attackers) if passed % 2 else (DEFENDER, options.defenders)
     name = SIDES[seat].name
     if players == 1:
         return name
+    # after so many turns of the side, its players in a row
     return say("{colour} {number}", colour=name, number=passed // 2 % players + 1)
 
 
@@ -130,7 +132,7 @@ def tableau(state: State, viewer: Seat | None) -> CardUi:
             say("Attacker deck"): (None,) * deck,
             say("Attacker discard"): state.attacker_discard,
         },
-        hands={each: known_hand(state, each, viewer) for each in SEATS},
+        hands={owner: known_hand(state, owner, viewer) for owner in SEATS},
         facts={
             DEFENDER: _hand_text(state.hands[0]),
             ATTACKER: joined(
@@ -158,6 +160,7 @@ def sign(state: State) -> str:
     seat = state.seat
     role = ROLES[state.seat]
     can_play = bool(state.hands[SEATS.index(seat)])
+    # in the hackmud edition the defender cannot declare combat
     can_fight = (seat is ATTACKER or not state.is_hackmud) and any(
         may_fight(state, lane) for lane in LANES
     )
@@ -193,13 +196,15 @@ def keys(state: State, seat: Seat) -> tuple[ChoiceKey, ...]:
 def choices(state: State) -> tuple[CardChoice, ...]:
     """Return the legal actions of the seat that has the turn, each with what has to be tapped for
     it."""
-    found = []
+    options = []
     for text in legal(state, state.seat):
         letter, card, lane = ORDERS[text]
+        # nothing to be tapped on the board: a pile beside the lanes, or no lane at all
         is_pile = lane in (ATTACKER_PILE, -1)
+        # drawing from the attacker deck has a key of its own
         key = _KEYS[text if text in _KEYS else letter].name
-        found.append(CardChoice(text, key, card or None, None if is_pile else str(lane)))
-    return tuple(found)
+        options.append(CardChoice(text, key, card or None, None if is_pile else str(lane)))
+    return tuple(options)
 
 
 def command_word(text: str) -> str:
@@ -211,6 +216,7 @@ def _lane(state: State, lane: int, viewer: Seat | None) -> Lane:
     return Lane(
         str(lane),
         north=known_attack(state, lane, viewer),
+        # the top card last, as stacks are listed
         deck=known_deck(state, lane)[::-1],
         south=known_defence(state, lane, viewer),
         discard=state.discards[lane],

@@ -140,6 +140,7 @@ def deal(options: BinmatOptions, rng: Random) -> State:
 
 def can_draw(state: State, lane: int) -> bool:
     """Return whether the attacker may draw from this lane deck. In the hackmud edition he wins by it."""
+    # a defender stack bars the attacker from the deck behind it
     if state.defence[lane]:
         return False
     return state.is_hackmud or bool(state.decks[lane] or state.discards[lane])
@@ -222,5 +223,6 @@ def lead(state: State) -> float:
     The defender wins by the former, the attacker by the latter. Everybody can count both.
     """
     gone = 1 - state.turns_left / state.options.turns
+    # discards come back when a deck is reshuffled, so they are counted too
     fewest = min(len(state.decks[lane]) + len(state.discards[lane]) for lane in LANES)
     return gone - max(0.0, 1 - fewest / LANE_CARDS)

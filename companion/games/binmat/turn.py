@@ -51,6 +51,7 @@ def is_reversible(state: State, action: str) -> bool:
     if order.letter == UP:
         if order.card[0] == BREAK:
             return False
+        # here a BOUNCE begins a combat or turns a defender stack up: cards become known
         turns_up = state.is_hackmud or (state.defence[lane] and not state.is_up[lane])
         if seat is ATTACKER and order.card[0] == BOUNCE and turns_up:
             return False
@@ -59,6 +60,7 @@ def is_reversible(state: State, action: str) -> bool:
             return False
     elif order.letter != DOWN:
         return False
+    # nothing that gets here is shuffled, so any random numbers do
     return play(state, action, Random(0)).state.outcome is None
 
 
@@ -114,6 +116,7 @@ class _Turn(TurnLog):
         before = self.before
         passes = list(before.passes)
         has_passed = self.events[0].kind is BinmatEvent.PASS
+        # any other action ends the row of passes
         passes[self.index] = passes[self.index] + 1 if has_passed else 0
         after = replace(
             before,
@@ -130,6 +133,7 @@ class _Turn(TurnLog):
             passes=(passes[0], passes[1]),
             attack_up=frozenset(self.attack_up),
         )
+        # a win of the attacker during the turn goes first
         if self.outcome is None and (reason := _why_defender_wins(after)):
             self.end(DEFENDER, reason, "winning")
         return replace(after, outcome=self.outcome)
@@ -142,6 +146,7 @@ class _Turn(TurnLog):
             text = say("{role!c} draws a card from the attacker deck.", role=self.role)
             self.add(BinmatEvent.DRAW, self.seat, text, "drawing")
             return
+        # only an attacker of the hackmud edition may draw here, and wins by it (ruling)
         if not self.decks[lane] and not self.discards[lane]:
             parts: dict[str, object] = {"role": self.role, "lane": lane}
             text = say("{role!c} draws from lane {lane}, which is empty.", **parts)
@@ -149,6 +154,7 @@ class _Turn(TurnLog):
             text = say("Lane {lane} has no card left to draw.", lane=lane)
             self.end(ATTACKER, text, "winning")
             return
+        # asked before the draw: everybody has seen a card that lay open
         known = self._top_in_sight(lane)
         self._draw_from_lane(lane, self.index)
         text = sentences.draws(self.role, known, lane)
@@ -166,6 +172,7 @@ class _Turn(TurnLog):
         if not self.decks[lane]:
             self.decks[lane] = self._shuffle(self.discards[lane])
             self.discards[lane] = ()
+            # a reshuffled deck shows its top card only in the hackmud edition (ruling)
             self.are_open[lane] = self.are_open[lane] and self.before.is_hackmud
             text = say("Lane {lane}’s discard pile becomes its deck.", lane=lane)
             self.add(BinmatEvent.RESHUFFLE, self.seat, text, "reshuffle")
@@ -240,6 +247,7 @@ class _Turn(TurnLog):
         parts: dict[str, object] = {"role": self.role, "card": CARD_TEXTS[card], "lane": lane}
         text = say("{role!c} plays {card} face up in lane {lane}.", **parts)
         self.add(BinmatEvent.PLAY_UP, self.seat, text, rule, why=why)
+        # the BOUNCE goes to the lane discard at once, not onto the stack
         if is_bounce and not begins_combat:
             self._bounce(card, lane)
             return
@@ -255,13 +263,14 @@ class _Turn(TurnLog):
             text = say("{role!c} opens {cards}.", role=defender, cards=cards_text(stack))
             self.add(BinmatEvent.REVEAL, DEFENDER, text, "bounce-up")
         back = tuple([other for other in stack if other[0] == BOUNCE])
-        kept = tuple([other for other in stack if other[0] != BOUNCE])
+        remaining = tuple([other for other in stack if other[0] != BOUNCE])
         if back:
             text = sentences.to_attacker_discard(defender, back)
             self.add(BinmatEvent.MOVED, DEFENDER, text, "bounce-up")
         self.attacker_discard += back
-        self.defence[lane] = kept
-        self.is_up[lane] = bool(kept)
+        self.defence[lane] = remaining
+        # an emptied stack is face down again (ruling)
+        self.is_up[lane] = bool(remaining)
         self.discards[lane] += (card,)
         text = sentences.to_lane_discard(self.role, (card,))
         self.add(BinmatEvent.MOVED, self.seat, text, "bounce-up")
@@ -271,12 +280,14 @@ class _Turn(TurnLog):
     def _fight(self, lane: int) -> None:
         attack = self.attack[lane]
         self.lane = lane
+        # TRAPs that lay open before a combat do not spring
         lay_open = frozenset(self.attack_up.intersection(attack))
         fight = Fight(attack, self.defence[lane], self.seat, self.is_up[lane], lay_open)
         combat = self.combat = resolve(fight, self.before.options.edition)
         self.events += combat.events
         self.attack[lane] = ()
         self.defence[lane] = combat.defender
+        # what survives a combat stays face up (ruling)
         self.is_up[lane] = bool(combat.defender)
         self.attack_up.difference_update(attack)
         self.attacker_discard += combat.to_attacker_discard
@@ -296,6 +307,7 @@ class _Turn(TurnLog):
             paid += 1
         if paid:
             self.add(BinmatEvent.DRAW, ATTACKER, _paid_text(known, paid, lane), "damage")
+        # a lane deck that cannot give what it owes decides the game
         if paid < due:
             parts = {"lane": lane, "due": due, "paid": paid}
             text = say("Lane {lane} owes {due} and has only {paid}.", **parts)
@@ -321,6 +333,7 @@ class _Turn(TurnLog):
         self.add(BinmatEvent.PASS, self.seat, sentences.passes(self.role), "turns")
         if not _costs_hand(self.before):
             return
+        # the newest card goes first (ruling)
         lost = self.hands[self.index][::-1]
         self.hands[self.index] = ()
         text = say("{role!c} loses the hand: {cards}.", role=self.role, cards=cards_text(lost))
@@ -330,6 +343,7 @@ class _Turn(TurnLog):
             self.attacker_discard += lost
             return
         for card in lost:
+            # of equally small piles the lowest lane (ruling)
             smallest = min(LANES, key=lambda lane: len(self.discards[lane]))
             self.discards[smallest] += (card,)
 
@@ -340,6 +354,7 @@ class _Turn(TurnLog):
         if self.combat is None:
             return ()
         events = self.combat.events
+        # found by identity: two events may say the same
         start = next(at for at, event in enumerate(self.events) if event is events[0])
         before = self.events[:start]
         after = self.events[start + len(events) :]
@@ -372,6 +387,7 @@ def _why_defender_wins(state: State) -> str | None:
     """Return why the defender has won after a turn, or None."""
     if state.turns_left == 0:
         return say("All {turns} turns are over.", turns=state.options.turns)
+    # the attacker deck does not count as cards of his (ruling)
     if state.hands[1] or any(state.attack) or any(can_draw(state, lane) for lane in LANES):
         return None
     return say("{role!c} has no card, and no lane to draw from.", role=ROLES[ATTACKER])

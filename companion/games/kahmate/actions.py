@@ -123,6 +123,7 @@ def parse(text: str) -> Action:
     >>> str(parse("b4-b5&c7-c6xb6"))
     'b4-b5&c7-c6xb6'
     """
+    # squares beyond the board match no form, and have their own sentence below
     squares = tuple(NUMBERS[name] for name in _SQUARE_NAME.findall(text) if name in NUMBERS)
     kind = next((kind for kind, form in _FORMS.items() if form.fullmatch(text)), None)
     if kind is Run:

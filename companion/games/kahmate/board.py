@@ -137,6 +137,7 @@ def squares_between(start: int, end: int) -> tuple[int, ...]:
     whose inside it crosses."""
     files = file_of(end) - file_of(start)
     ranks = rank_of(end) - rank_of(start)
+    # the table knows one quarter of all directions: the others mirror it
     across = -1 if files < 0 else 1
     along = -FILES if ranks < 0 else FILES
     return tuple(
@@ -162,6 +163,7 @@ def _faces(seat: Seat) -> list[Face]:
     """
     drawing = SIDES[seat].drawing
     faces = []
+    # both regulars have one face: leave the first of them out
     for piece in TEAMS[SEATS.index(seat)][1:]:
         letter = ROLE_OF[piece].letter
         markers = tuple(_FIRST_MARKER[seat] + place for place in _STANDING[letter])

@@ -50,16 +50,20 @@ def _run(state: State, run: Run) -> Course:
     start = stop = run.path[0]
     mover = board[start]
     has_ball = state.ball == start
+    # IN_GOAL is no square of a path: then there is nothing to fetch
     loose = state.ball if state.carrier == EMPTY else IN_GOAL
     beaten: set[int] = set()
     face_offs = []
     for square in run.path[1:]:
         other = board[square]
         if other in (EMPTY, mover):
+            # here the runner stays if the next face-off is lost
             stop = square
         elif state.stands_against(other) and other not in beaten:
+            # if he loses, his ball goes one square behind him (Rulings, section 4)
             ball = behind(stop, seat) if has_ball else state.ball
             face_offs.append(FaceOff(other, stop, ball))
+            # he is turned over by then: when the path comes back here he stops nobody
             beaten.add(other)
         if square == loose:
             has_ball = True
@@ -136,12 +140,14 @@ def laid_out(state: State, seat: int, seen: FacesSeen) -> Placement | None:
     lying = {
         NUMBER_OF[square]: face for square, face in seen.items() if face in (*faces, *turned_over)
     }
+    # a piece that shows its other face does not count as placed
     if not state.is_placing or sorted(lying.values()) != sorted(faces):
         return None
     if not lying.keys() <= set(OWN_RANKS[seat]):
         return None
     squares = []
     for face in faces:
+        # two pieces share the face of a regular: the lower square goes to the first
         square = min(square for square, name in lying.items() if name == face)
         squares.append(square)
         del lying[square]

@@ -70,8 +70,10 @@ def _judge(state: State, seat: int, change: _Change) -> None:
     _judge_flips(state, change)
     left = change.was.keys() - change.now.keys()
     gone = [piece for piece in PIECES if state.places[piece] in left]
+    # no piece has left its square, so it may be the ball alone
     if not gone:
         _judge_ball(state, change)
+    # two pieces at once are no single play
     if len(gone) != 1:
         return
     mover = gone[0]
@@ -108,6 +110,7 @@ def _judge_mover(state: State, seat: int, mover: int, change: _Change) -> None:
     """Judge one piece that has left its square: it has run or tackled."""
     start = state.places[mover]
     ends = change.came(PIECE_NAMES[mover]) + change.came(DOWN_NAMES[mover])
+    # the ball that was on top of the piece may hide it where it has gone
     if change.was[start] == BALL:
         ends = ends or change.came(BALL)
     if len(ends) != 1:
@@ -116,6 +119,7 @@ def _judge_mover(state: State, seat: int, mover: int, change: _Change) -> None:
     both = {"square": NAMES[start], "to": NAMES[end]}
     is_against = state.other_carrier != EMPTY
     if end == state.ball and is_against:
+        # a tackler has to go round standing opponents
         standing = {state.places[piece] for piece in PIECES if state.stands_against(piece)}
         tackle = Tackle((_way(start, end, standing)[:-1],), end)
         _explain(state, seat, tackle, say("{square} to {to} is not a tackle.", **both))
@@ -130,6 +134,7 @@ def _judge_ball(state: State, change: _Change) -> None:
     """Judge a ball that alone is on another square: a pass or a kick."""
     start = state.ball
     ends = change.came(BALL)
+    # no new square of the ball, or something else has changed as well
     if len(ends) != 1 or change.was.keys() - {start, ends[0]} or start not in change.was:
         return
     end = ends[0]
@@ -143,6 +148,7 @@ def _judge_ball(state: State, change: _Change) -> None:
     both = {"square": NAMES[start], "to": NAMES[end]}
     action: Kick | Pass = Pass(start, end)
     text = say("{square} to {to} is not a pass.", **both)
+    # ahead, and not to a team-mate: nothing but a kick can be meant
     if is_ahead and not mate:
         action = Kick(start, end)
         text = say("{square} to {to} is not a kick.", **both)
@@ -154,8 +160,8 @@ def _explain(state: State, seat: int, action: Action, first: str) -> None:
     try:
         check(state, seat, action)
     except Illegal as refusal:
-        told = joined(" ", (first, refusal.message))
-        raise Illegal(refusal.reason, told, refusal.rule, refusal.square) from None
+        sentence = joined(" ", (first, refusal.message))
+        raise Illegal(refusal.reason, sentence, refusal.rule, refusal.square) from None
 
 
 # ---- the way that a hand has most likely meant ----------------------------------------------------------------------
@@ -182,6 +188,7 @@ def _shortest(start: int, end: int, avoided: Set[int]) -> Path:
         way = queue.popleft()
         if way[-1] == end:
             return way
+        # such a square may be the end of a way, but nothing goes on from it
         if way[-1] in avoided:
             continue
         for square in STEPS[way[-1]]:

@@ -172,6 +172,7 @@ def _own_piece(state: State, square: int, deed: str) -> int:
 def _check_runner(state: State, square: int, deed: str) -> int:
     """Return the piece on a square, which must be able to use one of the round's runs."""
     piece = _own_piece(state, square, deed)
+    # asked first: a runner that was stopped is turned over as well
     if piece in state.ran:
         sentence = say(
             "{piece!c} on {square} has run already: each piece runs once in a turn.",
@@ -183,6 +184,7 @@ def _check_runner(state: State, square: int, deed: str) -> int:
         sentence = say(
             "{piece!c} on {square} is turned over: it stands up at the end of this turn.", **parts
         )
+        # it was turned over in this round, which does not count
         if state.down[piece] > 1:
             sentence = say(
                 "{piece!c} on {square} is turned over: it stands up at the end of {side}’s next turn.",
@@ -208,6 +210,7 @@ def _check_way(piece: int, path: Path, more: int) -> None:
                 **parts,
             )
             refuse(Reason.NOT_A_STEP, sentence, "running", following)
+    # the path names the square on which it begins
     steps = len(path) - 1 + more
     if steps > SPEED[piece]:
         sentence = say(
@@ -221,6 +224,7 @@ def _check_run(state: State, run: Run) -> None:
     seat = state.seat
     carrier = state.carrier
     piece = _check_runner(state, path[0], "run")
+    # the step into goal costs one of the speed
     _check_way(piece, path, int(run.into_goal))
     has_ball = carrier == piece
     for square in path[1:]:
@@ -230,6 +234,7 @@ def _check_run(state: State, run: Run) -> None:
                 "{piece!c} on {square} has the ball: it is tackled, nobody runs onto it.", **who
             )
             refuse(Reason.INTO_CARRIER, sentence, "in-the-way", square)
+        # a loose ball is taken along from the square that is entered
         has_ball = has_ball or (square == state.ball and carrier == EMPTY)
     if run.into_goal:
         _check_goal(seat, piece, path[-1], has_ball)
@@ -255,6 +260,7 @@ def _check_stop(state: State, piece: int, path: Path) -> None:
     """Check that the run may end on the last square of its path."""
     last = path[-1]
     other = state.board[last]
+    # a run may also end where it began
     if other in (EMPTY, piece):
         return
     who = named(other, last)
@@ -323,6 +329,7 @@ def _check_pass(state: State, action: Pass) -> None:
 def _check_kick(state: State, action: Kick) -> None:
     _check_carrier(state, action.start, "kick")
     ends = {"square": NAMES[action.start], "to": NAMES[action.end]}
+    # turned over or not, nobody may be ahead of the kicker (Rulings, section 4)
     for mate in TEAMS[state.seat]:
         square = state.places[mate]
         if ranks_ahead(action.start, square, state.seat) > 0:
@@ -355,6 +362,7 @@ def _check_tackle(state: State, action: Tackle) -> None:
         sentence = say("Two tacklers need both runs of the turn: {number} is used.", number=used)
         refuse(Reason.NO_RUN_LEFT, sentence, "tackle")
     carrier = state.carrier
+    # nobody is EMPTY, and so is the carrier of a loose ball: ask for both
     if state.board[action.target] == EMPTY or state.board[action.target] != carrier:
         sentence = say(
             "Nobody on {square} has the ball: only the carrier is tackled.",
@@ -369,7 +377,9 @@ def _check_tackle(state: State, action: Tackle) -> None:
         )
         refuse(Reason.NO_CARRIER, sentence, "tackle", action.target)
     for piece, path in zip(tacklers, action.paths, strict=True):
+        # the speed has to cover the step to the carrier, although the tackler goes back
         _check_way(piece, (*path, action.target), 0)
+        # team-mates and turned-over pieces do not bar the way (Rulings, section 4)
         for square in path[1:]:
             other = state.board[square]
             if state.stands_against(other):

@@ -72,20 +72,25 @@ def runs(state: State, piece: int) -> Iterator[Run]:
     ball = state.ball
     speed = SPEED[piece]
     goal = OWN_LINE[1 - state.seat]
+    # the other side's carrier is tackled, nobody runs onto him (Rulings, section 4)
     forbidden = state.other_carrier
+    # no square has the number -1: then there is no loose ball to fetch
     loose = ball if state.carrier == EMPTY else -1
     start = state.places[piece]
     ways: list[tuple[Path, bool]] = [((start,), start == ball)]
     for _ in range(speed):
         further: list[tuple[Path, bool]] = []
         for path, has_ball in ways:
+            # into goal takes the step that this round of the loop adds
             if has_ball and rank_of(path[-1]) == goal:
                 yield Run(path, True)
             for square in STEPS[path[-1]]:
                 other = board[square]
+                # without a carrier over there `forbidden` is EMPTY, which bars no empty square
                 if other == forbidden != EMPTY:
                     continue
                 way = (*path, square)
+                # a run passes others but ends on a free square, or where it began
                 if other in (EMPTY, piece):
                     yield Run(way)
                 further.append((way, has_ball or square == loose))
@@ -110,10 +115,12 @@ def kicks(state: State) -> Iterator[Kick]:
     mates = TEAMS[state.seat]
     if state.carrier not in mates:
         return
+    # turned over or not, a team-mate ahead forbids kicks (Rulings, section 4)
     if any(ranks_ahead(ball, state.places[mate], state.seat) > 0 for mate in mates):
         return
     files = range(max(0, file_of(ball) - KICK_REACH), min(FILES, file_of(ball) + KICK_REACH + 1))
     for ranks in range(1, KICK_REACH + 1):
+        # the first square of the rank that is so far ahead
         first = ball - file_of(ball) + ranks * AHEAD[state.seat]
         if 0 <= first < AREA:
             for file in files:
@@ -130,6 +137,7 @@ def ways_to_carrier(state: State, piece: int) -> Iterator[Path]:
         further = []
         for path in ways:
             for square in STEPS[path[-1]]:
+                # the way ends beside the carrier, whose square the tackler does not enter
                 if square == state.ball:
                     yield path
                 elif not state.stands_against(state.board[square]):
@@ -142,8 +150,10 @@ def _tackles(state: State, ways: dict[int, tuple[Path, ...]]) -> Iterator[Tackle
     for paths in ways.values():
         for path in paths:
             yield Tackle((path,), state.ball)
+    # two tacklers use up both runs (Rulings, section 4)
     if state.runs_left < 2:
         return
+    # in both orders: the first named takes the ball and decides the side
     for first, second in itertools.permutations(ways, 2):
         for pair in itertools.product(ways[first], ways[second]):
             yield Tackle(pair, state.ball)
@@ -164,6 +174,7 @@ def canonical(state: State) -> list[tuple[Action, Course | None]]:
         runs(state, piece) for piece in able(state)
     ]
     candidates += [passes(state), kicks(state)]
+    # longer ways to the same last square lead to the same course
     ways = {piece: _shortest(ways_to_carrier(state, piece)) for piece in able(state)}
     candidates.append(_tackles(state, ways))
     best: dict[Course, tuple[tuple[int, str], Action]] = {}
@@ -188,6 +199,7 @@ def _shortest(paths: Iterable[Path]) -> tuple[Path, ...]:
     """Return the paths that are as short as any with the same last square, which decides the side
     of a tackle."""
     lengths: dict[int, int] = {}
+    # paths come by length, so the first one to a square is the shortest
     return tuple(path for path in paths if len(path) == lengths.setdefault(path[-1], len(path)))
 
 
@@ -203,6 +215,7 @@ def random_action(state: State, seat: int, rng: Random) -> Action:
         return Placement(tuple(rng.sample(OWN_RANKS[seat], len(TEAMS[seat]))))
     if state.course:
         return Card(rng.choice(state.hands[seat]))
+    # most actions are runs: tackles, passes and kicks get a share of their own
     chance = rng.random()
     if chance < 0.2 and (tackle := _random_tackle(state, rng)):
         return tackle
@@ -239,6 +252,7 @@ def _random_run(state: State, rng: Random) -> Run | None:
     if not pieces:
         return None
     piece = rng.choice(pieces)
+    # how purposeful this run is: not at all, mostly, or wholly
     lean = rng.choice((0.0, 0.8, 1.0))
     if state.carrier in pieces and rng.random() < lean:
         piece = state.carrier
@@ -249,6 +263,7 @@ def _random_run(state: State, rng: Random) -> Run | None:
     loose = ball if state.carrier == EMPTY else -1
     path = [state.places[piece]]
     has_ball = path[0] == ball
+    # a purposeful runner uses its whole speed
     for _ in range(rng.randint(1, SPEED[piece]) if rng.random() > lean else SPEED[piece]):
         if has_ball and rank_of(path[-1]) == goal and rng.random() < 0.9:
             return Run(tuple(path), True)
@@ -272,6 +287,7 @@ def _nearer(state: State, square: int, otherwise: int, has_ball: bool) -> int:
     if has_ball or state.carrier in TEAMS[state.seat]:
         ahead = square + AHEAD[state.seat]
         return ahead if 0 <= ahead < AREA else otherwise
+    # first to the rank of the ball, then along it
     if rank_of(square) != rank_of(state.ball):
         return square + (FILES if state.ball > square else -FILES)
     if square != state.ball:

@@ -142,6 +142,7 @@ def _duel(state: State, course: Course, face_off: FaceOff) -> Duel:
     elif course.kind is Kind.PASS:
         text = say("intercepts on {square}", square=NAMES[square])
     defender = Duellist(PIECE_NAMES[other], SQUARES[square], text, (ROLE_OF[other].defence,))
+    # South's side stands first, whoever attacks
     pair = (attacker, defender) if state.seat == 0 else (defender, attacker)
     return Duel(dict(zip(SEATS, pair, strict=True)), _HINTS[course.kind])
 
@@ -181,6 +182,7 @@ def plays(state: State, seat: int) -> tuple[Play, ...]:
 
 @lru_cache(maxsize=8)
 def _plays(state: State) -> tuple[Play, ...]:
+    # pages take the first play that leads to a square, so the safest comes first
     ways = sorted(canonical(state), key=lambda way: _risk(state, *way))
     return tuple(_play(state, action, course) for action, course in ways)
 
@@ -217,6 +219,7 @@ def _play(state: State, action: Action, course: Course | None) -> Play:
         case Tackle(paths=paths, target=target):
             squares = (*itertools.chain(*paths), target)
             label = _tackle_label(action, course)
+            # the carrier is the target already
             met = ()
             if len(paths) > 1:
                 key = "tackle2"
@@ -232,8 +235,10 @@ def _run_taps(state: State, run: Run) -> tuple[Square, ...]:
     start = SQUARES[run.path[0]]
     last = SQUARES[run.path[-1]]
     if run.into_goal:
+        # the strip behind the goal line, one rank beyond the board
         return start, last.shifted(0, 1 if state.seat == 0 else -1)
     if start == last:
+        # the middle of a path that comes back is its farthest square
         return (start, SQUARES[run.path[len(run.path) // 2]])
     return ()
 
@@ -245,6 +250,7 @@ def _met(state: State, course: Course) -> str:
 
 def _run_label(state: State, run: Run, course: Course) -> str:
     parts = {"start": NAMES[run.path[0]], "end": NAMES[run.path[-1]], "met": _met(state, course)}
+    # fetched on the way: at the end of a run the square itself says it
     fetches = course.ball == course.end and state.ball in run.path[1:-1]
     if run.into_goal:
         if course.face_offs:
@@ -269,6 +275,7 @@ def _pass_label(state: State, action: Pass, course: Course) -> str:
 def _tackle_label(tackle: Tackle, course: Course) -> str:
     starts = listed(NAMES[path[0]] for path in tackle.paths)
     parts = {"square": NAMES[tackle.target], "starts": starts, "ball": NAMES[course.ball]}
+    # on the goal line the ball goes aside, on a side that the first tackler decides
     if rank_of(course.ball) == rank_of(tackle.target):
         return say("Tackle {square} from {starts}, ball to {ball}", **parts)
     return say("Tackle {square} from {starts}", **parts)

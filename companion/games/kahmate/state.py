@@ -210,6 +210,7 @@ def lead(state: State) -> float:
     middle = (RANKS - 1) / 2
     if state.ball != IN_GOAL:
         return state.ball // FILES - middle
+    # in goal is one rank further than the goal line
     beyond = middle + 1
     return beyond if state.seat == SOUTH else -beyond  # whoever has scored is still on turn
 

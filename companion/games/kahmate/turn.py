@@ -75,6 +75,7 @@ def _act(turn: _Turn, action: Action | None) -> None:
     elif isinstance(action, Run | Pass | Kick | Tackle):
         course = course_of(state, action)
         _announce(turn, course)
+        # with face-offs it waits in the state until cards decide them
         if course.face_offs:
             turn.changes["course"] = course
         else:
@@ -115,6 +116,7 @@ class _Turn(TurnLog):
             piece = self.places.index(square)
             seat = SEAT_OF[piece]
             text = say("{piece!c} has the ball on {square}.", **named(piece, square))
+            # a piece that is turned over has no ball: the ball lies on its square
             if self.down[piece] or piece in falls:
                 text = say(
                     "The ball lies with {piece}, turned over on {square}.", **named(piece, square)
@@ -127,6 +129,7 @@ class _Turn(TurnLog):
         for piece in pieces:
             seat = SEAT_OF[piece]
             square = self.places[piece]
+            # the round that goes on does not count for its own side (Rulings, section 4)
             self.down[piece] = 2 if seat == self.state.seat else 1
             text = say("{piece!c} is turned over on {square}.", **named(piece, square))
             kind = KahmateEvent.TURNED_OVER
@@ -161,6 +164,7 @@ class _Turn(TurnLog):
         """End in a draw when the last round is over, or the last one of those that may go by without a face-off."""
         state = self.state
         options = self.state.options
+        # a face-off of this very round is in `changes` alone
         quiet = state.round - self.changes.get("fought", state.fought)
         if state.round == options.round_limit:
             text = say("Turn {number} was the last one, without a try: a draw.", number=state.round)
@@ -197,6 +201,7 @@ def _place(turn: _Turn, placements: tuple[Placement, Placement], rng: Random) ->
         pieces = joined(", ", (joined(" ", (role.name, NAMES[at])) for role, at in places))
         text = say("{side!c} places {pieces}.", side=SIDE_NAMES[seat], pieces=pieces)
         turn.add(CommonEvent.PLACED, seat, text, "setting-up")
+    # a card k puts the ball on file number k + 1, so on b to g (Rulings, section 4)
     turn.ball = BALL_RANK * FILES + card
     name = NAMES[turn.ball]
     text = say("Card {card}: the ball lies on {square}.", card=card, square=name)
@@ -217,8 +222,8 @@ def _announce(turn: _Turn, course: Course) -> None:
     start = state.places[mover]
     parts = {"piece": PIECE_NAMES[mover], "start": NAMES[start]}
     defenders = [
-        say("{piece} on {square}", **named(each.defender, state.places[each.defender]))
-        for each in course.face_offs
+        say("{piece} on {square}", **named(face_off.defender, state.places[face_off.defender]))
+        for face_off in course.face_offs
     ]
     why = None
     rule = course.kind.value
@@ -263,6 +268,7 @@ def _succeed(turn: _Turn, course: Course) -> None:
         return
     turn.places[mover] = course.end
     turn.changes["ran"] = (*state.ran, mover)
+    # the ball has gone with a runner who did not have it before: it was loose
     if course.ball != state.ball and mover != state.carrier:
         text = say("{piece!c} takes the ball on {square}.", **named(mover, state.ball))
         turn.add(KahmateEvent.BALL, state.seat, text, "loose-ball", at=NAMES[state.ball])
@@ -273,6 +279,7 @@ def _succeed(turn: _Turn, course: Course) -> None:
         if not turn.tallies:
             title = say("Try")
     turn.stage(title)
+    # hands turn over those whom the runner got past once he has arrived
     turn.turn_over(tuple(face_off.defender for face_off in course.face_offs))
 
 
@@ -309,6 +316,7 @@ def _decide_face_off(turn: _Turn, cards: tuple[int, int]) -> None:
     face_off = state.face_off
     if course is None or face_off is None:
         raise AssertionError("cards are only asked for while a face-off waits")
+    # from here the rounds without a face-off count anew
     turn.changes["fought"] = state.round
     seat = state.seat
     other = 1 - state.seat
@@ -326,6 +334,7 @@ def _decide_face_off(turn: _Turn, cards: tuple[int, int]) -> None:
     _discard(turn, cards)
     is_won = attack.total > defence.total
     is_level = attack.total == defence.total
+    # level totals are played again, and a won one may be followed by the next opponent
     if is_level or (is_won and state.won + 1 < len(course.face_offs)):
         turn.changes |= {"course": course, "won": state.won + is_won}
         turn.stage(_FACE_OFF, is_decided=False)
@@ -334,6 +343,7 @@ def _decide_face_off(turn: _Turn, cards: tuple[int, int]) -> None:
     elif is_won:
         _succeed(turn, course)
     elif course.kind is Kind.PASS:
+        # nobody is turned over by an interception (Rulings, section 4)
         turn.move_ball(face_off.ball, "intercept")
         turn.stage(_FACE_OFF)
     else:
@@ -393,6 +403,7 @@ def _discard(turn: _Turn, cards: tuple[int, int]) -> None:
     """Spend both cards. Fill an empty hand again at once."""
     hands = zip(turn.state.hands, cards, strict=True)
     left = [tuple(card for card in hand if card != spent) for hand, spent in hands]
+    # both hands are equally long, so they are empty together
     if not left[0]:
         text = say("All cards have been used: both hands hold 1 to 6 again.")
         turn.add(KahmateEvent.REFILLED, None, text, "face-off")
@@ -403,6 +414,7 @@ def _stop_run(turn: _Turn, course: Course, face_off: FaceOff) -> None:
     """End the run: the runner lies on the last free square before the other, its ball one square behind it."""
     state = turn.state
     mover = course.movers[0]
+    # those whom he got past before are turned over as well
     beaten = tuple(each.defender for each in course.face_offs[: state.won])
     falls = (*beaten, mover)
     turn.places[mover] = face_off.stop
@@ -411,8 +423,10 @@ def _stop_run(turn: _Turn, course: Course, face_off: FaceOff) -> None:
     stop = NAMES[face_off.stop]
     text = say("{piece!c} stops on {square}.", **named(mover, face_off.stop))
     turn.add(KahmateEvent.STOPPED, state.seat, text, "in-the-way", at=start, to=stop)
+    # he brought the ball along, or fetched it on his way
     had_ball = mover == state.carrier or face_off.ball != state.ball
     if had_ball:
+        # hands first put the runner down with the ball, then the ball behind him
         turn.ball = face_off.stop
     turn.stage(_FACE_OFF)
     if had_ball:
@@ -430,6 +444,7 @@ def _settle_tackle(turn: _Turn, course: Course, face_off: FaceOff, ahead: int) -
     state = turn.state
     carrier = face_off.defender
     side = SIDE_NAMES[turn.state.seat]
+    # whoever wins, the tacklers are back where they began (Rulings, section 4)
     turn.stage(_FACE_OFF)
     if ahead < 0:
         text = say("{piece!c} keeps the ball on {square}.", **named(carrier, state.ball))

@@ -138,8 +138,10 @@ class Outbuffered(Game[State, str]):
             return say("Home with {other}’s flag.", other=self.sides[winner.other].name)
         if state.off_board:
             return say("Neither can start again.")
+        # both carry a flag and both stand on their bases
         if state.robots == state.terrain.bases and state.flags == (None, None):
             return say("Both flags came home.")
+        # the number of the turn was counted on when the turn had ended
         if state.turn - 1 == options.turn_limit:
             return say("Turn {number} was the last.", number=options.turn_limit)
         return say("{number} quiet turns.", number=state.quiet)
@@ -176,6 +178,7 @@ class Outbuffered(Game[State, str]):
         """Yield where each order leads after those that are planned, if the other robot does
         nothing."""
         index = SEATS.index(seat)
+        # where the plan has led so far: without one, where the robot stands
         before = (state.robots[index], *plan(state, seat, entered))[-1]
         for key in _PAD.keys:
             there = plan(state, seat, entered + key.letter)[-1]
@@ -192,6 +195,7 @@ class Outbuffered(Game[State, str]):
                 text = say("to {square}: you take their flag", square=there)
             elif there == state.terrain.bases[index]:
                 text = say("to {square}: home", square=there)
+            # a move that leads nowhere bounces
             is_barred = key.letter in STEPS and there == before
             squares = () if there == before else (there,)
             yield Possible(key.drawing, key.label, text, squares, is_barred)

@@ -74,6 +74,7 @@ class Terrain:
         reached = {origin}
         front = {origin}
         steps = 0
+        # breadth first: `front` is what is reached in exactly so many steps
         while front:
             if target in front:
                 return steps
@@ -101,15 +102,15 @@ def terrain_of(board: str) -> Terrain:
     tiles = parse_map(board, ".#sSnN")
     special = {}
     for character in "sSnN":
-        found = tiles.squares_of(character)
-        if len(found) != 1:
+        squares = tiles.squares_of(character)
+        if len(squares) != 1:
             text = say(
                 "The board has “{tile}” {count} times: it needs exactly one",
                 tile=character,
-                count=len(found),
+                count=len(squares),
             )
             raise Malformed(text)
-        special[character] = found[0]
+        special[character] = squares[0]
     return Terrain(
         tiles.files,
         tiles.ranks,

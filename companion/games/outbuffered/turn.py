@@ -102,10 +102,12 @@ def play(state: State, buffers: tuple[str, str]) -> Step[State]:
     for number, commands in enumerate(zip(*buffers, strict=True), start=1):
         _move(turn, commands)
         _check_homecoming(turn)
+        # a flag that is home ends the game before the shots of the step (ruling)
         if turn.outcome is None and "S" in commands:
             _shoot(turn, commands)
         if any(event.kind in _STIRS for event in turn.fresh_events):
             stirred = state.turn
+        # the limits count whole turns
         if number == 3 and turn.outcome is None:
             _end_at_limit(turn, state.turn - stirred)
         turn.headlines.sort(key=lambda headline: _SCENES.index(headline.scene))
@@ -113,9 +115,11 @@ def play(state: State, buffers: tuple[str, str]) -> Step[State]:
             turn.headlines.append(_end_headline(turn, turn.outcome))
         elif not turn.headlines and commands == ("I", "I"):
             turn.headlines.append(Headline(say("Both wait")))
+        # a robot that cannot be put down leaves nothing that could be checked
         layout = None if turn.off_board else layout_of(turn.robots, turn.flags)
         orders = {seat: _order(state, index, commands[index]) for index, seat in enumerate(SEATS)}
         turn.add_stage(say("Step {number} of 3", number=number), layout, orders=orders)
+        # the rest of both buffers is not carried out (ruling)
         if turn.outcome:
             break
     after = replace(
@@ -160,6 +164,7 @@ def plan(state: State, seat: Seat, entered: str) -> tuple[Square, ...]:
             target = state.terrain.neighbour(turn.robots[index], _direction(state, index, command))
             if target is not None and _obstacle(turn, index, command, target) is None:
                 turn.robots[index] = target
+                # with the flag aboard other squares are free, such as the own base
                 _pick_up(turn, index)
         places.append(turn.robots[index])
     return tuple(places)
@@ -174,6 +179,7 @@ def _order(state: State, seat: int, command: str) -> Order:
 def layout_of(robots: Sequence[Square], flags: Sequence[Square | None]) -> Layout:
     """Return what lies where: a flag under the robot that stands on it or carries it."""
     stacks: dict[Square, tuple[str, ...]] = {}
+    # a flag without a place is carried, so it lies under its carrier
     places = [flag or robots[1 - seat] for seat, flag in enumerate(flags)]
     for face, square in zip((*FLAGS, *ROBOTS), (*places, *robots), strict=True):
         stacks[square] = (*stacks.get(square, ()), face)
@@ -204,6 +210,7 @@ def _obstacle(turn: _Turn, seat: int, command: str, target: Square | None) -> _B
     side = NAMES[seat]
     robot = (ROBOTS[seat],)
     if target is None:
+        # what is there tells a wall from the edge of the board
         tried = turn.robots[seat].shifted(*_direction(state, seat, command))
         direction = _WORDS[command]
         if tried in state.terrain.walls:
@@ -213,12 +220,14 @@ def _obstacle(turn: _Turn, seat: int, command: str, target: Square | None) -> _B
             )
             return why, Headline(say("{side!c} bumps into the wall", side=side), "bump", robot)
         why = say("{direction!c} leads off the board.", direction=direction)
+        # North's left is the picture's right, which needs a sentence of its own
         if seat == NORTH and state.options.directions == "seat" and command in "LR":
             why = say("Left leads off the board: North’s left hand is South’s right.")
             if command == "R":
                 why = say("Right leads off the board: North’s right hand is South’s left.")
         return why, Headline(say("{side!c} bumps into the edge", side=side), "bump", robot)
     if turn.flags[seat] == target:
+        # house rule: whoever brings the flag home may enter although his own lies there
         is_home = target == state.terrain.bases[seat] and turn.flags[1 - seat] is None
         if not is_home or state.options.own_flag_blocks_base:
             why = say("{side!c}’s own flag lies on {square}.", side=side, square=str(target))
@@ -238,6 +247,7 @@ def _move(turn: _Turn, commands: tuple[str, str]) -> None:
         targets[seat] = turn.terrain.neighbour(turn.robots[seat], direction)
         if bounce := _obstacle(turn, seat, commands[seat], targets[seat]):
             bounces[seat] = bounce
+    # both bounce, even where one of them would have bounced anyway (ruling)
     if targets[0] is not None and targets[0] == targets[1]:
         square = str(targets[0])
         text = say("Both want {square}. Nobody gets it.", square=square)
@@ -338,6 +348,7 @@ def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
             text = say("{side!c} shoots and hits nobody.", side=NAMES[seat])
             why = say("No free line along the rank or the file leads to the other robot.")
             turn.add(CommonEvent.MISS, seat, text, "shots", at=here, why=why)
+    # of those that are hit, the ones that carry the other's flag
     losers = [seat for seat in hit if turn.flags[1 - seat] is None]
     turn.headlines.append(_shots_headline(shooters, hit, is_flag_lost=bool(losers)))
     for seat in losers:
@@ -368,8 +379,10 @@ def _send_back(turn: _Turn, hit: list[int]) -> None:
     """Put robots that were hit on their start tiles. Where that cannot be, the opponent wins."""
     starts = turn.terrain.starts
     before = list(turn.robots)
+    # both go back first: only then is seen whether a start tile is taken
     for seat in hit:
         turn.robots[seat] = starts[seat]
+    # the opponent stands there, or the own flag lies or is carried there (ruling)
     shut_out = [s for s in hit if starts[s] in (turn.robots[1 - s], turn.flags[s])]
     if len(shut_out) == 2:
         turn.off_board = True
@@ -395,6 +408,7 @@ def _send_back(turn: _Turn, hit: list[int]) -> None:
             parts = {"side": NAMES[seat], "square": str(start)}
             text = say("{side!c} returns to its start tile {square}.", **parts)
             turn.add(OutbufferedEvent.SENT_BACK, seat, text, "shots", at=before[seat], to=start)
+            # the other's flag may lie on the start tile (ruling)
             _pick_up(turn, seat)
 
 

@@ -146,6 +146,7 @@ class Scouts(Game[State, str]):
         """
         position = state.position
         rocks: dict[str, dict[str, list[str]]] = {seat: {} for seat in SEATS}
+        # the four are South's boulder and rock, then North's
         for index, covered in enumerate(position.rocks):
             if covered:
                 rocks[SEATS[index // 2]][ROCK_KINDS[index % 2]] = _names(covered)

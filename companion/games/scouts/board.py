@@ -57,6 +57,7 @@ def bit_at(file: int, rank: int) -> int:
 def squares_in(mask: int) -> Iterator[int]:
     """Yield the squares of a mask, by rank, then file."""
     while mask:
+        # the lowest bit that is set
         low = mask & -mask
         yield low.bit_length() - 1
         mask ^= low
@@ -64,6 +65,7 @@ def squares_in(mask: int) -> Iterator[int]:
 
 def beside(mask: int) -> int:
     """Return the orthogonal neighbours of the squares of a mask."""
+    # a shift by one would wrap round to the next rank at either edge
     sideways = (mask & NOT_LAST_FILE) << 1 | (mask & _NOT_FIRST_FILE) >> 1
     return (sideways | mask << FILES | mask >> FILES) & ALL
 

@@ -51,6 +51,7 @@ def why_not(state: State, seen: Mapping[Square, str]) -> Illegal | None:
         return None
     layout = layout_of(state.position)
     changes = _changes(layout, seen)
+    # rocks that have come, gone or been covered are judged before scouts
     if rocks := {now or was for was, now in changes.values()} & set(ROCK_FACES):
         if len(rocks) == 1:
             return _why_no_rock(state, rocks.pop() or "", changes)
@@ -63,6 +64,7 @@ def why_not(state: State, seen: Mapping[Square, str]) -> Illegal | None:
     refusals = [
         _why_no_move(state, origin, target, seen[SQUARES[target]]) for origin, target in moves
     ]
+    # one of the ways is a legal play, so nothing is wrong
     if not all(refusals):
         return None
     return _why_no_change(state, changes) or next(iter(refusals), None)
@@ -80,6 +82,7 @@ def _why_no_change(state: State, changes: Changes) -> Illegal | None:
         return None
     if was is None and state.position.to_place:
         return _why_no_placement(state, square, now)
+    # the same side's other face: turned over where it lies
     if was and _OWNERS.get(was) == _OWNERS[now]:
         return _wrong_side(square, now)
     return None
@@ -115,6 +118,7 @@ def _refusal(state: State, kind: Kind, squares: tuple[int, ...]) -> Illegal | No
 def _why_no_rock(state: State, face: str, changes: Changes) -> Illegal | None:
     position = state.position
     index = ROCK_FACES.index(face)
+    # more than the rock has changed
     if any(face not in pair for pair in changes.values()):
         return None
     if home := position.rocks[index]:
@@ -135,6 +139,7 @@ def _why_no_rock(state: State, face: str, changes: Changes) -> Illegal | None:
         )
         return Illegal(Reason.NOT_YOUR_ROCK, text, "rocks", NAMES[covered[0]])
     if index % 2 == 0:
+        # only a whole shape is judged: hands may not be done
         fits = sum(1 << square for square in covered) == BOULDERS[covered[0]]
         if fits:
             return _refusal(state, Kind.BOULDER, (covered[0],))
@@ -189,6 +194,7 @@ def _moves(layout: Layout, changes: Changes) -> Iterator[tuple[int, int]]:
     """Yield from where to where one scout may have gone."""
     if len(changes) != 2:
         return
+    # either of the two squares may be the one that was left
     for origin, target in permutations(changes):
         was, left = changes[origin]
         now = changes[target][1]
@@ -209,6 +215,7 @@ def _why_no_move(state: State, origin: int, target: int, now: str) -> Illegal | 
     position = state.position
     plain, eyed = SCOUT_FACES[position.seat]
     has_intel = bool(position.intel & 1 << origin)
+    # on the far rank it may still show its plain side: hands turn it over next
     right = {eyed} if has_intel else {plain, eyed} if FAR[position.seat] & 1 << target else {plain}
     if now in right:
         return None
@@ -218,9 +225,11 @@ def _why_no_move(state: State, origin: int, target: int, now: str) -> Illegal | 
 def _why_no_way(state: State, origin: int, target: int) -> Illegal | None:
     """Return why no play leads from a square to another one. None when one does."""
     position = state.position
+    # to a neighbour only a dash can be meant
     if AROUND[origin] & 1 << target:
         return _refusal(state, Kind.DASH, (origin, target))
     jump = _refusal(state, Kind.JUMP, (origin, target))
+    # the scout itself may not be played: no other way would help
     if jump is None or jump.reason in _ABOUT_THE_SCOUT:
         return jump
     ways = sorted(chains(position, origin), key=len)

@@ -88,6 +88,7 @@ def check(state: State, seat: Seat, decision: Decision) -> None:
         raise Illegal(Reason.SETTING_UP, text, "setting-up")
     elif kind is Kind.END:
         due = position.due
+        # a play that is possible must be made (ruling)
         if due and has_play(position):
             text = say_n("{n} scout is still to move.", "{n} scouts are still to move.", due)
             raise Illegal(Reason.PLAY_DUE, text, "turns")
@@ -158,6 +159,7 @@ def _check_scout(state: State, squares: tuple[int, ...]) -> None:
         if state.turn == 1:
             why = say("The first turn has one move: end it.")
         raise no_play(Reason.PLAYS_MADE, why, "turns")
+    # the plays of a turn are made by different scouts
     if position.played & bit:
         raise no_play(Reason.ALREADY_PLAYED, say("That scout has already moved."), "turns", start)
 
@@ -187,8 +189,10 @@ def _check_jumps(position: Position, squares: tuple[int, ...]) -> None:
             Reason.ON_STACK, say("A scout on a stack can only dash."), "stacks", squares[0]
         )
     has_intel = bool(position.intel & start)
+    # a play ends where the scout is turned over, or with intel where it wins (ruling)
     stop = (HOME if has_intel else FAR)[position.seat]
     for index, (here, there) in enumerate(pairwise(squares)):
+        # the square on which a play begins does not end it
         if index and stop & 1 << here:
             why = say("It ends on {square}, where the scout is turned over.", square=NAMES[here])
             if has_intel:
@@ -218,9 +222,11 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
             "{square} to {to} is not a jump: it goes two squares along a file or a rank.", **parts
         )
         raise no_play(Reason.NOT_A_JUMP, why, "jump")
+    # numbers rise evenly along files and ranks: the mean is the square between
     between = (here + there) // 2
     over = 1 << between
     landing = 1 << there
+    # the scout that jumps is gone from the square on which it began
     scouts = (position.own | position.foe) & ~(1 << squares[0])
     for square, bit in ((between, over), (there, landing)):
         if position.stone & bit:
@@ -268,6 +274,7 @@ def _check_rock(position: Position, decision: Decision) -> None:
             side=SEAT_NAMES[position.seat],
         )
         raise Illegal(Reason.ROCK_SPENT, text, "rocks")
+    # a boulder that leaves the board has no mask
     if not covered:
         reason = Reason.OFF_BOARD
         square = decision.squares[0]

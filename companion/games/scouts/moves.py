@@ -71,11 +71,14 @@ def chains(position: Position, square: int, stop: int | None = None) -> Iterator
     start = 1 << square
     stacks = position.own_low | position.foe_low
     scouts = position.own | position.foe
+    # what can be jumped over: a scout alone on its square, other than the one that jumps
     single = scouts & ~(stacks | start)
+    # a scout on a stack only dashes (ruling), and without a neighbour nothing is jumped
     if stacks & start or not BESIDE[square] & single:
         return
     if stop is None:
         stop = (HOME if position.intel & start else FAR)[position.seat]
+    # each chain with the squares on which it may still land: none of its own
     work: list[tuple[Chain, int]] = [((square,), ALL & ~(scouts | position.stone))]
     while work:
         path, empty = work.pop()
@@ -118,6 +121,7 @@ def boulder_corners(position: Position) -> int:
     Rulebook, "Boulders".
     """
     free = ALL & ~(position.own | position.foe | position.barred)
+    # free together with the square above, then the same beside it on the right
     columns = free & free >> FILES
     return columns & columns >> 1 & NOT_LAST_FILE
 
@@ -126,6 +130,7 @@ def rock_beginnings(position: Position) -> tuple[int, int]:
     """Return where a rock may begin that lies across, and where one that lies along the files, as
     masks."""
     free = ALL & ~(position.own | position.foe | position.barred)
+    # a shift by one wraps round at the last file, so that is left out
     return free & free >> 1 & NOT_LAST_FILE, free & free >> FILES
 
 
@@ -167,6 +172,7 @@ def texts(position: Position) -> Iterator[str]:
             yield chain_text(chain)
     for kind, covered in rock_placings(position):
         yield rock_text(kind, covered)
+    # a turn may end only when no play is due or none is possible (ruling)
     if not is_due:
         yield "."
 
@@ -181,11 +187,14 @@ def rock_text(kind: int, covered: int) -> str:
 def eagerness(position: Position, text: str) -> float:
     """Return how likely a random player is to choose this: scouts run for the far rank, and home
     with their intel."""
+    # rocks fit nearly everywhere: as likely as plays they would be laid at once
     if text[0] in "BR":
         return 0.02
     if text[0] in "@.":
         return 6.0
     origin, *_, target = (NUMBERS[name] for name in re.split("[-^]", text))
     ahead = target // FILES - origin // FILES
+    # up the board go South's without intel and North's with it
     goes_up = bool(position.seat) == bool(position.intel & 1 << origin)
+    # a rank further is four times as likely, from one back to two ahead
     return float(4.0 ** max(-1, min(2, ahead if goes_up else -ahead)))

@@ -71,11 +71,11 @@ def read(text: str) -> Decision:
     match = _SQUARES.fullmatch(text)
     if match is None:
         if _MIXED.fullmatch(text):
-            told = say(
+            sentence = say(
                 "“{text}” mixes dash and jump: a dash is a move of its own, such as c1-d2",
                 text=_short(text),
             )
-            raise Malformed(told)
+            raise Malformed(sentence)
         raise _no_play(text)
     sign = match["sign"]
     squares = tuple(_number(name, text) for name in text.split(sign))
@@ -110,15 +110,16 @@ def _rock(rest: str, text: str) -> tuple[int, int]:
             )
         )
     one, other = (_number(name, text) for name in names)
+    # the lower number is the lower file or rank
     first = min(one, other)
     second = max(one, other)
     if not BESIDE[first] & 1 << second:
-        told = say(
+        sentence = say(
             "{one} and {other} are not side by side: a rock covers two neighbouring squares, such as R@d5-e5",
             one=NAMES[one],
             other=NAMES[other],
         )
-        raise Malformed(told)
+        raise Malformed(sentence)
     if one > other:
         right = f"R@{NAMES[first]}-{NAMES[second]}"
         raise Malformed(

@@ -61,6 +61,7 @@ def standing(state: State, viewer: Seat | None) -> BoardUi:
     if position.to_place:
         return BoardUi(say("{side!c}: place a scout", side=side), facts=facts, kept=kept)
     keys = _keys(state) if viewer is state.seat else ()
+    # White's first turn has one play
     due = 1 if state.turn == 1 else PLAYS
     made = {state.seat: tuple(number < due - position.due for number in range(due))}
     hint = ""
@@ -85,6 +86,7 @@ def _due_sign(state: State, side: str) -> str:
 
 def _scouts_left(position: Position, index: int) -> int:
     """Return how many scouts a seat has to place."""
+    # sides place in turn: of an odd number the seat on turn has one more
     return (position.to_place + (1 if index == position.seat else 0)) // 2
 
 
@@ -174,4 +176,5 @@ def _rock_play(kind: int, covered: int) -> Play:
         label = say("Rock on {square} and {other}", square=first, other=last)
         return Play(text, squares, label, ROCK_KEY)
     label = say("Boulder on {square} to {to}", square=first, to=last)
+    # one tap will do: on its lowest square on the left
     return Play(text, squares, label, BOULDER_KEY, squares[:1])

@@ -108,6 +108,7 @@ def first_state(options: ScoutsOptions) -> State:
         return State(options, position)
     groups = parse_groups(options.start, FILES, RANKS)
     masks = [sum(1 << square.file + FILES * square.rank for square in group) for group in groups]
+    # a scout on the far rank would have to be turned over already
     if [len(group) for group in groups] != [SCOUTS] * len(SEATS) or any(
         map(operator.and_, masks, FAR)
     ):
@@ -116,6 +117,7 @@ def first_state(options: ScoutsOptions) -> State:
                 "Write five squares for White, a slash and five for Black; none may be on the other side’s home rank"
             )
         )
+    # White's first turn has one play
     return State(options, position._replace(own=masks[0], foe=masks[1], to_place=0, due=1), turn=1)
 
 
@@ -127,6 +129,7 @@ def is_stack(position: Position, square: int) -> bool:
 def place_scout(position: Position, square: int) -> Position:
     """Put a scout of the seat on turn on this square (a mask), and give the turn to the other seat."""
     left = position.to_place - 1
+    # masks are seen from the seat on turn, so both sides change places
     return position._replace(
         own=position.foe,
         foe=position.own | square,
@@ -149,6 +152,7 @@ def masks_after(masks: Masks, seat: int, origin: int, target: int) -> Masks:
     has_intel = intel & origin
     own ^= origin
     intel &= ~origin
+    # the scout beneath comes free, and is the upper one from now on
     if (own_low | foe_low) & origin:
         if own_low & origin:
             own_low ^= origin
@@ -158,6 +162,7 @@ def masks_after(masks: Masks, seat: int, origin: int, target: int) -> Masks:
             foe |= origin
         intel |= low_intel & origin
         low_intel &= ~origin
+    # a scout that is there already lies beneath from now on
     if (own | foe) & target:
         if own & target:
             own_low |= target
@@ -167,6 +172,7 @@ def masks_after(masks: Masks, seat: int, origin: int, target: int) -> Masks:
         low_intel |= intel & target
         intel &= ~target
     own |= target
+    # once turned over a scout stays so
     if has_intel or target & FAR[seat]:
         intel |= target
     return own, foe, own_low, foe_low, intel, low_intel
@@ -178,7 +184,9 @@ def move_scout(position: Position, origin: int, target: int) -> Position:
     Rulebook, "Winning".
     """
     masks = masks_after(position[:6], position.seat, origin, target)
+    # with intel on its own home rank
     is_won = bool(position.intel & origin and target & HOME[position.seat])
+    # the fields from `to_place` to `may_stack` stay as they are
     return Position(*masks, position.seat, position.due - 1, target, *position[9:14], is_won)
 
 
@@ -240,6 +248,7 @@ def _ranks_to_go(position: Position, seat: int) -> int | None:
     for scouts, turned in zip(by_seat(position)[seat], with_intel, strict=True):
         for number in squares_in(scouts):
             from_home = abs(number // FILES - seat * last)
+            # without intel it goes to the far rank and all the way back
             ranks.append(from_home if turned >> number & 1 else 2 * last - from_home)
     return min(ranks, default=None)
 

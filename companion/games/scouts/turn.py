@@ -42,6 +42,7 @@ def play(state: State, decision: Decision) -> Step[State]:
         case _:
             after = _move(log, position, decision)
     turn = state.turn
+    # the first turn begins once the last scout is placed
     if decision.kind is Kind.END or (position.to_place and not after.to_place):
         turn += 1
     next_state = replace(state, position=after, turn=turn, outcome=log.outcome)
@@ -50,6 +51,7 @@ def play(state: State, decision: Decision) -> Step[State]:
 
 def _place(log: TurnLog, position: Position, square: int) -> Position:
     after = place_scout(position, 1 << square)
+    # sides place in turn: half of what is left, rounded down, is this side's
     number = SCOUTS - after.to_place // 2
     side = SEAT_NAMES[position.seat]
     name = NAMES[square]
@@ -113,6 +115,7 @@ def _move(log: TurnLog, before: Position, decision: Decision) -> Position:
         log.outcome = Outcome(frozenset({SEATS[seat]}), reason)
         home = say("{side!c} brings the intel home", side=SEAT_NAMES[seat])
         log.headlines.append(Headline(home, "taken", (intel,)))
+    # nothing is turned over: not the far rank, or the scout has intel already
     if not FAR[seat] & target or before.intel & origin:
         log.add_stage(title, layout)
         return after
@@ -155,6 +158,7 @@ def _tell_dash(log: TurnLog, position: Position, origin: int, target: int) -> No
 
 def _tell_jumps(log: TurnLog, position: Position, squares: tuple[int, ...]) -> None:
     """Add one event for each jump."""
+    # nothing jumps over a stack, so upper scouts alone will do
     white = by_seat(position)[0][0]
     for origin, target in pairwise(squares):
         between = (origin + target) // 2

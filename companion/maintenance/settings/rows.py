@@ -171,6 +171,7 @@ class SettingRow:
         try:
             number = float(text.replace(",", "."))
         except ValueError:
+            # no number fits no range, so it is refused below
             number = math.nan
         fits = (self.low < number if self.is_above else self.low <= number) and number <= self.high
         if not fits or (self.kind is not FieldKind.NUMBER and number != int(number)):
@@ -284,6 +285,7 @@ def _types(of: inspect.Type, before: str) -> list[tuple[str, inspect.Type]]:
 def _row(key: str, of: inspect.Type, words: Words | None = None) -> SettingRow:
     words = words or WORDS[key]
     empty = False
+    # a number or nothing: unset, or a pin that is not wired
     if isinstance(of, inspect.UnionType):
         empty = True
         of = next(
@@ -314,6 +316,7 @@ def _row(key: str, of: inspect.Type, words: Words | None = None) -> SettingRow:
             return replace(row, kind=kind, low=low, high=high, is_above=is_above)
         case inspect.VarTupleType():
             return replace(row, kind=FieldKind.LIST, may_be_empty=True)
+        # only a time of day has a colon in its spelling
         case inspect.StrType(pattern=pattern) if pattern and ":" in pattern:
             return replace(row, kind=FieldKind.TIME, may_be_empty=True)
         case inspect.StrType(pattern=pattern, max_length=longest):

@@ -66,6 +66,7 @@ def blocks_of(kit: Kit, extras: Extras, room: Extent) -> Iterator[Block]:
 
     tiles = extras.tiles
     across = int(width // _TILE_MM)
+    # rounded up
     rows = -(-_COPIES * len(tiles) // across)
     for seat in SEATS if tiles else ():
         draw = partial(
@@ -87,6 +88,7 @@ def blocks_of(kit: Kit, extras: Extras, room: Extent) -> Iterator[Block]:
         draw = partial(_walls, kit=kit, places=extras.places, width=width)
         yield Block(height, ("walls",), draw)
 
+    # elsewhere the score sheet stands beside a seat's own piles
     if extras.aids and not has_side_places(kit):
         height = _SCORE_HEAD_MM + _SCORE_ROWS * _SCORE_ROW_MM
         draw = partial(print_score_sheet, kit=kit, width=width)
@@ -180,6 +182,7 @@ def _aid(pen: Pen, height: float, *, kit: Kit, seat: Seat, aid: PlayerAid, width
 def _aid_list(pen: Pen, kit: Kit, aid: PlayerAid, room: tuple[float, float]) -> None:
     """Draw the list below its heading, the origin at its upper left. Its rows share the height."""
     width, height = room
+    # few rows stay together instead of spreading over the whole height
     row_height = min(1.5 * _ROW_MM, (height - _HEADS_MM) / len(aid.rows))
 
     # figures stand in columns at the right, below their heads
@@ -232,6 +235,7 @@ def _aid_list(pen: Pen, kit: Kit, aid: PlayerAid, room: tuple[float, float]) -> 
                 room=name_room,
             )
         for x, figure in zip(middles, row.figures, strict=False):
+            # a dash is as wide as a figure's minus, a hyphen is not
             minus = figure.replace("-", "–")
             pen.label(x, y - 1.8, minus, 5.0)
 
@@ -290,6 +294,7 @@ def _tiles(
     deep = _tile_depth(kit)
     for number, tile in enumerate(copies):
         row, column = divmod(number, across)
+        # rows are counted from above, heights from below
         with pen.at(column * _TILE_MM, (rows - 1 - row) * deep):
             _tile(pen, kit, seat, tile)
 
@@ -305,6 +310,7 @@ def _tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
     if spec:
         wide = spec.width_mm
         deep = spec.depth_mm
+        # above the marker and its white
         foot = spec.marker_up_mm + spec.marker_mm / 2 + _QUIET_MM
         picture_mm, picture_y = 10.0, deep - 11.6
         word_mm, word_y = 3.8, foot + 2.2
@@ -443,6 +449,7 @@ def _rows(pen: Pen, _: float, *, kit: Kit, spec: OrderTiles, width: float) -> No
             )
             with pen.at(0, outside):
                 pen.shutter(wide, wall, leaf)
+            # this leaf is folded back, so its sign is printed upside down
             with pen.at(wide / 2, outside + wall / 2, turn_deg=180):
                 _wall_sign(pen, kit.sides[seat], 18, 13)
             pen.outline(0, 0, wide, front + _FRONT_MM)
@@ -529,6 +536,7 @@ def print_score_sheet(pen: Pen, height: float, *, kit: Kit, width: float) -> Non
     heads = [say("date"), *names, say("winner"), say("turns")]
     edges = [share * width for share in (0.0, 0.14, 0.42, 0.70, 0.86)]
     top = height - _SCORE_HEAD_MM
+    # as many whole rows as there is room for
     rows = int(top / _SCORE_ROW_MM)
     bottom = top - rows * _SCORE_ROW_MM
 

@@ -107,6 +107,7 @@ def card_grid(deck: Deck, page_mm: tuple[float, float], margin_mm: float, foot_m
                 free_y,
             )
         )
+    # of two that hold as many cards max takes the first, the upright one
     grid = max(grids, key=lambda grid: grid.size)
     if not grid.size:
         raise Malformed(
@@ -129,6 +130,7 @@ def print_fronts(
         with _cell(pen, grid, cell):
             print_card(pen, deck, card)
     bare = grid.cells[len(cards) :]
+    # with fewer cells than rules in brief only the last ones are printed
     for note, cell in zip(notes[-len(bare) :], bare, strict=False):
         with _cell(pen, grid, cell):
             _note(pen, deck, note)
@@ -162,6 +164,7 @@ def print_backs(pen: Pen, grid: Grid) -> None:
     of its edges."""
     last_column = grid.columns - 1
     last_row = grid.rows - 1
+    # ink goes a little beyond the outer cards, for cuts that are not exact
     bleed_x = min(_BLEED_MM, grid.free_x)
     bleed_y = min(_BLEED_MM, grid.free_y)
     for column, row in grid.cells:
@@ -188,6 +191,7 @@ def _cutting_marks(pen: Pen, grid: Grid, rows: int) -> None:
     """Draw ticks round the upper rows where there is room, and crosses where four cards meet: one
     cut parts two cards."""
     xs = [grid.x + column * grid.cell_width for column in range(grid.columns + 1)]
+    # rows are filled from above
     ys = [grid.y + row * grid.cell_height for row in range(grid.rows - rows, grid.rows + 1)]
     out_x = min(_TICK_MM, grid.free_x)
     out_y = min(_TICK_MM, grid.free_y)
@@ -240,6 +244,7 @@ def _half(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
         fill=BLACK,
     )
     centre = deck.width_mm / 2
+    # a value of two letters is narrowed
     squeezed = 1.0 if len(card.value) == 1 else _NARROWED
     cells = CELL * squeezed * len(card.value)
     size = min(_FIGURE_MM, _PICTURE_MM / cells)
@@ -290,6 +295,7 @@ def pile_parts(kit: Kit, deck: Deck, room_mm: tuple[float, float]) -> tuple[Part
         tuple(PilePlace(str(lane), pile) for pile in deck.lane_piles)
         for lane in range(kit.board.files if deck.lane_piles else 0)
     ]
+    # the last column needs no gap behind it
     a_page = int((room_mm[0] + kit.board.gap_mm) / kit.board.pitch_mm)
     tallest = _part_height(deck, max(len(deck.lane_piles), len(deck.side_piles)))
     if a_page < 1 or tallest > room_mm[1]:

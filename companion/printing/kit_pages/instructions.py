@@ -173,6 +173,7 @@ def print_instructions(
     steps = tuple(_steps(kit, tiling, kinds))
     y = top - 44.0
     setting, spare = _setting(kit, steps, width, y - floor)
+    # what is left of the page goes between the steps, up to a bound
     gap = min(6.0, spare / len(steps))
     for number, step in enumerate(steps, start=1):
         pen.line((left, y), (right, y), width=0.5)
@@ -185,6 +186,7 @@ def _setting(
     kit: Kit, steps: tuple[_Step, ...], width: float, height: float
 ) -> tuple[_Setting, float]:
     """Return the largest setting that fits, and the height that it leaves."""
+    # pictures become smaller before the text does
     for text_mm, pictures in product(_TEXT_SIZES_MM, _PICTURE_SCALES):
         setting = _Setting(width, text_mm, pictures)
         spare = height - sum(step.height(setting) for step in steps)
@@ -240,6 +242,7 @@ def _steps(kit: Kit, tiling: Tiling, kinds: tuple[str, ...]) -> Iterator[_Step]:
     yield _Step(title, joining, partial(_board_picture, kit=kit, tiling=tiling))
     notes = kit.notes
     if kit.deck:
+        # the instructions are page 1, so the first of these is page 2
         first = kinds.index("cards") + 2
         last = first + kinds.count("cards") + kinds.count("backs") - 1
         yield from _card_steps(kit.deck, notes, first, last)
@@ -287,6 +290,7 @@ def _sheets_picture(pen: Pen, kinds: tuple[str, ...]) -> None:
     with pen.at(_PICTURE_WIDTH, 33 * (1 - scale), scale=scale):
         x = apart / 2 - len(piles) * (wide + apart)
         for kind, pages in piles:
+            # from the back to the front, three sheets of a pile at most
             for back in range(min(2, len(pages) - 1), -1, -1):
                 step = 0.9 * back
                 pen.rectangle(

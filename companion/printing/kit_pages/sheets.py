@@ -165,6 +165,7 @@ def _pages(kit: Kit, style: KitStyle, extras: Extras) -> tuple[Tiling, list[_Pag
 
 def _print(kit: Kit, style: KitStyle, extras: Extras) -> tuple[bytes, Sheets]:
     if style.low_ink:
+        # only the colours of the sides: markers and boards are printed as ever
         sides = {
             seat: replace(side, rgb=tinted(side.rgb, _LIGHT)) for seat, side in kit.sides.items()
         }
@@ -251,6 +252,7 @@ def _deck_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[_Page]:
     for part in pile_parts(kit, deck, (room.width, room.height)):
         names = tuple(str(place) for column in part for place in column)
         score = None
+        # the page of a seat's own piles has room for the score sheet
         if extras.aids and not part[0][0].lane:
             names = (*names, "score sheet")
             score = partial(print_score_sheet, kit=kit)
@@ -273,6 +275,7 @@ def _deck_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[_Page]:
     fronts = grid.pages(deck)
     for number, cards in enumerate(fronts, start=1):
         names = tuple(card.name for card in cards)
+        # the last page of cards may have cells to spare, which take the rules in brief
         notes = extras.shared_points if number == len(fronts) else ()
         draw = partial(
             print_fronts,
@@ -316,6 +319,7 @@ def _board_label(tiling: Tiling, window: Window) -> str:
 def _foot(pen: Pen, words: str, page: int, pages: int) -> None:
     """Draw the ruler and the page's name, on every page at the same place."""
     pen.ruler(MARGIN_MM, MARGIN_MM)
+    # right of the ruler, which is 100 mm long
     x = MARGIN_MM + 104
     right = pen.width_mm - MARGIN_MM
     counted = say("{page} of {pages}", page=page, pages=pages)

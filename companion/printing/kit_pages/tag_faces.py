@@ -33,11 +33,13 @@ def print_face(pen: Pen, kit: Kit, face: Face, outer: float, rim: float) -> None
     pen.rim(outer, min(rim, _THIN_MM) if face.lies else rim, side, dotted=face.seat is Seat.NORTH)
     if not kit.has_wide_rim(face) or rim < _MIN_RIM_MM:
         return
+    # white for a face that lies, stone for nobody's
     fill = WHITE if face.lies else side.rgb if side else STONE
     edge = _THIN_MM if face.lies else 0.0
     name = kit.letters.get(face.letter, face.letter)
     for turn in (0, 90, 180, 270):
         with pen.at(outer / 2, outer / 2, turn_deg=turn), pen.at(0, (edge + rim - outer) / 2):
+            # names above and below, signs at both sides
             if face.sign and turn % 180 == 0:
                 _named(
                     pen,
@@ -95,6 +97,7 @@ def _sign(pen: Pen, face: Face, rim: float, fill: str, side: Side | None) -> Non
     """Draw a letter on a plain core, or the middle of a drawing, in the middle of a rim at the
     origin."""
     if not face.letter:
+        # enlarged, so that only the middle of the drawing fits into the rim
         size = _MAGNIFIED * rim
         reach = 0.5 * _MAGNIFIED * rim
         half = 0.47 * rim
@@ -115,6 +118,7 @@ def _sign(pen: Pen, face: Face, rim: float, fill: str, side: Side | None) -> Non
             )
         return
     size = _LETTER * rim / DIGIT
+    # a face that lies has its letter on its side
     with pen.at(0, 0, turn_deg=90 if face.lies else 0):
         wide = text_width(face.letter, size, bold=True)
         core = max(wide, _LETTER * rim) + 0.5
@@ -178,6 +182,7 @@ def print_big_face(
             None,
         )
     if side:
+        # half-way between the white of the marker and the edge
         away = (width / 2 + tag_mm / 2 + quiet_mm(tag_mm)) / 2
         for turn in (0, 180):
             with pen.at(width / 2, depth / 2, turn_deg=turn), pen.at(away, 0):

@@ -131,6 +131,7 @@ class _TagSize:
         """Height of the drawing below the marker on a flat tag, where the square has room for it."""
         self.sides = min(_APRON_MM, first.height_mm) if self.folds_down else 0.0
         """What folds down over each side of a block."""
+        # room for a drawing below the marker, with a whole rim or with half of one
         for rim in () if is_wide or self.is_big or self.sides else (_RIM_MM, _RIM_MM / 2):
             flat = square - white - 2 * rim - _PLAY_MM
             if not self.apron and flat >= _MIN_APRON_MM:
@@ -146,6 +147,7 @@ class _TagSize:
         )
         """Height of a drawing that stands below what is cut out, where there is none on it."""
         self.width = self.outer + 2 * self.sides
+        # there is one spine less than there are faces
         self.cut = (
             len(tag.faces) * (self.deep + self.apron + self.spine) - self.spine + 2 * self.sides
         )
@@ -190,6 +192,7 @@ class _Flow:
             self.pages[-1].free_mm -= max(0.0, more)  # the row grows with its highest tag
             self._row = max(self._row, size.height)
         else:
+            # a new row keeps its distance from the one above
             if self._row and self.pages:
                 self.pages[-1].free_mm -= _CELL_GAP_MM / 2
             self._x = 0.0
@@ -262,6 +265,7 @@ def face_places(page: TagPage, kit: Kit) -> Iterator[tuple[int, float, float]]:
             continue
         y = bottom + size.cut
         for number, (_, marker) in enumerate(cell.tag.faces):
+            # a spine lies above every face but the first
             y -= size.deep + (size.spine if number else 0.0)
             yield marker, left + size.outer / 2, y + size.deep / 2
             y -= size.apron
@@ -368,6 +372,7 @@ def _pictures(pen: Pen, face: Face, wide: float, high: float, kit: Kit) -> None:
 
     A small one three times, a sign beside its letter.
     """
+    # a little white above and below the drawing
     size = high - (1.2 if high >= 6 else 0.5)
     if face.sign:
         for share in (-0.3, 0.3):

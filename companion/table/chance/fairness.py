@@ -44,8 +44,8 @@ class FairChance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         """`"COMMITMENT SECRET SOUTH NORTH"`, of which the seed is SHA-256."""
         parts = [self.commitment, self.secret]
         for seat in SEATS:
-            given = self.contributions.get(seat)
-            parts.append(given.value if given else NOTHING)
+            contribution = self.contributions.get(seat)
+            parts.append(contribution.value if contribution else NOTHING)
         return " ".join(parts)
 
     @property
@@ -78,8 +78,8 @@ def chance_of_orders(game: str, salts: Mapping[Seat, str]) -> FairChance:
     Both were bound before either was opened, so that nobody could choose. The secret is none, but the game's name.
     """
     secret = hashlib.sha256(game.encode()).hexdigest()
-    given = {
+    contributions = {
         seat: Contribution(hashlib.sha256(salt.encode()).hexdigest(), "order")
         for seat, salt in salts.items()
     }
-    return FairChance(commitment_of(secret), secret, given)
+    return FairChance(commitment_of(secret), secret, contributions)

@@ -55,6 +55,7 @@ class ChanceKeeper:
     def _keep_commitment(self) -> None:
         """Go on with the commitment of before a restart, if its secret is still there."""
         session = self._store.session
+        # a secret that was lost or renewed no longer fits what everybody was told
         if session.is_between and session.commitment != commitment_of(
             self._journal.key(_CHANCE).hex()
         ):

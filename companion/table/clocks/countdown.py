@@ -34,6 +34,7 @@ class Countdown:
         """Return the same, standing still from a time on."""
         if self.since_s is None:
             return self
+        # never more than is left, and nothing for a stamp from before the start
         spent_s = min(self.left_s, max(0.0, now_s - self.since_s))
         return Countdown(self.limit_s, self.left_s - spent_s)
 

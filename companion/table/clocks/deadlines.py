@@ -40,6 +40,7 @@ def alarms_of(session: Session) -> tuple[Alarm, ...]:
     if session.bank:
         return _last_seconds(countdown, round(due_s, 4), seats)
     end = Alarm(due_s, Signal(Cue.TIME_OUT, seats))
+    # so short a turn would tick from its first moment
     if countdown.limit_s <= max(LAST_SECONDS_S):
         return (end,)
     ticks = [Alarm(due_s - left_s, Signal(Cue.TIME_SHORT, seats)) for left_s in LAST_SECONDS_S]
@@ -78,6 +79,7 @@ class Timekeeper:
         ):
             return None
         noted_s = self._journal.clock_of(session.moment)
+        # a note may be older than the last start of the clock
         now_s = countdown.since_s if noted_s is None else max(noted_s, countdown.since_s)
         return Pause("restart", now_s)
 

@@ -74,6 +74,7 @@ def _as_on_board(
             north.append(replace(order, drawing=_TURNED.get(order.drawing, order.drawing)))
         return {**orders, Seat.NORTH: tuple(north)}
     actions = {seat: game.parse(text) for seat, text in step.orders.items()}
+    # played only to see how each order is drawn on the board
     stages = game.apply(state, actions, chance(0, 0)).stages
     on_board = {}
     for seat, spelled in orders.items():

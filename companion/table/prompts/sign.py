@@ -157,10 +157,11 @@ def _out_of_sight(live: TableState, face: str) -> str:
     reading, target, kit = live.reading, live.session.target, live.session.kit
     if reading is None or target is None or kit is None:
         return ""
+    # a piece may lie turned over: both its faces are one kind
     kind = kit.kind(face)
-    seen = list(map(kit.kind, (*reading.seen.values(), *reading.beside)))
+    kinds = list(map(kit.kind, (*reading.seen.values(), *reading.beside)))
     wanted = list(map(kit.kind, tops(target).values()))
-    if seen.count(kind) >= wanted.count(kind):
+    if kinds.count(kind) >= wanted.count(kind):
         return ""
     hidden = sorted(reading.unknown - set(target))
     if not hidden:
@@ -183,6 +184,7 @@ def _lobby_sign(live: TableState, viewer: Seat | None) -> Sign:
         if name := seats[free[0].other].name:
             text = say("Scan here to play against {name}", name=Verbatim(name))
         return Sign(text, seats=frozenset(free))
+    # a pad starts what lies there or the last game, a phone chooses on its page
     by_key = None if _is_by_phone(live, viewer) else live.suggested or live.remembered
     if game := live.chosen or by_key:
         return _start_sign(live, viewer, game, free)

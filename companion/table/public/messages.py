@@ -210,8 +210,8 @@ def words(packed: Any) -> str:
     no index, no width.
     """
     _require_sentence(packed)
-    said: str = i18n.unpacked(packed)
-    return said
+    sentence: str = i18n.unpacked(packed)
+    return sentence
 
 
 def _require_sentence(packed: Any, depth: int = 0) -> None:
@@ -228,6 +228,7 @@ def _require_sentence(packed: Any, depth: int = 0) -> None:
         ):
             for part in parts.values():
                 _require_sentence(part, depth + 1)
+            # a part that the pattern names and nobody gives could not be said
             if parts.keys() >= _parts_of(one) | _parts_of(many):
                 return
     raise _unreadable()

@@ -84,6 +84,7 @@ def _seat(view: TableView, seat: Seat, now_s: float) -> PublicSeat:
 
 
 def _clock(clock: ClockView, now_s: float) -> PublicClock:
+    # a running clock is told as it stands at this moment
     left_s = clock.left_s if clock.due_s is None else clock.due_s - now_s
     runs = clock.due_s is not None and not clock.has_run_out
     return PublicClock(round(clock.limit_s, 1), round(max(0.0, left_s), 1), runs)

@@ -145,6 +145,7 @@ def _hand_in(session: Session, remote: RemoteGame, record: HandIn) -> Advance:
     if record.seat is remote.seat:
         raise _elsewhere(record.seat)
     after, signals = fold(session, record)
+    # still sealed: both act in this turn, so nothing but the receipt is told
     if remote.own in after.sealed:
         bound = _send(after, OrderSealed(session.tick, after.sealed[remote.own].receipt, record.at))
         return _open_own(bound), signals
@@ -239,6 +240,7 @@ def _hear(session: Session, remote: RemoteGame, record: RemoteSaid) -> Advance:
         case ClockHeld() as clock:
             return _hear_clock(session, remote, clock, now_s)
         case DrawOffered() as offer:
+            # an offer for a step that is over, or crossed by South's own, counts for nothing
             is_same = (offer.tick, offer.in_stages) == (session.tick, session.phase is Phase.STAGES)
             if not is_same or (session.draw_offer is Seat.SOUTH and remote.own is Seat.SOUTH):
                 return session, ()
@@ -261,6 +263,7 @@ def _hear_order(session: Session, remote: RemoteGame, order: OrderOpened, now_s:
     )
     _require(session, order.tick, Phase.ORDERS, is_shared=is_shared)
     game = session.playing
+    # in one spelling only, because the receipt is that of the text
     if game.format(game.parse(order.action)) != order.action:
         raise unfitting()
     if is_shared:
@@ -269,10 +272,12 @@ def _hear_order(session: Session, remote: RemoteGame, order: OrderOpened, now_s:
         if not is_due or remote.bound is None or remote.bound.receipt != opened:
             raise unfitting()
         game.check(session.state, remote.seat, game.parse(order.action))
+        # the own order is held back by a question: this one waits for the answer
         if not remote.is_opened:
             return with_remote(session, opening=order), ()
     session = with_remote(session, bound=None, is_opened=False, opening=None)
     if not is_shared and (countdown := session.countdown):
+        # measured where the clock ran, so that a message on its way costs no time
         left_s = countdown.left_s - min(countdown.left_s, order.spent_s)
         session = replace(session, countdown=Countdown(countdown.limit_s, left_s), paused="")
     return fold(
@@ -333,6 +338,7 @@ def _hear_answer(session: Session, remote: RemoteGame, answer: Answered, now_s: 
             return fold(replace(session, draw_offer=remote.seat), OfferDraw(remote.own))
         case _ if not remote.asked:
             raise unfitting()
+    # the answer is no: what the question has held back goes on
     session = with_remote(_open_own(session), opening=None)
     return (
         _hear_order(session, remote_of(session), remote.opening, now_s)

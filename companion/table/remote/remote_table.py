@@ -98,6 +98,7 @@ class RemoteTable:
         if (session := self._store.session).remote and session.remote.at.id == beginning.id:
             return  # it has begun already
         require_playable(beginning.game, beginning.options)
+        # a lower number has been given to another game here since they agreed
         if not next_number <= beginning.number <= next_number + MAX_AHEAD:
             raise Illegal(
                 Refusal.TOO_LATE,
@@ -185,5 +186,6 @@ def _match_so_far(session: Session, beginning: RemoteBeginning) -> Score:
     before = session.remote
     if before is None or before.at.id != beginning.follows:
         return (0, 0, 0)
+    # wins belong to the people, not to their seats
     south, north, ties = session.score
     return (south, north, ties) if before.at.seat is beginning.seat else (north, south, ties)

@@ -78,6 +78,7 @@ def _asked_of_coach(session: Session, seat: Seat, allowed: Allowed) -> list[Abou
     about: list[About] = []
     if seat in session.awaited:
         about.append("now")
+    # not about an order of whoever sat here before
     nonce = session.seats[seat].nonce
     for turn in session.opened_turns:
         if seat in turn.sealed and turn.sealed[seat].owner == nonce:

@@ -41,6 +41,7 @@ class DrawKeys:
             self._reaches.pop(seat, None)
             return None
         if not press.held:
+            # the first of the two keys, or too late to be the second one
             if reach is None or press.at_s - reach.at_s > TOGETHER_S or reach.moment != moment:
                 reach = self._reaches[seat] = _Reach(press.at_s, moment, draft)
             reach.down.add(press.key)
@@ -51,6 +52,7 @@ class DrawKeys:
         if reach.held != DRAW_KEYS:
             return None
         del self._reaches[seat]
+        # another decision is due by now: what is entered for it stays
         return reach.draft if reach.moment == moment else draft
 
     def release(self, press: Press) -> None:

@@ -128,6 +128,7 @@ def state_before(session: Session, number: int) -> Any:
     state = game.setup(session.options, chance(session.seed, 0))
     for place, turn in enumerate(session.turns[:number], start=1):
         actions = {seat: game.parse(sealed.action) for seat, sealed in turn.sealed.items()}
+        # games of older versions drew by the tick of the moment
         tick = place if counts_turns else int(turn.moment.rpartition(".")[2])
         state = game.apply(state, actions, chance(session.seed, tick)).state
     return state

@@ -44,6 +44,7 @@ def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Pre
     )
     if is_ready and press.held and not is_order_key:
         return _held_ready(session, seat, draft, press)
+    # a press from before the time-out belongs to the turn that is over
     is_late = session.turns and session.turns[-1].by_time
     moment = _moment_of(session, seat, press) if is_late else session.moment
     if grammar is None or (seat not in session.awaited and moment == session.moment):
@@ -95,6 +96,7 @@ def _lengthen(
         raise Malformed(say("This key has no use now"))
     longer = (*draft, str(press.key))
     asked = session.asked_of(seat)
+    # in a lesson every key has to lead towards the order that is asked for
     if asked is not None and longer != grammar.spell(asked)[: len(longer)]:
         raise Illegal(Refusal.LESSON, say("The lesson asks for another key"))
     text = grammar.text(longer)
@@ -121,6 +123,7 @@ def _held_ready(session: Session, seat: Seat, draft: tuple[str, ...], press: Pre
         return unchanged
     earlier_grammar = session.playing.pad(earlier.state, seat)
     action = earlier_grammar.held_ready if earlier_grammar else ""
+    # it must be the very press that ended the last turn: then it has the same time
     if not action or session.turns[-1].acted_s != press.at_s:
         return unchanged
     back = TakeBack(seat, earlier.moment, press.at_s)

@@ -68,6 +68,7 @@ class Pads:
             else:
                 self._press_pad(press.seat, press)
         except CompanionError:
+            # two keys held together offer a draw: neither of them is a mistake
             if not press.held and not self._draw_keys.has_both(press.seat):
                 self._refuse(press.seat)
 
@@ -120,6 +121,7 @@ class Pads:
     def _press_shared_key(self, press: Press) -> None:
         """Act for the seat on turn. Held, the press is taken back, or the clock is stopped."""
         session = self._store.session
+        # still the press that ended the turn: that was not meant
         if press.held and session.turns and session.turns[-1].acted_s == press.at_s:
             self._turns.undo(session.moment)
         elif press.held:
@@ -170,6 +172,7 @@ class Pads:
         if headline_of(self._store.live):
             self._turns.read(by, *place, self._store.live.headlines_read)
             return
+        # stays only where the next line refuses: holding the key overrules it then
         self._refused_ready[by] = place
         self._turns.confirm(by, *place, force=False)
         del self._refused_ready[by]
@@ -197,11 +200,11 @@ class Pads:
         """
         if press.seat is None:
             return
-        asked = self._store.live.asked
+        question = self._store.live.asked
         if press.key is PadKey.B:
-            self._turns.help(asked != "moves")
+            self._turns.help(question != "moves")
         else:
-            self._turns.help(asked != "reasons", reasons=True)
+            self._turns.help(question != "reasons", reasons=True)
         pressed_s, moment, before = self._before_question.pop(press.seat, (0.0, "", NO_DRAFT))
         if (pressed_s, moment) == (press.at_s, self._store.session.moment):
             self._set_draft(press.seat, before)
@@ -249,6 +252,7 @@ class Pads:
         grammar = session.playing.pad(session.state, seat)
         self._store.accept(record)
         sitter = session.seats.get(seat)
+        # an order of somebody who sat here before is not shown
         if sealed and grammar and sitter and sealed.owner == sitter.nonce:
             keys = grammar.spell(sealed.action)
             self._set_draft(seat, Draft(keys, grammar.count(keys)))

@@ -88,6 +88,7 @@ def _faults_in_play(game: Game[Any, Any]) -> Iterator[str]:
             actions = {seat: game.random_action(state, seat, rng) for seat in sorted(due)}
             for seat, action in actions.items():
                 yield from _faults_of_action(game, state, seat, action)
+            # numbers that can be had again: the same turn is applied once more below
             step = game.apply(state, actions, Random(turns))
             yield from _faults_of_apply(game, state, actions, step, turns)
             yield from _faults_of_step(game, step)

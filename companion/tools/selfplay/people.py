@@ -89,6 +89,7 @@ class Phone:
         self._seat = seat
         self.cookies = http.cookiejar.CookieJar()
         jar = urllib.request.HTTPCookieProcessor(self.cookies)
+        # no proxy of the environment: the table is on this very machine
         self._browser = urllib.request.build_opener(urllib.request.ProxyHandler({}), jar)
 
     def post(self, action: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -226,6 +227,7 @@ class Match(ABC):
             view = self.look()
             if (view.moment, view.turn.stage, view.phase) != before:
                 return
+            # half of the patience is gone: lay straight what may hide something
             if frame == PATIENCE_FRAMES // 2 and view.board.unknown:
                 self.straighten()
             if frame == PATIENCE_FRAMES // 4:

@@ -87,6 +87,7 @@ class PieceMatch(Match):
                 continue
             self.follow(move, view.board.target or {})
             now = self.look()
+            # the table has moved on: what is left belonged to the stage before
             if (now.moment, now.turn.stage, now.phase) != place:
                 break
         self.until("Hands are done", *place)
@@ -122,6 +123,7 @@ class PieceMatch(Match):
         on_target = layout.get(move.target, ()) if move.target else ()
         self._restack(on_target, move.target)
         self.round(1)
+        # what has come may have to be turned over as well
         for turned in move.faces if move.turned else ():
             piece = self.piece(turned, move.target)
             if piece.face != turned:
@@ -131,6 +133,7 @@ class PieceMatch(Match):
         """Lay a piece that covers several squares, across or along."""
         face = move.faces[-1]
         files = {square.file for square, faces in layout.items() if face in faces}
+        # all of its squares in one file
         is_along = len(files) == 1
         self.put(self.piece(face, move.origin), move.target, 90.0 if is_along else 0.0)
         self.round(1)
@@ -149,6 +152,7 @@ class PieceMatch(Match):
     def _restack(self, faces: tuple[str, ...], square: Square | None) -> None:
         """Lay on top what was on a square before and belongs above what has come, such as a ball."""
         there = [piece.face for piece in self.simulation.world.pieces() if piece.square == square]
+        # the right pieces in the wrong order: lift the upper ones, put them back
         if set(there) == set(faces) and there != list(faces):
             for face in faces[1:]:
                 self.put(self.piece(face, square), square)
@@ -156,6 +160,7 @@ class PieceMatch(Match):
     def turn_over(self, piece: WorldPiece) -> None:
         """Turn a piece over where it lies."""
         world = self.simulation.world
+        # while it is turned over a hand hides it
         world.hold_hand(piece.square)
         self.round(1)
         world.flip(piece.id)
@@ -206,6 +211,7 @@ class PieceMatch(Match):
         world = self.simulation.world
         for piece in world.pieces():
             if piece.square is not None:
+                # to the nearest quarter turn
                 world.turn(piece.id, 90.0 * round(piece.turn_deg / 90))
                 world.move_to(piece.id, piece.square)
 
@@ -215,6 +221,7 @@ class PieceMatch(Match):
         Raises `Stuck` when there is none.
         """
         kit = self.look().kit
+        # what was put down last lies on top
         pieces = reversed(self.simulation.world.pieces())
         there = [piece for piece in pieces if piece.square == square]
         for piece in there:
@@ -337,6 +344,7 @@ class PieceMatch(Match):
         if player.phone:
             salt = f"{player.rng.getrandbits(128):032x}"
             body = {"moment": moment, "action": text, "salt": salt}
+            # once both have handed in nothing can be taken back
             is_first = self.look().seats[player.seat.other].sealed_at is None
             if is_unsure and is_first:
                 player.phone.post("hand-in", body | {"salt": secrets.token_hex(16)})
@@ -363,6 +371,7 @@ def _best(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> Any:
         replies.append({other: game.random_action(state, other, rng) for other in others})
 
     def gain(action: Any) -> float:
+        # chance decides between actions that are worth the same
         total = rng.random()
         for reply in replies:
             step = game.apply(state, {seat: action, **reply}, Random(0))

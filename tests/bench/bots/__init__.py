@@ -1,22 +1,15 @@
 """How strong the opponents are: matches with the seats swapped in pairs, beside the bars of each game.
 
-Games are shared out over processes, every pairing's first, then every pairing's second, and so on. With a file for the
-results a run that is broken off goes on where it was. A game counts for the programs that played it alone: each line
-bears a digest of their sources.
+Games are shared out over processes. `--only` measures a part of what takes hours.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from itertools import product
+from functools import partial
 from math import sqrt
-from pathlib import Path
 
-import msgspec
-
-import companion
 from bench.bots.costs import keeps_costs
 from bench.bots.matches import Pairing, play_game
 from companion.bots import knows
@@ -33,8 +26,6 @@ _ROLE_BARS: Mapping[str, Mapping[Seat, float]] = {"binmat": {Seat.SOUTH: 0.40, S
 """Where the seats are roles, each is played for itself against the rule of thumb."""
 _Z = 1.959964
 """The normal quantile of a 95 % interval."""
-_BOTS = Path(companion.__file__).parent / "bots"
-_RIVALS = Path(__file__).parent / "rivals"
 
 
 def pairings(name: str) -> Iterator[Pairing]:
@@ -59,28 +50,8 @@ def wilson_interval(points: float, games: int) -> tuple[float, float]:
     return max(0.0, low), min(1.0, high)
 
 
-class Played(msgspec.Struct, frozen=True):
-    """One game: 1 won, -1 lost, 0 tied by the bot."""
-
-    pairing: str
-    number: int
-    code: str
-    won: int
-
-
-def code_of(pairing: Pairing) -> str:
-    """Return a digest of the programs that play: the opponent, and the yardsticks where one of them plays."""
-    files = [*_BOTS.glob(f"{pairing.game}*.*"), *_BOTS.glob(f"{pairing.game}/*.py")]
-    if isinstance(pairing.rival, str):
-        files += [_RIVALS / f"{pairing.game}.py", _RIVALS / "chance.py"]
-    digest = hashlib.sha256()
-    for file in sorted(files):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:12]
-
-
-def bench_bots(only: str, results: Path | None, quick: bool) -> bool:
-    """Play what is missing of every pairing whose name begins so, and return whether every bar is kept.
+def bench_bots(only: str, quick: bool) -> bool:
+    """Play every pairing whose name begins so, and return whether every bar is kept.
 
     A quick look fails only where a bar is known to be missed.
     """
@@ -90,9 +61,9 @@ def bench_bots(only: str, results: Path | None, quick: bool) -> bool:
     for name in known:
         good &= keeps_costs(name, quick)
     chosen = [each for name in known for each in pairings(name) if each.name.startswith(only)]
-    played = _play(chosen, games, results)
     for pairing in chosen:
-        won = [one.won for one in played if one.pairing == pairing.name and one.number < games]
+        with ProcessPoolExecutor() as pool:
+            won = list(pool.map(partial(play_game, pairing), range(games)))
         points = won.count(1) + won.count(0) / 2
         low, high = wilson_interval(points, len(won))
         is_short = high < pairing.bar or low > pairing.most
@@ -105,31 +76,3 @@ def bench_bots(only: str, results: Path | None, quick: bool) -> bool:
             flush=True,
         )
     return good
-
-
-def _play(chosen: Sequence[Pairing], games: int, results: Path | None) -> list[Played]:
-    """Play what is missing. Return all games of these programs; a line that was broken off is left out."""
-    codes = {pairing.name: code_of(pairing) for pairing in chosen}
-    played = []
-    for line in results.read_bytes().splitlines() if results and results.exists() else ():
-        try:
-            one = msgspec.json.decode(line, type=Played)
-        except msgspec.DecodeError:
-            continue
-        if one.code == codes.get(one.pairing):
-            played.append(one)
-    known = {(one.pairing, one.number) for one in played}
-    missing = [
-        (pairing, number)
-        for number, pairing in product(range(games), chosen)
-        if (pairing.name, number) not in known
-    ]
-    with ProcessPoolExecutor() as pool:
-        running = pool.map(play_game, *zip(*missing, strict=True)) if missing else ()
-        for (pairing, number), won in zip(missing, running, strict=True):
-            one = Played(pairing.name, number, codes[pairing.name], won)
-            played.append(one)
-            if results:
-                with results.open("ab") as file:
-                    file.write(b"\n" + msgspec.json.encode(one))
-    return played

@@ -48,11 +48,6 @@ class CpuQuota(Closeable):
         self._write("cpu.shares", "262144")
         self._write("cpu.cfs_period_us", str(self.period_us))
         self._write("cpu.cfs_quota_us", str(self._quota_us))
-        if (
-            self._folder / "cpu.rt_runtime_us"
-        ).exists():  # real-time threads: as much of each period, and no more
-            self._write("cpu.rt_period_us", str(self.period_us))
-            self._write("cpu.rt_runtime_us", str(self._quota_us))
 
     def _write(self, name: str, text: str) -> None:
         (self._folder / name).write_text(text, encoding="ascii")

@@ -46,8 +46,6 @@ class HardScenery(Scenery):
     """Its stripes: degrees, mm wide, strength."""
     shade_bgr: tuple[float, float, float] = (1.0, 1.0, 1.0)
     """The tint of the light where the window's does not fall."""
-    spots: int = 0
-    """Number of small reflections."""
     wear: float = 0.0
     """Fades and scratches tags, 0 to 1."""
     curl_mm: float = 0.0
@@ -93,19 +91,6 @@ class HardScenery(Scenery):
             stripes = (np.minimum(along, 2 * wide_mm - along) - wide_mm / 2 + 0.5).clip(0, 1)
             shade = 1 - (1 - shade) * (1 - strength * stripes)
         return np.asarray(255 * shade, np.uint8)
-
-    def veil(self, pose: Pose, seed: int) -> Shade | None:
-        """Draw small reflections of a lamp in varnish and plastic."""
-        if not self.spots:
-            return None
-        rng, glow = np.random.default_rng(seed), np.zeros((_LIGHT_MM, _LIGHT_MM), np.uint8)
-        for _ in range(self.spots):
-            x, y = int(rng.integers(200, 500)), int(rng.integers(_LIGHT_MM - 600, _LIGHT_MM - 200))
-            axes = int(rng.integers(2, 5)), int(rng.integers(4, 12))
-            cv2.ellipse(glow, (x, y), axes, float(rng.uniform(0, 180)), 0, 360, (255,), -1)
-        texture = np.asarray(cv2.GaussianBlur(glow, (0, 0), 1.5), np.uint8)
-        spots = from_above(pose, (0, 0, *pose.size), 1)(texture, _TO_LIGHT, cv2.BORDER_CONSTANT)
-        return spots.astype(np.float32)[..., None]
 
     def top(self, printed: Bgr, seed: int) -> Bgr:
         """Return the top of a piece after years."""

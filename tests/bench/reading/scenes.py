@@ -267,11 +267,8 @@ def _shadow(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
 
 
 def _glare(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
-    """A lamp that shines back from the board, and smaller reflections."""
-    return {
-        "glare": (*spot_on(kit, rng), (12.0, 24.0, 36.0, 50.0)[severity - 1]),
-        "spots": 6 * severity,
-    }
+    """A lamp that shines back from the board."""
+    return {"glare": (*spot_on(kit, rng), (12.0, 24.0, 36.0, 50.0)[severity - 1])}
 
 
 def _jpeg(severity: int, _kit: Kit, _rng: Random) -> dict[str, Any]:
@@ -332,7 +329,6 @@ def _mixed(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
         "shadow": (*spot_on(kit, rng), rng.uniform(40, 140), rng.uniform(0.2, 0.2 + 0.3 * part)),
         "jpeg_quality": round(90 - 50 * part * rng.random()),
         "cast_bgr": (1 - 0.5 * part * rng.random(), 1 - 0.2 * part * rng.random(), 1.0),
-        "spots": rng.randrange(4 * severity),
         "flicker": 0.3 * part * rng.random(),
         "wear": 0.7 * part * rng.random(),
         "curl_mm": 3.0 * part * rng.random(),

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from vision.detection.markers import Luma
 
-_FIELD_PX = 64
-"""So far one field of noise is shifted, at random, from frame to frame."""
 _WHITE = 230.0
 """Brightness of paper, of 255, at which `noise` is given."""
 _GHOST = 14.0
@@ -59,8 +57,6 @@ class Sensor:
     def __init__(self, room: Room, seed: int) -> None:
         self.room = room
         self._rng = np.random.default_rng(seed)
-        self._field: NDArray[np.float32] | None = None
-        self._shown: tuple[Luma, NDArray[np.float32]] | None = None
         self._before: NDArray[np.float32] | None = None
         self._number = 0
         self._phase = float(self._rng.random())
@@ -90,16 +86,10 @@ class Sensor:
         return (whole * (1 - room.bands * (0.5 + 0.5 * wave)))[:, None].astype(np.float32)
 
     def _noise(self, lit: NDArray[np.float32]) -> NDArray[np.float32]:
-        room, (height, width) = self.room, lit.shape
-        if self._field is None or self._field.shape != (height + _FIELD_PX, width + _FIELD_PX):
-            shape = height + _FIELD_PX, width + _FIELD_PX
-            self._field = self._rng.standard_normal(shape, np.float32)
-        row, column = self._rng.integers(0, _FIELD_PX, 2)
-        part = self._field[row : row + height, column : column + width]
+        room = self.room
         variance = (1 - room.shot) + room.shot * lit / _WHITE
-        return np.asarray(
-            part * (room.noise * float(self._rng.choice((-1, 1)))) * cv2.sqrt(variance), np.float32
-        )
+        field = self._rng.standard_normal(lit.shape, np.float32)
+        return np.asarray(field * room.noise * np.sqrt(variance), np.float32)
 
     def _smoothed(self, noisy: NDArray[np.float32]) -> NDArray[np.float32]:
         """A filter over time, as webcams have: small changes fade in, large ones go through."""
@@ -125,7 +115,6 @@ def _dim(share: float) -> Room:
 
 
 RANGES: Mapping[str, Callable[[float, Random], Room]] = {
-    "noise": lambda share, _: Room(noise=_between(0.0, 14.0, share), shot=0.0),
     "low light": lambda share, _: _dim(share),
     "jpeg": lambda share, rng: Room(
         noise=rng.uniform(1.0, 4.0), quality=round(_between(90, 15, share))
@@ -133,14 +122,6 @@ RANGES: Mapping[str, Callable[[float, Random], Room]] = {
     "flicker": lambda share, rng: Room(
         noise=2.0, flicker=_between(0.02, 0.2, share), beat=rng.uniform(0.02, 0.5)
     ),
-    "bands": lambda share, rng: Room(
-        noise=2.0,
-        bands=_between(0.02, 0.2, share),
-        band_px=rng.uniform(0.25, 0.7),
-        beat=rng.uniform(0.02, 0.98),
-    ),
-    "exposure": lambda share, _: Room(noise=2.0, jitter=_between(0.005, 0.05, share)),
-    "drift": lambda share, _: Room(noise=2.0, drift=_between(0.1, 0.6, share)),
     "webcam": lambda share, rng: Room(
         noise=_between(2.0, 10.0, share),
         smoothing=rng.uniform(0.5, 0.9),

@@ -1,4 +1,4 @@
-"""Games: hands that move, put, take, turn over, capture and rest, and what settles when.
+"""Games: hands that move, put, take and turn over, a bump and a lamp, and what settles when.
 
 A hand comes over a square, does something there and goes. The picture in which it is gone for the first time is the
 last that moved; those after it are *quiet*. Nothing more happens for two quiet pictures.
@@ -36,7 +36,7 @@ _TROUBLE: tuple[dict[str, Any], ...] = (
     {"blind": (30.0, 18.0, 0.4)},
     {"cast_bgr": (0.5, 0.8, 1.05), "vignette": 0.4},
     {"wear": 0.5, "curl_mm": 1.5},
-    {"flicker": 0.04, "spots": 8},
+    {"flicker": 0.04},
 )
 
 
@@ -65,15 +65,13 @@ class Played:
         self._touched: set[Square] = set()
 
     def play(self) -> None:
-        """Some 35 pictures: the board as it lies, then one event of each kind in some order, and one more move."""
+        """Some 25 pictures: the board as it lies, then one event of each kind in some order, and one more move."""
         self._settle("start")
         events = [
             self._move,
             self._put,
             self._take,
-            self._capture,
             self._flip,
-            self._rest,
             self._bump,
             self._lamp,
         ]
@@ -111,19 +109,6 @@ class Played:
         self._touched = {square}
         return "take"
 
-    def _capture(self) -> str:
-        """A piece goes away and another one comes into its place, all by one hand."""
-        taken, target = self._a_piece(on_board=True)
-        piece, square = self._a_piece(on_board=True)
-        if taken is None or piece is None or target is None or square is None or piece == taken:
-            return ""
-        self.table.take_off(taken)
-        self._hand_over(target)
-        self._lay(piece, target)
-        self._hand_over(square)
-        self._touched = {square, target}
-        return "capture"
-
     def _flip(self) -> str:
         piece, square = self._a_piece(on_board=True, two_faced=True)
         if piece is None or square is None:
@@ -132,12 +117,6 @@ class Played:
         self._hand_over(square)
         self._touched = {square}
         return "flip"
-
-    def _rest(self) -> str:
-        square = self._rng.choice(self._kit.board.squares)
-        for _ in range(4):
-            self._hand_over(square)
-        return "rest"
 
     def _bump(self) -> str:
         view = self.table.view

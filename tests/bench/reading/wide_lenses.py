@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 
 from bench.reading.pictures import Tally
-from bench.reading.scenes import Scene, default_kits, kits, layout_of, ordinary_view
+from bench.reading.scenes import default_kits, kits, layout_of
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout
 from companion.printing.printed_kit import printed_table
@@ -89,7 +89,7 @@ def through(glass: Glass, kit: Kit, layout: Layout, view: View) -> Luma:
 
 
 def bench_wide(quick: bool) -> bool:
-    """Read views of every board through every lens, of which the reader knows nothing; and mirrored ones."""
+    """Read views of every board through every lens, of which the reader knows nothing."""
     good = True
     for name, glass in GLASSES.items():
         tally = Tally(name)
@@ -99,13 +99,7 @@ def bench_wide(quick: bool) -> bool:
                 layout = layout_of(kit, rng, 0.8, 1.0)
                 judge_view(kit, layout, through(glass, kit, layout, wide_view(rng)), tally)
         good &= tally.judge(_LEAST_RIGHT)
-    mirrored = Tally("mirrored camera")
-    for place, kit in enumerate(kits()):
-        rng = Random(f"mirrored {place}")
-        layout, view = layout_of(kit, rng), replace(ordinary_view(rng), width=1280, height=720)
-        luma = Scene("mirrored", kit, layout, view).table().render_luma()
-        judge_view(kit, layout, np.asarray(cv2.flip(luma, place % 2), np.uint8), mirrored)
-    return mirrored.judge(_LEAST_RIGHT) and good
+    return good
 
 
 def wide_view(rng: Random) -> View:

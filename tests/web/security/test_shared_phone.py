@@ -52,22 +52,22 @@ def live_of(page: str) -> str:
     return page.partition('data-live="')[2].partition('"')[0]
 
 
-def test_both_seats_by_one_form(place: Place) -> None:
-    phone = place.browser()
+def test_both_seats_are_taken_by_one_form_and_freed(place: Place) -> None:
+    phone, other = place.browser(), place.browser()
     assert "Play with one phone" in page_of(phone, "/pass")
     for name, status in (("x" * 25, 400), ("Mara", 303)):
         answer = phone.post("/pass", data={"south": name, "north": ""})
         assert answer.status_code == status
     seats = place.table.view().seats
     assert {seat: shown.name for seat, shown in seats.items()} == {"south": "Mara", "north": ""}
-
-
-def test_a_seat_of_somebody_else_is_not_taken_over(place: Place) -> None:
-    place.sit("north", "Jonas")
-    phone = place.browser()
-    assert "North is taken by somebody else." in page_of(phone, "/pass")
-    assert phone.post("/pass", data={"south": "Mara"}).status_code == 409
-    assert phone.post("/pass/open", data={"seat": "north"}).location == "/pass"
+    phone.post("/api/seat/north/leave", json={})
+    assert phone.get("/seat/south").status_code == 200, "the seat that is left is an ordinary one"
+    assert "South is taken by somebody else." in page_of(other, "/pass")
+    assert other.post("/pass", data={"north": "Eve"}).status_code == 409
+    assert other.post("/pass/open", data={"seat": "south"}).location == "/pass"
+    phone.post("/pass", data={"north": "Jo"})
+    assert phone.post("/pass/end").location == "/join"
+    assert place.table.seat_nonce(Seat.SOUTH) is None
 
 
 def test_the_cover_comes_first_and_opens_one_side_only(place: Place, phone: FlaskClient) -> None:
@@ -141,16 +141,6 @@ def test_a_draw_has_one_word_for_both_and_changing_places_keeps_the_phone(
     assert (page.count("A draw"), "You win" in page) == (1, False)
     assert phone.post("/api/seat/south/rematch", json={"swap": True}).status_code == 200
     assert phone.get("/pass").location.startswith("/seat/"), "its cookies change places, too"
-
-
-def test_the_menu_frees_a_seat_or_both(place: Place, phone: FlaskClient) -> None:
-    phone.post("/api/seat/north/leave", json={})
-    assert place.table.seat_nonce(Seat.NORTH) is None
-    assert "Play with one phone" in page_of(phone, "/pass")
-    assert phone.get("/seat/south").status_code == 200, "the seat that is left is an ordinary one"
-    phone.post("/pass", data={"north": "Jo"})
-    assert phone.post("/pass/end").location == "/join"
-    assert place.table.seat_nonce(Seat.SOUTH) is None
 
 
 def without_receipts(page: str) -> str:

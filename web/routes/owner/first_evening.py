@@ -118,13 +118,13 @@ class FirstEvening(PageGroup):
 
     def _print(self) -> dict[str, Any]:
         games = self._games
-        asked, paper = request.args.get("game", ""), request.args.get("paper", "a4")
+        game, paper = request.args.get("game", ""), request.args.get("paper", "a4")
         paper = paper if paper in PAPERS else "a4"
         printer = self._features.printer
         plans = {
             name: printer.plan(name, {}, paper, spoken()).sheets if printer else 0 for name in games
         }
-        chosen = asked if asked in games else next(iter(games))
+        chosen = game if game in games else next(iter(games))
         return {"games": games, "plans": plans, "paper": paper, "papers": PAPERS, "chosen": chosen}
 
     def _seats(self) -> dict[str, Any]:

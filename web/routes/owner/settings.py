@@ -118,13 +118,13 @@ class SettingsPage(PageGroup):
             on_file, _ = self._upkeep.on_file()
         except ConfigError as wrong:
             on_file, error = self._upkeep.running(), wrong.message
-        said, running = flat(on_file), flat(self._upkeep.running())
+        values, running = flat(on_file), flat(self._upkeep.running())
         ordered, backed_up_s = self._upkeep.ordered(), self._upkeep.backed_up_s()
 
         def fields_of(rows: Iterable[SettingRow]) -> list[SettingField]:
             return [
                 SettingField(
-                    row, row.typed(said.get(row.key)), _remark(row, said, running, ordered)
+                    row, row.typed(values.get(row.key)), _remark(row, values, running, ordered)
                 )
                 for row in rows
                 if row.key not in _FRONT
@@ -133,13 +133,13 @@ class SettingsPage(PageGroup):
         fields = [(section, fields_of(section.rows)) for section in sections()]
         page = render_template(
             "settings.html",
-            rows=front_rows(said),
+            rows=front_rows(values),
             wifi=on_file.wifi,
             quiet=on_file.quiet,
             sections=[(section, rows) for section, rows in fields if rows],
             pads={seat: fields_of(rows) for seat, rows in pad_rows().items()},
             active_low={
-                seat: frozenset(said[f"panel.{seat}.lamps_active_low"]) for seat in pad_rows()
+                seat: frozenset(values[f"panel.{seat}.lamps_active_low"]) for seat in pad_rows()
             },
             parts=PAD_PARTS,
             path=str(self._upkeep.path),
@@ -191,11 +191,11 @@ class SettingsPage(PageGroup):
         request.max_form_memory_size = UPLOAD_CHUNK_BYTES
         folder = self._upkeep.running().journal_path.parent
         try:
-            given = request.files.get("backup")
-            if given is None or not given.filename:
+            upload = request.files.get("backup")
+            if upload is None or not upload.filename:
                 raise Malformed(say("Choose the file of a backup first."))
             with tempfile.NamedTemporaryFile(dir=folder, prefix="upload-") as file:
-                given.save(file)
+                upload.save(file)
                 file.flush()
                 note = self._upkeep.restore(Path(file.name))
         except Malformed as error:
@@ -229,46 +229,50 @@ class SettingsPage(PageGroup):
 # ---- the eight rows --------------------------------------------------------------------------------------------------
 
 
-def front_rows(said: Mapping[str, Any]) -> Mapping[str, tuple[RowChoice, ...]]:
+def front_rows(values: Mapping[str, Any]) -> Mapping[str, tuple[RowChoice, ...]]:
     """Return the choices of the rows that have some, by the row's name."""
-    language = said["table.language"] if said["table.language"] != "auto" else spoken()
+    language = values["table.language"] if values["table.language"] != "auto" else spoken()
     themes = {
         "system": say("System"),
         "light": say("Light"),
         "dark": say("Dark"),
         "night": say("Dark at night"),
     }
-    key, left = "table.tip_south", said["table.tip_south"]
+    key, left = "table.tip_south", values["table.tip_south"]
     return {
         "language": tuple(
             RowChoice(name, {"table.language": code}, code == language)
             for code, name in LANGUAGES.items()
         ),
-        "colours": _of_values(said, "table.theme", themes),
-        "sound": _sound(said),
-        "reading": _reading(said["table.reading_time_s"]),
+        "colours": _of_values(values, "table.theme", themes),
+        "sound": _sound(values),
+        "reading": _reading(values["table.reading_time_s"]),
         "left": (
             RowChoice(say("Round"), {key: "left"}, left == "left", "disc"),
             RowChoice(say("Pointed"), {key: "right"}, left == "right", "diamond"),
         ),
-        "join": _of_values(said, "web.join", {"open": say("Anyone"), "code": say("With the code")}),
+        "join": _of_values(
+            values, "web.join", {"open": say("Anyone"), "code": say("With the code")}
+        ),
     }
 
 
 def _of_values(
-    said: Mapping[str, Any], key: str, words: Mapping[str, str]
+    values: Mapping[str, Any], key: str, words: Mapping[str, str]
 ) -> tuple[RowChoice, ...]:
-    return tuple(RowChoice(text, {key: value}, said[key] == value) for value, text in words.items())
+    return tuple(
+        RowChoice(text, {key: value}, values[key] == value) for value, text in words.items()
+    )
 
 
-def _sound(said: Mapping[str, Any]) -> tuple[RowChoice, ...]:
+def _sound(values: Mapping[str, Any]) -> tuple[RowChoice, ...]:
     """Return the choices of sound.
 
     Off is neither tone nor voice, the others set the voice's volume.
     """
-    is_off = said["panel.silent"] and said["voice.by"] == "off"
-    is_soft = said["voice.volume"] <= SOFT
-    by = "auto" if is_off else str(said["voice.by"])
+    is_off = values["panel.silent"] and values["voice.by"] == "off"
+    is_soft = values["voice.volume"] <= SOFT
+    by = "auto" if is_off else str(values["voice.by"])
     on = {"panel.silent": "no", "voice.by": by}
     return (
         RowChoice(say("Off"), {"panel.silent": "yes", "voice.by": "off"}, is_off),
@@ -292,7 +296,7 @@ def _reading(time_s: float) -> tuple[RowChoice, ...]:
 
 def _remark(
     row: SettingRow,
-    said: Mapping[str, Any],
+    values: Mapping[str, Any],
     running: Mapping[str, Any],
     ordered: Container[str],
 ) -> str:
@@ -300,7 +304,7 @@ def _remark(
     value = _in_words(row, running.get(row.key))
     if row.key in ordered:
         return say("The command line says {value} for this run.", value=value)
-    if said.get(row.key) != running.get(row.key):
+    if values.get(row.key) != running.get(row.key):
         return say("After a restart. Until then: {value}.", value=value)
     return ""
 
