@@ -47,9 +47,6 @@ def command(*arguments: str) -> Ended:
     return Ended(arguments, status, said.getvalue(), complained.getvalue())
 
 
-# ---- cameras that are files ------------------------------------------------------------------------------------------
-
-
 # ---- start and end ---------------------------------------------------------------------------------------------------
 
 
@@ -118,14 +115,8 @@ def test_a_damaged_journal_is_said_at_the_start(tmp_path: Path) -> None:
             2,
             "argument --port: 'eighty' is not a port: give a number from 0 to 65535",
         ),
-        (
-            ("play", "--fps", "0"),
-            2,
-            "argument --fps: '0' is not a frame rate: give a number from 0.1 to 60",
-        ),
         (("play", "--settings", "/nowhere.toml"), 1, "cannot be read"),
         (("kit", "outbuffered", "-o", "/nowhere/kit.pdf"), 1, "/nowhere/kit.pdf"),
-        (("kit", "outbuffered", "-o", "kit.pdf", "--board", "/nowhere.txt"), 1, "/nowhere.txt"),
         (("replay", "99", "--state-dir", "/nowhere"), 1, "no companion's journal at /nowhere"),
         (
             ("selfplay", "--game", "outbuffered", "--games", "-1"),

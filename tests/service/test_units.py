@@ -94,44 +94,6 @@ def test_nothing_waits_for_a_network() -> None:
             assert "network" not in unit.get(key, ""), f"{name}: {key}"
 
 
-def test_the_watchdog_is_fed_often_enough_and_no_right_can_be_gained() -> None:
-    service = Unit("companion.service")["Service"]
-    assert (service["Type"], service["NotifyAccess"], service["Restart"]) == (
-        "notify",
-        "main",
-        "on-failure",
-    )
-    assert int(service["WatchdogSec"]) >= 10
-    assert service["NoNewPrivileges"] == "yes"
-    assert service["CapabilityBoundingSet"] == ""
-    assert service["User"] == "companion"
-    assert set(service["SupplementaryGroups"].split()) >= {"gpio", "video", "i2c", "render"}
-    assert service["RestrictRealtime"] == "yes"
-
-
-def test_the_table_screen_has_what_compositor_and_browser_need() -> None:
-    service = Unit("companion-kiosk.service")["Service"]
-    implied = "no right can be gained, which systemd brings along with any of these and User="
-    for key in (
-        "NoNewPrivileges", "SystemCallFilter", "SystemCallArchitectures", "RestrictAddressFamilies",
-        "RestrictNamespaces", "PrivateDevices", "ProtectKernelTunables", "ProtectKernelModules", "ProtectKernelLogs",
-        "ProtectClock", "ProtectHostname", "MemoryDenyWriteExecute", "RestrictRealtime", "RestrictSUIDSGID",
-        "DynamicUser", "LockPersonality",
-    ):  # fmt: skip
-        assert key not in service, implied
-    assert "ProtectHome" not in service, "it takes /run/user away"
-    assert "-/run/user" in service["ReadWritePaths"].split()
-    assert set(service["InaccessiblePaths"].split()) >= {"-/home", "-/var/lib/tabletop-companion"}
-    assert (
-        f"\nEnvironment=PORT={WebSettings().port}\n"
-        in (SYSTEMD / "companion-kiosk.service").read_text()
-    )
-    assert (
-        "http://127.0.0.1:${PORT}/?screen&kiosk"
-        in (SYSTEMD / "companion-kiosk.service").read_text()
-    )
-
-
 def test_folders_are_those_that_the_program_means() -> None:
     folder = f"/run/{Unit('companion.service')['Service']['RuntimeDirectory']}"
     assert str(RUN) == folder

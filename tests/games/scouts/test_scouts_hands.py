@@ -65,61 +65,44 @@ def test_the_end_of_a_turn_is_made_by_no_hand() -> None:
     assert do(state, ".").stages == ()
 
 
-@pytest.mark.parametrize(
-    ("changes", "why"),
-    [
-        ({}, "nothing has changed"),
-        ({"c4": None}, "a scout is in a hand, or on one that looks the same"),
-        (gone("c4", "c5") | gone("f4", "f5"), "two plays"),
-        ({"h5": "black scout"}, "a scout from nowhere"),
-        ({"c4": None, "d8": "black scout"}, "one has gone, and one of the other side has come"),
-        ({"d5": "white boulder", "d6": "white boulder"}, "half of a boulder is seen"),
-    ],
-)
-def test_what_is_no_single_thing_is_left_to_the_table(
-    changes: dict[str, str | None], why: str
-) -> None:
-    state = at("c4 f4", "h9")
-    assert GAME.why_not(state, Seat.SOUTH, by_hand(state, changes)) is None, why
+PLAIN = at("c4 f4", "h9")
+CASES: list[tuple[State, dict[str, str | None], str]] = [
+    # what is no single thing is left to the table: nothing, a scout in a hand, two plays, one from nowhere,
+    # one of the other side, half of a boulder
+    (PLAIN, {}, ""),
+    (PLAIN, {"c4": None}, ""),
+    (PLAIN, gone("c4", "c5") | gone("f4", "f5"), ""),
+    (PLAIN, {"h5": "black scout"}, ""),
+    (PLAIN, {"c4": None, "d8": "black scout"}, ""),
+    (PLAIN, {"d5": "white boulder", "d6": "white boulder"}, ""),
+    # what may have lain beneath is told from what cannot have come from anywhere
+    (at("c4 h1", "h9", black_low="c4"), {"f4": "white scout"}, ""),
+    (at("c4 h1", "h9", white_low="c4", low_intel="c4"), {"c4": "white scout with intel"}, ""),
+    (
+        after(start(), "@c1", "@c10"),
+        {"c1": "white scout with intel"},
+        "The scout on c1 is turned over too soon. It gathers intel on rank 10.",
+    ),
+    (
+        at("c3 h2", "c2 d1", intel="c3"),
+        {"c3": None, "e1": "white scout with intel"},
+        "It ends on c1, where the scout brings intel home.",
+    ),
+]
 
 
-def test_hands_of_the_other_seat_and_of_a_game_that_is_over_are_not_explained() -> None:
-    state = at("c4 f4", "h9")
-    assert GAME.why_not(state, Seat.NORTH, by_hand(state, gone("c4", "c8"))) is None
-    won = after(at("c2 f4", intel="c2"), "c2-c1")
-    assert GAME.why_not(won, Seat.SOUTH, by_hand(won, gone("f4", "f8"))) is None
-
-
-@pytest.mark.parametrize(
-    ("state", "changes", "message"),
-    [
-        (
-            at("c4 h1", "h9", black_low="c4"),
-            {"f4": "white scout"},
-            "",
-        ),
-        (
-            at("c4 h1", "h9", white_low="c4", low_intel="c4"),
-            {"c4": "white scout with intel"},
-            "",
-        ),
-        (
-            after(start(), "@c1", "@c10"),
-            {"c1": "white scout with intel"},
-            "The scout on c1 is turned over too soon. It gathers intel on rank 10.",
-        ),
-        (
-            at("c3 h2", "c2 d1", intel="c3"),
-            {"c3": None, "e1": "white scout with intel"},
-            "It ends on c1, where the scout brings intel home.",
-        ),
-    ],
-)
-def test_what_may_have_come_from_where_is_told_from_what_cannot(
+@pytest.mark.parametrize(("state", "changes", "message"), CASES, ids=range(len(CASES)))
+def test_what_hands_did_is_explained_or_left_to_the_table(
     state: State, changes: dict[str, str | None], message: str
 ) -> None:
     refusal = GAME.why_not(state, Seat.SOUTH, by_hand(state, changes))
     assert (refusal.message if refusal else "") == message
+
+
+def test_hands_of_the_other_seat_and_of_a_game_that_is_over_are_not_explained() -> None:
+    assert GAME.why_not(PLAIN, Seat.NORTH, by_hand(PLAIN, gone("c4", "c8"))) is None
+    won = after(at("c2 f4", intel="c2"), "c2-c1")
+    assert GAME.why_not(won, Seat.SOUTH, by_hand(won, gone("f4", "f8"))) is None
 
 
 # ---- screens ------------------------------------------------------------------------------------------------------------
