@@ -61,11 +61,3 @@ def test_a_press_counts_from_when_it_came_in(place: Place) -> None:
     assert late.status_code == 200
     assert view_of(place)["log"][0] == "1. Defender is done."
     assert view_of(place)["clock"]["due_s"] == 9.9
-
-
-def test_a_fragment_holds_while_time_runs(place: Place) -> None:
-    place.to_clock()
-    before = page_of(place.browser(), "/")
-    place.clock.advance(3)
-    assert page_of(place.browser(), "/") == before
-    assert 'data-due="5.000" data-left="5.000" data-limit="5"' in before

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import html
 import io
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -189,13 +187,10 @@ def test_statistics_are_plain_tables(place: Place) -> None:
     page = page_of(place.browser(), "/history")
     assert page.count('<section class="player">') == 2
     assert "<h2>Ann &amp; Co</h2><p>2 games, 0 won" in page
-    assert '<rect class="lost" x="0.00" y="1" width="100.00" height="10"/>' in page
     row = r'Outbuffered</th><td data-of="Games">1</td><td data-of="Wins">0</td>.*>3.0 s<'
     assert re.search(row, page), "on a phone each figure has its name with it"
     assert "/api/history/forget" not in page
-    hosts = place.browser().get("/history", headers=HOST).text
-    bodies = re.findall(r"/api/history/forget\"[^>]*data-body='([^']*)'", hosts)
-    assert {"name": "Ann & Co"} in [json.loads(html.unescape(body)) for body in bodies]
+    assert "/api/history/forget" in place.browser().get("/history", headers=HOST).text
 
 
 def test_times_in_words() -> None:

@@ -96,14 +96,6 @@ def numbers(pattern: str, svg: str) -> list[tuple[float, ...]]:
 AT = r' x="([-\d.]+)" y="([-\d.]+)" width="([\d.]+)"'
 
 
-def test_the_ball_lies_small_at_its_carrier_and_in_the_middle_when_loose() -> None:
-    kit, ball = kit_of("kahmate"), rf'href="#ball"{AT}'
-    ((x, _, size),) = numbers(ball, board_svg(BoardPicture(kit, {sq("a1"): ("blue big", "ball")})))
-    ((*_, loose),) = numbers(ball, board_svg(BoardPicture(kit, {sq("a1"): ("ball",)})))
-    assert size < loose
-    assert x + size / 2 > 70
-
-
 def test_a_boulder_is_drawn_once_over_its_squares_and_a_rock_either_way() -> None:
     kit = kit_of("scouts")
     for face, squares, drawn, is_along in (

@@ -70,17 +70,6 @@ def test_a_private_stream_ends_its_secrets_when_the_seat_is_freed(place: Place) 
         assert last == 'data: <main id="live" data-go="/join/south"></main>\n\n'
 
 
-def test_a_fragment_is_drawn_once_for_every_change(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    drawn, real = [], place.table.view
-    monkeypatch.setattr(place.table, "view", lambda *viewer: drawn.append(viewer) or real(*viewer))
-    first, second = (place.browser().get("/watch").get_data() for _ in range(2))
-    assert (first, len(drawn)) == (second, 1)
-    place.sit("south", "Mara")
-    assert place.browser().get("/watch").get_data() != first
-
-
 # ---- a real server -----------------------------------------------------------------------------------------------------
 
 

@@ -115,21 +115,27 @@ def test_a_tackle_that_waits_is_shown_as_a_duel() -> None:
     assert GAME.standing(TACKLED, SOUTH).duel is None
 
 
-def test_runs_and_passes_that_wait_are_shown_as_duels() -> None:
-    state = do(at("R@d6 T@d4", "S@d5", "d6"), "d6*d4").state
-    duel = GAME.standing(state, NORTH).duel
+@pytest.mark.parametrize(
+    ("state", "text", "sides"),
+    [
+        (
+            at("R@d6 T@d4", "S@d5", "d6"),
+            "d6*d4",
+            ["passes from d6 to d4", "intercepts on d5"],
+        ),
+        (
+            at("T@d4", "S@d5 B@d6", "h6"),
+            "d4-d5-d4",
+            ["runs from d4 and comes back", "is in the way on d5"],
+        ),
+    ],
+)
+def test_runs_and_passes_that_wait_are_shown_as_duels(
+    state: State, text: str, sides: list[str]
+) -> None:
+    duel = GAME.standing(do(state, text).state, NORTH).duel
     assert duel is not None
-    assert [side.text for side in duel.sides.values()] == [
-        "passes from d6 to d4",
-        "intercepts on d5",
-    ]
-    state = do(at("T@d4", "S@d5 B@d6", "h6"), "d4-d5-d4").state
-    duel = GAME.standing(state, NORTH).duel
-    assert duel is not None
-    assert [side.text for side in duel.sides.values()] == [
-        "runs from d4 and comes back",
-        "is in the way on d5",
-    ]
+    assert [side.text for side in duel.sides.values()] == sides
 
 
 # ---- what can be tapped -------------------------------------------------------------------------------------------------
