@@ -235,13 +235,3 @@ def test_the_table_screen_shows_both_hands_and_closed_cards(place: Place) -> Non
     settle(place)
     spent = re.findall(r'<li class="spent">(\d)<', page_of(place.browser(), "/"))
     assert sorted(spent) == ["1", "6"]
-
-
-def test_goals_lie_where_their_side_sits() -> None:
-    """On its side the board has South's at the left."""
-    kit = kit_of("kahmate")
-    for quarters, axis, order in ((0, "y", "pink blue"), (1, "x", "blue pink")):
-        svg = board_svg(BoardPicture(kit, {}), quarters)
-        goals = re.findall(rf'class="goal side-(\w+)"><rect[^>]*? {axis}="([-\d.]+)"', svg)
-        assert " ".join(side for side, _ in sorted(goals, key=lambda goal: float(goal[1]))) == order
-    assert "goal" not in board_svg(BoardPicture(kit_of("scouts"), {}))

@@ -8,7 +8,6 @@ import re
 import time
 import zipfile
 from html import unescape
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -125,17 +124,6 @@ def test_dark_at_night_goes_by_the_hour(
     monkeypatch.setattr("web.routes.pages.time.localtime", lambda _: now)
     with kept(tmp_path, '[table]\ntheme = "night"\n') as place:
         assert f'data-theme="{theme}"' in place.host.get("/").text
-
-
-def test_an_open_table_screen_is_loaded_anew_for_other_colours(tmp_path: Path) -> None:
-    with kept(tmp_path, OURS) as place:
-        (live,) = re.findall(r'data-live="([^"]+)"', place.host.get("/").text)
-        for changed in (False, True):
-            if changed:
-                save(place, table__theme="dark")
-            with place.host.get(unescape(live), buffered=False) as stream:
-                text = b"".join(islice(stream.response, 2))
-            assert (b'data-page="other"' in text) is changed
 
 
 def test_what_is_wrong_is_told_and_nothing_is_written(
