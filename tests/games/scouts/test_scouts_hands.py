@@ -108,37 +108,35 @@ def test_hands_of_the_other_seat_and_of_a_game_that_is_over_are_not_explained() 
 # ---- screens ------------------------------------------------------------------------------------------------------------
 
 
-def sign(state: State) -> str:
-    return GAME.standing(state, None).sign
+FULL = after(start(), *SET_UP)
+MOVED = after(FULL, "c1-c2")
+STUCK = at("a1", "a2 h10", white_low="a2", rocks={"white boulder": "b1 c1 b2 c2"})
+ROCKS = after(MOVED, "B@d5", "R@a7-b7", ".", "c10-c9", "R@g4-g5")
 
 
-def test_signs_say_what_is_awaited() -> None:
-    state = start()
-    assert sign(state) == "White: place a scout"
-    assert sign(after(state, "@c1")) == "Black: place a scout"
-    full = after(start(), *SET_UP)
-    assert sign(full) == "White: one scout to move"
-    assert sign(after(full, "c1-c2")) == "White: press your clock"
-    assert sign(after(start(seconds=0), *SET_UP, "c1-c2")) == "White: end the turn"
-    assert sign(after(full, "c1-c2", ".")) == "Black: two scouts to move"
-    assert sign(after(full, "c1-c2", ".", "c10-c9")) == "Black: one more scout"
-    assert sign(after(at("c2", "h9", intel="c2"), "c2-c1")) == "White wins"
-    stuck = at("a1", "a2 h10", white_low="a2", rocks={"white boulder": "b1 c1 b2 c2"})
-    assert sign(stuck) == "White: press your clock"
-    assert GAME.standing(stuck, None).hint == "No scout can move."
-
-
-def test_facts_and_hints_of_both_seats() -> None:
-    assert GAME.standing(after(start(), "@c1"), None).facts == {
-        Seat.SOUTH: "4 scouts to place",
-        Seat.NORTH: "5 scouts to place",
-    }
-    state = after(start(), *SET_UP, "c1-c2", "B@d5", "R@a7-b7", ".", "c10-c9", "R@g4-g5")
+@pytest.mark.parametrize(
+    ("state", "words", "facts"),
+    [
+        (start(), "White: place a scout", "5 scouts to place / 5 scouts to place"),
+        (after(start(), "@c1"), "Black: place a scout", "4 scouts to place / 5 scouts to place"),
+        (FULL, "White: one scout to move", "boulder, rock left / boulder, rock left"),
+        (MOVED, "White: press your clock", "boulder, rock left / boulder, rock left"),
+        (after(start(seconds=0), *SET_UP, "c1-c2"), "White: end the turn", ""),
+        (after(MOVED, "."), "Black: two scouts to move", ""),
+        (after(MOVED, ".", "c10-c9"), "Black: one more scout", ""),
+        (ROCKS, "Black: one more scout", "no rocks left / boulder left"),
+        (after(at("c2", "h9", intel="c2"), "c2-c1"), "White wins", ""),
+        (STUCK, "White: press your clock", ""),
+    ],
+    ids=range(10),
+)
+def test_a_sign_says_what_is_awaited_and_facts_what_is_left(
+    state: State, words: str, facts: str
+) -> None:
     shown = GAME.standing(state, None)
-    assert shown.facts == {Seat.SOUTH: "no rocks left", Seat.NORTH: "boulder left"}
-    assert shown.hint == ""
-    done = after(start(), *SET_UP, "c1-c2")
-    assert GAME.standing(done, None).facts[Seat.SOUTH] == "boulder, rock left"
+    assert shown.sign == words
+    assert facts in ("", " / ".join(str(shown.facts[seat]) for seat in SEATS))
+    assert (shown.hint == "No scout can move.") is (state is STUCK)
 
 
 def test_keys_belong_to_the_seat_on_turn_and_anybody_may_press_the_clock() -> None:
@@ -193,7 +191,7 @@ def test_plays_lead_to_every_position_once_and_break_no_rule_by_hand() -> None:
                 assert GAME.why_not(state, state.seat, tops) is None, play.text
         assert len(positions) == len(set(positions))
         assert set(positions) == {after(state, text).position for text in legal(state)}
-        assert len(sign(state)) <= 40
+        assert len(GAME.standing(state, None).sign) <= 40
 
 
 # ---- clock, pad, taking back, kit, options --------------------------------------------------------------------------------
