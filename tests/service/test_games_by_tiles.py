@@ -7,7 +7,7 @@ import json
 import logging
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from random import Random
 
@@ -44,10 +44,8 @@ class Room(SimulatedRoom):
 def room(folder: Path) -> Iterator[Room]:
     folder.mkdir(exist_ok=True)
     opened = Room(folder)
-    try:
+    with closing(opened.companion):
         yield opened
-    finally:
-        opened.companion.close()
 
 
 # ---- playing ---------------------------------------------------------------------------------------------------------
@@ -80,8 +78,7 @@ def test_pads_say_ready_and_back(tmp_path: Path) -> None:
         at.world.lay_tiles(NORTH, "LLL")
         # Whoever enters orders by keys does not go by tiles.
         for key, ready in (
-            (PadKey.READY, {SOUTH}), (PadKey.BACK, set()), (PadKey.READY, {SOUTH}), (PadKey.UP, set()),
-            (PadKey.BACK, set()), (PadKey.READY, {SOUTH}),
+            (PadKey.READY, {SOUTH}), (PadKey.UP, set()), (PadKey.BACK, set()), (PadKey.READY, {SOUTH}),
         ):  # fmt: skip
             at.table.press(Press(SOUTH, key, at.clock.monotonic_s()))
             at.look(1)

@@ -97,20 +97,15 @@ def test_each_way_out_of_a_trial_is_one_key(place: Place) -> None:
 @pytest.mark.parametrize("game", GAMES)
 def test_each_game_is_tried_in_a_way_that_a_machine_can_play(place: Place, game: str) -> None:
     browser = place.browser()
+    browser.post("/api/table/choose", json={"game": game})
+    assert f'name="lesson" value="{game}"' in page_of(browser, "/")
+    assert browser.post("/try", data={"lesson": game}).headers["Location"] == "/here"
+    view = place.table.view()
+    assert (view.game, view.guide is not None or view.phase == "setup") == (game, True)
+    browser.post("/try/other")
     browser.post("/try")
     browser.post("/api/table/choose", json={"game": game})
     browser.post("/api/table/start", json={})
     session = session_of(place.table)
     assert session.is_machines(Seat.NORTH)
     assert not session.playing.is_dealt_by_hand(session.options)
-
-
-@pytest.mark.parametrize("game", GAMES)
-def test_every_game_has_its_lesson_in_the_lobby(place: Place, game: str) -> None:
-    """Whatever lies on the table: who is new to a game is alone with one window, too."""
-    browser = place.browser()
-    browser.post("/api/table/choose", json={"game": game})
-    assert f'name="lesson" value="{game}"' in page_of(browser, "/")
-    assert browser.post("/try", data={"lesson": game}).headers["Location"] == "/here"
-    view = place.table.view()
-    assert (view.game, view.guide is not None or view.phase == "setup") == (game, True)
