@@ -18,8 +18,8 @@ from companion.core.event_cues import EventCue
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import Cue
 from companion.games import GAMES, event_cues, game_named
-from companion.games.base import CardGame, ChessClockGame, Event, Game, TimedGame
-from companion.games.events import CommonEvent, EventKind, Look
+from companion.games.base import CardGame, ChessClockGame, Game, TimedGame
+from companion.games.events import CommonEvent
 
 ALL = [*GAMES.values(), Toy()]
 EACH = pytest.mark.parametrize("game", ALL, ids=lambda game: game.name)
@@ -69,27 +69,6 @@ def test_one_name_is_one_event_and_one_sound() -> None:
         assert game.events is CommonEvent or not {*CommonEvent} & {*game.events}, (
             "what is common is not declared again"
         )
-
-
-def test_an_event_is_one_declaration() -> None:
-    class Weather(EventKind):
-        RAIN = "rain"
-        THUNDER = (
-            "thunder",
-            Look(around="burst", size=1.5),
-            EventCue("thunder", "A4 120 ·40 A4 200"),
-        )
-
-    event = Event(Weather.THUNDER, "It thunders.")
-    assert msgspec.json.decode(msgspec.json.encode(event)) == {
-        "kind": "thunder",
-        "text": "It thunders.",
-    }
-    assert (event.kind.look.around, Weather.RAIN.look.around, Weather.RAIN.cue) == (
-        "burst",
-        "",
-        None,
-    )
 
 
 @pytest.mark.parametrize("text", ["H4 40", "A4", "A4 loud", ""])
