@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from web_fixtures import HOST_KEY, Place, error_of, page_of, view_of
 
 HOST = {"X-Host-Key": HOST_KEY}
@@ -12,25 +14,24 @@ HOST = {"X-Host-Key": HOST_KEY}
 
 def test_anybody_ends_a_turn_pauses_goes_on_and_takes_back(place: Place) -> None:
     anybody, moment = place.browser(), place.to_clock()
+
+    def act(door: str, **body: object) -> dict[str, Any]:
+        assert anybody.post(f"/api/table/{door}", json=body).status_code == 200
+        return view_of(place)
+
     place.clock.advance(2)
-    assert anybody.post("/api/table/act", json={"moment": moment, "action": "."}).status_code == 200
-    assert view_of(place)["tableau"]["count"]["number"] == 109
+    assert act("act", moment=moment, action=".")["tableau"]["count"]["number"] == 109
     place.clock.advance(1)
-    assert anybody.post("/api/table/pause", json={}).status_code == 200
+    act("pause")
     place.clock.advance(60)
     assert view_of(place)["clock"] == {
         "limit_s": 5.0, "left_s": 4.0, "due_s": None, "paused": "table", "has_run_out": False,
     }  # fmt: skip
-    assert anybody.post("/api/table/resume", json={}).status_code == 200
-    assert view_of(place)["clock"]["due_s"] == 67.0
-    now = view_of(place)["moment"]
-    assert anybody.post("/api/table/back", json={"moment": now}).status_code == 200
-    view = view_of(place)
-    assert (
-        view["tableau"]["count"]["number"],
-        view["clock"]["left_s"],
-        view["clock"]["paused"],
-    ) == (110, 3.0, "undo")
+    view = act("resume")
+    assert view["clock"]["due_s"] == 67.0
+    view = act("back", moment=view["moment"])
+    assert view["tableau"]["count"]["number"] == 110
+    assert (view["clock"]["left_s"], view["clock"]["paused"]) == (3.0, "undo")
 
 
 def test_seat_and_host_stop_the_clock_and_start_it(place: Place) -> None:

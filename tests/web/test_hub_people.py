@@ -72,23 +72,19 @@ def test_a_card_is_made_opened_elsewhere_and_forgotten(
 
 def test_guessing_codes_and_making_heaps_of_cards_is_slowed(app: Flask, league: League) -> None:
     mara, near = league.cards.make("Mara"), {"REMOTE_ADDR": "192.0.2.99"}
+    browser = app.test_client()
 
-    def post(door: str, near: dict[str, str] = near, **data: str) -> int:
-        answer = app.test_client().post(door, data=data, environ_overrides=near)
-        return answer.status_code
+    def post(door: str, where: dict[str, str], **data: str) -> int:
+        return app.test_client().post(door, data=data, environ_overrides=where).status_code
 
     for _ in range(5):
-        assert post("/card/open", code="zzzzzzzz") == 403
-    assert (post("/card/open", code=mara.code), post("/card/open", FAR, code=mara.code)) == (
-        403,
-        303,
-    )
-    body = {"code": mara.code, "table": "a" * 16}
-    shown = app.test_client().post("/api/hub/card", json=body, environ_overrides=FAR)
-    assert shown.get_json() == {"card": mara.card}
-    stranger = app.test_client().post("/api/hub/card", json={**body, "table": "b" * 16})
-    assert stranger.status_code == 404
-    made = [post("/card/make", name=f"n{number}") for number in range(12)]
+        assert post("/card/open", near, code="zzzzzzzz") == 403
+    assert [post("/card/open", where, code=mara.code) for where in (near, FAR)] == [403, 303]
+    for table, status in (("a" * 16, 200), ("b" * 16, 404)):
+        body = {"code": mara.code, "table": table}
+        shown = browser.post("/api/hub/card", json=body, environ_overrides=FAR)
+        assert shown.status_code == status
+    made = [post("/card/make", near, name=f"n{number}") for number in range(12)]
     assert (made.count(303), made[-1]) == (8, 409)
 
 
@@ -98,22 +94,24 @@ def test_names_are_shown_only_where_that_was_agreed(
     card(phone, "=Mara")
     card(app.test_client(), "Secretia", shown=False)
     keep_result(league, 1, 2, Seat.SOUTH)
-    for path in ("/standings?game=scouts", "/standings.csv?game=scouts", "/standings.json?game=scouts", "/results.csv",
-                 "/results.json", "/", "/card"):  # fmt: skip
-        told = phone.get(path)
-        assert told.status_code == 200, path
-        assert "Secretia" not in told.text, path
-    page = phone.get("/standings?game=scouts").text
+    told = {
+        path: phone.get(path).text
+        for path in (
+            "/standings", "/standings.csv?game=scouts", "/standings.json?game=scouts", "/results.csv", "/results.json",
+            "/", "/card",
+        )
+    }  # fmt: skip
+    assert not [path for path, text in told.items() if "Secretia" in text]
+    page = told["/standings"]
     assert page.index("=Mara") < page.index("Player 2")
-    rows = json.loads(phone.get("/standings.json?game=scouts").text)
+    rows = json.loads(told["/standings.json?game=scouts"])
     assert [(row["place"], row["name"], row["won"], row["lost"]) for row in rows] == [
         (1, "=Mara", 1, 0), (2, "Player 2", 0, 1),
     ]  # fmt: skip
-    assert "'=Mara" in phone.get("/standings.csv?game=scouts").text, "no spreadsheet's formula"
-    assert json.loads(phone.get("/results.json").text)[0]["mark"] == "0123456789ab"
-    assert phone.get("/standings?game=chess").status_code == 404
-    assert phone.get("/standings?game=scouts&season=9").status_code == 404
-    assert phone.get("/standings").text == page, "the game that is played here"
+    assert "'=Mara" in told["/standings.csv?game=scouts"], "no spreadsheet's formula"
+    assert json.loads(told["/results.json"])[0]["mark"] == "0123456789ab"
+    for wrong in ("chess", "scouts&season=9"):
+        assert phone.get(f"/standings?game={wrong}").status_code == 404
 
 
 def test_the_host_alone_sees_and_does_what_is_about_people(
