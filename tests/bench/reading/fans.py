@@ -1,14 +1,12 @@
 """Fans of cards that are hard to read: no fan may be accepted that is not the one there.
 
-Hands push cards together until markers are cut or gone, turn cards and whole fans, lay one card across others, and let
-fans reach beyond their zones and out of the picture. A zone is *right* when its cards are told in their order,
+Hands push cards together until markers are cut or gone, turn cards, and let fans reach beyond their zones and out of the picture. A zone is *right* when its cards are told in their order,
 *refused* when it is unknown or holds an `X`, *short* when nothing but cards is missing, which its count shows to
 people, and *wrong* when a card is told that is not there, or another order.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -73,18 +71,10 @@ def _askew(deck: Deck, number: int, rng: Random) -> list[Laid]:
     return [(rng.uniform(-7, 7), y, turn + rng.uniform(-11, 11)) for _, y, turn in laid]
 
 
-def _across(deck: Deck, number: int, rng: Random) -> list[Laid]:
-    """The last card lies across the others."""
-    laid = _even(deck, number, rng)
-    x, y, _ = laid[-1]
-    return [*laid[:-1], (x, y - rng.uniform(0, 25), rng.choice((-1, 1)) * rng.uniform(50, 90))]
-
-
 HABITS: dict[str, Callable[[Deck, int, Random], list[Laid]]] = {
     EASY: _even,
     "clipped": _clipped,
     "askew": _askew,
-    "across": _across,
 }
 
 
@@ -172,23 +162,8 @@ def _in_zone(kit: Kit, deck: Deck, zone: Square, habit: str, rng: Random) -> lis
     for attempt in range(400):
         number = rng.randint(2, max(2, 7 - attempt // 60))
         laid = HABITS[habit](deck, number, rng)
-        bend = (
-            math.radians(rng.uniform(-30, 30) * 0.99**attempt)
-            if habit != EASY and rng.random() < 0.25
-            else 0.0
-        )
         start = (board.depth_mm - deck.height_mm) / 2 - rng.uniform(-12 if habit != EASY else 0, 8)
-        sine, cosine = math.sin(bend), math.cos(bend)
-        cards = []
-        for aside, along, turn in laid:
-            up = away * (along - start)
-            cards.append(
-                (
-                    x + aside * cosine - up * sine,
-                    middle + aside * sine + up * cosine,
-                    turn + math.degrees(bend),
-                )
-            )
+        cards = [(x + aside, middle + away * (along - start), turn) for aside, along, turn in laid]
         room = board.square_mm / 2 - _WITHIN_MM, board.depth_mm / 2 - _WITHIN_MM
         if all(abs(cx - x) < room[0] and abs(cy - middle) < room[1] for cx, cy, _ in cards):
             return cards
