@@ -8,7 +8,6 @@ import pytest
 from web_fixtures import Place, page_of
 
 from companion.core.kit import Seat
-from companion.games import GAMES
 
 
 def begin(place: Place, game: str) -> None:
@@ -19,11 +18,6 @@ def begin(place: Place, game: str) -> None:
     view = place.table.view()
     if view.phase == "setup":
         place.table.confirm("host", view.moment, view.turn.stage, force=True)
-
-
-def page(place: Place, path: str, seat: str = "") -> str:
-    browser = place.sit(seat) if seat else place.browser()
-    return browser.get(path).text
 
 
 def test_a_fragment_names_the_page_it_fits(place: Place) -> None:
@@ -64,25 +58,11 @@ def test_a_free_seat_has_its_code_on_the_table_screen_while_a_game_is_on(place: 
     assert codes(place) == [], "the lobby has its own"
     place.to_orders()
     assert codes(place) == ["s", "n"]
-    place.sit("north")
+    place.sit("north", "Ben")
     assert codes(place) == ["s"]
-    assert 'class="page orders free1 ' in page(place, "/")
+    assert 'class="page orders free1 ' in page_of(place.browser(), "/")
     place.sit("south")
     assert codes(place) == []
-
-
-def test_who_sits_finds_the_way_back_from_every_page(place: Place) -> None:
-    ada, there = place.sit("south", "Ada"), '<a href="/seat/south">Back to your seat</a>'
-    for path in ("/rules/", "/rules/arena", "/history", "/kit"):
-        html = page_of(ada, path)
-        assert there in html, path
-        assert "Take a seat" not in html, path
-    assert there not in page_of(place.browser(), "/rules/")
-
-
-def test_whoever_comes_after_a_game_is_not_left_before_its_end(place: Place) -> None:
-    place.sit("south", "Ada"), place.sit("north", "Ben")
-    place.to_orders()
     place.table.resign(Seat.NORTH)
     assert 'data-post="/api/table/rematch"' in page_of(place.browser(), "/")
     place.table.free_seat(Seat.SOUTH)
@@ -91,40 +71,18 @@ def test_whoever_comes_after_a_game_is_not_left_before_its_end(place: Place) -> 
     assert "rematch" not in html
 
 
-def test_who_watches_before_a_game_is_told_that_it_comes_and_what_to_do_meanwhile(
-    place: Place,
-) -> None:
-    page = page_of(place.browser(), "/watch")
-    assert "No game is on yet" in page
-    assert "Scan a code" not in page, "that is said to players"
-    assert all(f'href="/rules/{game}"' in page for game in GAMES)
-    assert '<a class="key" href="/join">Sit down</a>' in page
+def test_who_sits_finds_the_way_back_from_every_page(place: Place) -> None:
+    ada, there = place.sit("south", "Ada"), '<a href="/seat/south">Back to your seat</a>'
+    for path in ("/rules/", "/rules/arena", "/history", "/kit"):
+        assert there in page_of(ada, path), path
+    assert there not in page_of(place.browser(), "/rules/")
 
 
-def test_without_scripts_a_page_that_needs_them_says_so(place: Place) -> None:
-    south, words = place.sit("south"), '<noscript><p class="lost" role="status">This page needs'
-    for path in ("/", "/watch", "/seat/south", "/join", "/rules/scouts", "/kit"):
-        assert (words in page_of(south, path)) is (path in ("/", "/watch", "/seat/south")), path
-
-
-def test_a_browser_that_keeps_no_cookies_is_told_so(place: Place) -> None:
-    """It has taken the seat and cannot show that it holds it: “another phone” would be a riddle."""
-    browser = place.app.test_client(use_cookies=False)
-    assert browser.post("/join/south", data={"name": "Mara"}).status_code == 303
-    page = browser.get("/seat/south", headers={"Referer": "http://localhost/join/south"})
-    assert "This browser keeps no cookies" in page.text
-    assert "South is taken" in place.browser().get("/seat/south").text
-
-
-@pytest.mark.parametrize(
-    ("names", "shown"), [(("Ann", "Ben"), ("Ann", "Ben")), (("Ann", "Ann"), ("White", "Black"))]
-)
-def test_people_are_called_by_their_names(
-    place: Place, names: tuple[str, str], shown: tuple[str, str]
-) -> None:
-    """On the sign, the clocks, the log and in refusals; two of one name by the words of their sides."""
-    phone = place.sit("south", names[0])
-    place.table.take_seat(Seat.NORTH, names[1])
+@pytest.mark.parametrize(("north", "shown"), [("Ben", ("Ann", "Ben")), ("Ann", ("White", "Black"))])
+def test_people_are_called_by_their_names(place: Place, north: str, shown: tuple[str, str]) -> None:
+    """On the sign, the clocks and the log; two of one name by the words of their sides."""
+    place.sit("south", "Ann")
+    place.sit("north", north)
     begin(place, "scouts")
     place.table.hand_in(Seat.SOUTH, place.table.view().moment, "@a1")
     place.table.confirm("host", place.table.view().moment, 0)
@@ -133,6 +91,3 @@ def test_people_are_called_by_their_names(
     assert f"{shown[0]} places a scout on a1." in html
     for name in shown:
         assert f"<span>{name}</span>" in html
-    assert f"Waiting for {shown[1] if names[0] != names[1] else 'black'}" in page_of(
-        phone, "/seat/south"
-    )

@@ -18,12 +18,12 @@ def test_the_other_seat_is_asked_about_a_draw(place: Place) -> None:
     south, north = place.sit("south"), place.sit("north")
     place.to_orders()
     south.post("/api/seat/south/draw", json={})
-    asked, own = page_of(north, "/seat/north"), page_of(south, "/seat/south")
-    assert "Purple offers a draw</span>" in asked
-    assert ">Keep playing</button>" in asked
-    assert "<b>Purple offers a draw.</b>" in page_of(north, "/"), "for who plays by pad"
-    assert ">Withdraw the draw</button>" in own
-    assert ">Offer a draw</button>" not in own, "once is enough"
+    for browser, path, words in (
+        (north, "/seat/north", "Purple offers a draw</span>"),
+        (north, "/", "<b>Purple offers a draw.</b>"),  # for who plays by pad
+        (south, "/seat/south", ">Withdraw the draw</button>"),
+    ):
+        assert words in page_of(browser, path)
     north.post("/api/seat/north/draw", json={})
     assert view_of(place)["outcome"] == {"winners": [], "reason": "A draw."}
 
@@ -32,35 +32,24 @@ def test_the_other_seat_is_asked_about_a_draw(place: Place) -> None:
 
 
 def test_joining_by_the_short_address_and_coming_back(place: Place) -> None:
-    phone = place.browser()
+    phone, other = place.browser(), place.browser()
     for typed in ("/s", "/S", "/s/"):
         assert phone.get(typed).location == "/join/south"
     assert "Sit down" in page_of(phone, "/join/south")
-    answer = phone.post("/join/south", data={"name": "Mara"})
-    assert (answer.status_code, answer.location) == (303, "/seat/south")
-    assert phone.get("/s").location == "/seat/south"
-    assert phone.get("/seat/south").status_code == 200
-
-
-def test_a_taken_seat_says_so_and_offers_a_way_on(place: Place) -> None:
-    place.sit("south", "Mara")
-    other = place.browser()
-    for path, status in (("/seat/south", 403), ("/join/south", 409)):
-        page = other.get(path)
-        assert page.status_code == status
-        assert "Mara sits here, on another phone." in page.text
-        assert "ask the owner to free the seat" in page.text
-    assert other.post("/join/south", data={}).status_code == 409
-
-
-def test_a_bad_name_is_refused_with_the_reason_and_a_wild_one_is_escaped(place: Place) -> None:
-    phone = place.browser()
     page = phone.post("/join/south", data={"name": "x" * 25})
     assert page.status_code == 400
     assert "at most 24 printable characters" in page.text
-    place.sit("south", "<img src=x>")
+    answer = phone.post("/join/south", data={"name": "<img>"})
+    assert (answer.status_code, answer.location) == (303, "/seat/south")
+    assert phone.get("/s").location == "/seat/south"
+    for path, status in (("/seat/south", 403), ("/join/south", 409)):
+        page = other.get(path)
+        assert page.status_code == status
+        assert "&lt;img&gt; sits here, on another phone." in page.text
+        assert "ask the owner to free the seat" in page.text
+    assert other.post("/join/south", data={}).status_code == 409
     for path in ("/", "/watch", "/join", "/seat/south"):
-        assert "<img" not in phone.get(path).text
+        assert "<img>" not in other.get(path).text
 
 
 # ---- guards ------------------------------------------------------------------------------------------------------------
@@ -101,33 +90,21 @@ def test_who_takes_a_seat_over_never_sees_what_was_sealed_there(place: Place) ->
         assert "RLI" not in sent
         assert "5a17" not in sent
     assert later.post("/api/seat/south/take-back", json={"moment": moment}).status_code == 200
-    later.post("/api/seat/south/hand-in", json={"moment": moment, "action": "III", "salt": "1"})
-    assert later.post("/api/seat/south/mine", json={}).json["action"] == "III"
 
 
-@pytest.mark.parametrize("value", ["", "south", "WyJzb3V0aCIsIngiXQ.bad", "null", "é", "%00" * 40])
-def test_a_forged_cookie_opens_nothing(place: Place, value: str) -> None:
-    place.sit("south")
-    forger = place.browser()
-    for name in ("seat_south", "host"):
-        forger.set_cookie(place.app.extensions["guard"].cookie_name(name), value)
-    assert forger.get("/seat/south").status_code == 403
-    assert forger.post("/api/host/undo", json={}).status_code == 403
-
-
-def test_a_cookie_of_ours_in_the_place_of_another_opens_nothing(place: Place) -> None:
-    """All are signed with one key, and whose names are kept chooses what stands in one of them."""
-    south, thief = place.browser(), place.browser()
+def test_a_forged_cookie_opens_nothing(place: Place) -> None:
+    """Nor does one of ours in the place of another: all are signed with one key."""
+    south, forger = place.browser(), place.browser()
     south.post("/join/south", data={"name": "south"})
     place.sit("north")
-    for own in ("names", "seat_south"):
-        cookie = place.cookie(south, own)
-        assert cookie
+    own = [place.cookie(south, name) for name in ("names", "seat_south")]
+    forged = ["", "south", "WyJzb3V0aCIsIngiXQ.bad", "null", "é", "%00" * 40]
+    for value in forged + [cookie.value for cookie in own if cookie]:
         for name in ("seat_north", "host", "pass"):
-            thief.set_cookie(place.app.extensions["guard"].cookie_name(name), cookie.value)
+            forger.set_cookie(place.app.extensions["guard"].cookie_name(name), value)
         for seat in Seat:
-            assert thief.get(f"/api/seat/{seat}/view").status_code == 403
-        assert thief.post("/api/host/abandon", json={}).status_code == 403
+            assert forger.get(f"/api/seat/{seat}/view").status_code == 403
+        assert forger.post("/api/host/abandon", json={}).status_code == 403
 
 
 def test_the_host_key_is_typed_as_people_type_and_guessing_is_slow(place: Place) -> None:
@@ -208,29 +185,26 @@ def test_the_plan_shows_the_way_to_its_owner_and_travels_in_the_body(place: Plac
 
 
 def test_headers_keep_browsers_careful(place: Place) -> None:
+    """Static files are kept, but under their version only."""
+    browser = place.browser()
     for path in ("/", "/join/south", "/api/view", "/nowhere"):
-        headers = place.browser().get(path).headers
+        headers = browser.get(path).headers
         assert "script-src 'self'" in headers["Content-Security-Policy"]
         assert "unsafe" not in headers["Content-Security-Policy"]
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert headers["Referrer-Policy"] == "same-origin"
         assert headers["Cache-Control"] == "no-store"
-
-
-def test_static_files_are_kept_under_their_version_only(place: Place) -> None:
-    browser = place.browser()
     address = re.search(r'href="(/static/[^"]+wall\.css)"', browser.get("/").text)
     assert address
     assert "immutable" in browser.get(address[1]).headers["Cache-Control"]
     assert browser.get("/static/old/wall.css").headers["Cache-Control"] == "no-cache"
-    for path in ("/static/old/../app.py", "/static/old/..%2fapp.py", "/static/old/none.css"):
-        assert browser.get(path).status_code == 404
+    assert browser.get("/static/old/..%2fapp.py").status_code == 404
 
 
 def test_what_could_not_be_done_can_be_tried_again(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A page by itself, a form with what was entered; what another site sends is never offered."""
+    """A page by itself, a form with what was entered."""
 
     def late(*_: object, **__: object) -> None:
         raise TimeoutError
@@ -240,38 +214,32 @@ def test_what_could_not_be_done_can_be_tried_again(
         monkeypatch.setattr(place.table, name, late)
     page = browser.get("/watch?name=x", headers=accept).text
     assert "The table is busy: try again" in page
-    assert '<a class="key go" href="">Try again</a>' in page
     assert 'data-again="5"' in page, "by itself, too"
-    form = {"name": 'Mara "M"'}
-    page = browser.post("/join/south", data=form, headers=accept).text
+    page = browser.post("/join/south", data={"name": 'Mara "M"'}, headers=accept).text
     assert '<input type="hidden" name="name" value="Mara &#34;M&#34;">' in page
     assert "data-again" not in page, "a page that is loaded again would lose it"
-    foreign = {**accept, "Origin": "http://evil.example"}
-    answer = browser.post("/join/south", data=form, headers=foreign)
-    assert (answer.status_code, "Mara" in answer.text) == (403, False)
 
 
 def test_receipts_of_a_turn_can_be_checked_by_anybody(place: Place) -> None:
     seats, moment = {seat: place.sit(seat) for seat in Seat}, place.to_orders()
 
-    def post(seat: Seat, door: str, **body: Any) -> dict[str, Any]:
-        answer = seats[seat].post(f"/api/seat/{seat}/{door}", json={"moment": moment, **body})
-        assert answer.status_code == 200
-        return dict(answer.json)
+    def hand_in(seat: Seat, action: str) -> Any:
+        body = {"moment": moment, "action": action, "salt": SALT}
+        return seats[seat].post(f"/api/seat/{seat}/hand-in", json=body).json
 
     receipt = hashlib.sha256(f"{moment} south UUS {SALT}".encode()).hexdigest()
     for _ in range(2):
-        assert post(Seat.SOUTH, "hand-in", action="UUS", salt=SALT)["receipt"] == receipt
+        assert hand_in(Seat.SOUTH, "UUS")["receipt"] == receipt
     assert view_of(place)["sealed"] == {"south": receipt, "north": None}
-    post(Seat.NORTH, "hand-in", action="LID", salt=SALT)
+    hand_in(Seat.NORTH, "LID")
     for stage in range(3):
         view = view_of(place)
         assert (view["phase"], view["stage"], bool(view["opened"])) == ("stages", stage, stage == 2)
-        assert ('class="bounce"' in page_of(place.browser(), "/")) is (stage != 1)
-        post(Seat.SOUTH, "confirm", stage=stage, force=True)
-    opened = view_of(place)["opened"]
+        body = {"moment": moment, "stage": stage, "force": True}
+        seats[Seat.SOUTH].post("/api/seat/south/confirm", json=body)
+    opened, page = view_of(place)["opened"], page_of(place.browser(), "/watch")
     assert len(opened) == 2
     for one in opened:
         text = f"{one['moment']} {one['seat']} {one['action']} {one['salt']}"
         assert one["receipt"] == hashlib.sha256(text.encode()).hexdigest()
-        assert text in page_of(place.browser(), "/watch")
+        assert text in page
