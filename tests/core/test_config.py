@@ -22,8 +22,6 @@ def test_nothing_is_the_default() -> None:
         ("[web]\nprot = 80", "unknown field `prot` in [web]"),
         ("[web]\nport = 80000", "<= 65535 in [web.port]"),
         ("[camera]\nmodel = 'box'", "Invalid enum value 'box' in [camera.model]"),
-        ("[camera]\nsize = '640x480'", "Invalid enum value '640x480' in [camera.size]"),
-        ("[camera]\nfield_of_view_deg = 5", "in [camera.field_of_view_deg]"),
         ("[camera]\nmains_hz = 55", "in [camera.mains_hz]"),
         ("[panel.south]\nup = 99", "[panel.south.up]"),
         ("[panel]\nbuzzer = 5", "pin 5 is both buzzer and south.up"),

@@ -74,9 +74,9 @@ SHOWN: Mapping[type, tuple[str, ...]] = {
     Unit: ("note",),
 }
 """What people read or hear of each kind of thing: its fields. Everything else in them is followed."""
-GARBAGE = (
-    *(
-        "",
+GARBAGE = [
+    "",
+    *[
         "?",
         "@",
         ".",
@@ -90,22 +90,13 @@ GARBAGE = (
         "R@a1",
         "R@a1-c3",
         "R@b1-a1",
-    ),
-    *(
-        "B@j9",
-        "z9!z8",
-        "9:Z",
-        "1:N 1:N",
-        "1:Q",
-        "N " * 30,
-        "a1-" * 200,
-        "4x",
-        "p0 d1 --",
-        "⟂",
-        "UU",
-        "c7//p0a",
-    ),
-)
+    ],
+    *["B@j9", "z9!z8", "9:Z", "1:Q", "4x", "⟂", "UU", "c7//p0a"],
+    "1:N 1:N",
+    "N " * 30,
+    "a1-" * 200,
+    "p0 d1 --",
+]
 """Texts that are no action in one game or another."""
 SQUARE = re.compile(r"[a-h]\d{1,2}")
 NOTATION = re.compile(r"\b[a-h]\d{1,2}\b|\ba[NESW]\b")
@@ -188,10 +179,6 @@ class Told:
         for each in several:
             self.hear(where, each)
 
-    def hear_refusal(self, where: str, refusal: CompanionError) -> None:
-        """Note why something was refused."""
-        self.hear(where, refusal.message)
-
 
 def typed(text: object) -> Iterator[str]:
     """What in a sentence was typed by somebody: the same in every language."""
@@ -264,11 +251,11 @@ def hear_refusals(
             try:
                 game.check(state, seat, game.parse(text))
             except CompanionError as refusal:
-                told.hear_refusal("check", refusal)
+                told.hear("check", refusal.message)
         try:
             game.require(state, {seat: actions[0]} if actions else {})
         except CompanionError as refusal:
-            told.hear_refusal("require", refusal)
+            told.hear("require", refusal.message)
 
 
 def bent(notation: str, rng: Random) -> str:
@@ -322,7 +309,7 @@ def test_what_a_game_is_called_is_translated(name: str) -> None:
                 try:
                     game.kit(game.options({row.name: text}))
                 except Malformed as refusal:
-                    told.hear_refusal(f"option {row.name}", refusal)
+                    told.hear(f"option {row.name}", refusal.message)
     kit = game.kit(game.options({}))
     told.hear_all("kit", kit)
     told.hear("board", kit.board.name)
@@ -338,5 +325,5 @@ def test_what_a_game_tells_is_translated(name: str) -> None:
         try:
             game.parse(text)
         except CompanionError as refusal:
-            told.hear_refusal(f"parse of {text!r}", refusal)
+            told.hear(f"parse of {text!r}", refusal.message)
     nothing_left(told)

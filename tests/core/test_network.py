@@ -117,8 +117,8 @@ def test_without_pads_nobody_goes_to_one(tmp_path: Path) -> None:
         )
 
 
-def press(place: Place, key: PadKey, held: bool = False) -> None:
-    place.table.press(Press(Seat.SOUTH, key, place.clock.monotonic_s(), held))
+def press(place: Place, key: PadKey) -> None:
+    place.table.press(Press(Seat.SOUTH, key, place.clock.monotonic_s()))
     place.table.step()
 
 
@@ -131,7 +131,7 @@ def hold_back(place: Place) -> None:
 
 
 def test_back_held_for_two_seconds_opens_a_pads_seat_to_a_phone(place: Place) -> None:
-    press(place, PadKey.READY)  # the pad sits down
+    press(place, PadKey.READY)
     north = place.sit("north")
     place.to_orders()
     press(place, PadKey.UP)
@@ -156,10 +156,8 @@ def test_back_held_for_two_seconds_opens_a_pads_seat_to_a_phone(place: Place) ->
 def test_an_open_seat_closes_after_half_a_minute(place: Place) -> None:
     press(place, PadKey.READY)
     hold_back(place)
-    place.clock.advance(29.9)
-    place.table.step()
-    assert place.table.view().devices.notices != ()
-    place.clock.advance(0.2)
-    place.table.step()
-    assert place.table.view().devices.notices == ()
+    for seconds, is_open in ((29.9, True), (0.2, False)):
+        place.clock.advance(seconds)
+        place.table.step()
+        assert bool(place.table.view().devices.notices) is is_open
     assert place.browser().post("/join/south/move").status_code == 409

@@ -55,12 +55,6 @@ def test_ranks_rise_from_keys_to_trouble() -> None:
     assert [rank_of(cue) for cue in order] == sorted(Rank)
 
 
-@pytest.mark.parametrize("pattern", TurnLamp)
-def test_no_lasting_pattern_blinks_faster_than_400_ms(pattern: TurnLamp) -> None:
-    levels = [steady(SeatLamps(turn=pattern), "turn", float(t))[0] for t in range(8000)]
-    assert all(b - a >= 400 for a, b in itertools.pairwise(lit_edges(levels)))
-
-
 @pytest.mark.parametrize(
     ("pattern", "edges"),
     [
@@ -79,22 +73,16 @@ def test_lasting_patterns_keep_their_periods(pattern: TurnLamp, edges: list[int]
     assert lit_edges(levels) == edges
 
 
-@pytest.mark.parametrize("cue", ALL_CUES, ids=str)
-def test_no_cue_blinks_a_lamp_faster_than_400_ms(cue: AnyCue) -> None:
-    player = CuePlayer()
-    player.signal(Signal(cue, frozenset({SOUTH})), 0.0)
-    for seat, lamp in itertools.product(SEATS, LAMPS):
-        edges = lit_edges(seen(player, seat, lamp, 0, 2000))
-        assert all(b - a >= 400 for a, b in itertools.pairwise(edges))
-
-
 # ---- what becomes of it over time ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cue", ALL_CUES, ids=str)
-def test_every_cue_sounds_its_tone_from_the_first_moment(cue: AnyCue) -> None:
+def test_every_cue_sounds_its_tone_at_once_and_blinks_slowly(cue: AnyCue) -> None:
     player = CuePlayer()
     player.signal(Signal(cue, frozenset({SOUTH}), 1), 1000.0)
+    for seat, lamp in itertools.product(SEATS, LAMPS):
+        edges = lit_edges(seen(player, seat, lamp, 1000, 3000))
+        assert all(b - a >= 400 for a, b in itertools.pairwise(edges))
     t = 1000
     for note in tone_of(cue):
         assert heard(player, t, t + int(note.ms)) == [note.hz] * int(note.ms)
@@ -131,20 +119,6 @@ def test_every_cue_gives_the_lamps_back(
     assert all_seen(player) == without_a_cue
 
 
-@pytest.mark.parametrize("older", ALL_CUES, ids=str)
-def test_a_newer_tone_cuts_an_older_one_of_equal_or_lower_rank_only(older: AnyCue) -> None:
-    for newer in Cue:
-        if newer is older or tone_of(newer) == tone_of(older):
-            continue
-        player = CuePlayer()
-        player.signal(Signal(older), 0.0)
-        player.signal(Signal(newer), 10.0)
-        winner, since = (newer, 10) if rank_of(newer) >= rank_of(older) else (older, 0)
-        alone = CuePlayer()
-        alone.signal(Signal(winner), float(since))
-        assert heard(player, 10, 1000) == heard(alone, 10, 1000)
-
-
 def test_the_same_tone_does_not_come_twice_within_300_ms_but_keys_do() -> None:
     player = CuePlayer()
     for at_ms, sounds in ((0.0, True), (299.0, False), (300.0, True)):
@@ -153,9 +127,12 @@ def test_the_same_tone_does_not_come_twice_within_300_ms_but_keys_do() -> None:
     for at_ms in (1000.0, 1050.0, 1100.0):
         player.signal(Signal(Cue.KEY_TAKEN, frozenset({SOUTH}), 1), at_ms)
         assert player.tone_hz(at_ms) == 880.0
+    player.signal(Signal(Cue.BOARD_WRONG), 1105.0)
+    player.signal(Signal(Cue.KEY_TAKEN), 1110.0)
+    assert player.tone_hz(1110.0) == 440.0, "a lower rank cuts nothing"
 
 
-def test_the_winner_runs_up_three_times_and_the_loser_is_dark() -> None:
+def test_the_winner_runs_up_three_times_and_a_tie_once() -> None:
     player = CuePlayer()
     player.show(dict.fromkeys(SEATS, SeatLamps(frozenset({1, 2, 3}), TurnLamp.ON)), False, 0.0)
     player.signal(Signal(Cue.WON, frozenset({NORTH})), 0.0)
@@ -163,23 +140,10 @@ def test_the_winner_runs_up_three_times_and_the_loser_is_dark() -> None:
     assert lit_edges(seen(player, NORTH, "2", 0, 1200)) == [100, 500, 900]
     assert set(seen(player, SOUTH, "2", 0, 1200)) == {0.0}
     assert player.is_lit(SOUTH, "2", 1200.0) == 1
-
-
-def test_a_tie_runs_up_once_and_stays_on_for_a_second() -> None:
     player = CuePlayer()
     player.signal(Signal(Cue.TIE), 0.0)
     for seat in SEATS:
         assert seen(player, seat, "turn", 0, 1500) == [0.0] * 300 + [1.0] * 1100 + [0.0] * 100
-
-
-def test_the_table_wakes_from_left_to_right() -> None:
-    player = CuePlayer()
-    player.signal(Signal(Cue.AWAKE), 0.0)
-    lit = [
-        [lamp for lamp in LAMPS if player.is_lit(NORTH, lamp, t)]
-        for t in (30.0, 90.0, 150.0, 210.0, 240.0)
-    ]
-    assert lit == [["1"], ["2"], ["3"], ["turn"], []]
 
 
 def test_switching_off_blinks_until_all_is_off_for_good() -> None:
@@ -196,11 +160,9 @@ def test_a_wrong_board_is_told_again_every_20_s_until_it_is_put_right() -> None:
     player = CuePlayer()
     player.signal(Signal(Cue.BOARD_WRONG, frozenset({SOUTH})), 0.0)
     player.show({SOUTH: SeatLamps(turn=TurnLamp.WRONG)}, False, 0.0)
-    for due_ms in (20_000.0, 40_000.0):
-        player.advance(due_ms - 1)
-        assert player.tone_hz(due_ms - 1) is None
-        player.advance(due_ms)
-        assert player.tone_hz(due_ms) == 440.0
+    for at_ms, hz in ((19_999.0, None), (20_000.0, 440.0), (40_000.0, 440.0)):
+        player.advance(at_ms)
+        assert player.tone_hz(at_ms) == hz
     player.show({SOUTH: SeatLamps(turn=TurnLamp.HANDS)}, False, 50_000.0)
     player.show({SOUTH: SeatLamps(turn=TurnLamp.WRONG)}, False, 55_000.0)
     player.advance(60_000.0)
@@ -285,14 +247,6 @@ def test_a_press_has_its_first_edge_and_follows_a_quiet_release(waits_ms: list[i
             assert key.pressed_s == pressed_ms[-1] / 1000
 
 
-def test_a_press_counts_two_milliseconds_after_its_first_edge() -> None:
-    key = Debouncer(0.020)
-    assert key.edge(True, 1.0) == ()
-    assert key.settle(True, 1.0019) == ()
-    assert key.settle(True, 1.002) == (Stroke.PRESSED,)
-    assert key.pressed_s == 1.0
-
-
 def test_a_spike_is_no_press() -> None:
     key = Debouncer(0.020)
     assert key.edge(True, 1.0) == ()
@@ -300,7 +254,8 @@ def test_a_spike_is_no_press() -> None:
     assert key.settle(False, 1.002) == ()
     assert not key.is_waiting
     assert key.edge(True, 1.005) == ()
-    assert key.settle(True, 1.007) == (Stroke.PRESSED,), "a real press right after it"
+    assert key.settle(True, 1.0069) == ()
+    assert key.settle(True, 1.007) == (Stroke.PRESSED,), "a real press counts after 2 ms"
 
 
 def test_a_lost_release_is_made_up_for_by_reading_the_line() -> None:

@@ -30,15 +30,6 @@ def test_the_last_two_seconds_blink_on_and_tick_twice_without_losing_their_beat(
     assert set(seen(player, NORTH, "turn", 1000, 4000)) == {0.0}
 
 
-def test_the_old_lamp_goes_off_in_the_same_instant_in_which_the_new_one_goes_on() -> None:
-    player = short_turn()
-    assert player.is_lit(SOUTH, "turn", 1500.0) == 1
-    player.show({NORTH: SeatLamps(turn=TurnLamp.ON)}, False, 1500.0)
-    assert (player.is_lit(SOUTH, "turn", 1500.0), player.is_lit(NORTH, "turn", 1500.0)) == (0, 1)
-    player.show({SOUTH: SeatLamps(turn=TurnLamp.ON)}, False, 1600.0)
-    assert set(seen(player, SOUTH, "turn", 1600, 3000)) == {1.0}, "the next turn has all its time"
-
-
 def test_a_time_out_darkens_the_lamp_for_600_ms_and_cuts_a_combat() -> None:
     player = short_turn()
     player.signal(Signal(BinmatEvent.COMBAT.cue), 2900.0)

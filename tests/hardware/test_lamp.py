@@ -51,9 +51,9 @@ def test_booting_ready_and_gone(tmp_path: Path, clock: FakeClock) -> None:
     assert sense.shown() is LampState.FAULT
 
 
-def test_a_word_that_is_not_renewed_is_a_fault(tmp_path: Path, clock: FakeClock) -> None:
+def test_a_word_not_renewed_is_a_fault_but_the_end(tmp_path: Path, clock: FakeClock) -> None:
     service, sense = Service(tmp_path), Sense(tmp_path / "lamp", clock)
-    for _ in range(5):
+    for _ in range(2):
         service.says(Word.READY)
         assert sense.shown() is LampState.READY
         clock.advance(SILENT_S - 1)
@@ -64,10 +64,6 @@ def test_a_word_that_is_not_renewed_is_a_fault(tmp_path: Path, clock: FakeClock)
     assert sense.shown() is LampState.FAULT
     service.says(Word.READY)
     assert sense.shown() is LampState.READY
-
-
-def test_the_end_is_told_until_the_machine_is_off(tmp_path: Path, clock: FakeClock) -> None:
-    service, sense = Service(tmp_path), Sense(tmp_path / "lamp", clock)
     service.says(Word.STOPPING)
     assert sense.shown() is LampState.STOPPING
     service.word.unlink()

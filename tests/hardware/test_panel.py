@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -23,19 +23,6 @@ def rig() -> Iterator[Rig]:
     made = Rig()
     with made.panel:
         yield made
-
-
-@pytest.fixture
-def make_rig() -> Iterator[Callable[..., Rig]]:
-    made: list[Rig] = []
-
-    def make(**changes: Any) -> Rig:
-        made.append(Rig(msgspec.structs.replace(WIRED, **changes)))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.panel.close()
 
 
 # ---- keys ------------------------------------------------------------------------------------------------------
@@ -63,12 +50,13 @@ def test_a_press_is_stamped_at_its_first_edge_however_it_bounces_and_however_lat
     assert rig.presses == [Press(SOUTH, PadKey.UP, 100.0)]
 
 
-def test_the_debounce_time_is_a_setting(make_rig: Callable[..., Rig]) -> None:
+def test_the_debounce_time_is_a_setting() -> None:
     for debounce_ms, count in ((20, 2), (60, 1)):
-        rig = make_rig(debounce_ms=debounce_ms)
+        rig = Rig(msgspec.structs.replace(WIRED, debounce_ms=debounce_ms))
         rig.bounce("south_b", 10, 40, 10)
         rig.after(0)
         assert len(rig.presses) == count
+        rig.panel.close()
 
 
 def test_a_held_back_key_says_so_after_one_and_two_seconds(rig: Rig) -> None:
@@ -93,9 +81,6 @@ def test_lasting_lamps_show_as_asked_also_those_between_3v3_and_the_pin(rig: Rig
     assert rig.lit() == {"south_1", "south_3", "south_turn", "north_1", "north_3", "north_turn"}
     rig.show(SeatLamps())
     assert rig.lit() == set()
-
-
-# ---- tones -----------------------------------------------------------------------------------------------------
 
 
 # ---- wiring and broken pins ------------------------------------------------------------------------------------

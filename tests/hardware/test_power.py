@@ -105,24 +105,22 @@ def test_a_press_that_cannot_wait_is_played_at_once() -> None:
     assert (held.asked, len(held.played)) == (1, 2)
 
 
-def test_a_machine_that_stays_on_is_told_of() -> None:
-    held = Held()
+@pytest.mark.parametrize(
+    ("can", "at_once", "later"),
+    [
+        (True, "off it goes", "The machine does not switch off: its log says why."),
+        (False, "it cannot", ""),
+    ],
+)
+def test_a_machine_that_stays_on_is_told_of(can: bool, at_once: str, later: str) -> None:
+    held = Held(can=can)
     held.rig.hands.press("table")
     held.after(6)
+    assert held.told[-1] == at_once
     held.rig.hands.release("table")
     held.after(LOST_S)
-    assert held.told[-1] == "The machine does not switch off: its log says why."
+    assert held.told[-1] == later
     assert held.cues == ["off_wait", "awake"]
-
-
-def test_where_nothing_can_be_switched_off_that_is_said_and_play_goes_on() -> None:
-    held = Held(can=False)
-    held.rig.hands.press("table")
-    held.after(5.2)
-    assert held.told[-1] == "it cannot"
-    assert held.cues == ["off_wait", "awake"]
-    held.after(LOST_S)
-    assert held.told[-1] == ""
 
 
 def test_a_setting_and_every_other_key_leave_it_alone() -> None:

@@ -80,26 +80,10 @@ def _orders(companion: Companion) -> bool:
     return companion.table.view().phase is Phase.ORDERS
 
 
-def buffer(two: TwoTables) -> None:
-    """Three orders."""
-    two.begin("outbuffered")
-
-
-def sheet(two: TwoTables) -> None:
-    """Orders to three robots."""
-    two.begin("arena")
-
-
-def placing(two: TwoTables) -> None:
-    """Where six pieces will stand."""
-    two.begin("kahmate")
-
-
-SECRETS: dict[str, tuple[Callable[[TwoTables], None], tuple[str, str], str]] = {
-    "buffer": (buffer, ("UUS", "DRI"), "UUU"),
-    "order sheet": (sheet, ("1:N 2:aE 3:D", "1:E 2:X 3:N"), "1:S"),
-    "placing": (
-        placing,
+SECRETS: dict[str, tuple[tuple[str, str], str]] = {
+    "outbuffered": (("UUS", "DRI"), "UUU"),
+    "arena": (("1:N 2:aE 3:D", "1:E 2:X 3:N"), "1:S"),
+    "kahmate": (
         ("R@c2 R@f2 B@c1 T@e2 F@a2 S@d1", "R@a1 R@b1 B@c1 T@d1 F@e1 S@f1"),
         "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11",
     ),
@@ -159,9 +143,7 @@ def _wire(tap: WireTap) -> set[tuple[str, str]]:
     }
 
 
-def _run(
-    folder: Path, port: int, begin: Callable[[TwoTables], None], secret: str, answer: str
-) -> Told:
+def _run(folder: Path, port: int, game: str, secret: str, answer: str) -> Told:
     """A run in which South hides this: all that there is while North's own order is not bound."""
     clocks = {seat: FakeClock() for seat in SEATS}
     web = WebSettings(host="127.0.0.1", port=port, viewers=64)
@@ -189,7 +171,7 @@ def _run(
             Viewer(companions[Seat.SOUTH], [Seat.SOUTH]),
             Viewer(companions[Seat.NORTH], [Seat.NORTH]),
         )
-        begin(two)
+        two.begin(game)
         table = companions[Seat.SOUTH].table
         moment = table.view().moment
         south.south.post("/api/seat/south/hand-in", moment=moment, action=secret, salt=SALT)
@@ -218,9 +200,9 @@ def _run(
         )
 
 
-@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize("game", SECRETS)
 def test_nothing_at_the_other_table_depends_on_what_is_hidden_here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, secret: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, game: str
 ) -> None:
     monkeypatch.setattr("companion.service.app.host_key_of", lambda _: "aaaaa-bbbbb")
     monkeypatch.setattr("companion.diagnostics.machine.free_bytes", lambda _: 4_000_000_000)
@@ -240,16 +222,16 @@ def test_nothing_at_the_other_table_depends_on_what_is_hidden_here(
         monkeypatch.setattr(f"companion.hub.{timeout}", 15)  # a busy machine cuts no line
     monkeypatch.setattr("companion.hub_server.store.ANSWERS_S", 15)
     caplog.set_level(logging.DEBUG)
-    begin, texts, answer = SECRETS[secret]
+    texts, answer = SECRETS[game]
     told, logs, port = [], [], free_port()  # which is in a code on the hub's wall
     for number, text in enumerate(texts):
         caplog.clear()
-        told.append(_run(tmp_path / str(number), port, begin, text, answer))
+        told.append(_run(tmp_path / str(number), port, game, text, answer))
         logs.append(caplog.text)
     one, other = told
     for pages, others in ((one.pages, other.pages), (one.hub, other.hub)):
         for (path, first), (_, second) in zip(pages, others, strict=True):
-            assert first == second, f"{path} tells South's {secret}"
+            assert first == second, f"{path} tells South's order in {game}"
     assert one.files == other.files
     assert one.wires[Seat.NORTH] == other.wires[Seat.NORTH]
     assert one.wires[Seat.SOUTH] == other.wires[Seat.SOUTH]

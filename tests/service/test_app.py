@@ -10,7 +10,7 @@ import pytest
 
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings, PanelSettings, Settings, WebSettings
-from companion.core.errors import CameraError, CompanionError
+from companion.core.errors import CameraError
 from companion.core.ports import Camera, CameraState
 from companion.service.app import Companion
 
@@ -45,14 +45,6 @@ def test_it_says_what_it_found(tmp_path: Path) -> None:
         assert companion.simulation is None
         companion.step()
         assert companion.table.view().devices.panel == "No pads: phones only."
-
-
-def test_what_cannot_start_leaves_nothing_open(tmp_path: Path) -> None:
-    with (
-        Companion(settings(tmp_path), simulate=True, clock=FakeClock(), threads=False),
-        pytest.raises(CompanionError, match="Another companion"),
-    ):
-        Companion(settings(tmp_path), simulate=True, clock=FakeClock(), threads=False)
 
 
 def test_pages_do_not_wait_for_a_camera_that_takes_its_time(

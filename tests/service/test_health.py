@@ -117,7 +117,6 @@ def test_a_journal_that_does_not_answer_is_late(
             == "The table does not answer for 11 s: restart the companion; the game is kept."
         )
         health.close()
-        health.close()
 
 
 # ---- what is told ----------------------------------------------------------------------------------------------------
@@ -139,22 +138,15 @@ def test_games_that_are_kept_in_memory_only_are_told(tmp_path: Path) -> None:
             assert (Grade.FAIL in graded) is is_told
 
 
-def set_camera(companion: Companion, state: CameraState) -> None:
-    companion.table.camera_is(
-        CameraStatus(state, "The camera USB has sent no picture for 3 s: check its cable")
-    )
-    companion.table.step()
-
-
 def test_a_camera_in_trouble_is_degraded(tmp_path: Path) -> None:
     with house(tmp_path, simulate=True) as (companion, _):
         for state, told, status in (
             (CameraState.SEES_BOARD, "ok", Status.OK),
-            (CameraState.NO_BOARD, "no_board", Status.OK),
             (CameraState.TROUBLE, "trouble", Status.DEGRADED),
-            (CameraState.NONE, "none", Status.OK),
         ):
-            set_camera(companion, state)
+            words = "The camera USB has sent no picture for 3 s: check its cable"
+            companion.table.camera_is(CameraStatus(state, words))
+            companion.table.step()
             now = companion.health.state()
             assert (now.camera, now.status, now.pins) == (told, status, "ok")
 
@@ -194,16 +186,10 @@ def test_a_journal_that_refuses_is_not_well_until_it_takes_something(tmp_path: P
         with pytest.raises(JournalError):
             companion.journal.note_clock("1.1", 1.0)
         companion.health.look()
-        assert (companion.health.state().journal, companion.health.state().status) == (
-            "unwritable",
-            Status.FAILING,
-        )
+        assert companion.health.state().journal == "unwritable"
         database.connection.execute("PRAGMA query_only=OFF")
         companion.health.look()
-        assert (companion.health.state().journal, companion.health.state().status) == (
-            "ok",
-            Status.OK,
-        )
+        assert companion.health.state().journal == "ok"
 
 
 def test_what_is_wrong_with_the_machine_is_seen_within_a_minute_and_over_again(
@@ -266,24 +252,14 @@ def test_start_games_and_refusals_are_in_the_log(
 # ---- the command -----------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[tuple[Companion, Settings]]:
+def test_the_command_asks_the_companion_that_runs(tmp_path: Path) -> None:
     with house(tmp_path) as (companion, _):
         web = WebSettings(host="127.0.0.1", port=companion.server.port)
-        yield companion, Settings(state_dir=str(tmp_path), web=web, **OFF)
-
-
-def test_the_command_asks_the_companion_that_runs(served: tuple[Companion, Settings]) -> None:
-    companion, found = served
-    told = ask_service(found)
+        told = ask_service(Settings(state_dir=str(tmp_path), web=web, **OFF))
+        topics = [finding.topic for finding in companion.health.examine()]
     assert told is not None
     assert told[0].text.startswith("A companion runs here, version ")
-    assert [each.topic for each in told[1:]] == [each.topic for each in companion.health.examine()]
-
-
-def command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
-    status = main(["doctor", *arguments])
-    return status, capsys.readouterr().out
+    assert [finding.topic for finding in told[1:]] == topics
 
 
 @pytest.mark.parametrize(
@@ -305,12 +281,7 @@ def test_its_exit_status_is_for_scripts(
     (tmp_path / "settings.toml").write_text(
         '[camera]\nsource = "none"\n[panel]\nenabled = "no"\n[web]\nhost = "127.0.0.1"\nport = 0\n'
     )
-    got, text = command(capsys, "--state-dir", str(tmp_path), "--json")
-    told = json.loads(text)
-    assert (got, told["worst"]) == (status, worst_of_all)
+    assert main(["doctor", "--state-dir", str(tmp_path), "--json"]) == status
+    told = json.loads(capsys.readouterr().out)
+    assert told["worst"] == worst_of_all
     assert {"topic", "grade", "text"} == set(told["findings"][0])
-    got, text = command(capsys, "--state-dir", str(tmp_path))
-    assert got == status
-    assert [line.split()[1] for line in text.splitlines()] == [
-        each["topic"] for each in told["findings"]
-    ]

@@ -43,15 +43,6 @@ def test_the_game_that_was_on_goes_on_and_its_order_stays_sealed(service: Runnin
     assert "damaged" not in "".join(service.said)
 
 
-def test_settings_that_no_longer_exist_are_told_and_stop_nothing(
-    service: Running, folder: Path
-) -> None:
-    for name in ("[web] metrics", "[table] demonstration_minutes", "[panel] brightness"):
-        told = f"{name} is no longer used: remove it from the settings file."
-        assert told in service.said
-        assert told in service.log
-
-
 def test_every_finished_game_is_listed_and_told(service: Running) -> None:
     client = Client(service.url)
     _, page, _ = client.send("/history")

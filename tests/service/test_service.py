@@ -15,9 +15,7 @@ from served import served
 from service import Client, running, until
 
 from companion.cli.main import main
-from companion.core.config import Settings, WebSettings
 from companion.games import game_named
-from companion.service.app import Companion
 
 GAME = game_named("outbuffered")
 
@@ -45,9 +43,6 @@ def command(*arguments: str) -> Ended:
         except SystemExit as left:
             status = int(left.code or 0)
     return Ended(arguments, status, said.getvalue(), complained.getvalue())
-
-
-# ---- cameras that are files ------------------------------------------------------------------------------------------
 
 
 # ---- start and end ---------------------------------------------------------------------------------------------------
@@ -94,18 +89,6 @@ def test_no_free_port_and_a_second_service(tmp_path: Path) -> None:
         assert Client(service.url).get("/health")["ok"] is True
 
 
-def test_a_damaged_journal_is_said_at_the_start(tmp_path: Path) -> None:
-    with served(tmp_path, "outbuffered"):
-        pass
-    journal = tmp_path / "journal.sqlite"
-    journal.write_bytes(journal.read_bytes()[:5000])
-    settings = Settings(state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=0))
-    with Companion(settings, simulate=True) as companion:
-        assert "The journal was damaged" in "\n".join(companion.found)
-        url = f"http://127.0.0.1:{companion.server.port}"
-        assert Client(url).get("/health")["ok"] is True
-
-
 # ---- the other commands ----------------------------------------------------------------------------------------------
 
 
@@ -118,14 +101,8 @@ def test_a_damaged_journal_is_said_at_the_start(tmp_path: Path) -> None:
             2,
             "argument --port: 'eighty' is not a port: give a number from 0 to 65535",
         ),
-        (
-            ("play", "--fps", "0"),
-            2,
-            "argument --fps: '0' is not a frame rate: give a number from 0.1 to 60",
-        ),
         (("play", "--settings", "/nowhere.toml"), 1, "cannot be read"),
         (("kit", "outbuffered", "-o", "/nowhere/kit.pdf"), 1, "/nowhere/kit.pdf"),
-        (("kit", "outbuffered", "-o", "kit.pdf", "--board", "/nowhere.txt"), 1, "/nowhere.txt"),
         (("replay", "99", "--state-dir", "/nowhere"), 1, "no companion's journal at /nowhere"),
         (
             ("selfplay", "--game", "outbuffered", "--games", "-1"),

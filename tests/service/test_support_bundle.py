@@ -18,7 +18,6 @@ from companion import __version__
 from companion.cli.main import main
 from companion.core.clock import FakeClock
 from companion.core.config import Settings, TableSettings, WebSettings
-from companion.core.grid import Square
 from companion.core.kit import Seat
 from companion.diagnostics.findings import Finding, Grade
 from companion.service.app import Companion
@@ -118,20 +117,6 @@ def test_while_a_game_is_on_a_frame_shows_the_board_alone(tmp_path: Path) -> Non
     assert (picture[inside == 0] == 128).all()
     assert np.array_equal(picture[inside == 1], frame.frame.luma[inside == 1])
     assert 0.2 < inside.mean() < 0.8
-
-
-def test_zones_of_cards_that_are_not_read_are_covered(tmp_path: Path) -> None:
-    with simulated(tmp_path) as (companion, clock):
-        begun(companion, clock, "binmat")
-        assert companion.simulation is not None
-        companion.simulation.world.hold_hand(Square(2, 0))
-        rounds(companion, clock, 12)
-        assert companion.eye is not None
-        frame = companion.eye.settled()[-1]
-        assert Square(2, 0) in frame.reading.unknown
-        picture = last_picture(parts_of(companion.bundle()))
-    middle_x, middle_y = np.mean(frame.squares_px[Square(2, 0)], axis=0).astype(int)
-    assert (picture[middle_y - 20 : middle_y + 20, middle_x - 20 : middle_x + 20] == 128).all()
 
 
 def test_addresses_and_folders_are_left_out() -> None:
