@@ -171,13 +171,13 @@ class HealthPages(PageGroup):
     @get("/live/health", guard=host_only)
     def live(self) -> Response:
         """Stream what of the page changes."""
-        found, found_s = self._room.examine(), time.monotonic()
+        findings, examined_s = self._room.examine(), time.monotonic()
 
         def draw() -> str:
-            nonlocal findings, found_s
+            nonlocal findings, examined_s
             # the page is drawn more often, as to examine the machine takes seconds
-            if time.monotonic() - found_s > EXAMINE_S:
-                findings, found_s = self._room.examine(), time.monotonic()
+            if time.monotonic() - examined_s > EXAMINE_S:
+                findings, examined_s = self._room.examine(), time.monotonic()
             return render_template("_health.html", **self._parts(findings))
 
         return self._streams.watch(draw, Audience.SEAT)
