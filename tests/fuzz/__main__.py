@@ -28,10 +28,11 @@ def main() -> int:
     parser.add_argument("--only", default="", help="names of targets, with commas")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
-    names = [name for name in options.only.split(",") if name]
-    targets = [target for target in every_target() if not names or target.name in names]
-    if not targets:
-        parser.error(f"known are {', '.join(target.name for target in every_target())}")
+    known = {target.name: target for target in every_target()}
+    names = options.only.split(",") if options.only else list(known)
+    if not known.keys() >= set(names):
+        parser.error(f"known are {', '.join(known)}")
+    targets = [known[name] for name in names]
     began_s, results = time.perf_counter(), list[Result]()
     batches = zip(count(options.seed), batches_of(targets, options.cases), strict=False)
     asked = [(target.name, seed, examples) for seed, (target, examples) in batches]

@@ -66,6 +66,23 @@ def mended(text: str, edits: list[tuple[int, int, str]]) -> str:
     return text
 
 
+def changed(value: Any, rng: Random, odd: list[Any], often: float) -> Any:
+    """The same message with some of its values changed for others, most of them of the same kind."""
+    if isinstance(value, dict):
+        return {
+            key: changed(each, rng, odd, often)
+            for key, each in value.items()
+            if rng.random() >= often / 4
+        }
+    if isinstance(value, list):
+        times = rng.choice([0, 2, 40]) if rng.random() < often else 1
+        return [changed(each, rng, odd, often) for each in value] * times
+    if rng.random() >= often:
+        return value
+    alike = [each for each in odd if type(each) is type(value)]
+    return rng.choice(alike if alike and rng.random() < 0.8 else odd)
+
+
 EDITS = st.one_of(
     st.just([]),
     st.lists(
