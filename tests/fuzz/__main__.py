@@ -14,7 +14,7 @@ from itertools import count
 from multiprocessing import get_context
 
 from fuzz import every_target
-from fuzz.running import LONGEST, Failure, Result, Target, place_of, run_batch
+from fuzz.running import Result, Target, run_batch
 
 LATE_S = 900.0
 """A batch that takes longer hangs: its process says where it stands, and ends."""
@@ -60,13 +60,9 @@ def run_named(asked: tuple[str, int, int]) -> Result:
     name, seed, examples = asked
     faulthandler.dump_traceback_later(LATE_S, exit=True)
     target = next(each for each in every_target() if each.name == name)
-    try:
-        return run_batch(target, seed, examples)
-    except Exception as error:
-        trouble = f"the batch broke off: {place_of(error)}: {error}"[:LONGEST]
-        return Result(name, seed, failures=[Failure(name, seed, trouble, "not known")])
-    finally:
-        faulthandler.cancel_dump_traceback_later()
+    result = run_batch(target, seed, examples)
+    faulthandler.cancel_dump_traceback_later()
+    return result
 
 
 def _report(results: list[Result], seed: int, seconds: float) -> int:
@@ -81,8 +77,8 @@ def _report(results: list[Result], seed: int, seconds: float) -> int:
     total = sum(result.cases for result in results)
     last = seed + len(results) - 1
     print(f"{total:,} cases in {seconds:.0f} s, seeds {seed} to {last}")
-    failures = {failure.trouble for result in results for failure in result.failures}
-    print(f"{len(failures)} kinds of failure" if failures else "no failure")
+    failures = sum(len(result.failures) for result in results)
+    print(f"{failures} failures")
     return 1 if failures else 0
 
 

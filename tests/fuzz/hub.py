@@ -39,7 +39,16 @@ _NAMED = """
     team_size tournament value verdict void what words
 """
 _FIELDS = tuple(_NAMED.split())
-_OFTEN_ASKED = ["/", "/watch", "/standings", "/tournaments", "/tournament/1", "/host", "/host/people", "/card"]
+_OFTEN_ASKED = [
+    "/",
+    "/watch",
+    "/standings",
+    "/tournaments",
+    "/tournament/1",
+    "/host",
+    "/host/people",
+    "/card",
+]
 _SHOWING = ["/", "/watch/3", "/overlay/3", "/host", "/host/people", "/results.json", "/standings"]
 """Pages that show what a table has told."""
 

@@ -16,31 +16,26 @@ from companion.core.kit import SEATS
 from companion.games import GAMES
 from fuzz.running import Probe, Target
 
+_ODD = [
+    "\x00",
+    "\n",
+    "🂡",
+    "\u202ex",
+    "ａ１",
+    "-1",
+    "NaN",
+    "null",
+    "None",
+    "__class__",
+    "{}",
+    "%s",
+    "../..",
+    "١",
+]
 ODD_TEXTS = st.one_of(
     st.text(max_size=20),
     st.text(string.printable, max_size=60),
-    st.sampled_from(
-        [
-            "",
-            " ",
-            "\0",
-            "\n",
-            "🂡",
-            "\u202ex",
-            "ａ１",
-            "0" * 300,
-            "9" * 5000,
-            "-1",
-            "NaN",
-            "null",
-            "None",
-            "__class__",
-            "{}",
-            "%s",
-            "../..",
-            "١",
-        ]
-    ),
+    st.sampled_from(["", " ", "0" * 300, "9" * 5000, *_ODD]),
 )
 ODD_NUMBERS = st.one_of(
     st.integers(-3, 12),
