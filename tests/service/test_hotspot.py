@@ -69,6 +69,11 @@ def test_off_forgets_all_of_it(tmp_path: Path) -> None:
     assert not (tmp_path / HOTSPOT_NAMES_FILE).exists()
     assert load_settings(settings).wifi.name == ""
     assert f"nmcli connection delete {CONNECTION}" in commands.run
+    hotspot.open("Table")
+    own = '[wifi]\nname = "Café"\npassword = "their own one"\n'
+    settings.write_text(own)
+    hotspot.close()
+    assert settings.read_text() == own, "a Wi-Fi that is not the hotspot's is left alone"
 
 
 def test_what_network_manager_refuses_is_said_and_no_code_is_shown(tmp_path: Path) -> None:
@@ -79,18 +84,6 @@ def test_what_network_manager_refuses_is_said_and_no_code_is_shown(tmp_path: Pat
     assert not [path for path in tmp_path.rglob("*") if path.is_file()], (
         "else it would be tried at every start"
     )
-
-
-def test_a_wifi_that_is_not_the_hotspots_is_left_alone(tmp_path: Path) -> None:
-    settings, own = (
-        tmp_path / "settings.toml",
-        '[wifi]\nname = "Café"\npassword = "their own one"\n',
-    )
-    hotspot = Hotspot(settings, tmp_path, Commands())
-    hotspot.open("Table")
-    settings.write_text(own)
-    hotspot.close()
-    assert settings.read_text() == own
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be anybody")
