@@ -144,9 +144,10 @@ def test_two_minutes_without_an_address_open_it(machine: Machine) -> None:
 
 def test_a_cable_in_the_meantime_keeps_it_closed(machine: Machine) -> None:
     own = machine.service()
-    machine.clock.advance(NO_ADDRESS_S - 1)
+    machine.clock.advance(NO_ADDRESS_S)
     machine.addresses = [CABLE]
     own.look()
+    assert not (machine.root / "wifi").exists()
     machine.addresses = []
     machine.clock.advance(10 * NO_ADDRESS_S)
     own.look()
