@@ -41,7 +41,7 @@ from companion.table.session import Phase
 from web.hub.host import Joined
 
 __all__ = [
-    "OpenHub", "TableAtHub", "disk_of_its_own", "fill", "free_port", "has_all", "hub_settings", "joined", "kept", "kill_nats", "needs", "running", "services", "until", "with_key_of",
+    "OpenHub", "TableAtHub", "disk_of_its_own", "fill", "free_port", "has_all", "hub_settings", "joined", "kept", "kill_nats", "needs", "running", "services", "stored", "until", "with_key_of",
 ]  # fmt: skip
 
 
@@ -137,33 +137,31 @@ def joined(
     return TableAtHub(folder, member, clock)
 
 
+async def stored(server: str, seed: str, table: str) -> list[PublicRecord]:
+    """Return what a NATS server has of a table's inputs, in its order."""
+    client = Client()
+    await client.connect(server, nkeys_seed_str=seed, allow_reconnect=False)
+    try:
+        stream, subject = client.jetstream(), record_subject(table)
+        records, place = [], 1
+        while True:
+            message = await stream.get_msg(
+                RECORDS, seq=place, subject=subject, next=True, direct=True
+            )
+            place = (message.seq or 0) + 1
+            records.append(read_record(message.data or b""))
+    except NotFoundError:
+        return records
+    finally:
+        await client.close()
+
+
 def kept(hub: Hub, table: str) -> list[PublicRecord]:
     """All that a hub's store has of a table, in its order; while it is started anew it is asked again."""
 
-    async def ask() -> list[PublicRecord]:
-        client = Client()
-        await client.connect(
-            nats_of(hub), nkeys_seed_str=hub.folder.now.seed, allow_reconnect=False
-        )
-        try:
-            stream = client.jetstream()
-            found, place = [], 1
-            while True:
-                try:
-                    message = await stream.get_msg(
-                        RECORDS, seq=place, subject=record_subject(table), next=True, direct=True
-                    )
-                except NotFoundError:
-                    return found
-                assert message.seq
-                place = message.seq + 1
-                found.append(read_record(message.data or b""))
-        finally:
-            await client.close()
-
     def answer() -> list[list[PublicRecord]]:
         with suppress(OSError, NatsError):
-            return [asyncio.run(ask())]
+            return [asyncio.run(stored(nats_of(hub), hub.folder.now.seed, table))]
         return []
 
     found: list[PublicRecord] = until("the store answers", answer)[0]

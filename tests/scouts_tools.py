@@ -90,11 +90,6 @@ def legal(state: State) -> set[str]:
     return set(actions)
 
 
-def plays_of(state: State, origin: str) -> set[str]:
-    """The legal plays of the scout on that square."""
-    return {text for text in legal(state) if text.startswith((f"{origin}-", f"{origin}^"))}
-
-
 def tops(state: State) -> dict[Square, str]:
     return {square: faces[-1] for square, faces in (GAME.expected(state)).items()}
 

@@ -1,11 +1,9 @@
-"""The words of docs/glossary.md: what they have replaced stays out of the names of modules, classes and functions."""
+"""The words of docs/glossary.md: each stands in one row, and no sentence for people uses what they replace."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-
-import pytest
 
 from companion.core.catalogue_file import read_catalogue
 from companion.core.i18n import LOCALE
@@ -13,16 +11,18 @@ from companion.core.i18n import LOCALE
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.mark.parametrize("text", [(ROOT / "docs/glossary.md").read_text(encoding="utf-8")])
-def test_every_word_is_explained_once_and_every_file_is_there(text: str) -> None:
+GLOSSARY = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
+
+
+def test_every_word_is_explained_once_and_every_file_is_there() -> None:
     words = [
         word
-        for row in re.findall(r"^\| ([a-z][a-z, ]*) \|", text, re.MULTILINE)
+        for row in re.findall(r"^\| ([a-z][a-z, ]*) \|", GLOSSARY, re.MULTILINE)
         for word in row.split(", ")
     ]
     assert len(words) > 30
     assert len(set(words)) == len(words)
-    for name in re.findall(r"`([a-z_/]+\.py)`", text):
+    for name in re.findall(r"`([a-z_/]+\.py)`", GLOSSARY):
         assert (ROOT / name).is_file(), name
 
 
@@ -44,8 +44,7 @@ TECHNICAL = r"\{\w+\}|/host\b|host-key|companion \w+|\[\w+\] \w+|south, north, t
 
 def test_no_sentence_calls_a_thing_by_another_name() -> None:
     """The table “In sentences for people” of the glossary, over all sentences of the catalogue."""
-    text = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
-    section = text.partition("## In sentences for people")[2].partition("\n## ")[0]
+    section = GLOSSARY.partition("## In sentences for people")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| ([A-Z][^|]*) \|[^|]*\| ([^|]+) \|$", section, re.MULTILINE)[1:]
     unwanted = [word for _, words in rows for word in words.split(", ")]
     assert len(unwanted) > 15

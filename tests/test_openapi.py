@@ -67,14 +67,10 @@ def test_every_route_is_described_and_nothing_else(app: Flask, document: dict[st
         for method, door in methods.items()
     }
     assert set(doors) == routes
-    assert ("/api/seat/{seat}/hand-in", "POST") in routes
     assert not [door for door, told in doors.items() if not told["summary"]], "no docstring"
     for (path, _), door in doors.items():
         parameters = {parameter["name"] for parameter in door.get("parameters", ())}
         assert set(re.findall(r"{(\w+)}", path)) == parameters
-
-
-def test_the_document_holds_together(document: dict[str, Any]) -> None:
     schemas = document["components"]["schemas"]
     assert set(re.findall(r"#/components/schemas/(\w+)", json.dumps(document))) <= set(schemas)
     assert set(schemas["HandIn"]["required"]) == {"moment", "action"}

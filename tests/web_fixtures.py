@@ -119,7 +119,6 @@ def open_place(
     welcome: Welcome | None = None,
     join: Literal["open", "code"] = "open",
     open_coach: Callable[[Sequence[str]], Any] = BotProcess,
-    signing_key: bytes = b"k" * 32,
 ) -> Iterator[Place]:
     """A table whose work is done in the caller's thread."""
     clock, health = FakeClock(), FakeHealth()
@@ -147,7 +146,7 @@ def open_place(
         site = Site(
             WebSettings(viewers=viewers, join=join),
             lambda: urls,
-            signing_key,
+            b"k" * 32,
             HOST_KEY,
             is_key_used=lambda: False,
         )

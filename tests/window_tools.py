@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, WALL, Client, Served, browser, sit_down, until
+from tour import cdp
+
+from companion.core.clock import FakeClock
+from companion.core.config import CameraSettings, Settings, WebSettings
+from companion.service.app import Companion
 
 Windows = tuple[WebDriver, WebDriver, WebDriver]
 
@@ -18,6 +24,28 @@ def three_windows() -> Iterator[Windows]:
     with ExitStack() as stack:
         south, north, wall = (stack.enter_context(browser(size)) for size in (PHONE, PHONE, WALL))
         yield south, north, wall
+
+
+@contextmanager
+def standing(folder: Path, **web: Any) -> Iterator[tuple[Companion, str]]:
+    """The service in this process and its address, on a clock that stands; nothing runs by itself."""
+    settings = Settings(
+        state_dir=str(folder),
+        camera=CameraSettings(source="none"),
+        web=WebSettings(**{"host": "127.0.0.1", "port": 0, **web}),
+    )
+    with Companion(settings, simulate=True, clock=FakeClock(), threads=False) as companion:
+        yield companion, f"http://127.0.0.1:{companion.server.port}"
+
+
+def take_seat(window: WebDriver, url: str) -> None:
+    """The window's browser takes South's seat and opens its page."""
+    client = Client(url)
+    client.post("/api/seat/south/take", name="Mara")
+    cdp(window, "Network.clearBrowserCookies")
+    for cookie in client.jar:
+        cdp(window, "Network.setCookie", name=cookie.name, value=cookie.value, url=url)
+    window.get(f"{url}/seat/south")
 
 
 def begin(service: Served, windows: Windows, way: str, **options: Any) -> Client:

@@ -33,7 +33,6 @@ from companion.table.records import (
     Begin,
     HandIn,
     NewGame,
-    Pause,
     Resign,
     Resume,
     StageDone,
@@ -192,8 +191,6 @@ class Tapper:
         me, moment = str(self.seat), view["moment"]
         if view["clock"]["paused"]:
             return self.send("resume", {}, ("resume", me, moment.partition(".")[0]))
-        if self._rng.random() < 0.1:
-            return self.send("pause", {}, ("pause", me, moment.partition(".")[0]))
         return not view["seats"][me]["awaited"] or self._hand_in(moment, ".")
 
     def _order(self, view: dict[str, Any]) -> bool:
@@ -231,8 +228,8 @@ def keys_of(journal: Journal) -> Counter[Key]:
                 found["take-back", str(record.seat), record.moment] += 1
             case StageDone():
                 found["stage", record.moment, str(record.stage)] += 1
-            case Pause() | Resume() if record.by in SEATS:
-                found["pause" if isinstance(record, Pause) else "resume", record.by, game] += 1
+            case Resume() if record.by in SEATS:
+                found["resume", record.by, game] += 1
             case Resign():
                 found["resign", str(record.seat), game] += 1
             case Begin():

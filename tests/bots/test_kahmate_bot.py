@@ -19,7 +19,6 @@ from companion.bots.kahmate.moves import (
     position_of,
     won,
 )
-from companion.bots.kahmate.worth import odds
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
 from companion.games.kahmate.actions import Card
@@ -129,12 +128,3 @@ def test_two_alike_do_not_tie_cards_for_ever() -> None:
         if state.course is None:
             return
     raise AssertionError("60 cards each, and no end")
-
-
-def test_what_cards_of_a_face_off_promise() -> None:
-    by_much, by_little, loses = odds((6,), (1,), 0)
-    assert (by_much, by_little, loses) == (1, 0, 0)
-    full = (1, 2, 3, 4, 5, 6)
-    assert (
-        sum(odds(full, full, 2)[:2]) > sum(odds(full, full, 0)[:2]) > sum(odds(full, full, -2)[:2])
-    )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from companion.table.listeners import lamps_of
 from companion.table.session import MACHINE, Phase
 
 KEY = b"k" * 32
+BO = {Seat.NORTH: "Bo"}
 
 
 @dataclass
@@ -45,36 +47,63 @@ class Set:
         return [verb for verb, _ in self.programs.told]
 
 
+@contextmanager
+def machines(
+    folder: Path, answer: str = "UUS", names: Mapping[Seat, str] = BO, engines: tuple[str, ...] = ()
+) -> Iterator[Set]:
+    programs = Programs(lambda _: answer)
+    with playing(folder) as played:
+        for seat, name in names.items():
+            played.table.machines.seat(seat, name)
+        with MachinePlayers(
+            played.table, played.clock, KEY, engines, open_process=programs
+        ) as opened:
+            yield Set(played, programs, opened)
+
+
 @pytest.fixture
 def against(tmp_path: Path) -> Iterator[Set]:
-    programs = Programs(lambda _: "UUS")
-    with playing(tmp_path) as played:
-        played.table.take_seat(Seat.SOUTH, "Ada")
-        played.table.machines.seat(Seat.NORTH, "Bo")
-        with MachinePlayers(played.table, played.clock, KEY, open_process=programs) as machines:
-            yield Set(played, programs, machines)
+    with machines(tmp_path) as opened:
+        opened.played.table.take_seat(Seat.SOUTH, "Ada")
+        yield opened
 
 
 def test_a_machine_hands_in_after_a_persons_pause_and_goes_on(against: Set) -> None:
+    table = against.played.table
     against.played.begin()
     against.round()
     assert against.verbs == ["new", "choose"]
-    assert not against.played.table.view().seats[Seat.NORTH].receipt, (
-        "it hands in faster than any person"
-    )
+    north = table.view().seats[Seat.NORTH]
+    assert not north.receipt, "it hands in faster than any person"
+    against.played.press(Seat.NORTH, "U", "U", "S", "ready")
+    assert "key_refused" in against.played.cues
+    north = table.view().seats[Seat.NORTH]
+    assert (north.entered, north.receipt) == (0, None), "no pad plays its seat"
+    with pytest.raises(Illegal, match="Bo plays on: there is no draw against the machine"):
+        table.offer_draw(Seat.SOUTH)
     against.round(3.1)
-    view = against.played.table.view()
+    view = table.view()
     assert view.seats[Seat.NORTH].receipt
     assert view.seats[Seat.NORTH].name == "Bo"
     assert view.sign.text == "Purple: hand in your orders"
-    against.played.table.hand_in(Seat.SOUTH, view.moment, "RRS")
-    assert against.played.table.view().phase is Phase.STAGES
+    table.hand_in(Seat.SOUTH, view.moment, "IIU")
+    view = table.view()
+    assert view.phase is Phase.STAGES
+    assert view.sign.text == "Purple: Bo’s robot, c4 to c3", "the person opposite moves it"
+    assert view.sign.seats == {Seat.SOUTH}
+    lamps = lamps_of(live_of(table))
+    assert lamps[Seat.SOUTH].turn != lamps[Seat.NORTH].turn
     against.played.finish_stages()
     against.round()
     assert against.verbs == ["new", "choose", "see", "choose"]
     assert against.programs.told[2][1][1], "it was not told what happened"
     against.round(3.1)
-    assert against.played.table.view().seats[Seat.NORTH].receipt
+    assert table.view().seats[Seat.NORTH].receipt
+    table.undo()
+    table.confirm("host", table.view().moment, 0)
+    against.round()
+    assert against.verbs.count("new") == 2, "an undone turn begins the program anew"
+    assert against.programs.open == 1, "the former one has ended"
 
 
 def test_what_a_machine_is_told_is_the_seats_own_view(against: Set) -> None:
@@ -94,27 +123,6 @@ def test_a_chosen_deal_is_not_told(tmp_path: Path) -> None:
         played.table.new_game("binmat", {"way": "full", "deck": list(DECK)}, seed=1)
         (turn,) = played.table.machines.turns()
         assert set(turn.options) == {"way"}
-
-
-def test_the_person_opposite_moves_its_pieces(against: Set) -> None:
-    against.played.begin()
-    against.round()
-    against.round(3.1)
-    view = against.played.table.view()
-    against.played.table.hand_in(Seat.SOUTH, view.moment, "IIU")
-    view = against.played.table.view()
-    assert view.sign.text == "Purple: Bo’s robot, c4 to c3"
-    assert view.sign.seats == {Seat.SOUTH}
-    lamps = lamps_of(live_of(against.played.table))
-    assert lamps[Seat.SOUTH].turn != lamps[Seat.NORTH].turn
-
-
-def test_pads_and_camera_do_not_play_a_machines_seat(against: Set) -> None:
-    against.played.begin()
-    against.played.press(Seat.NORTH, "U", "U", "S", "ready")
-    assert "key_refused" in against.played.cues
-    assert against.played.table.view().seats[Seat.NORTH].entered == 0
-    assert against.played.table.view().seats[Seat.NORTH].receipt is None
 
 
 def test_a_failed_program_is_begun_anew_and_at_last_chance_decides(against: Set) -> None:
@@ -255,94 +263,55 @@ def test_a_restart_tells_a_new_process_all_that_was(tmp_path: Path) -> None:
     assert programs.open == 0
 
 
-def test_an_undone_turn_begins_the_program_anew(against: Set) -> None:
-    against.played.begin()
-    against.round()
-    against.round(3.1)
-    against.played.table.hand_in(Seat.SOUTH, against.played.table.view().moment, "RRS")
-    against.played.finish_stages()
-    against.round()
-    assert against.verbs.count("new") == 1
-    against.played.table.undo()
-    against.played.table.confirm("host", against.played.table.view().moment, 0)
-    against.round()
-    assert against.verbs.count("new") == 2
-    assert against.programs.open == 1, "the former one has ended"
-
-
 def test_a_clock_is_kept_and_a_stopped_one_waited_for(tmp_path: Path) -> None:
-    programs = Programs(lambda _: PASS)
-    with playing(tmp_path) as played:
-        for seat in Seat:
-            played.table.machines.seat(seat, "Bo")
-        with MachinePlayers(played.table, played.clock, KEY, open_process=programs) as machines:
-            played.table.new_game("binmat", {"way": "full"})
-            machines.step()
-            assert programs.told == [], "it thinks while the clock stands still"
-            played.table.resume("host")
-            machines.step()
-            assert [verb for verb, _ in programs.told] == ["new", "choose"]
-            before = played.table.view().moment
-            played.wait(5.0 / 3 + 0.01)
-            machines.step()
-            assert played.table.view().moment != before, (
-                "it takes more than a third of its time for a pause"
-            )
-
-
-def test_a_machine_offers_no_draw_and_takes_none(against: Set) -> None:
-    against.played.begin()
-    with pytest.raises(Illegal, match="Bo plays on: there is no draw against the machine"):
-        against.played.table.offer_draw(Seat.SOUTH)
+    with machines(tmp_path, PASS, dict.fromkeys(Seat, "Bo")) as both:
+        both.played.table.new_game("binmat", {"way": "full"})
+        both.machines.step()
+        assert both.verbs == [], "it thinks while the clock stands still"
+        both.played.table.resume("host")
+        both.machines.step()
+        assert both.verbs == ["new", "choose"]
+        before = both.played.table.view().moment
+        both.round(5.0 / 3 + 0.01)
+        after = both.played.table.view().moment
+        assert after != before, "it takes more than a third of its time for a pause"
 
 
 def test_people_deal_real_cards_themselves(tmp_path: Path) -> None:
-    programs = Programs(lambda _: PASS)
-    with playing(tmp_path) as played:
-        played.table.machines.seat(Seat.NORTH, "Bo")
-        with MachinePlayers(played.table, played.clock, KEY, open_process=programs) as machines:
-            played.table.new_game("binmat", {"way": "referee"})
-            machines.step()
-            assert played.table.machines.turns() == ()
-            assert programs.commands == []
-            played.press(None, "table")
-            assert not played.table.view().time.clock or not played.table.view().time.clock.paused
+    with machines(tmp_path, PASS) as opened:
+        table = opened.played.table
+        table.new_game("binmat", {"way": "referee"})
+        opened.machines.step()
+        assert table.machines.turns() == ()
+        assert opened.programs.commands == []
+        opened.played.press(None, "table")
+        clock = table.view().time.clock
+        assert not clock or not clock.paused
 
 
 def test_an_engine_from_outside_plays_under_its_own_name(tmp_path: Path) -> None:
-    programs = Programs(lambda _: "UUS")
-    with playing(tmp_path) as played:
-        played.table.machines.seat(Seat.SOUTH, "Ada")
-        played.table.machines.seat(Seat.NORTH, "Zeno")
-        engines = ("Ada=/opt/ada --fast 'two words'", "Zeno=/opt/other", 'Bad=/opt/"open')
-        with MachinePlayers(
-            played.table, played.clock, KEY, engines, open_process=programs
-        ) as machines:
-            assert [character.name for character in machines.characters] == [
-                "Pip",
-                "Bo",
-                "Zeno",
-                "Ada",
-            ]
-            played.begin()
-            machines.step()
-    assert programs.commands[0] == ["/opt/ada", "--fast", "two words", "outbuffered"]
-    assert programs.commands[1][:5] == bot_command("outbuffered", 3, 0)[:5]
+    engines = ("Ada=/opt/ada --fast 'two words'", "Zeno=/opt/other", 'Bad=/opt/"open')
+    names = {Seat.SOUTH: "Ada", Seat.NORTH: "Zeno"}
+    with machines(tmp_path, names=names, engines=engines) as both:
+        characters = [character.name for character in both.machines.characters]
+        assert characters == ["Pip", "Bo", "Zeno", "Ada"]
+        both.played.begin()
+        both.machines.step()
+        commands = both.programs.commands
+    assert commands[0] == ["/opt/ada", "--fast", "two words", "outbuffered"]
+    assert commands[1][:5] == bot_command("outbuffered", 3, 0)[:5]
 
 
 def test_a_game_that_it_does_not_know_it_plays_by_chance(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(machine_players, "knows", lambda game: game != "outbuffered")
-    programs = Programs(lambda _: "UUS")
-    with playing(tmp_path) as played:
-        played.table.machines.seat(Seat.NORTH, "Bo")
-        with MachinePlayers(played.table, played.clock, KEY, open_process=programs) as machines:
-            played.begin()
-            machines.step()
-            played.wait(3.1)
-            machines.step()
-            assert played.table.view().seats[Seat.NORTH].receipt
-            told = [str(notice) for notice in played.table.view().devices.notices]
-            assert told == ["Bo does not know this game and plays at random."]
-    assert programs.commands == []
+    with machines(tmp_path) as opened:
+        opened.played.begin()
+        opened.round()
+        opened.round(3.1)
+        view = opened.played.table.view()
+        assert view.seats[Seat.NORTH].receipt
+        notices = [str(notice) for notice in view.devices.notices]
+        assert notices == ["Bo does not know this game and plays at random."]
+        assert opened.programs.commands == []

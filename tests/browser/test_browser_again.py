@@ -9,33 +9,16 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import Client, says, tap, until
+from service import says, tap, until
 from tour import cdp
+from window_tools import standing, take_seat
 
-from companion.core.clock import FakeClock
-from companion.core.config import CameraSettings, Settings, WebSettings
 from companion.core.kit import SEATS, Seat
 from companion.service.app import Companion
 
 pytestmark = pytest.mark.browser
 
 OFFLINE = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
-
-
-@contextmanager
-def opened(folder: Path, port: int = 0) -> Iterator[Companion]:
-    """The service in this process, on a clock that stands, without anything that runs by itself."""
-    settings = Settings(
-        state_dir=str(folder),
-        camera=CameraSettings(source="none"),
-        web=WebSettings(host="127.0.0.1", port=port),
-    )
-    with Companion(settings, simulate=True, clock=FakeClock(), threads=False) as companion:
-        yield companion
-
-
-def url(companion: Companion) -> str:
-    return f"http://127.0.0.1:{companion.server.port}"
 
 
 def begin(companion: Companion) -> str:
@@ -46,14 +29,12 @@ def begin(companion: Companion) -> str:
     return table.view().moment
 
 
-def sit(window: WebDriver, companion: Companion, seat: str = "south") -> None:
-    """The window's browser takes a seat and opens its page."""
-    client = Client(url(companion))
-    client.post(f"/api/seat/{seat}/take", name="Mara")
-    cdp(window, "Network.clearBrowserCookies")
-    for cookie in client.jar:
-        cdp(window, "Network.setCookie", name=cookie.name, value=cookie.value, url=url(companion))
-    window.get(f"{url(companion)}/seat/{seat}")
+def sit_at_orders(window: WebDriver, companion: Companion, url: str) -> str:
+    """South's page at its orders in a new game; answers its moment."""
+    moment = begin(companion)
+    take_seat(window, url)
+    says(window, "orders to go")
+    return moment
 
 
 @contextmanager
@@ -82,16 +63,14 @@ def enter(window: WebDriver) -> None:
     tap(window, "#hand-in")
 
 
-def sealed(companion: Companion, seat: Seat = Seat.SOUTH) -> bool:
-    return companion.table.view().seats[seat].sealed_at is not None
+def sealed(companion: Companion) -> bool:
+    return companion.table.view().seats[Seat.SOUTH].sealed_at is not None
 
 
 def test_a_phone_that_slept_for_ten_minutes(tmp_path: Path, window: WebDriver) -> None:
     """Frozen in the middle of a draft; by the time it wakes the turn was played and another game has begun."""
-    with opened(tmp_path) as companion:
-        moment = begin(companion)
-        sit(window, companion)
-        says(window, "orders to go")
+    with standing(tmp_path) as (companion, url):
+        moment = sit_at_orders(window, companion, url)
         tap(window, ".order[data-letter='U']")
         with asleep(window):
             for seat in SEATS:
@@ -107,10 +86,8 @@ def test_a_phone_that_slept_for_ten_minutes(tmp_path: Path, window: WebDriver) -
 
 
 def test_the_network_goes_and_comes_back(tmp_path: Path, window: WebDriver) -> None:
-    with opened(tmp_path) as companion:
-        begin(companion)
-        sit(window, companion)
-        says(window, "orders to go")
+    with standing(tmp_path) as (companion, url):
+        sit_at_orders(window, companion, url)
         cdp(window, "Network.emulateNetworkConditions", offline=True, **OFFLINE)
         enter(window)
         until("a word about it", lambda: window.find_element(By.ID, "said").text)
@@ -144,10 +121,8 @@ window.fetch = async (url, how) => {
 """The answer to the first order is lost. It arrives at the table at once (`IS_SHOWN`), or just before the second one."""
 
 
-def hand_in_unheard(window: WebDriver, companion: Companion, *, is_shown: bool) -> None:
-    begin(companion)
-    sit(window, companion)
-    says(window, "orders to go")
+def hand_in_unheard(window: WebDriver, companion: Companion, url: str, *, is_shown: bool) -> None:
+    sit_at_orders(window, companion, url)
     window.execute_script(LOSES.replace("IS_SHOWN", "true" if is_shown else "false"))
     enter(window)
     until("it is sent", lambda: window.execute_script("return window.salts.length"))
@@ -156,8 +131,8 @@ def hand_in_unheard(window: WebDriver, companion: Companion, *, is_shown: bool) 
 def test_an_order_whose_answer_was_lost_is_the_same_order_once_more(
     tmp_path: Path, window: WebDriver
 ) -> None:
-    with opened(tmp_path) as companion:
-        hand_in_unheard(window, companion, is_shown=False)
+    with standing(tmp_path) as (companion, url):
+        hand_in_unheard(window, companion, url, is_shown=False)
         tap(window, "#hand-in")
         until("the answer", lambda: window.execute_script("return window.statuses.length"))
         assert window.execute_script("return window.statuses") == [200]
@@ -169,8 +144,8 @@ def test_an_order_that_was_taken_back_is_another_one_afterwards(
     tmp_path: Path, window: WebDriver
 ) -> None:
     """Though the phone never heard of its receipt: two equal ones would tell that the order is the same."""
-    with opened(tmp_path) as companion:
-        hand_in_unheard(window, companion, is_shown=True)
+    with standing(tmp_path) as (companion, url):
+        hand_in_unheard(window, companion, url, is_shown=True)
         until("the seal", lambda: sealed(companion))
         tap(window, "[data-post$='/take-back']")
         until("it is back", lambda: not sealed(companion))
@@ -186,27 +161,23 @@ def test_an_order_that_was_taken_back_is_another_one_afterwards(
 
 def test_the_service_is_restarted(tmp_path: Path, window: WebDriver) -> None:
     """The page finds the new service by itself, with the draft that had been entered."""
-    with opened(tmp_path) as companion:
-        begin(companion)
-        sit(window, companion)
-        says(window, "orders to go")
+    with standing(tmp_path) as (companion, url):
+        sit_at_orders(window, companion, url)
         tap(window, ".order[data-letter='U']")
         port = companion.server.port
     until("the loss is told", lambda: window.find_element(By.ID, "lost").is_displayed())
-    with opened(tmp_path, port):
+    with standing(tmp_path, port=port):
         until("the loss is over", lambda: not window.find_element(By.ID, "lost").is_displayed())
         until("the draft", lambda: "2 missing" in window.find_element(By.ID, "hand-in").text)
 
 
 def test_the_browsers_back_key(tmp_path: Path, window: WebDriver) -> None:
     """Sealed, off to the rules, meanwhile the turn goes on, back: the page of now, and never the slots of before."""
-    with opened(tmp_path) as companion:
-        moment = begin(companion)
-        sit(window, companion)
-        says(window, "orders to go")
+    with standing(tmp_path) as (companion, url):
+        moment = sit_at_orders(window, companion, url)
         enter(window)
         says(window, "Waiting for lime")
-        window.get(f"{url(companion)}/rules/outbuffered")
+        window.get(f"{url}/rules/outbuffered")
         companion.table.hand_in(Seat.NORTH, moment, "III")
         window.back()
         says(window, "Robot, a1 to a2")
@@ -215,19 +186,15 @@ def test_the_browsers_back_key(tmp_path: Path, window: WebDriver) -> None:
 
 def test_two_tabs_of_one_seat(tmp_path: Path, window: WebDriver) -> None:
     """What one hands in, the other shows as sealed; what one takes back, the other has in its slots."""
-    with opened(tmp_path) as companion:
-        begin(companion)
-        sit(window, companion)
-        says(window, "orders to go")
+    with standing(tmp_path) as (companion, url):
+        sit_at_orders(window, companion, url)
         first = window.current_window_handle
         window.switch_to.new_window("tab")
         second = window.current_window_handle
         try:
-            window.get(f"{url(companion)}/seat/south")
+            window.get(f"{url}/seat/south")
             says(window, "orders to go")
-            for letter in "UUS":
-                tap(window, f".order[data-letter='{letter}']")
-            tap(window, "#hand-in")
+            enter(window)
             says(window, "Waiting for lime")
             window.switch_to.window(first)
             says(window, "Waiting for lime")

@@ -81,8 +81,7 @@ def test_a_full_game_by_taps(tmp_path: Path, windows: Windows) -> None:
         reaches(client, 105)
         pick(north, "key:draw", "lane:1")
         reaches(client, 104)
-        pick(south, "key:draw")
-        pick(south, "lane:0")
+        pick(south, "key:pass")
         reaches(client, 103)
         pick(north, "card:>%")
         until(
@@ -171,6 +170,10 @@ def test_a_combat_is_tapped_in(tmp_path: Path, windows: Windows) -> None:
         no_errors(*windows)
 
 
+READS = """
+document.getElementById('enter').dataset.read = arguments[0];
+document.dispatchEvent(new Event('shown'));
+"""
 DEAF = """
 const done = arguments[0];
 import([...document.scripts].find(each => /\\/live\\b/.test(each.src)).src).then(({ onStream }) => {
@@ -195,7 +198,7 @@ def test_what_the_camera_reads_fills_in_only_what_nobody_has_tapped(
 
         def reads(north: str, other: str) -> None:
             south.execute_script(
-                "document.getElementById('enter').dataset.read = arguments[0]; document.dispatchEvent(new Event('shown'))",
+                READS,
                 json.dumps({"north": north.split(), "south": other.split()}),
             )
 
@@ -230,6 +233,3 @@ def test_what_the_camera_reads_fills_in_only_what_nobody_has_tapped(
             "Defender’s 4^ lay face up before.",
         ]
         south.get("about:blank")
-
-
-# ---- sizes -------------------------------------------------------------------------------------------------------------

@@ -96,7 +96,7 @@ def test_the_coach_is_asked_before_and_after(seat: tuple[Served, WebDriver]) -> 
         until("the words", lambda: "This looks best" in text_of(wall, ".reasons"), PATIENCE_S)
         wall.find_element(By.TAG_NAME, "body").send_keys(Keys.ESCAPE)
         until("closed", lambda: not wall.find_elements(By.CSS_SELECTOR, ".reasons"))
-        no_errors(wall)
+        no_errors(wall, window)
 
 
 def _moved_on(client: Client) -> bool:
@@ -105,7 +105,3 @@ def _moved_on(client: Client) -> bool:
     if view["phase"] == "stages":
         client.post("/workbench/tidy")
     return bool(view["phase"] == "orders" and view["turn"] > 1)
-
-
-def test_nothing_was_wrong_on_the_page(seat: tuple[Served, WebDriver]) -> None:
-    no_errors(seat[1])

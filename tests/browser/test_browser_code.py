@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.common.by import By
 from service import PHONE, browser, until
+from window_tools import standing
 
-from companion.core.clock import FakeClock
-from companion.core.config import Settings, WebSettings
 from companion.core.kit import Seat
-from companion.service.app import Companion
 
 pytestmark = pytest.mark.browser
 
@@ -19,18 +17,12 @@ pytestmark = pytest.mark.browser
 def test_a_scanned_code_fills_the_form_and_leaves_the_address(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = Settings(
-        state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=0, join="code")
-    )
-    with (
-        Companion(settings, simulate=True, clock=FakeClock(), threads=False) as companion,
-        browser(PHONE) as window,
-    ):
+    with standing(tmp_path, join="code") as (companion, url), browser(PHONE) as window:
         monkeypatch.setattr(
             "web.security.auth.OWN_ADDRESSES", ()
         )  # the phone is not the machine's own screen
         assert companion.join_code
-        code, url = companion.join_code.now(), f"http://127.0.0.1:{companion.server.port}"
+        code = companion.join_code.now()
 
         def typed() -> str:
             return str(window.find_element(By.ID, "code").get_attribute("value"))

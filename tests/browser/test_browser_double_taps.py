@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import defaultdict
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 
 import pytest
 from finger_tools import PAUSES_MS, RESTED_MS, Finger, alike
@@ -143,13 +144,21 @@ def test_nor_does_a_key_of_one_phone_for_both(own_clock: WebDriver) -> None:
         assert finger.lost == []
 
 
-def test_a_turn_is_ended_once_where_the_other_answers_at_once(own_clock: WebDriver) -> None:
-    """The key that ends it is back, with the same words, before the finger is."""
+@contextmanager
+def at_table(window: WebDriver, game: str, **options: str) -> Iterator[TableFinger]:
+    """Both sit, and a game has begun."""
     with touring() as tour:
-        finger, table = TableFinger(own_clock, tour), tour.table
+        finger = TableFinger(window, tour)
         for seat in SEATS:
             tour.client.post(f"/api/seat/{seat}/take", name=str(seat))
-        table.new_game("kahmate", {"starter": "south"}, 7)
+        tour.table.new_game(game, options, 7)
+        yield finger
+
+
+def test_a_turn_is_ended_once_where_the_other_answers_at_once(own_clock: WebDriver) -> None:
+    """The key that ends it is back, with the same words, before the finger is."""
+    with at_table(own_clock, "kahmate", starter="south") as finger:
+        tour, table = finger.tour, finger.tour.table
         while table.view().turn.number == 0 or table.view().phase is not Phase.ORDERS:
             tour.go_on()
         finger.open(tour, Stop("south", "/seat/south"), False)
@@ -177,11 +186,8 @@ def centre(window: WebDriver, selector: str) -> tuple[float, float, str]:
 
 def test_handing_in_twice_loses_no_order(own_clock: WebDriver) -> None:
     slots = "return [...document.querySelectorAll('.slot')].map(s => s.dataset.letter).join('')"
-    with touring() as tour:
-        finger, table = TableFinger(own_clock, tour), tour.table
-        for seat in SEATS:
-            tour.client.post(f"/api/seat/{seat}/take", name=str(seat))
-        table.new_game("outbuffered", {}, 7)
+    with at_table(own_clock, "outbuffered") as finger:
+        tour, table = finger.tour, finger.tour.table
         tour.go_on()
         for pause_ms in (100, 650):
             finger.open(tour, Stop("south", "/seat/south"), False)
@@ -199,11 +205,8 @@ def test_handing_in_twice_loses_no_order(own_clock: WebDriver) -> None:
 def test_a_question_is_answered_elsewhere_and_closes(own_clock: WebDriver) -> None:
     is_asked = "return !!document.querySelector('dialog[open]')"
     focus = "return document.activeElement.textContent"
-    with touring() as tour:
-        finger, table = TableFinger(own_clock, tour), tour.table
-        for seat in SEATS:
-            tour.client.post(f"/api/seat/{seat}/take", name=str(seat))
-        table.new_game("outbuffered", {}, 7)
+    with at_table(own_clock, "outbuffered") as finger:
+        tour, table = finger.tour, finger.tour.table
         tour.go_on()
         finger.open(tour, Stop("south", "/seat/south"), True)
         at = centre(own_clock, "[data-sure][data-post$='/resign']")
@@ -223,11 +226,8 @@ def test_a_question_is_answered_elsewhere_and_closes(own_clock: WebDriver) -> No
 
 
 def test_a_finger_that_bounces_ends_one_turn(own_clock: WebDriver) -> None:
-    with touring() as tour:
-        finger, table = TableFinger(own_clock, tour), tour.table
-        for seat in SEATS:
-            tour.client.post(f"/api/seat/{seat}/take", name=str(seat))
-        table.new_game("binmat", {"way": "referee"}, 7)
+    with at_table(own_clock, "binmat", way="referee") as finger:
+        tour, table = finger.tour, finger.tour.table
         table.resume("host")
         finger.open(tour, Stop("screen", "/"), False)
         number, at = table.view().turn.number, centre(own_clock, ".whole")

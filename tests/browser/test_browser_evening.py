@@ -52,18 +52,10 @@ def is_home(window: WebDriver) -> bool:
     return len(texts_of(window, ".rows .row > span > b")) >= 5
 
 
-def leave(window: WebDriver) -> None:
-    """By the seat's menu, as people do; the second key is on the other side."""
+def by_menu(window: WebDriver, door: str) -> None:
+    """A key of the seat's menu that asks first; the second key is on the other side."""
     tap(window, "#menu summary")
-    tap(window, "[data-sure][data-post$='/leave']")
-    tap(window, "dialog [data-yes]")
-    until("the seat is left", lambda: "/join" in window.current_url)
-
-
-def end(window: WebDriver) -> None:
-    """Resign, by the menu."""
-    tap(window, "#menu summary")
-    tap(window, "[data-sure][data-post$='/resign']")
+    tap(window, f"[data-sure][data-post$='/{door}']")
     tap(window, "dialog [data-yes]")
 
 
@@ -111,7 +103,7 @@ def test_an_evening(tmp_path: Path, wall: WebDriver, ann: WebDriver, ben: WebDri
 
         # It ends; who stays may have it once more, and the way home is one tap.
         to_orders(service)
-        end(ben)
+        by_menu(ben, "resign")
         until("the end", lambda: phase(service) == "over")
         tap(ann, ".other-games")
         until("home", lambda: is_home(wall))
@@ -123,8 +115,9 @@ def test_an_evening(tmp_path: Path, wall: WebDriver, ann: WebDriver, ben: WebDri
         until("the second game", lambda: phase(service) == "orders")
         service.host("abandon")
         until("home", lambda: is_home(wall))
-        leave(ann)
-        leave(ben)
+        for guest in (ann, ben):
+            by_menu(guest, "leave")
+            until("the seat is left", lambda guest=guest: "/join" in guest.current_url)
         says(wall, "Scan the code on your side")
         assert "Nobody" not in text_of(wall, "#live")
         no_errors(wall, ann, ben)

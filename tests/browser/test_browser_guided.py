@@ -160,12 +160,9 @@ def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(
     until(
         "the orders again", lambda: not window.find_elements(By.CSS_SELECTOR, "#help:not([hidden])")
     )
+    no_errors(window)
     ask(window, "/api/seat/south/resign", "{}")
     ask(window, "/api/seat/north/machine-leaves", "{}")
     assert scrolls == []
     assert covers == []
     assert max(hides.values()) <= (name == "scouts"), "between two scouts in a file it hides one"
-
-
-def test_nothing_was_wrong_on_the_page(seat: tuple[Served, WebDriver]) -> None:
-    no_errors(seat[1])

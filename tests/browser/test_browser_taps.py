@@ -78,15 +78,15 @@ def pointer(window: WebDriver, kind: str, at: tuple[float, float], is_down: bool
         cdp(window, "Input.dispatchMouseEvent", type=what, x=x, y=y, button="left", clickCount=1)
 
 
-@pytest.mark.parametrize("kind", ["finger", "mouse"])
 @pytest.mark.parametrize(
-    ("key", "has_worked"),
+    ("kind", "key", "has_worked"),
     [
         (
+            "finger",
             ".order[data-letter='U']",
             "return document.querySelector('.slot').dataset.letter === 'U'",
         ),
-        (".slot", "return document.querySelector('.slot').matches('.chosen')"),
+        ("mouse", ".slot", "return document.querySelector('.slot').matches('.chosen')"),
     ],
 )
 def test_what_comes_while_a_finger_is_down_waits_for_it(

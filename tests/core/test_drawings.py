@@ -35,12 +35,6 @@ def test_standalone_leaves_nothing_to_resolve(name: str) -> None:
     assert "currentColor" not in text
 
 
-def test_colours_arrive_where_they_belong() -> None:
-    text = standalone("robot-s", colour="#5B2A9D", edge="#112233", face="#ABCDEF")
-    assert 'fill="#5B2A9D" stroke="#112233"' in text
-    assert text.count('fill="#ABCDEF"') == 2
-
-
 def test_sides_differ_in_shape_and_not_only_in_colour() -> None:
     for kind in ("robot", "flag", "start", "base", "scout"):
         south, north = (re.findall(r' d="([^"]*)"', DRAWINGS[f"{kind}-{side}"]) for side in "sn")

@@ -14,7 +14,7 @@ from itertools import count
 from multiprocessing import get_context
 
 from fuzz import every_target
-from fuzz.running import LONGEST, Failure, Result, Target, place_of, run_batch
+from fuzz.running import Result, Target, run_batch
 
 LATE_S = 900.0
 """A batch that takes longer hangs: its process says where it stands, and ends."""
@@ -28,10 +28,11 @@ def main() -> int:
     parser.add_argument("--only", default="", help="names of targets, with commas")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
-    names = [name for name in options.only.split(",") if name]
-    targets = [target for target in every_target() if not names or target.name in names]
-    if not targets:
-        parser.error(f"known are {', '.join(target.name for target in every_target())}")
+    known = {target.name: target for target in every_target()}
+    names = options.only.split(",") if options.only else list(known)
+    if not known.keys() >= set(names):
+        parser.error(f"known are {', '.join(known)}")
+    targets = [known[name] for name in names]
     began_s, results = time.perf_counter(), list[Result]()
     batches = zip(count(options.seed), batches_of(targets, options.cases), strict=False)
     asked = [(target.name, seed, examples) for seed, (target, examples) in batches]
@@ -59,13 +60,9 @@ def run_named(asked: tuple[str, int, int]) -> Result:
     name, seed, examples = asked
     faulthandler.dump_traceback_later(LATE_S, exit=True)
     target = next(each for each in every_target() if each.name == name)
-    try:
-        return run_batch(target, seed, examples)
-    except Exception as error:
-        trouble = f"the batch broke off: {place_of(error)}: {error}"[:LONGEST]
-        return Result(name, seed, failures=[Failure(name, seed, trouble, "not known")])
-    finally:
-        faulthandler.cancel_dump_traceback_later()
+    result = run_batch(target, seed, examples)
+    faulthandler.cancel_dump_traceback_later()
+    return result
 
 
 def _report(results: list[Result], seed: int, seconds: float) -> int:
@@ -80,8 +77,8 @@ def _report(results: list[Result], seed: int, seconds: float) -> int:
     total = sum(result.cases for result in results)
     last = seed + len(results) - 1
     print(f"{total:,} cases in {seconds:.0f} s, seeds {seed} to {last}")
-    failures = {failure.trouble for result in results for failure in result.failures}
-    print(f"{len(failures)} kinds of failure" if failures else "no failure")
+    failures = sum(len(result.failures) for result in results)
+    print(f"{failures} failures")
     return 1 if failures else 0
 
 

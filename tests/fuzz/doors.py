@@ -12,18 +12,17 @@ from typing import Any
 from flask import Flask
 from flask.testing import FlaskClient
 from hypothesis import strategies as st
-from inside import session_of
+from inside import app_of, session_of
 
 from companion.core.clock import FakeClock
 from companion.core.config import Settings, WebSettings, WifiSettings
 from companion.core.errors import CompanionError
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
-from companion.service import app as wiring
 from companion.service.app import Companion
 from companion.table.session import Phase
-from fuzz.endings import goes_on, replays
-from fuzz.running import Probe, Target, errors_so_far
+from fuzz.endings import goes_on, hands_follow, replays
+from fuzz.running import Probe, Target
 from web.routes.openapi import PATH
 
 ROLES = ("nobody", "south", "north", "host")
@@ -71,13 +70,7 @@ class Room:
 
     def settle(self) -> None:
         """Hands have done whatever there was to do, and clocks run."""
-        for _ in range(40):
-            view = self.table.view()
-            if view.phase not in (Phase.SETUP, Phase.STAGES):
-                break
-            self.table.confirm("host", view.moment, view.turn.stage, force=True)
-        if view.time.clock is not None and view.time.clock.paused:
-            self.table.resume("host")
+        hands_follow(self.table)
 
     def play(self) -> None:
         """Somebody who is awaited hands something legal in."""
@@ -108,7 +101,7 @@ class Room:
 
     def look(self, status: int, headers: Any, content: bytes, role: str) -> None:
         """What holds for every answer."""
-        assert status < 500 or status == 503, f"{status}: {errors_so_far() or content[:300]}"
+        assert status < 500 or status == 503, f"{status}: {content[:300]!r}"
         assert b"Traceback" not in content
         assert status < 400 or content, "a refusal says something"
         if role != "host":
@@ -130,19 +123,14 @@ class Room:
 @contextmanager
 def open_room(folder: Path) -> Iterator[Room]:
     """A simulated installation in a folder."""
-    clock, made = FakeClock(), []
-    serve = wiring.serve
-    wiring.serve = lambda app, *rest, **how: (made.append(app), serve(app, *rest, **how))[1]
-    try:
-        settings = Settings(
-            state_dir=str(folder),
-            web=WebSettings(host="127.0.0.1", port=0),
-            wifi=WifiSettings(name="Table", password=WIFI_PASSWORD),
-        )
-        with Companion(settings, simulate=True, clock=clock, threads=False) as companion:
-            yield Room(companion, made[0], clock)
-    finally:
-        wiring.serve = serve
+    clock = FakeClock()
+    settings = Settings(
+        state_dir=str(folder),
+        web=WebSettings(host="127.0.0.1", port=0),
+        wifi=WifiSettings(name="Table", password=WIFI_PASSWORD),
+    )
+    with Companion(settings, simulate=True, clock=clock, threads=False) as companion:
+        yield Room(companion, app_of(companion.server), clock)
 
 
 @contextmanager

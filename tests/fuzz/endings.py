@@ -32,35 +32,39 @@ def replays(table: Table, journal: Journal) -> None:
     )
 
 
-def goes_on(table: Table, journal: Journal, turns: int) -> None:
-    """Some turns are played from here, and the journal leads to where they have led."""
-    replays(table, journal)
-    rng = Random(1)
+def hands_follow(table: Table) -> None:
+    """Hands have done whatever there was to do, and clocks run."""
+    for _ in range(60):
+        view = table.view()
+        if view.phase not in (Phase.SETUP, Phase.STAGES):
+            break
+        table.confirm("host", view.moment, view.turn.stage, force=True)
+    if session_of(table).paused:
+        table.resume("host")
+
+
+def play_turns(table: Table, turns: int, rng: Random) -> None:
+    """Play some turns, handed in by nobody in particular; each one ends."""
     for _ in range(turns):
-        for _ in range(60):
-            view = table.view()
-            if view.phase not in (Phase.SETUP, Phase.STAGES):
-                break
-            table.confirm("host", view.moment, view.turn.stage, force=True)
-        if session_of(table).paused:
-            table.resume("host")
+        hands_follow(table)
         before = ""
-        while (
-            before != table.view().moment
-        ):  # clocks may have run out meanwhile, one after the other
+        while before != table.view().moment:
+            # clocks may have run out meanwhile, one after the other
             before = table.view().moment
             table.step()
         session = session_of(table)
         if session.phase is not Phase.ORDERS:
             break
-        before = session.moment
         for seat in sorted(session.awaited):
-            table.hand_in(
-                seat,
-                session.moment,
-                session.playing.format(session.playing.random_action(session.state, seat, rng)),
-            )
-        assert session_of(table).moment != before or session_of(table).phase is not Phase.ORDERS, (
-            "the turn does not end"
-        )
+            action = session.playing.random_action(session.state, seat, rng)
+            table.hand_in(seat, session.moment, session.playing.format(action))
+        after = session_of(table)
+        has_ended = after.moment != session.moment or after.phase is not Phase.ORDERS
+        assert has_ended, "the turn does not end"
+
+
+def goes_on(table: Table, journal: Journal, turns: int) -> None:
+    """Some turns are played from here, and the journal leads to where they have led."""
+    replays(table, journal)
+    play_turns(table, turns, Random(1))
     replays(table, journal)

@@ -25,8 +25,9 @@ from companion.games import GAMES
 from companion.storage.journal import Journal
 from companion.table.session import Phase
 from companion.table.table import Table
+from fuzz.endings import play_turns
 from fuzz.running import Probe, Target, refused
-from fuzz.texts import EDITS, ODD_TEXTS, mended
+from fuzz.texts import EDITS, ODD_NUMBERS, ODD_TEXTS, changed, mended
 
 DAMAGE = st.lists(st.tuples(st.integers(0, 2**20), st.binary(min_size=1, max_size=16)), max_size=6)
 """Pieces of a file that are written over, with what."""
@@ -50,22 +51,11 @@ def damaged(content: bytes, places: list[tuple[int, bytes]], cut: int) -> bytes:
 
 
 def play(table: Table, game: str, turns: int, seed: int) -> None:
-    """Some turns of a game, handed in by nobody in particular."""
-    rng = Random(seed)
+    """Some turns of a new game."""
     if table.view().phase not in (Phase.LOBBY, Phase.OVER):
         table.abandon()
     table.new_game(game, dict(GAMES[game].presets[0].options), seed)
-    for _ in range(turns):
-        while (view := table.view()).phase in (Phase.SETUP, Phase.STAGES):
-            table.confirm("host", view.moment, view.turn.stage, force=True)
-        session = session_of(table)
-        if session.phase is not Phase.ORDERS:
-            return
-        if session.paused:
-            table.resume("host")
-        for seat in sorted(session.awaited):
-            action = session.playing.random_action(session.state, seat, rng)
-            table.hand_in(seat, session.moment, session.playing.format(action))
+    play_turns(table, turns, Random(seed))
 
 
 def played_journal(folder: Path, seed: int, turns: int = 8) -> Path:
@@ -143,44 +133,21 @@ def _finished(folder: Path, seed: int) -> list[bytes]:
     return found
 
 
-def _mutated(value: Any, at: int, come: Any) -> Any:
-    """A JSON value in which one thing, counted through, is another."""
-    count = 0
-
-    def walk(each: Any) -> Any:
-        nonlocal count
-        count += 1
-        if count == at:
-            return come
-        if isinstance(each, dict):
-            return {key: walk(inner) for key, inner in each.items()}
-        return [walk(inner) for inner in each] if isinstance(each, list) else each
-
-    return walk(value)
-
-
 @contextmanager
 def history(folder: Path, number: int) -> Iterator[Probe]:
     """Game files that are brought in: refused with a reason, or kept and shown again."""
     files = _finished(folder, number)
-    come = st.one_of(
-        st.none(),
-        st.booleans(),
-        st.integers(-(2**70), 2**70),
-        st.floats(),
-        ODD_TEXTS,
-        st.just([]),
-        st.just({}),
-        st.just("UUS"),
-    )
+    come = st.sampled_from([None, True, [], {}, "UUS"]) | ODD_NUMBERS | ODD_TEXTS
+    odd = st.lists(come, min_size=3, max_size=9)
 
-    def check(case: tuple[int, str, Any, list[tuple[int, int, str]], bytes]) -> tuple[str, int]:
-        which, way, change, edits, tail = case
+    def check(case: Any) -> tuple[str, int]:
+        which, way, values, edits, places = case
         content = files[which % len(files)]
-        if way == "value" and content.startswith(b"{"):
-            content = json.dumps(_mutated(json.loads(content), *change)).encode()
+        if way == "value":
+            game = changed(json.loads(content), Random(which), values, 0.02)
+            content = json.dumps(game).encode(errors="replace")
         elif way == "bytes":
-            content = damaged(content, [(change[0], tail)] if tail else [], 0)
+            content = damaged(content, places, 0)
         else:
             content = mended(content.decode(), edits).encode(errors="replace")
         try:
@@ -195,11 +162,11 @@ def history(folder: Path, number: int) -> Iterator[Probe]:
     with Journal(folder / "here" / "journal.sqlite") as journal:
         past = History(journal, folder / "here" / "history", FakeClock(), on_table=lambda: 0)
         cases = st.tuples(
-            st.integers(0, 20),
+            st.integers(0, 2**16),
             st.sampled_from(["value", "text", "text", "bytes"]),
-            st.tuples(st.integers(1, 120), come),
+            odd,
             EDITS,
-            st.binary(max_size=4),
+            DAMAGE,
         )
         yield Probe(cases, check)
 

@@ -24,7 +24,7 @@ from companion.league.league import League
 from companion.league.tournament import System
 from companion.table.public.messages import PublicState, encode_public, read_record, read_state
 from fuzz.running import Probe, Target
-from fuzz.texts import JSON, ODD_NUMBERS, ODD_TEXTS
+from fuzz.texts import JSON, ODD_NUMBERS, ODD_TEXTS, changed
 from web.hub.room import Room
 
 HOST_KEY = "abcde-fghij"
@@ -39,7 +39,7 @@ _NAMED = """
     team_size tournament value verdict void what words
 """
 _FIELDS = tuple(_NAMED.split())
-_OFTEN_ASKED = (
+_OFTEN_ASKED = [
     "/",
     "/watch",
     "/standings",
@@ -48,7 +48,9 @@ _OFTEN_ASKED = (
     "/host",
     "/host/people",
     "/card",
-)
+]
+_SHOWING = ["/", "/watch/3", "/overlay/3", "/host", "/host/people", "/results.json", "/standings"]
+"""Pages that show what a table has told."""
 
 
 class HubRoom:
@@ -165,23 +167,6 @@ def requests(folder: Path, number: int) -> Iterator[Probe]:
 # ---- tables ----------------------------------------------------------------------------------------------------------
 
 
-def changed(value: Any, rng: Random, odd: list[Any], often: float) -> Any:
-    """The same message with some of its values changed for others, most of them of the same kind."""
-    if isinstance(value, dict):
-        return {
-            key: changed(each, rng, odd, often)
-            for key, each in value.items()
-            if rng.random() >= often / 4
-        }
-    if isinstance(value, list):
-        times = rng.choice([0, 2, 40]) if rng.random() < often else 1
-        return [changed(each, rng, odd, often) for each in value] * times
-    if rng.random() >= often:
-        return value
-    alike = [each for each in odd if type(each) is type(value)]
-    return rng.choice(alike if alike and rng.random() < 0.8 else odd)
-
-
 @contextmanager
 def tables(folder: Path, number: int) -> Iterator[Probe]:
     """Records and states of real games, changed: what the hub takes, every page can show."""
@@ -191,11 +176,8 @@ def tables(folder: Path, number: int) -> Iterator[Probe]:
         for game in sorted(GAMES)
         for each in played_records(game, 4, number)
     ]
-    told += [
-        json.loads(
-            encode_public(PublicState("1.0.0", 1e9, call_by="south", health="", wrong=("Turn it",)))
-        )
-    ] * 8
+    state = PublicState("1.0.0", 1e9, call_by="south", health="", wrong=("Turn it",))
+    told += [json.loads(encode_public(state))] * 8
     places = sorted({place for each in told for place in each.get("view", {}).get("layout", ())})
     odd = st.lists(
         JSON
@@ -224,18 +206,7 @@ def tables(folder: Path, number: int) -> Iterator[Probe]:
                 return "refused", 1
             except CompanionError as error:
                 return type(error).__name__, 1
-            path = rng.choice(
-                [
-                    "/",
-                    "/watch/3",
-                    "/overlay/3",
-                    "/host",
-                    "/host/people",
-                    "/results.json",
-                    "/standings",
-                ]
-            )
-            return hub.ask("host", "GET", path), 1
+            return hub.ask("host", "GET", rng.choice(_SHOWING)), 1
 
         yield Probe(
             st.tuples(

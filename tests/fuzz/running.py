@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import tempfile
-import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -69,7 +68,6 @@ class Result:
     target: str
     seed: int
     cases: int = 0
-    seconds: float = 0.0
     tally: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
 
@@ -110,17 +108,6 @@ def refused(error: CompanionError) -> tuple[str, int]:
     return error.kind, 1
 
 
-def errors_so_far() -> str:
-    """The last error that was logged in this case; empty: none."""
-    said = [
-        line
-        for handler in logging.getLogger().handlers
-        if isinstance(handler, Errors)
-        for line in handler.said
-    ]
-    return said[-1] if said else ""
-
-
 def place_of(error: BaseException) -> str:
     """What an error is and where it was raised: two with the same answer are one fault."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "/fuzz/" not in f.filename]
@@ -130,7 +117,7 @@ def place_of(error: BaseException) -> str:
 
 def run_batch(target: Target, number: int, count: int) -> Result:
     """Open the target afresh and do so many examples with this seed."""
-    result, began_s = Result(target.name, number), time.perf_counter()
+    result = Result(target.name, number)
     shared = (
         "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     )  # what is synced is a power cut's affair, not ours
@@ -146,7 +133,6 @@ def run_batch(target: Target, number: int, count: int) -> Result:
         except Exception as error:
             trouble = f"at the end: {place_of(error)}: {error}"
             result.failures.append(Failure(target.name, number, trouble[:LONGEST], "all of it"))
-    result.seconds = time.perf_counter() - began_s
     return result
 
 

@@ -16,31 +16,26 @@ from companion.core.kit import SEATS
 from companion.games import GAMES
 from fuzz.running import Probe, Target
 
+_ODD = [
+    "\x00",
+    "\n",
+    "🂡",
+    "\u202ex",
+    "ａ１",
+    "-1",
+    "NaN",
+    "null",
+    "None",
+    "__class__",
+    "{}",
+    "%s",
+    "../..",
+    "١",
+]
 ODD_TEXTS = st.one_of(
     st.text(max_size=20),
     st.text(string.printable, max_size=60),
-    st.sampled_from(
-        [
-            "",
-            " ",
-            "\0",
-            "\n",
-            "🂡",
-            "\u202ex",
-            "ａ１",
-            "0" * 300,
-            "9" * 5000,
-            "-1",
-            "NaN",
-            "null",
-            "None",
-            "__class__",
-            "{}",
-            "%s",
-            "../..",
-            "١",
-        ]
-    ),
+    st.sampled_from(["", " ", "0" * 300, "9" * 5000, *_ODD]),
 )
 ODD_NUMBERS = st.one_of(
     st.integers(-3, 12),
@@ -64,6 +59,23 @@ def mended(text: str, edits: list[tuple[int, int, str]]) -> str:
         at = place % (len(text) + 1)
         text = text[:at] + come + text[at + gone :]
     return text
+
+
+def changed(value: Any, rng: Random, odd: list[Any], often: float) -> Any:
+    """The same message with some of its values changed for others, most of them of the same kind."""
+    if isinstance(value, dict):
+        return {
+            key: changed(each, rng, odd, often)
+            for key, each in value.items()
+            if rng.random() >= often / 4
+        }
+    if isinstance(value, list):
+        times = rng.choice([0, 2, 40]) if rng.random() < often else 1
+        return [changed(each, rng, odd, often) for each in value] * times
+    if rng.random() >= often:
+        return value
+    alike = [each for each in odd if type(each) is type(value)]
+    return rng.choice(alike if alike and rng.random() < 0.8 else odd)
 
 
 EDITS = st.one_of(

@@ -18,8 +18,8 @@ from companion.core.event_cues import EventCue
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import Cue
 from companion.games import GAMES, event_cues, game_named
-from companion.games.base import CardGame, ChessClockGame, Event, Game, TimedGame
-from companion.games.events import CommonEvent, EventKind, Look
+from companion.games.base import CardGame, ChessClockGame, Game, TimedGame
+from companion.games.events import CommonEvent
 
 ALL = [*GAMES.values(), Toy()]
 EACH = pytest.mark.parametrize("game", ALL, ids=lambda game: game.name)
@@ -46,6 +46,8 @@ def test_declares_what_pages_and_kit_need(game: Game[Any, Any]) -> None:
     options = game.options({})
     kit = game.kit(options)
     assert set(game.sides) == set(SEATS)
+    with pytest.raises(Malformed, match="unknown field `nonsense`"):
+        game.options({"nonsense": 1})
     ids = [rule.id for rule in game.rules]
     assert len(ids) == len(set(ids))
     for row in game.option_rows:
@@ -67,27 +69,6 @@ def test_one_name_is_one_event_and_one_sound() -> None:
         assert game.events is CommonEvent or not {*CommonEvent} & {*game.events}, (
             "what is common is not declared again"
         )
-
-
-def test_an_event_is_one_declaration() -> None:
-    class Weather(EventKind):
-        RAIN = "rain"
-        THUNDER = (
-            "thunder",
-            Look(around="burst", size=1.5),
-            EventCue("thunder", "A4 120 ·40 A4 200"),
-        )
-
-    event = Event(Weather.THUNDER, "It thunders.")
-    assert msgspec.json.decode(msgspec.json.encode(event)) == {
-        "kind": "thunder",
-        "text": "It thunders.",
-    }
-    assert (event.kind.look.around, Weather.RAIN.look.around, Weather.RAIN.cue) == (
-        "burst",
-        "",
-        None,
-    )
 
 
 @pytest.mark.parametrize("text", ["H4 40", "A4", "A4 loud", ""])
@@ -115,12 +96,6 @@ def test_kits_that_are_printed_stay_good(name: str) -> None:
     ends = (markers[0], max(markers), len(set(markers)))
     board = kit.board
     assert (board.corners, ends, board.square_mm, board.gap_mm) == PRINTED[name]
-
-
-@EACH
-def test_unknown_options_are_refused(game: Game[Any, Any]) -> None:
-    with pytest.raises(Malformed, match="unknown field `nonsense`"):
-        game.options({"nonsense": 1})
 
 
 @EACH
@@ -153,31 +128,25 @@ def test_random_games_keep_the_contract(game: Game[Any, Any], seed: int) -> None
 
 
 @EACH
-def test_require_refuses_what_is_not_due(game: Game[Any, Any]) -> None:
-    state = game.setup(game.options({}), Random(0))
-    due = game.to_act(state)
-    seat = next(iter(due))
-    action = next(iter(game.legal_actions(state, seat)))
-    with pytest.raises(Illegal) as missing:
-        game.require(state, {})
+def test_the_first_turn_has_examples_and_refuses_what_is_not_due(game: Game[Any, Any]) -> None:
+    rng = Random(1)
+    state = game.setup(game.options({}), rng)
     paragraphs = {rule.id for rule in game.rules}
-    assert missing.value.reason is Refusal.SEATS_MISSING
-    assert missing.value.rule in paragraphs
     assert game.end_rule in paragraphs
-    if outsiders := set(SEATS) - due:
-        with pytest.raises(Illegal) as wrong:
-            game.require(state, {seat: action, outsiders.pop(): action})
-        assert wrong.value.reason is Refusal.NOT_TO_ACT
-        assert wrong.value.rule in paragraphs
-
-
-@EACH
-def test_examples_are_legal_first_actions_and_nothing_later(game: Game[Any, Any]) -> None:
-    state, rng = game.setup(game.options({}), Random(1)), Random(1)
-    for seat in game.to_act(state):
+    due = game.to_act(state)
+    for seat in due:
         for action in game.examples(state, seat) or ():
             game.check(state, seat, action)
-    actions = {seat: game.random_action(state, seat, rng) for seat in sorted(game.to_act(state))}
+    actions = {seat: game.random_action(state, seat, rng) for seat in sorted(due)}
+    wrong = [({}, Refusal.SEATS_MISSING)]
+    if outsiders := set(SEATS) - due:
+        both = {**actions, outsiders.pop(): next(iter(actions.values()))}
+        wrong.append((both, Refusal.NOT_TO_ACT))
+    for given, reason in wrong:
+        with pytest.raises(Illegal) as refused:
+            game.require(state, given)
+        assert refused.value.reason is reason
+        assert refused.value.rule in paragraphs
     later = game.apply(state, actions, rng).state
     assert not any([*(game.examples(later, seat) or ())] for seat in game.to_act(later))
 

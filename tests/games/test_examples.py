@@ -121,8 +121,9 @@ def test_the_lamp_shows_whose_turn_it_is(broker: Broker) -> None:
     until("the lamp is gone", lambda: lamp.returncode is not None)
 
 
-def test_a_safe_start_loads_nothing_from_outside(tmp_path: Path) -> None:
+def test_a_start_names_broken_games_and_a_safe_one_loads_none(tmp_path: Path) -> None:
     folder = site(tmp_path / "site", PEBBLE)
+    install(folder, "raising", "raise RuntimeError('no luck')", {"raising": "raising:Game"})
     (tmp_path / "settings.toml").write_text(
         '[bots]\nengines = ["Ada=/opt/ada"]\n', encoding="utf-8"
     )
@@ -132,9 +133,14 @@ def test_a_safe_start_loads_nothing_from_outside(tmp_path: Path) -> None:
         "import sys\nmain(sys.argv[1:])\n"
     )
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"}
-    for words, said in (([], "True ('Ada=/opt/ada',)\n"), (["--safe"], "False ()\n")):
+    fault = "The game raising from raising-game 1.0 is not loaded: It raises RuntimeError: no luck"
+    for words, said, is_told in (
+        ([], "True ('Ada=/opt/ada',)\n", True),
+        (["--safe"], "False ()\n", False),
+    ):
         call = [sys.executable, "-c", code, "play", *words, "--state-dir", str(tmp_path)]
         done = subprocess.run(
             call, env=environment, capture_output=True, text=True, timeout=60, check=False
         )
         assert done.stdout == said, done.stderr
+        assert (fault in done.stderr) is is_told

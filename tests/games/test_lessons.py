@@ -12,11 +12,13 @@ import pytest
 from companion.core.drawings import DRAWINGS
 from companion.games import GAMES
 from companion.games.base import Event, Game
+from companion.games.help import possibilities, public_possibilities
 from companion.games.lesson import Lesson, LessonStep
 from companion.games.spelling import choice_of, play_of, spell_action, ways_of
 
 EACH = pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
 SIGN_LETTERS = 40
+MOST_WORDS = 7
 
 
 def lesson_of(game: Game[Any, Any]) -> Lesson:
@@ -54,7 +56,13 @@ def test_the_orders_of_a_lesson_can_be_tapped_and_pressed(game: Game[Any, Any]) 
     """As a seat taps them they spell the very text that the table asks for."""
     pressed = 0
     for state, step, _ in played(game):
+        assert public_possibilities(game, state)
         for seat, text in step.orders.items():
+            rows = possibilities(game, state, seat)
+            assert rows
+            for row in rows:
+                assert row.word
+                assert 0 < len(str(row.result).split()) <= MOST_WORDS
             assert game.format(game.parse(text)) == text
             assert all(order.words for order in spell_action(game, state, seat, text))
             standing, tableau = game.standing(state, seat), game.tableau(state, seat)
@@ -92,3 +100,15 @@ def test_ways_lead_over_the_board() -> None:
 def test_a_start_that_cannot_be_is_refused(name: str, start: str) -> None:
     with pytest.raises(ValueError, match=r"start|off the board|square"):
         GAMES[name].options({"start": start})
+
+
+def test_help_for_everybody_does_not_depend_on_hands() -> None:
+    game = GAMES["binmat"]
+    told = set()
+    for hands in (
+        (("5+", "7!", "2^"), ("4&", "4%", "3#")),
+        (("?+", ">!", "2^"), ("4&", "4%", "3#")),
+    ):
+        state = game.setup(game.options({"hands": hands}), Random(1))
+        told.add(public_possibilities(game, state))
+    assert len(told) == 1

@@ -201,28 +201,6 @@ def test_the_doctor_names_what_it_found(clash: Path, tmp_path: Path) -> None:
     )
 
 
-LEFT_OUT = """
-from companion.cli import main
-from companion.service import lifecycle
-lifecycle.run = lambda *rest: print("the table runs")
-main(["play", "--simulate"])
-"""
-
-
-def test_a_broken_game_is_told_in_the_log_and_the_table_runs(clash: Path) -> None:
-    install(clash, "raising", *BROKEN["raising"][:1], {"raising": "raising:Game"})
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{clash}"}
-    call = [sys.executable, "-c", LEFT_OUT]
-    done = subprocess.run(
-        call, env=environment, capture_output=True, text=True, timeout=150, check=True
-    )
-    assert done.stdout == "the table runs\n"
-    assert (
-        "The game raising from raising-game 1.0 is not loaded: It raises RuntimeError: no luck"
-        in done.stderr
-    )
-
-
 def test_the_colours_of_sides_are_those_of_the_style_sheets() -> None:
     tokens = (ROOT / "web/static/base.css").read_text(encoding="utf-8")
     styled = set(re.findall(r"\.side-(\w+) \{ color: var\(--\1\); --face: var\(--on-", tokens))

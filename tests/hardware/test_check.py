@@ -97,7 +97,6 @@ def test_the_page_is_the_hosts_and_tries_keys_lamps_and_tones(place: Kept) -> No
     place.panel.step()
     assert place.hands.view().tone_hz
     assert place.post("/api/check/light", lamp="nothing", on=True)[0] == 400
-    assert place.post("/api/check/play", cue="nothing")[0] == 400
     assert place.post("/api/check/end")[0] == 200
     place.finger("south_up")
     assert place.table.view().seats[Seat.SOUTH].name is not None

@@ -53,10 +53,8 @@ def test_closing_twice_leaves_no_thread_and_no_pin() -> None:
         panel.show({SOUTH: SeatLamps(frozenset({1}), TurnLamp.ON)})
         panel.close()
         panel.close()
-        assert not {thread.name for thread in threading.enumerate()} & {
-            "panel-input",
-            "panel-output",
-        }
+        names = {thread.name for thread in threading.enumerate()}
+        assert not names & {"panel-input", "panel-output"}
     with LED(17, pin_factory=factory):
         assert {pin.function for pin in factory.pins.values()} == {"input", "output"}
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import msgspec
 import pytest
 from panel_tools import Rig
 from web_fixtures import open_place, page_of
@@ -200,8 +199,7 @@ def with_voice(
     table: Table, clock: FakeClock, **changes: Any
 ) -> tuple[SpeechPolicy, FakeVoice, list[bool]]:
     voice, told = FakeVoice(), []
-    settings = msgspec.structs.replace(Settings(), **changes)
-    return SpeechPolicy(table, settings, clock, told.append, voice), voice, told
+    return SpeechPolicy(table, Settings(**changes), clock, told.append, voice), voice, told
 
 
 def test_the_machine_speaks_unless_a_screen_does(ear: Ear) -> None:
@@ -244,11 +242,8 @@ def test_quiet_hours_begin_and_end_by_the_clock(ear: Ear, monkeypatch: pytest.Mo
     clock.advance(60)
     ear.table.new_game("outbuffered", {}, 1)
     manners.step()
-    assert told[-1] is True
-    assert voice.said == []
-    assert voice.hushed == 1
-    assert not manners.screen_may_speak
-    assert manners.quiet_until == NIGHT.end
+    assert (told[-1], voice.said, voice.hushed) == (True, [], 1)
+    assert (manners.screen_may_speak, manners.quiet_until) == (False, NIGHT.end)
     clock.advance(10 * 3600)
     manners.step()
     assert manners.quiet_until is None

@@ -135,15 +135,6 @@ def test_a_backup_comes_back_on_another_machine(tmp_path: Path) -> None:
     assert apply(new) == "", "done once"
 
 
-def test_what_was_here_is_kept(tmp_path: Path) -> None:
-    old, here = fill(tmp_path / "old", games=1), fill(tmp_path / "here", games=3)
-    stage(here, saved(old))
-    apply(here)
-    assert games_of(here) == [1]
-    assert games_of(Settings(state_dir=str(tmp_path / "here" / BEFORE))) == [1, 2, 3]
-    assert (tmp_path / "here" / BEFORE / "settings.toml").exists()
-
-
 def test_passwords_in_settings_are_for_their_owner_alone(tmp_path: Path) -> None:
     before = os.umask(0o022)
     try:

@@ -11,6 +11,7 @@ from test_backup import fill
 from companion.core.clock import FakeClock
 from companion.core.config import MqttSettings, Settings
 from companion.core.errors import ConfigError
+from companion.maintenance.backup import apply_staged, make_backup, stage_restore
 from companion.maintenance.settings.file import SettingsFile
 from companion.maintenance.settings.last_good import LastGoodSettings
 from companion.maintenance.settings.rows import (
@@ -81,8 +82,6 @@ def test_a_crafted_request_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_backup_brings_no_paths_and_no_addresses(tmp_path: Path) -> None:
-    from companion.maintenance.backup import apply_staged, make_backup, stage_restore  # noqa: PLC0415 - of this test alone
-
     there, here = fill(tmp_path / "there"), tmp_path / "here"
     evil = tmp_path / "evil.toml"
     evil.write_text(
@@ -166,16 +165,9 @@ def test_a_start_that_succeeds_begins_the_count_anew(path: Path) -> None:
         good.starting()
         good.excuse()
     assert path.read_bytes() == BAD
-
-
-def test_without_settings_that_worked_nothing_is_put_back(tmp_path: Path) -> None:
-    path = tmp_path / "settings.toml"
+    path.with_name("new").mkdir()
+    fresh = path.with_name("new") / "settings.toml"
+    fresh.write_bytes(BAD)
     for _ in range(5):
-        LastGoodSettings(path).starting()
-    path.write_bytes(BAD)
-    for _ in range(5):
-        LastGoodSettings(path).starting()
-    assert path.read_bytes() == BAD
-
-
-# ---- real services ---------------------------------------------------------------------------------------------------
+        LastGoodSettings(fresh).starting()
+    assert fresh.read_bytes() == BAD, "none has worked yet"

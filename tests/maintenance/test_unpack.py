@@ -14,7 +14,7 @@ from test_backup import fill, saved
 
 from companion.core.config import Settings
 from companion.core.errors import CameraError, Malformed, SystemTrouble
-from companion.maintenance import unpack
+from companion.maintenance import backup, unpack
 from companion.maintenance.backup import is_staged, stage_restore
 from vision.cameras.files import load_luma
 
@@ -52,7 +52,7 @@ def test_a_member_has_a_limit_of_its_own(
 ) -> None:
     here = fill(tmp_path, games=1)
     content = changed(saved(here), name, bytes(ZEROS))
-    monkeypatch.setitem(stage_limits(), "games.jsonl", ZEROS - 1)
+    monkeypatch.setitem(backup.MAX_MEMBER_BYTES, "games.jsonl", ZEROS - 1)
     tracemalloc.start()
     try:
         with pytest.raises(Malformed, match=f"{name} in this backup is too large"):
@@ -63,12 +63,6 @@ def test_a_member_has_a_limit_of_its_own(
     assert peak < 8_000_000, f"{peak} bytes of memory for {len(content)}"
     assert not is_staged(here)
     assert not list(tmp_path.glob("restore*"))
-
-
-def stage_limits() -> dict[str, int]:
-    from companion.maintenance import backup  # noqa: PLC0415 - its limits are no part of what it offers
-
-    return backup.MAX_MEMBER_BYTES
 
 
 def test_what_comes_out_is_counted_whatever_was_said() -> None:
@@ -82,20 +76,18 @@ def test_what_comes_out_is_counted_whatever_was_said() -> None:
         assert len(target.getvalue()) <= 100_000
 
 
-def test_free_space_is_looked_at_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_free_space_and_number_are_looked_at_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     here = fill(tmp_path, games=1)
     content = saved(here)
     monkeypatch.setattr(unpack, "free_bytes", lambda _: 24_000_100)
     with pytest.raises(SystemTrouble, match="more than there is: free some space"):
         stage(here, content)
     assert not list(tmp_path.glob("restore*"))
-
-
-def test_the_number_of_members_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    here = fill(tmp_path, games=1)
     monkeypatch.setattr(unpack, "MAX_MEMBERS", 3)
     with pytest.raises(Malformed, match="more than 3 files"):
-        stage(here, saved(here))
+        stage(here, content)
 
 
 @pytest.mark.parametrize("kind", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])

@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 from urllib.request import urlopen
 
+import msgspec
 import pytest
 from camera_tools import UsbBus, Webcam
 
@@ -31,7 +32,7 @@ PERIOD_S = 0.1
 class House:
     """A whole companion without threads, a webcam over a rendered table, a panel on mock pins."""
 
-    def __init__(self, bus: UsbBus, folder: Path, **settings: Any) -> None:
+    def __init__(self, bus: UsbBus, folder: Path) -> None:
         self.bus = bus
         self.clock = FakeClock()
         self.world = printed_table(KIT)
@@ -42,7 +43,7 @@ class House:
         self.settings = Settings(
             state_dir=str(folder / "state"),
             web=WebSettings(host="127.0.0.1", port=0),
-            camera=CameraSettings(source=settings.get("source", "usb:0")),
+            camera=CameraSettings(source="usb:0"),
         )
 
     def open(self) -> Companion:
@@ -98,22 +99,6 @@ def house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[House]:
     built.companion.close()
 
 
-def unplug(house: House) -> None:
-    house.bus.pull(0)
-
-
-def plug_in(house: House) -> None:
-    house.bus.plug(0, house.webcam)
-
-
-def cover(house: House) -> None:
-    house.webcam.light = 0.02
-
-
-def uncover(house: House) -> None:
-    house.webcam.light = 1.0
-
-
 def freeze(house: House) -> None:
     still = house.world.render_luma()
     house.webcam.scene, house.webcam.noise = lambda: still, False
@@ -125,9 +110,17 @@ def thaw(house: House) -> None:
 
 TROUBLES = [
     pytest.param(
-        unplug, plug_in, "USB camera 0 is missing (/dev/video0): plug it in", id="unplugged"
+        lambda house: house.bus.pull(0),
+        lambda house: house.bus.plug(0, house.webcam),
+        "USB camera 0 is missing (/dev/video0): plug it in",
+        id="unplugged",
     ),
-    pytest.param(cover, uncover, "The camera sees only black: take off the lens cap", id="black"),
+    pytest.param(
+        lambda house: setattr(house.webcam, "light", 0.02),
+        lambda house: setattr(house.webcam, "light", 1.0),
+        "The camera sees only black: take off the lens cap",
+        id="black",
+    ),
     pytest.param(
         freeze,
         thaw,
@@ -179,11 +172,8 @@ def test_a_trouble_is_told_everywhere_play_goes_on_and_the_camera_comes_back(
 def test_a_camera_that_was_never_there_is_no_trouble_and_is_used_once_it_comes(
     house: House,
 ) -> None:
-    house.settings = Settings(
-        state_dir=house.settings.state_dir,
-        web=house.settings.web,
-        camera=CameraSettings(source="auto"),
-    )
+    auto = CameraSettings(source="auto")
+    house.settings = msgspec.structs.replace(house.settings, camera=auto)
     with house.open():
         house.frames(20)
         assert house.camera == {

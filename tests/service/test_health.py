@@ -138,22 +138,15 @@ def test_games_that_are_kept_in_memory_only_are_told(tmp_path: Path) -> None:
             assert (Grade.FAIL in graded) is is_told
 
 
-def set_camera(companion: Companion, state: CameraState) -> None:
-    companion.table.camera_is(
-        CameraStatus(state, "The camera USB has sent no picture for 3 s: check its cable")
-    )
-    companion.table.step()
-
-
 def test_a_camera_in_trouble_is_degraded(tmp_path: Path) -> None:
     with house(tmp_path, simulate=True) as (companion, _):
         for state, told, status in (
             (CameraState.SEES_BOARD, "ok", Status.OK),
-            (CameraState.NO_BOARD, "no_board", Status.OK),
             (CameraState.TROUBLE, "trouble", Status.DEGRADED),
-            (CameraState.NONE, "none", Status.OK),
         ):
-            set_camera(companion, state)
+            words = "The camera USB has sent no picture for 3 s: check its cable"
+            companion.table.camera_is(CameraStatus(state, words))
+            companion.table.step()
             now = companion.health.state()
             assert (now.camera, now.status, now.pins) == (told, status, "ok")
 
@@ -259,19 +252,14 @@ def test_start_games_and_refusals_are_in_the_log(
 # ---- the command -----------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[tuple[Companion, Settings]]:
+def test_the_command_asks_the_companion_that_runs(tmp_path: Path) -> None:
     with house(tmp_path) as (companion, _):
         web = WebSettings(host="127.0.0.1", port=companion.server.port)
-        yield companion, Settings(state_dir=str(tmp_path), web=web, **OFF)
-
-
-def test_the_command_asks_the_companion_that_runs(served: tuple[Companion, Settings]) -> None:
-    companion, found = served
-    told = ask_service(found)
+        told = ask_service(Settings(state_dir=str(tmp_path), web=web, **OFF))
+        topics = [finding.topic for finding in companion.health.examine()]
     assert told is not None
     assert told[0].text.startswith("A companion runs here, version ")
-    assert [each.topic for each in told[1:]] == [each.topic for each in companion.health.examine()]
+    assert [finding.topic for finding in told[1:]] == topics
 
 
 @pytest.mark.parametrize(

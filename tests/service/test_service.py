@@ -15,9 +15,7 @@ from served import served
 from service import Client, running, until
 
 from companion.cli.main import main
-from companion.core.config import Settings, WebSettings
 from companion.games import game_named
-from companion.service.app import Companion
 
 GAME = game_named("outbuffered")
 
@@ -89,18 +87,6 @@ def test_no_free_port_and_a_second_service(tmp_path: Path) -> None:
             == f"companion: Port {service.port} is in use: choose another one with --port\n"
         )
         assert Client(service.url).get("/health")["ok"] is True
-
-
-def test_a_damaged_journal_is_said_at_the_start(tmp_path: Path) -> None:
-    with served(tmp_path, "outbuffered"):
-        pass
-    journal = tmp_path / "journal.sqlite"
-    journal.write_bytes(journal.read_bytes()[:5000])
-    settings = Settings(state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=0))
-    with Companion(settings, simulate=True) as companion:
-        assert "The journal was damaged" in "\n".join(companion.found)
-        url = f"http://127.0.0.1:{companion.server.port}"
-        assert Client(url).get("/health")["ok"] is True
 
 
 # ---- the other commands ----------------------------------------------------------------------------------------------

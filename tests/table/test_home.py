@@ -23,7 +23,7 @@ def _end(played: Played) -> None:
     played.table.resign(NORTH)
 
 
-def test_ten_quiet_minutes_after_an_end_lead_home(played: Played) -> None:
+def test_ten_quiet_minutes_or_a_free_seat_lead_home(played: Played) -> None:
     _end(played)
     played.wait(HOME_AFTER_S - 1)
     assert played.view.phase is Phase.OVER
@@ -31,9 +31,6 @@ def test_ten_quiet_minutes_after_an_end_lead_home(played: Played) -> None:
     view = played.view
     assert (view.phase, view.game, view.match.score) == (Phase.LOBBY, None, (0, 0, 0))
     assert all(view.seats[seat].name is not None for seat in SEATS)
-
-
-def test_a_seat_that_changes_hands_after_an_end_leads_home(played: Played) -> None:
     _end(played)
     played.table.free_seat(NORTH)
     assert played.view.phase is Phase.LOBBY

@@ -133,9 +133,8 @@ def test_a_message_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
                     north.table.remote.hear(GAME, number, _bytes(number, **message))
             assert (north.session, len(list(north.journal.entries()))) == before
 
-        for payload in (b"", b"x" * 50_000, _bytes(number, **{"is": "eval"})):
-            with pytest.raises(Malformed, match="message"):
-                north.table.remote.hear(GAME, number, payload)
+        with pytest.raises(Malformed, match="message"):
+            north.table.remote.hear(GAME, number, _bytes(number, **{"is": "eval"}))
         with pytest.raises(Malformed, match="another game"):
             north.table.remote.hear(GAME, number, _bytes(number + 1, **{"is": "left"}))
         refused(opened)  # nothing is bound
@@ -164,7 +163,6 @@ def test_what_would_make_two_games_of_one_is_refused_with_a_sentence(tmp_path: P
         for of_the_other in (
             lambda: table.hand_in(NORTH, moment, "UUU"),
             lambda: table.resign(NORTH),
-            lambda: table.free_seat(NORTH),
         ):
             with pytest.raises(Illegal, match="North is played at the other table"):
                 of_the_other()
@@ -185,7 +183,6 @@ def test_what_would_make_two_games_of_one_is_refused_with_a_sentence(tmp_path: P
         with pytest.raises(Illegal, match="no turn is taken back"):
             table.undo()
         assert not table.view().match.can_undo
-        assert table.coaching.about(SOUTH) == ()
 
 
 def test_a_number_that_this_table_has_used_begins_no_game(tmp_path: Path) -> None:

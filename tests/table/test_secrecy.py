@@ -65,11 +65,6 @@ class Scene:
         while (view := self.companion.table.view()).phase in (Phase.SETUP, Phase.STAGES):
             self.companion.table.confirm("host", view.moment, view.turn.stage, force=True)
 
-    def both(self, south: str, north: str) -> None:
-        for seat, action in ((Seat.SOUTH, south), (Seat.NORTH, north)):
-            self.companion.table.hand_in(seat, self.moment, action)
-        self.settle()
-
     def say(self, action: str, status: int = 200, seat: str = "south", **changed: str) -> None:
         """Hand an action in at the phone."""
         client = self.viewer.south if seat == "south" else self.viewer.north
@@ -184,18 +179,14 @@ def placing(scene: Scene, text: str) -> Acts:
 def strength(scene: Scene, text: str) -> Acts:
     """A card of a face-off, at the pad and on the phone."""
     scene.begin("kahmate", starter="south", ball_card=1)
-    scene.both("R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11")
-    for action in ("d2-d3-d4", ".", "e10-e9-e8", ".", "d4-d5-d6", ".", "e8-e7-e6", ".", "d6-e6-e5"):
-        seat = next(
-            iter(
-                Seat(name)
-                for name, each in scene.companion.table.view().seats.items()
-                if each.awaited
-            )
-        )
-        scene.companion.table.hand_in(seat, scene.moment, action)
+    placings = ("R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11")
+    runs = ("d2-d3-d4", ".", "e10-e9-e8", ".", "d4-d5-d6", ".", "e8-e7-e6", ".", "d6-e6-e5")
+    table = scene.companion.table
+    for action in (*placings, *runs):
+        seat = next(seat for seat, shown in table.view().seats.items() if shown.awaited)
+        table.hand_in(seat, scene.moment, action)
         scene.settle()
-    assert all(each.awaited for each in scene.companion.table.view().seats.values())
+    assert all(shown.awaited for shown in table.view().seats.values())
     pad = ("up", "down", "left", "right", "a", "b")[int(text) - 1]
     return (
         lambda: scene.press(pad),

@@ -151,8 +151,6 @@ def test_three_lamps_count_entered_orders_and_begin_anew(played: Played) -> None
     assert asked == SeatLamps(frozenset({2}), TurnLamp.WRONG), "answer on the phone"
     by_tiles = replace(live, tiles=replace(live.tiles, ready=frozenset({SOUTH})))
     assert lamps_of(by_tiles)[SOUTH].order_lamps == {1, 2, 3}
-    paused = lamps_of(replace(live, session=replace(live.session, paused="host")))
-    assert [lamps.turn for lamps in paused.values()] == [TurnLamp.PULSE] * 2
     played.turn("III", "III")
     assert lamps_of(live_of(played.table))[NORTH].order_lamps == {1}
 
@@ -186,10 +184,3 @@ def test_a_board_that_is_right_again_is_said_once_and_one_that_stays_right_never
             played.wait(1.0)
         heard.append([cue for cue in played.cues if cue.startswith("board")])
     assert heard == [[], [], ["board_wrong"], [], ["board_agrees"], []]
-
-
-def test_a_draw_that_is_offered_while_the_clock_stands_still_is_said(played: Played) -> None:
-    played.table.new_game("binmat", {"way": "referee"}, seed=1)
-    played.table.offer_draw(SOUTH)
-    told = [played.table.view(viewer).sign.small for viewer in (SOUTH, NORTH)]
-    assert told == ["You offer a draw.", "Defender offers a draw."]

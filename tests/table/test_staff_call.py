@@ -34,7 +34,7 @@ def bell(clock: FakeClock) -> StaffBell:
     return bell
 
 
-def test_a_call_is_answered_and_ended(bell: StaffBell) -> None:
+def test_a_call_is_answered_and_not_repeated_at_once(bell: StaffBell, clock: FakeClock) -> None:
     bell.ring("north")
     assert (bell.call, bell.by, bell.sentence()) == (
         Call.CALLED,
@@ -49,11 +49,6 @@ def test_a_call_is_answered_and_ended(bell: StaffBell) -> None:
     assert (bell.call, bell.by, bell.sentence()) == (Call.NONE, "", "")
     bell.answer()
     assert bell.call is Call.NONE
-
-
-def test_nobody_calls_all_the_time(bell: StaffBell, clock: FakeClock) -> None:
-    bell.ring("south")
-    bell.cancel()
     clock.advance(5)
     with pytest.raises(Illegal, match="called a moment ago: wait 15 seconds"):
         bell.ring("south")
@@ -62,7 +57,7 @@ def test_nobody_calls_all_the_time(bell: StaffBell, clock: FakeClock) -> None:
     assert bell.number == 2
 
 
-def test_a_call_that_nobody_ends_is_forgotten(bell: StaffBell, clock: FakeClock) -> None:
+def test_a_call_that_nobody_ends_or_hears_is_forgotten(bell: StaffBell, clock: FakeClock) -> None:
     bell.ring("south")
     clock.advance(1)
     bell.answer()
@@ -72,9 +67,6 @@ def test_a_call_that_nobody_ends_is_forgotten(bell: StaffBell, clock: FakeClock)
     clock.advance(1)
     bell.step()
     assert bell.call is Call.NONE
-
-
-def test_where_nobody_hears_it_there_is_no_call(bell: StaffBell) -> None:
     bell.ring("south")
     bell.hear(False)
     assert bell.call is Call.NONE

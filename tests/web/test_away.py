@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from flask.testing import FlaskClient
 from web_fixtures import Place, error_of, open_place, page_of
 
 from companion.core.kit import Seat
@@ -23,13 +25,17 @@ def place(tmp_path: Path) -> Iterator[Place]:
 
 def goes(place: Place) -> str:
     """South sits, a game is on, and nothing follows the seat for long. Answer the sitting."""
-    place.sit("south", "Ann")
+    south = place.sit("south", "Ann")
     place.to_orders()
     presence: Presence = place.app.extensions["presence"]
-    for _ in range(2):
-        presence.look()
-        place.clock.advance(AWAY_S)
+    with south.get("/live/seat/south", buffered=False):
+        for _ in range(3):
+            place.clock.advance(AWAY_S)
+            presence.look()
+        assert Seat.SOUTH not in presence.gone, "a phone that follows is there"
+    place.clock.advance(AWAY_S)
     presence.look()
+    assert Seat.SOUTH in presence.gone
     place.table.step()
     return place.table.view().seats[Seat.SOUTH].sitting
 
@@ -40,20 +46,6 @@ def test_a_seat_is_marked_after_half_a_minute_without_a_stream(place: Place) -> 
     for browser, path in ((place.browser(), "/"), (north, "/seat/north")):
         assert "Ann: the phone is gone" in page_of(browser, path)
     assert "Ben: the phone is gone" not in page_of(north, "/seat/north"), "one’s own page is there"
-
-
-def test_a_phone_that_follows_is_there(place: Place) -> None:
-    south = place.sit("south", "Ann")
-    place.to_orders()
-    presence: Presence = place.app.extensions["presence"]
-    with south.get("/live/seat/south", buffered=False):
-        for _ in range(3):
-            place.clock.advance(AWAY_S)
-            presence.look()
-        assert presence.gone == frozenset()
-    place.clock.advance(AWAY_S)
-    presence.look()
-    assert presence.gone == {Seat.SOUTH}
 
 
 @pytest.mark.parametrize(("by", "door"), [("pad", "pad"), ("machine", "machine"), ("phone", "")])
@@ -71,13 +63,12 @@ def test_nobody_gets_a_sealed_order_that_way(place: Place) -> None:
     north = place.sit("north", "Ben")
     sitting = goes(place)
     place.table.hand_in(Seat.SOUTH, place.table.view().moment, "UII")
-    for by in ("machine", "phone"):
+
+    def go_on(browser: FlaskClient, by: str) -> Any:
         body = {"by": by, "sitting": sitting}
-        answer = north.post("/api/seat/south/go-on", json=body, environ_overrides=ELSEWHERE)
-        assert "the owner can let somebody else sit down" in error_of(answer)["message"]
-    owner = place.host()
-    body = {"by": "phone", "sitting": sitting}
-    assert (
-        owner.post("/api/seat/south/go-on", json=body, environ_overrides=ELSEWHERE).status_code
-        == 200
-    )
+        return browser.post("/api/seat/south/go-on", json=body, environ_overrides=ELSEWHERE)
+
+    for by in ("machine", "phone"):
+        message = error_of(go_on(north, by))["message"]
+        assert "the owner can let somebody else sit down" in message
+    assert go_on(place.host(), "phone").status_code == 200

@@ -62,32 +62,14 @@ def test_marks_for_moves_bounces_shots_wrong_and_unseen(game: Any) -> None:
     assert "The camera cannot see a2" in board_words(scene)
 
 
-def test_who_was_hit_goes_home_after_the_shot_and_what_turns_over_is_named(game: Any) -> None:
-    """The script of the reveal plays by these marks."""
-    kit = game.kit(game.options({}))
-    a1, c1, c4 = (Square.parse(text) for text in ("a1", "c1", "c4"))
-    layout = {c4: ("lime robot",), a1: ("purple robot",)}
-    ways = (HandMove(("lime robot",), c1, c4), HandMove(("purple robot",), a1, a1, turned=True))
-    shot = Event(CommonEvent.SHOT, "…", square="a1", to="c1")
-    hit = board_svg(BoardPicture(kit, layout, moves=ways, events=(shot,)))
-    assert re.findall(r'data-slide="[^"]+" data-beat="(\d)"', hit) == ["2"], "after the shot"
-    assert re.search(r'<g data-pop data-beat="2">\S+ class="way', hit), (
-        "no arrow tells of the hit before the shot"
-    )
-    assert re.findall(r'data-flip="(\w+)"', hit) == ["a1"]
-    assert 'data-beat="0"' in board_svg(BoardPicture(kit, layout, moves=ways))
-
-
 def test_a_layout_after_moves_puts_what_moves_on_top() -> None:
     a1, a2 = Square.parse("a1"), Square.parse("a2")
     before = {a1: ("flag", "robot"), a2: ("stone",)}
-    assert layout_after(before, [HandMove(("robot",), a1, a2)]) == {
-        a1: ("flag",),
-        a2: ("stone", "robot"),
-    }
-    swap = [HandMove(("flag", "robot"), a1, a2), HandMove(("stone",), a2, a1)]
-    assert layout_after(before, swap) == {a1: ("stone",), a2: ("flag", "robot")}
-    assert layout_after(before, [HandMove(("stone",), a2, None)]) == {a1: ("flag", "robot")}
+    for moves, after in (
+        ([HandMove(("robot",), a1, a2)], {a1: ("flag",), a2: ("stone", "robot")}),
+        ([HandMove(("stone",), a2, None)], {a1: ("flag", "robot")}),
+    ):
+        assert layout_after(before, moves) == after
 
 
 def test_beats_follow_the_order_of_events_and_like_ones_share_one() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -57,68 +58,30 @@ def corners_of(x: float, y: float) -> Outline:
     )
 
 
-@dataclass
-class FakeEye:
-    """Shows what it is told to show, and remembers what was asked of it."""
-
-    shown: BoardSeen | None = field(default_factory=seen)
-    blind: tuple[Advice, ...] = ()
-    frames: tuple[SettledFrame, ...] = ()
-    locked: tuple[bool | None, bool | None] | None = (True, False)
-    offers: tuple[CameraOffer, ...] = (
-        CameraOffer("picamera", "Pi camera"),
-        CameraOffer("usb:C920", "C920 <b>"),
-    )
-    chosen: str = "picamera"
-    asked: list[object] = field(default_factory=list)
-
-    def number(self) -> int:
-        return 7
-
-    def picture(self) -> bytes | None:
-        self.asked.append("picture")
-        return b"\xff\xd8picture"
-
-    def blind_advice(self) -> tuple[Advice, ...]:
-        return self.blind
-
-    def board(self, frame: int | None = None) -> BoardSeen | None:
-        self.asked.append("board")
-        return self.shown
-
-    def settled(self) -> tuple[SettledFrame, ...]:
-        return self.frames
-
-    def settled_picture(self, frame: int, width_px: int) -> bytes | None:
-        return f"{frame} {width_px}".encode() if frame == 3 else None
-
-    def cameras(self) -> tuple[CameraOffer, ...]:
-        return self.offers
-
-    def source(self) -> str:
-        return self.chosen
-
-    def choose(self, source: str) -> None:
-        self.asked.append(source)
-
-    def locks(self) -> tuple[bool | None, bool | None] | None:
-        return self.locked
-
-    def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
-        self.asked.append((focus, exposure))
+def fake_eye() -> Mock:
+    """An eye that shows a good board, with two cameras."""
+    eye = Mock()
+    eye.number.return_value = 7
+    eye.picture.return_value = b"\xff\xd8picture"
+    eye.blind_advice.return_value = ()
+    eye.board.return_value = seen()
+    eye.settled.return_value = ()
+    eye.settled_picture = lambda frame, width: b"%d %d" % (frame, width) if frame == 3 else None
+    offers = (CameraOffer("picamera", "Pi camera"), CameraOffer("usb:C920", "C920 <b>"))
+    eye.cameras.return_value = offers
+    eye.source.return_value = "picamera"
+    eye.locks.return_value = (True, False)
+    return eye
 
 
-@dataclass
-class FakeAlbum:
+def fake_album() -> Mock:
     """Photographs of two turns of game 1."""
-
-    trouble: str = ""
-
-    def moments(self, game: int) -> tuple[str, ...]:
-        return ("1.0", "1.1") if game == 1 else ()
-
-    def photograph(self, game: int, moment: str) -> bytes | None:
-        return b"\xff\xd8turn" if moment in self.moments(game) else None
+    album = Mock(trouble="Photographs cannot be kept.")
+    album.moments = lambda game: ("1.0", "1.1") if game == 1 else ()
+    album.photograph = lambda game, moment: (
+        b"\xff\xd8turn" if moment in album.moments(game) else None
+    )
+    return album
 
 
 @dataclass
@@ -126,14 +89,10 @@ class Room:
     """A place with a camera page: what a test needs at hand."""
 
     place: Place
-    eye: FakeEye
-    album: FakeAlbum
+    eye: Mock
 
-    def host(self, **where: str) -> FlaskClient:
-        browser = self.place.host()
-        if where:
-            browser.environ_base.update(where)
-        return browser
+    def host(self) -> FlaskClient:
+        return self.place.host()
 
     def fragment(self, browser: FlaskClient | None = None) -> str:
         """What the page's stream sends first."""
@@ -147,17 +106,17 @@ class Room:
 
 
 @contextmanager
-def room_in(folder: Path, eye: FakeEye | None) -> Iterator[Room]:
-    shown, album = eye or FakeEye(), FakeAlbum()
-    with open_place(folder, camera=CameraRoom(eye, album)) as place:
+def room_in(folder: Path) -> Iterator[Room]:
+    eye = fake_eye()
+    with open_place(folder, camera=CameraRoom(eye, fake_album())) as place:
         place.table.camera_is(CameraStatus(CameraState.SEES_BOARD, "The camera sees the board"))
         place.table.step()
-        yield Room(place, shown, album)
+        yield Room(place, eye)
 
 
 @pytest.fixture
 def room(tmp_path: Path) -> Iterator[Room]:
-    with room_in(tmp_path, FakeEye()) as opened:
+    with room_in(tmp_path) as opened:
         yield opened
 
 
@@ -171,8 +130,8 @@ def test_the_live_picture_is_for_the_host_alone(room: Room, path: str) -> None:
     """Somebody's cards may be in it: no seat and no spectator gets it."""
     for browser in (room.place.browser(), room.place.sit("south")):
         assert browser.get(path).status_code == 403
-    assert room.eye.asked == []
-    picture = room.host(**ELSEWHERE).get("/camera/frame.jpg")
+    assert not room.eye.mock_calls
+    picture = room.host().get("/camera/frame.jpg")
     assert (picture.data, picture.headers["Cache-Control"]) == (b"\xff\xd8picture", "no-store")
 
 
@@ -182,7 +141,7 @@ def test_the_live_picture_is_for_the_host_alone(room: Room, path: str) -> None:
 def test_a_good_view_and_one_with_advice(room: Room) -> None:
     robot = SquareSeen(Square(0, 0), ("purple robot",), True, 1.0, (), 9.9)
     other = SquareSeen(Square(2, 3), ("lime robot",), True, 0.78, (), 6.0)
-    room.eye.shown = seen(a1=robot, c4=other)
+    room.eye.board.return_value = seen(a1=robot, c4=other)
     page = room.fragment()
     assert "<span>Every square is sharp and bright</span>" in page
     assert 'aria-label="purple robot a1, lime robot c4 (78 %)"' in page
@@ -191,14 +150,16 @@ def test_a_good_view_and_one_with_advice(room: Room) -> None:
     lamp = Advice("Move the lamp", "It is reflected on b2 and c3.", Weakness.GLARE)
     weak = SquareSeen(Square(1, 1), (), True, 1.0, (Weakness.GLARE,), 7.0)
     unread = SquareSeen(Square(2, 2), (), False, 0.0, (), 7.0)
-    room.eye.shown = seen(KIT, lamp, b2=weak, c3=unread)
+    room.eye.board.return_value = seen(KIT, lamp, b2=weak, c3=unread)
     room.place.clock.advance(2)
     page = room.fragment()
     assert '<div class="sign"><span>Move the lamp</span></div>' in page
     assert "<span>It is reflected on b2 and c3.</span>" in page
     assert (page.count('class="plate weak"'), page.count('class="unread"')) == (1, 1)
-    room.eye.shown = None
-    room.eye.blind = (Advice("Switch on a lamp", "The whole picture is dark.", Weakness.DARK),)
+    room.eye.board.return_value = None
+    room.eye.blind_advice.return_value = (
+        Advice("Switch on a lamp", "The whole picture is dark.", Weakness.DARK),
+    )
     room.place.clock.advance(2)
     assert "<span>Switch on a lamp</span>" in room.fragment()
 
@@ -220,15 +181,16 @@ def test_trouble_is_said_in_words(room: Room) -> None:
 def test_settled_frames_small_and_large(room: Room) -> None:
     luma = np.zeros((72, 128), np.uint8)
     frame = SettledFrame(3, Frame(luma, 50.0, 9), Reading({}, quiet=True), (0.8, 0.0), (), {})
-    room.eye.frames = (frame, replace(frame, number=4))
-    room.album.trouble = "Photographs cannot be kept."
+    room.eye.settled.return_value = (frame, replace(frame, number=4))
     browser = room.host()
     page = room.fragment(browser)
     assert page.index("/camera/settled/4") < page.index("/camera/settled/3"), "the newest first"
     assert "Photographs cannot be kept." in page
     assert browser.get("/camera/settled/3.jpg?small").data == b"3 240"
     assert browser.get("/camera/settled/3.jpg").data == b"3 1920"
-    room.eye.shown = seen(a1=SquareSeen(Square(0, 0), ("purple robot",), True, 0.9, (), 9.9))
+    room.eye.board.return_value = seen(
+        a1=SquareSeen(Square(0, 0), ("purple robot",), True, 0.9, (), 9.9)
+    )
     large = page_of(browser, "/camera/settled/3")
     assert re.search(r'<th scope="row">a1</th><td>purple robot</td><td>90 %</td>', large)
     assert browser.get("/camera/settled/9").status_code == 404
@@ -238,11 +200,9 @@ def test_photographs_of_turns_are_for_everybody(room: Room) -> None:
     room.place.to_orders()
     browser = room.place.browser()
     browser.environ_base.update(ELSEWHERE)
-    assert browser.get("/api/photographs").json["photographs"] == [
-        {"game": 1, "moment": "1.0", "title": "Set-up"},
-        {"game": 1, "moment": "1.1", "title": "Taken back"},
-    ]
-    assert browser.get("/api/photograph/1/1.1").data == b"\xff\xd8turn"
+    first, second = browser.get("/api/photographs").json["photographs"]
+    assert first == {"game": 1, "moment": "1.0", "title": "Set-up"}
+    assert browser.get(f"/api/photograph/1/{second['moment']}").data == b"\xff\xd8turn"
     for missing in ("1/1.9", "2/1.1", "1/..%2f..%2fjournal"):
         assert browser.get(f"/api/photograph/{missing}").status_code == 404
 
@@ -262,7 +222,8 @@ def test_the_host_locks_and_chooses(room: Room) -> None:
         ("lock", {"zoom": 2}, 400),
     ):
         assert host.post(f"/api/camera/{door}", json=body).status_code == status
-    assert room.eye.asked == ["board", (False, None), "usb:C920"]
+    room.eye.lock.assert_called_once_with(False, None)
+    room.eye.choose.assert_called_once_with("usb:C920")
     whole = page_of(host, "/host/health")
     assert re.search(r'aria-pressed="true" data-post="/api/camera/choose"[^>]*>Pi camera<', whole)
     assert "C920 &lt;b&gt;" in whole

@@ -20,26 +20,19 @@ def fresh(folder: Path) -> Iterator[Kept]:
 
 def test_the_machines_own_screen_begins_with_it_once(tmp_path: Path) -> None:
     with fresh(tmp_path) as place:
-        kiosk = place.browser()
+        kiosk, key = place.browser(), {"key": HOST_KEY}
         assert kiosk.get("/?kiosk").location == "/host/first/1"
         assert kiosk.get("/").status_code == 200, "a guest's browser on this machine"
         assert kiosk.get("/?kiosk", environ_overrides=ELSEWHERE).status_code == 200
+        assert kiosk.get("/host/first/1", environ_overrides=ELSEWHERE).status_code == 403
         assert "Which language?" in page_of(kiosk, "/host/first/1")
+        assert place.browser().post("/host", data=key).location == "/host/first/1"
         assert kiosk.post("/host/first/done").location == "/", "it is the host's now"
         assert kiosk.get("/?kiosk").status_code == 200
-        stranger = place.browser()
-        assert stranger.get("/host/first/1").status_code == 403
+        assert place.browser().get("/host/first/1").status_code == 403
     with fresh(tmp_path) as place:
         assert place.browser().get("/?kiosk").status_code == 200, "it is kept on disk"
-
-
-def test_who_enters_the_host_key_first_is_asked(tmp_path: Path) -> None:
-    with fresh(tmp_path) as place:
-        owner = place.browser()
-        assert owner.get("/host/first/1", environ_overrides=ELSEWHERE).status_code == 403
-        assert owner.post("/host", data={"key": HOST_KEY}).location == "/host/first/1"
-        owner.post("/host/first/done")
-        assert owner.post("/host", data={"key": HOST_KEY}).location == "/host"
+        assert place.browser().post("/host", data=key).location == "/host"
 
 
 def test_the_answers_are_the_tables(tmp_path: Path) -> None:

@@ -87,16 +87,17 @@ def test_a_table_that_falls_silent_is_said_and_comes_back() -> None:
         assert "Sit down at table 1" in words(page(app, "/"))
         clock.advance(SILENT_S + 1)
         room.step()
-        assert "Table 1: It is silent." in words(page(app, "/"))
-        assert "Not connected" in words(page(app, "/"))
-        clock.advance(1)
+        told = words(page(app, "/"))
+        assert "Table 1: It is silent." in told
+        assert "Not connected" in told
         room.state("a", PublicState("1.0.0", clock.wall_s(), {}, Call.COMING))
-        assert "Not connected" not in words(page(app, "/"))
-        assert "Somebody is coming" in words(page(app, "/"))
         room.is_in_trouble("The hub’s disk is full.")
         clock.advance(1)
         room.step()
-        assert "The hub’s disk is full." in words(page(app, "/"))
+        told = words(page(app, "/"))
+        for part in ("Somebody is coming", "The hub’s disk is full."):
+            assert part in told
+        assert "Not connected" not in told
         assert app.test_client().get("/health").status_code == 503
 
 

@@ -72,23 +72,19 @@ def test_a_card_is_made_opened_elsewhere_and_forgotten(
 
 def test_guessing_codes_and_making_heaps_of_cards_is_slowed(app: Flask, league: League) -> None:
     mara, near = league.cards.make("Mara"), {"REMOTE_ADDR": "192.0.2.99"}
+    browser = app.test_client()
 
-    def post(door: str, near: dict[str, str] = near, **data: str) -> int:
-        answer = app.test_client().post(door, data=data, environ_overrides=near)
-        return answer.status_code
+    def post(door: str, where: dict[str, str], **data: str) -> int:
+        return app.test_client().post(door, data=data, environ_overrides=where).status_code
 
     for _ in range(5):
-        assert post("/card/open", code="zzzzzzzz") == 403
-    assert (post("/card/open", code=mara.code), post("/card/open", FAR, code=mara.code)) == (
-        403,
-        303,
-    )
-    body = {"code": mara.code, "table": "a" * 16}
-    shown = app.test_client().post("/api/hub/card", json=body, environ_overrides=FAR)
-    assert shown.get_json() == {"card": mara.card}
-    stranger = app.test_client().post("/api/hub/card", json={**body, "table": "b" * 16})
-    assert stranger.status_code == 404
-    made = [post("/card/make", name=f"n{number}") for number in range(12)]
+        assert post("/card/open", near, code="zzzzzzzz") == 403
+    assert [post("/card/open", where, code=mara.code) for where in (near, FAR)] == [403, 303]
+    for table, status in (("a" * 16, 200), ("b" * 16, 404)):
+        body = {"code": mara.code, "table": table}
+        shown = browser.post("/api/hub/card", json=body, environ_overrides=FAR)
+        assert shown.status_code == status
+    made = [post("/card/make", near, name=f"n{number}") for number in range(12)]
     assert (made.count(303), made[-1]) == (8, 409)
 
 
@@ -98,22 +94,24 @@ def test_names_are_shown_only_where_that_was_agreed(
     card(phone, "=Mara")
     card(app.test_client(), "Secretia", shown=False)
     keep_result(league, 1, 2, Seat.SOUTH)
-    for path in ("/standings?game=scouts", "/standings.csv?game=scouts", "/standings.json?game=scouts", "/results.csv",
-                 "/results.json", "/", "/card"):  # fmt: skip
-        told = phone.get(path)
-        assert told.status_code == 200, path
-        assert "Secretia" not in told.text, path
-    page = phone.get("/standings?game=scouts").text
+    told = {
+        path: phone.get(path).text
+        for path in (
+            "/standings", "/standings.csv?game=scouts", "/standings.json?game=scouts", "/results.csv", "/results.json",
+            "/", "/card",
+        )
+    }  # fmt: skip
+    assert not [path for path, text in told.items() if "Secretia" in text]
+    page = told["/standings"]
     assert page.index("=Mara") < page.index("Player 2")
-    rows = json.loads(phone.get("/standings.json?game=scouts").text)
+    rows = json.loads(told["/standings.json?game=scouts"])
     assert [(row["place"], row["name"], row["won"], row["lost"]) for row in rows] == [
         (1, "=Mara", 1, 0), (2, "Player 2", 0, 1),
     ]  # fmt: skip
-    assert "'=Mara" in phone.get("/standings.csv?game=scouts").text, "no spreadsheet's formula"
-    assert json.loads(phone.get("/results.json").text)[0]["mark"] == "0123456789ab"
-    assert phone.get("/standings?game=chess").status_code == 404
-    assert phone.get("/standings?game=scouts&season=9").status_code == 404
-    assert phone.get("/standings").text == page, "the game that is played here"
+    assert "'=Mara" in told["/standings.csv?game=scouts"], "no spreadsheet's formula"
+    assert json.loads(told["/results.json"])[0]["mark"] == "0123456789ab"
+    for wrong in ("chess", "scouts&season=9"):
+        assert phone.get(f"/standings?game={wrong}").status_code == 404
 
 
 def test_the_host_alone_sees_and_does_what_is_about_people(
@@ -148,32 +146,25 @@ def test_the_host_alone_sees_and_does_what_is_about_people(
 
 
 def test_tables_that_do_not_agree_are_said_and_the_host_decides(
-    app: Flask, phone: FlaskClient, league: League, clock: FakeClock
+    app: Flask, phone: FlaskClient, league: League
 ) -> None:
     room = app.jinja_env.globals["room"]
     room.put(RoomTable("b" * 16, 2, ""))
     for name in ("Mara", "Jonas"):
         card(phone, name)
-    mark, nobody = "0123456789ab", Player()
-    game = ("pair.x", "scouts", {}, 0, 0, nobody, nobody)
-    one = GameResult("a" * 16, *game, Seat.SOUTH, 7, mark, Seat.SOUTH)
-    other = GameResult("b" * 16, *game, None, 7, mark, Seat.NORTH)
-    ledger_of(league).store.write(
-        Changes(come=[KeptResult(msgspec.structs.replace(one, against=other), 1, None)])
-    )
-    page = phone.get("/host/people", headers=KEY).text
-    assert (
-        "Table 2 reports a different result: ½ : ½. It does not count until you decide. Ask both players."
-        in page
-    )
-    phone.post("/host/people", data={"do": "decide", "key": "pair.x", "winner": ""}, headers=KEY)
+    game = ("pair.x", "scouts", {}, 0, 0, Player(), Player())
+    one = GameResult("a" * 16, *game, Seat.SOUTH, 7, "0123456789ab", Seat.SOUTH)
+    other = GameResult("b" * 16, *game, None, 7, "0123456789ab", Seat.NORTH)
+    contested = msgspec.structs.replace(one, against=other)
+    ledger_of(league).store.write(Changes(come=[KeptResult(contested, 1, None)]))
+    words = "Table 2 reports a different result: ½ : ½. It does not count until you decide."
+    assert words in phone.get("/host/people", headers=KEY).text
+    decision = {"do": "decide", "key": "pair.x", "winner": ""}
+    phone.post("/host/people", data=decision, headers=KEY)
     kept = league.results.of("pair.x")
     assert kept is not None
     assert (kept.result.winner, kept.result.at, kept.result.against) == (None, None, None)
-    assert "a different result" not in phone.get("/host/people", headers=KEY).text
-    assert (
-        "Both tables agree"
-        in phone.post("/host/people", data={"do": "decide", "key": "pair.x"}, headers=KEY).text
-    )
+    again = phone.post("/host/people", data=decision, headers=KEY).text
+    assert "Both tables agree" in again
     room.contested({"a" * 16: "b" * 16, "b" * 16: "a" * 16})
     assert "from table 2." in room.table(1).needs(room.table(1).heard_s + 1)

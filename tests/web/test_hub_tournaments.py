@@ -127,12 +127,3 @@ def test_wrong_words_change_nothing(app: Flask, league: League) -> None:
     assert browser.get(door, environ_overrides=FAR).status_code == 403
     assert browser.get("/tournament/9").status_code == 404
     assert league.tournaments.of(1) == before
-
-
-def test_nobody_gets_a_card_for_an_entry_that_is_refused(app: Flask, league: League) -> None:
-    assert act(app, name="Teams", system="knockout", game="scouts", team_size=2) == 303
-    for people in ("Solo", "Ann\n#99", f"Ann\n{'x' * 500}"):
-        assert act(app, do="enter", people=people, team="Owls") in (400, 409), people
-    assert league.cards.people() == ()
-    assert act(app, do="enter", people="Ann\nBo", team="Owls") == 303
-    assert [person.name for person in league.cards.people()] == ["Ann", "Bo"]

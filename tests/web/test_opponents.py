@@ -35,14 +35,13 @@ def test_a_character_is_asked_exchanged_and_sent_away(place: Place) -> None:
 def test_a_stranger_takes_no_opponent_out_of_a_game(place: Place) -> None:
     sitter, stranger = place.sit("south", "Ada"), place.browser()
     stranger.environ_base.update({"REMOTE_ADDR": "192.0.2.9"})
-    sitter.post("/api/seat/north/machine", json={"name": "Bo"})
+    door, body = "/api/seat/north/machine", {"name": "Pip"}
+    sitter.post(door, json={"name": "Bo"})
     place.to_orders()
-    for door, body in (("machine", {"name": "Pip"}), ("machine-leaves", {})):
-        answer = stranger.post(f"/api/seat/north/{door}", json=body)
+    for answer in (stranger.post(door, json=body), stranger.post(f"{door}-leaves", json={})):
         assert answer.status_code == 403
         assert "A game is on" in error_of(answer)["message"]
-    assert view_of(place)["seats"]["north"]["name"] == "Bo"
-    assert sitter.post("/api/seat/north/machine", json={"name": "Pip"}).status_code == 200
+    assert sitter.post(door, json=body).status_code == 200
 
 
 def test_where_a_code_is_asked_for_it_is_asked_for_here_too(tmp_path: Path) -> None:
@@ -97,20 +96,15 @@ def test_each_way_out_of_a_trial_is_one_key(place: Place) -> None:
 @pytest.mark.parametrize("game", GAMES)
 def test_each_game_is_tried_in_a_way_that_a_machine_can_play(place: Place, game: str) -> None:
     browser = place.browser()
+    browser.post("/api/table/choose", json={"game": game})
+    assert f'name="lesson" value="{game}"' in page_of(browser, "/")
+    assert browser.post("/try", data={"lesson": game}).headers["Location"] == "/here"
+    view = place.table.view()
+    assert (view.game, view.guide is not None or view.phase == "setup") == (game, True)
+    browser.post("/try/other")
     browser.post("/try")
     browser.post("/api/table/choose", json={"game": game})
     browser.post("/api/table/start", json={})
     session = session_of(place.table)
     assert session.is_machines(Seat.NORTH)
     assert not session.playing.is_dealt_by_hand(session.options)
-
-
-@pytest.mark.parametrize("game", GAMES)
-def test_every_game_has_its_lesson_in_the_lobby(place: Place, game: str) -> None:
-    """Whatever lies on the table: who is new to a game is alone with one window, too."""
-    browser = place.browser()
-    browser.post("/api/table/choose", json={"game": game})
-    assert f'name="lesson" value="{game}"' in page_of(browser, "/")
-    assert browser.post("/try", data={"lesson": game}).headers["Location"] == "/here"
-    view = place.table.view()
-    assert (view.game, view.guide is not None or view.phase == "setup") == (game, True)

@@ -58,39 +58,33 @@ class Room:
         return browser
 
     def send(self, phone: FlaskClient, picture: bytes) -> Any:
-        taken_ms = 1000 * (self.clock.monotonic_s() - 0.02)
-        return phone.post(
-            f"/api/eye/picture?taken_ms={taken_ms}", data=picture, content_type="image/jpeg"
-        )
+        door = f"/api/eye/picture?taken_ms={1000 * self.clock.monotonic_s() - 20}"
+        return phone.post(door, data=picture, content_type="image/jpeg")
 
-    def play(self, phone: FlaskClient, picture: bytes) -> Any:
-        """Send a picture again and again, with another noise each time, and read it."""
-        for number in range(6):
-            answer = self.send(phone, noisy(picture, number))
+    def play(self, phone: FlaskClient, board: Any) -> Any:
+        """Send pictures of a board, with another noise in each, and read them."""
+        for seed in range(6):
+            noise = np.random.default_rng(seed).integers(-3, 4, board.shape)
+            answer = self.send(phone, jpeg_of(board + noise))
             self.companion.step()
             self.clock.advance(0.1)
         return answer
 
 
-def noisy(picture: bytes, seed: int) -> bytes:
-    luma = np.asarray(Image.open(io.BytesIO(picture)).convert("L"), np.int16)
-    luma = luma + np.random.default_rng(seed).integers(-3, 4, luma.shape)
-    return jpeg_of(np.clip(luma, 0, 255).astype(np.uint8))
-
-
 def jpeg_of(luma: Any) -> bytes:
     file = io.BytesIO()
-    Image.fromarray(luma).save(file, "JPEG", quality=85)
+    Image.fromarray(np.clip(luma, 0, 255).astype(np.uint8)).save(file, "JPEG", quality=85)
     return file.getvalue()
 
 
 @pytest.fixture(scope="module")
-def board() -> bytes:
-    """The board at the beginning of a game, as a phone sends it."""
+def board() -> Any:
+    """The board at the beginning of a game, as a phone sees it."""
     options = GAME.options({})
     world = printed_table(GAME.kit(options))
     world.set_up(GAME.expected(GAME.setup(options, Random(0))) or {})
-    return jpeg_of(np.asarray(Image.fromarray(world.render_luma()).resize((1280, 720))))
+    picture = Image.fromarray(world.render_luma()).resize((1280, 720))
+    return np.asarray(picture, np.int16)
 
 
 @contextmanager
@@ -115,9 +109,9 @@ def room(tmp_path: Path) -> Iterator[Room]:
         yield opened
 
 
-def test_a_phone_with_the_code_is_the_camera(room: Room, board: bytes) -> None:
+def test_a_phone_with_the_code_is_the_camera(room: Room, board: Any) -> None:
     stranger, line = room.phone(), room.companion.phone.room.line
-    answer = room.send(stranger, board)
+    answer = room.send(stranger, jpeg_of(board))
     assert answer.status_code == 403
     assert answer.json["error"]["message"] == "This phone is not the camera any more"
     assert stranger.post("/api/eye/pair", json={"code": "22222222"}).status_code == 403
@@ -136,13 +130,13 @@ def test_a_phone_with_the_code_is_the_camera(room: Room, board: bytes) -> None:
         assert phone.get(path).status_code == 404, "its port has nothing of the table"
 
 
-def test_the_next_phone_takes_the_place_of_the_last(room: Room, board: bytes) -> None:
+def test_the_next_phone_takes_the_place_of_the_last(room: Room, board: Any) -> None:
     first = room.phone(room.code())
     second = room.phone(room.code())
-    assert room.send(first, board).status_code == 403
-    assert room.send(second, board).status_code == 200
+    assert room.send(first, jpeg_of(board)).status_code == 403
+    assert room.send(second, jpeg_of(board)).status_code == 200
     assert room.host().post("/api/camera/phone/remove", json={}).status_code == 200
-    assert room.send(second, board).status_code == 403
+    assert room.send(second, jpeg_of(board)).status_code == 403
     assert room.host().post("/api/camera/phone/remove", json={}).status_code == 404
 
 
@@ -177,7 +171,7 @@ def test_without_https_a_phone_is_led_past_the_warning(
     assert f'href="{address}eye/{room.code()}"' in page
 
 
-def test_a_phone_is_told_nothing_of_sealed_orders(tmp_path: Path, board: bytes) -> None:
+def test_a_phone_is_told_nothing_of_sealed_orders(tmp_path: Path, board: Any) -> None:
     """Two tables that differ in sealed orders alone tell their phones the same, byte for byte."""
 
     def told(folder: Path, orders: str) -> list[bytes]:

@@ -96,26 +96,20 @@ def numbers(pattern: str, svg: str) -> list[tuple[float, ...]]:
 AT = r' x="([-\d.]+)" y="([-\d.]+)" width="([\d.]+)"'
 
 
-def test_the_ball_lies_small_at_its_carrier_and_in_the_middle_when_loose() -> None:
-    kit, ball = kit_of("kahmate"), rf'href="#ball"{AT}'
-    ((x, _, size),) = numbers(ball, board_svg(BoardPicture(kit, {sq("a1"): ("blue big", "ball")})))
-    ((*_, loose),) = numbers(ball, board_svg(BoardPicture(kit, {sq("a1"): ("ball",)})))
-    assert size < loose
-    assert x + size / 2 > 70
-
-
-def test_a_boulder_is_drawn_once_over_its_squares_and_a_rock_either_way() -> None:
-    kit = kit_of("scouts")
-    for face, squares, drawn, is_along in (
-        ("white boulder", "d5 e5 d6 e6", (300.0, 400.0, 200.0), True),
-        ("black rock", "a1 a2", (-50.0, 800.0, 200.0), True),
-        ("black rock", "a1 b1", (0.0, 850.0, 200.0), False),
-    ):
-        scene = BoardPicture(kit, {sq(text): (face,) for text in squares.split()})
-        svg = board_svg(scene)
-        assert numbers(rf'href="#(?:boulder|rock)"{AT}', svg) == [drawn]
-        assert ("rotate(90" not in svg) is is_along
-        assert board_words(scene).startswith(f"{face} {squares[:2]} to {squares[-2:]}")
+@pytest.mark.parametrize(
+    ("face", "squares", "drawn"),
+    [
+        ("white boulder", "d5 e5 d6 e6", (300.0, 400.0, 200.0)),
+        ("black rock", "a1 a2", (-50.0, 800.0, 200.0)),
+        ("black rock", "a1 b1", (0.0, 850.0, 200.0)),
+    ],
+)
+def test_rocks_and_boulders_are_drawn_once_over_their_squares(
+    face: str, squares: str, drawn: tuple[float, ...]
+) -> None:
+    scene = BoardPicture(kit_of("scouts"), {sq(text): (face,) for text in squares.split()})
+    assert numbers(rf'href="#(?:boulder|rock)"{AT}', board_svg(scene)) == [drawn]
+    assert board_words(scene).startswith(f"{face} {squares[:2]} to {squares[-2:]}")
 
 
 @pytest.mark.parametrize(
@@ -186,11 +180,9 @@ def test_both_clocks_and_the_key_of_the_table_are_told_to_everybody(place: Place
 
     clocks = view_of(place)["clocks"]
     assert (clocks["north"]["left_s"], clocks["north"]["due_s"]) == (600.0, None)
-    assert clocks["south"]["due_s"] is not None
     page = page_of(place.browser(), "/")
-    assert page.count("data-time=") == 2
-    assert ">10:00</b>" in page
-    assert "Press your clock" in page
+    for words in (">10:00</b>", "Press your clock"):
+        assert words in page
     assert "still to move" in error_of(press())["message"]
     play(place, "c1-c2")
     assert press().status_code == 200
@@ -213,16 +205,20 @@ def test_the_host_sees_an_own_board_before_the_game_starts(place: Place) -> None
 def test_sheet_and_placing_are_there_for_their_seat_alone(place: Place) -> None:
     south = place.sit("south")
     place.sit("north")
+
+    def standing() -> tuple[dict[str, Any], dict[str, Any]]:
+        return south.get("/api/seat/south/view").json["standing"], view_of(place)["standing"]
+
     start(place, "arena")
-    sheet = south.get("/api/seat/south/view").json["standing"]["sheet"]
-    assert sheet["units"][0] == {"name": "1", "square": "b1", "note": "30 points"}
-    assert view_of(place)["standing"]["sheet"] is None
-    assert view_of(place)["standing"]["badges"]["b1"] == {"text": "30", "share": 1.0}
+    own, public = standing()
+    assert own["sheet"]["units"][0] == {"name": "1", "square": "b1", "note": "30 points"}
+    assert public["sheet"] is None
+    assert public["badges"]["b1"] == {"text": "30", "share": 1.0}
     place.table.abandon()
     start(place, "kahmate")
-    assert view_of(place)["standing"]["placing"] is None
-    placing = south.get("/api/seat/south/view").json["standing"]["placing"]
-    assert placing["pieces"][2] == ["B", "blue big"]
+    own, public = standing()
+    assert own["placing"]["pieces"][2] == ["B", "blue big"]
+    assert public["placing"] is None
 
 
 # ---- pages -------------------------------------------------------------------------------------------------------------
@@ -239,13 +235,3 @@ def test_the_table_screen_shows_both_hands_and_closed_cards(place: Place) -> Non
     settle(place)
     spent = re.findall(r'<li class="spent">(\d)<', page_of(place.browser(), "/"))
     assert sorted(spent) == ["1", "6"]
-
-
-def test_goals_lie_where_their_side_sits() -> None:
-    """On its side the board has South's at the left."""
-    kit = kit_of("kahmate")
-    for quarters, axis, order in ((0, "y", "pink blue"), (1, "x", "blue pink")):
-        svg = board_svg(BoardPicture(kit, {}), quarters)
-        goals = re.findall(rf'class="goal side-(\w+)"><rect[^>]*? {axis}="([-\d.]+)"', svg)
-        assert " ".join(side for side, _ in sorted(goals, key=lambda goal: float(goal[1]))) == order
-    assert "goal" not in board_svg(BoardPicture(kit_of("scouts"), {}))

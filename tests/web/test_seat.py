@@ -78,15 +78,6 @@ def test_who_sits_finds_the_way_back_from_every_page(place: Place) -> None:
     assert there not in page_of(place.browser(), "/rules/")
 
 
-def test_a_browser_that_keeps_no_cookies_is_told_so(place: Place) -> None:
-    """It has taken the seat and cannot show that it holds it: “another phone” would be a riddle."""
-    browser = place.app.test_client(use_cookies=False)
-    assert browser.post("/join/south", data={"name": "Mara"}).status_code == 303
-    page = browser.get("/seat/south", headers={"Referer": "http://localhost/join/south"})
-    assert "This browser keeps no cookies" in page.text
-    assert "South is taken" in place.browser().get("/seat/south").text
-
-
 @pytest.mark.parametrize(("north", "shown"), [("Ben", ("Ann", "Ben")), ("Ann", ("White", "Black"))])
 def test_people_are_called_by_their_names(place: Place, north: str, shown: tuple[str, str]) -> None:
     """On the sign, the clocks and the log; two of one name by the words of their sides."""

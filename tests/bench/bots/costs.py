@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import msgspec
 
 from bench.bars import DECISION_S, OPPONENT_MB
-from bench.processes import cpu_s
+from bench.processes import PATIENCE_S, cpu_s
 from companion.bots.base import LEVELS
-from companion.bots.bot_process import bot_command
+from companion.bots.bot_process import BotProcess, bot_command
 from companion.core.i18n import plain_words
 from companion.core.kit import SEATS
 from companion.games import game_named
@@ -39,34 +36,21 @@ def _play(name: str, number: int) -> tuple[list[float], float]:
     """Play one game against chance. Return what each decision took, in s, and the most memory, in MB."""
     game, rng, seat = game_named(name), Random(f"costs/{name}/{number}"), SEATS[number % 2]
     state, spent_s = game.setup(game.options({}), rng), list[float]()
-    command = bot_command(name, LEVELS[-1], number)
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        _ask(process, {"new": {"seat": seat, "options": {}}})
+    with BotProcess(bot_command(name, LEVELS[-1], number)) as bot:
+        pid = bot.child.pid
+        bot.new(seat, {}, PATIENCE_S)
         while (due := game.to_act(state)) and len(spent_s) < MOST_DECISIONS:
-            texts = {
-                each: game.format(game.random_action(state, each, rng)) for each in sorted(due)
-            }
+            actions = {side: game.random_action(state, side, rng) for side in sorted(due)}
             if seat in due:
-                before_s = cpu_s(process.pid)
-                texts[seat] = _ask(process, {"choose": {"view": game.view(state, seat)}})["action"]
-                spent_s.append(cpu_s(process.pid) - before_s)
-            step = game.apply(state, {each: game.parse(text) for each, text in texts.items()}, rng)
+                before_s = cpu_s(pid)
+                choice = bot.choose(game.view(state, seat), PATIENCE_S)
+                spent_s.append(cpu_s(pid) - before_s)
+                actions[seat] = game.parse(choice.action)
+            step = game.apply(state, actions, rng)
             state = step.state
-            _ask(process, {"see": {"view": game.view(state, seat), "events": list(step.events)}})
-        status = Path(f"/proc/{process.pid}/status").read_text()
-        process.communicate()
+            events = [msgspec.to_builtins(event, enc_hook=plain_words) for event in step.events]
+            bot.see(game.view(state, seat), events, PATIENCE_S)
+        status = Path(f"/proc/{pid}/status").read_text()
     peak = re.search(r"VmHWM:\s+(\d+) kB", status)
     assert peak
     return spent_s, int(peak[1]) / 1024
-
-
-def _ask(process: subprocess.Popen[bytes], request: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer to one request. Raises `RuntimeError`."""
-    assert process.stdin
-    assert process.stdout
-    process.stdin.write(msgspec.json.encode(request, enc_hook=plain_words) + b"\n")
-    process.stdin.flush()
-    answer: dict[str, Any] = json.loads(process.stdout.readline())
-    if "error" in answer:
-        raise RuntimeError(str(answer["error"]))
-    return answer

@@ -20,9 +20,8 @@ from pathlib import Path
 from random import Random
 
 import msgspec
-from nats.aio.client import Client
+from hub_tools import stored
 from nats.errors import Error as NatsError
-from nats.js.errors import NotFoundError
 
 from bench.hub import WAIT_S, HubProcess
 from bench.hub.line import CuttableLine
@@ -30,12 +29,10 @@ from bench.kills import LOST
 from bench.processes import LOCAL, Process, play_command
 from companion.archive.replay import game_file, play_again
 from companion.core.kit import SEATS, Seat
-from companion.hub.membership import Membership, write_membership
-from companion.hub.subjects import RECORDS, record_subject
+from companion.hub.membership import write_membership
 from companion.hub_server.folder import HubFolder
 from companion.league.league_file import LeagueFile
 from companion.storage.journal import Journal
-from companion.table.public.messages import read_record
 from companion.table.records import HandIn, RemoteSaid
 from companion.table.remote.messages import OrderOpened
 from companion.table.session import Session
@@ -289,37 +286,16 @@ def _faults_at_hub(hub: HubProcess, tables: list[PairService], games: int) -> li
     for table in tables:
         with table.journal as journal:
             wanted = [entry.id for entry in journal.entries() if entry.id > table.member.start]
-        stored, end_s = list[int](), time.monotonic() + WAIT_S
-        while stored[-1:] != wanted[-1:] and time.monotonic() < end_s:
+        numbers, end_s = list[int](), time.monotonic() + WAIT_S
+        server, seed = f"nats://127.0.0.1:{hub.nats_port}", HubFolder(hub.folder).now.seed
+        while numbers[-1:] != wanted[-1:] and time.monotonic() < end_s:
             time.sleep(1)
             with contextlib.suppress(OSError, TimeoutError, NatsError):  # it has just been killed
-                stored = asyncio.run(_stored(hub, table.member))
-        if not stored or stored != wanted[-len(stored) :]:
-            faults.append(f"the hub has {len(stored)} of {len(wanted)} inputs of {table.seat}")
+                records = asyncio.run(stored(server, seed, table.member.table))
+                numbers = [record.entry for record in records]
+        if not numbers or numbers != wanted[-len(numbers) :]:
+            faults.append(f"the hub has {len(numbers)} of {len(wanted)} inputs of {table.seat}")
     file = LeagueFile(hub.folder)
     results = len(file.results(1000))
     file.close()
     return faults + [f"{results} results of {games} games"] * (results != games)
-
-
-async def _stored(hub: HubProcess, member: Membership) -> list[int]:
-    """Return the numbers of a table's inputs in the hub's store."""
-    client, numbers, place = Client(), list[int](), 1
-    await client.connect(
-        f"nats://127.0.0.1:{hub.nats_port}",
-        nkeys_seed_str=HubFolder(hub.folder).now.seed,
-        allow_reconnect=False,
-        max_reconnect_attempts=1,
-    )
-    try:
-        stream, subject = client.jetstream(), record_subject(member.table)
-        while True:
-            message = await stream.get_msg(
-                RECORDS, seq=place, subject=subject, next=True, direct=True
-            )
-            place = (message.seq or 0) + 1
-            numbers.append(read_record(message.data or b"").entry)
-    except NotFoundError:
-        return numbers
-    finally:
-        await client.close()

@@ -1,7 +1,7 @@
 """Views that show two corner markers of the board alone: what is said of its squares.
 
 A view is known by its number and is the same at every run. Of each board two corner markers lie outside the picture, or
-something lies over them; light, blur, noise and JPEG move the corners that are left, and some do not lie flat; the
+something lies over them; light, blur, noise and JPEG move the corners that are left; the
 reader knows no more of the lens than what a webcam is like.
 """
 
@@ -25,15 +25,13 @@ from bench.reading.scenes import (
 )
 from companion.core.kit import Kit
 from vision.detection.markers import Luma
-from vision.pose.pose import Pose, flat, square_corners_mm
+from vision.pose.pose import Pose, flat
 from vision.reading.board_reader import board_reader
 from vision.simulation.render import camera_pose
 
 VIEWS, QUICK_VIEWS = 60, 10
 _TRIES = 200
 _LEAST_FOUND, _LEAST_RIGHT = 0.95, 0.97
-_CURLED = 0.6
-"""Share of the views in which the corner markers that are left do not lie flat."""
 _COVER = 1.5
 """What lies over a corner marker is so many times as large."""
 
@@ -96,9 +94,6 @@ def _tried(number: int, rng: Random) -> CornerView | None:
     luma = table.render_luma()
     for marker in covered:
         cover_corner(luma, pose, kit, marker, rng)
-    if rng.random() < _CURLED:
-        for marker in inside:
-            _curl(luma, pose, kit, marker, rng)
     return kit, luma, prints
 
 
@@ -115,24 +110,6 @@ def cover_corner(luma: Luma, pose: Pose, kit: Kit, marker: int, rng: Random) -> 
     cv2.fillConvexPoly(
         luma, pose.to_px(corners).round().astype(np.int32), (rng.randrange(40, 220),), cv2.LINE_AA
     )
-
-
-def _curl(luma: Luma, pose: Pose, kit: Kit, marker: int, rng: Random) -> None:
-    """Move the corners of a corner marker, each by itself: paper that has come up there, or a bad print."""
-    x, y = kit.board.corner_centres_mm[marker]
-    quads = [
-        pose.to_px(flat(square_corners_mm(x, y, kit.board.corner_mm * wide)))
-        for wide in (1.0, 1.25)
-    ]
-    sigma = rng.uniform(0.3, 2.0) * luma.shape[1] / 1280
-    moved = quads[0] + np.array([[rng.gauss(0, sigma), rng.gauss(0, sigma)] for _ in range(4)])
-    warp = cv2.getPerspectiveTransform(quads[0].astype(np.float32), moved.astype(np.float32))
-    bent = cv2.warpPerspective(
-        luma, warp, luma.shape[::-1], flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE
-    )
-    mask = np.zeros_like(luma)
-    cv2.fillConvexPoly(mask, quads[1].round().astype(np.int32), (255,))
-    np.copyto(luma, np.asarray(bent, np.uint8), where=mask > 0)
 
 
 def judge_view(shown: CornerView, tally: Tally) -> None:

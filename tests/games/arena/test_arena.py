@@ -76,97 +76,63 @@ def test_a_turn_in_which_nothing_happens_has_one_stage() -> None:
     assert step.stages[0].expected == GAME.expected(step.state)
 
 
-# ---- the rulebook: defending --------------------------------------------------------------------------------------------
+# ---- what happens to one robot --------------------------------------------------------------------------------------------
+
+FAR: Places = {1: "i9"}
+SEVEN: Places = {number: f"{'abdefhi'[number - 1]}3" for number in range(1, 8)}
+FRIENDS: Places = {1: "e5", 2: "e6"}
+EVENTS: list[tuple[Places, Places, int, tuple[str, str], str, str]] = [
+    ({1: "a1"}, FAR, 1, ("1:S", "1:-"), "bounce", "South leads off the board."),
+    ({1: "c6"}, FAR, 1, ("1:N", "1:-"), "bounce", "North leads into the wall on c7."),
+    ({1: "c3"}, {1: "c4"}, 1, ("1:N", "1:-"), "bounce", "Coral robot 1 does not leave c4."),
+    (
+        {1: "e4", 2: "a1"},
+        {1: "e6"},
+        1,
+        ("1:N", "1:S"),
+        "bounce",
+        "Petrol robot 1 and coral robot 1 try to enter e5.",
+    ),
+    (
+        {1: "e4", 2: "e6"},
+        {1: "f5"},
+        1,
+        ("1:N 2:S", "1:W"),
+        "bounce",
+        "Petrol robot 1, petrol robot 2 and coral robot 1 try to enter e5.",
+    ),
+    (FRIENDS, FAR, 1, ("1:aN", "1:-"), "shot", "It is on its own side."),
+    ({1: "e5"}, FAR, 1, ("1:aN", "1:-"), "miss", "Nothing stands on e6."),
+    ({1: "c6"}, FAR, 1, ("1:aN", "1:-"), "miss", "North leads into the wall on c7."),
+    ({1: "c1"}, FAR, 5, ("1:-", "1:-"), "no_spawn", "Petrol robot 1 stands there."),
+    ({1: "a1"}, {1: "c1"}, 5, ("1:-", "1:-"), "no_spawn", "Coral robot 1 stands there."),
+    # armed robots count, and appear before they blow up
+    (
+        SEVEN,
+        FAR,
+        5,
+        ("1:X", "1:-"),
+        "no_spawn",
+        "Petrol has 8 robots, as many as a side may have.",
+    ),
+]
 
 
-# ---- the rulebook: self-destructing -------------------------------------------------------------------------------------
-
-
-# ---- the rulebook and the rulings: moving -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("south", "north", "orders", "why"),
-    [
-        ({1: "a1"}, {1: "i9"}, ("1:S", "1:-"), "South leads off the board."),
-        ({1: "c6"}, {1: "i9"}, ("1:N", "1:-"), "North leads into the wall on c7."),
-        ({1: "c3"}, {1: "c4"}, ("1:N", "1:-"), "Coral robot 1 does not leave c4."),
-        (
-            {1: "e4", 2: "a1"},
-            {1: "e6"},
-            ("1:N", "1:S"),
-            "Petrol robot 1 and coral robot 1 try to enter e5.",
-        ),
-        (
-            {1: "e4", 2: "e6"},
-            {1: "f5"},
-            ("1:N 2:S", "1:W"),
-            "Petrol robot 1, petrol robot 2 and coral robot 1 try to enter e5.",
-        ),
-    ],
-)
-def test_a_move_fails_and_says_why(
-    south: Places, north: Places, orders: tuple[str, str], why: str
+@pytest.mark.parametrize(("south", "north", "turn", "orders", "kind", "why"), EVENTS)
+def test_what_happens_says_why(
+    south: Places, north: Places, turn: int, orders: tuple[str, str], kind: str, why: str
 ) -> None:
-    step = play(at(south, north, board=WALLS_MAP), *orders)
-    bounce = told(step, "bounce")[0]
-    assert bounce.why == why
-    assert squares(step, SOUTH) == south
+    step = play(at(south, north, turn=turn, board=WALLS_MAP), *orders)
+    assert told(step, kind)[0].why == why
 
 
-# ---- the rulebook: attacking --------------------------------------------------------------------------------------------
-
-
-def test_friendly_fire_is_weaker_and_halved_by_a_shield_too() -> None:
-    state = at({1: "e5", 2: "e6"}, {1: "i9"})
+def test_a_shield_halves_friendly_fire() -> None:
+    state = at(FRIENDS, FAR)
     step = play(state, "1:aN", "1:-")
     assert points(step, SOUTH) == {1: 30, 2: 22}
-    assert (
-        told(step, "shot")[0].text
-        == "Petrol robot 1 attacks north and hits petrol robot 2 on e6: 8 points."
-    )
-    assert told(step, "shot")[0].why == "It is on its own side."
+    said = "Petrol robot 1 attacks north and hits petrol robot 2 on e6: 8 points."
+    assert told(step, "shot")[0].text == said
     assert points(play(state, "1:aN 2:D", "1:-"), SOUTH) == {1: 30, 2: 26}
-
-
-@pytest.mark.parametrize(
-    ("square", "order", "why", "to"),
-    [
-        ("e5", "aN", "Nothing stands on e6.", "e6"),
-        ("c6", "aN", "North leads into the wall on c7.", None),
-    ],
-)
-def test_attacks_on_nothing_are_legal_and_do_nothing(
-    square: str, order: str, why: str, to: str | None
-) -> None:
-    step = play(at({1: square}, {1: "i9"}, board=WALLS_MAP), f"1:{order}", "1:-")
-    miss = told(step, "miss")[0]
-    assert (miss.why, miss.to, miss.square) == (why, to, square)
-    assert points(step, NORTH) == {1: 30}
-
-
-# ---- the rulings: spawning ----------------------------------------------------------------------------------------------
-
-
-def test_an_occupied_spawn_point_gives_nothing() -> None:
-    step = play(at({1: "b1"}, {1: "g1", 2: "d9"}, turn=5), "1:E", "2:W")
-    assert squares(step, SOUTH) == {1: "c1"}, (
-        "one robot of its own moved there, an enemy stands on the other"
-    )
-    assert squares(step, NORTH) == {1: "g1", 2: "c9", 3: "g9"}
-    assert [(event.text, event.why) for event in told(step, "no_spawn")] == [
-        ("No petrol robot appears on c1.", "Petrol robot 1 stands there."),
-        ("No petrol robot appears on g1.", "Coral robot 1 stands there."),
-        ("No coral robot appears on c9.", "Coral robot 2 stands there."),
-    ]
-
-
-def test_at_most_eight_robots_armed_ones_counted() -> None:
-    south: Places = {number: f"{'abdefhi'[number - 1]}3" for number in range(1, 8)}
-    step = play(at(south, {1: "i9"}, turn=5), "1:X", "1:-")
-    assert sorted(squares(step, SOUTH)) == [2, 3, 4, 5, 6, 7, 8], "8 appears, 1 blows up afterwards"
-    why = told(step, "no_spawn")[0].why
-    assert why == "Petrol has 8 robots, as many as a side may have."
 
 
 # ---- the rulings: leaving and the end -----------------------------------------------------------------------------------
@@ -209,12 +175,6 @@ def test_a_side_without_robots_loses_even_if_the_next_turn_would_spawn() -> None
 def test_after_the_last_turn_robots_count_then_points(
     south: Places, north: Places, winner: set[Seat], reason: str
 ) -> None:
-    assert (
-        play(
-            at(south, north, turn=29, spawn_every=0), "1:-", "3:-" if 3 in north else "1:-"
-        ).state.outcome
-        is None
-    )
     step = play(at(south, north, turn=30, spawn_every=0), "1:-", "3:-" if 3 in north else "1:-")
     assert winners(step) == winner
     assert step.events[-1].text == reason

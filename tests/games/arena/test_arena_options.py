@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from arena_tools import GAME, NORTH, SOUTH, at, play, start
+from arena_tools import GAME, SOUTH, at, play, start
 
 from companion.core.errors import Illegal, Malformed
-from companion.core.kit import SEATS
 from companion.games.arena.state import Reason
 
 # ---- boards, options, what is printed -----------------------------------------------------------------------------------
-
-
-def test_the_standard_arena() -> None:
-    dumped: Any = GAME.dump(start())
-    places = {
-        seat: [robot["square"] for robot in dumped["robots"][seat].values()] for seat in SEATS
-    }
-    assert places == {SOUTH: ["b1", "e1", "h1"], NORTH: ["b9", "e9", "h9"]}
-    assert (dumped["turn"], dumped["turns"], dumped["outcome"]) == (1, 30, None)
-    terrain = start().terrain
-    assert [[terrain.texts[place] for place in spawns] for spawns in terrain.spawns] == [
-        ["c1", "g1"],
-        ["c9", "g9"],
-    ]
-    assert (terrain.files, terrain.ranks, terrain.walls) == (9, 9, frozenset())
 
 
 @pytest.mark.parametrize(
@@ -114,9 +96,3 @@ def test_every_refusal_has_a_sentence_and_a_rule(reason: Reason) -> None:
     assert refused.value.reason is reason
     assert refused.value.message == sentence
     assert refused.value.rule in {rule.id for rule in GAME.rules}
-
-
-def test_left_out_and_a_dash_mean_the_same_and_stay_different_texts() -> None:
-    one, other = play(start(), "1:N", "1:-"), play(start(), "1:N 2:- 3:-", "2:-")
-    assert (one.state, one.events) == (other.state, other.events)
-    assert GAME.parse("1:N") != GAME.parse("1:N 2:-")

@@ -38,6 +38,14 @@ def test_a_standing_tells_points_and_sums() -> None:
         Square.parse("e5"): Badge("1", 1 / 30),
     }
     assert standing.sheet is None
+    for seat, sign, rows in (
+        (SOUTH, "Petrol: orders for your robots", ["1 b3 18 points", "4 c1 30 points"]),
+        (NORTH, "Coral: orders for your robots", ["2 e5 1 point"]),
+    ):
+        own = GAME.standing(state, seat)
+        assert own.sign == sign
+        assert own.sheet is not None
+        assert [f"{unit.name} {unit.square} {unit.note}" for unit in own.sheet.units] == rows
 
 
 @pytest.mark.parametrize(
@@ -52,22 +60,6 @@ def test_a_standing_tells_points_and_sums() -> None:
 def test_the_hint_says_when_robots_appear(turn: int, options: dict[str, object], hint: str) -> None:
     state = start(**options)
     assert GAME.standing(State(state.options, state.terrain, state.robots, turn), None).hint == hint
-
-
-def test_each_seat_has_the_sheet_of_its_own_robots() -> None:
-    state = at({1: ("b3", 18), 4: "c1"}, {2: ("e5", 1)})
-    mine, theirs = GAME.standing(state, SOUTH).sheet, GAME.standing(state, NORTH).sheet
-    assert mine is not None
-    assert theirs is not None
-    assert [(unit.name, str(unit.square), unit.note) for unit in mine.units] == [
-        ("1", "b3", "18 points"),
-        ("4", "c1", "30 points"),
-    ]
-    assert [(unit.name, str(unit.square), unit.note) for unit in theirs.units] == [
-        ("2", "e5", "1 point")
-    ]
-    assert GAME.standing(state, SOUTH).sign == "Petrol: orders for your robots"
-    assert GAME.standing(state, NORTH).sign == "Coral: orders for your robots"
 
 
 def test_what_a_sheet_spells_is_legal() -> None:

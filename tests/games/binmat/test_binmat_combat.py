@@ -147,19 +147,6 @@ def test_combat_either_side_may_initiate_it() -> None:
     assert texts(play(attacking(state), "c2"))[0] == "Attacker declares combat in lane 2."
 
 
-def test_combat_a_defender_stack_that_survives_stays_face_up_and_its_traps_are_spent() -> None:
-    after = play(at(start(), 2, attack="2^", defence="4& @&"), "c2").state
-    assert (after.defence[2], after.is_up[2], after.discards[2]) == (("4&", "@&"), True, ("2^",))
-    again = play(at(after, 2, attack="2^"), "c2")
-    assert "Defender’s @& does nothing." in texts(again)
-
-
-def test_combat_a_card_of_a_face_up_lane_deck_is_named_and_none_below_it() -> None:
-    step = play(at(start(), 4, attack="8^"), "c4")
-    assert "Attacker draws 2^ and 3 more cards from lane 4." in texts(step)
-    assert step.state.hands[1] == DECK[52:56]
-
-
 def test_combat_comes_in_stages_that_tell_everything() -> None:
     step = play(at(start(), 2, attack="8^ @^", defence="4& 3&", south="5#"), "c2")
     assert [stage.title for stage in step.stages] == ["Lane 2", "Lane 2"]

@@ -13,6 +13,7 @@ from companion.core.kit import Seat
 from companion.games import game_named
 from companion.games.base import Step
 from companion.games.binmat.counter import Counter, parse_counter
+from companion.games.screen import CardUi
 
 GAME = game_named("binmat")
 SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
@@ -37,13 +38,23 @@ def step(state: Counter, text: str) -> Step[Counter]:
     return GAME.apply(state, {seat: action}, Random(0))
 
 
+def ended(state: Counter) -> tuple[frozenset[Seat], str]:
+    outcome = GAME.outcome(state)
+    assert outcome is not None
+    return outcome.winners, str(outcome.reason)
+
+
+def tableau(state: Counter, viewer: Seat | None = None) -> CardUi:
+    shown = GAME.tableau(state, viewer)
+    assert shown is not None
+    return shown
+
+
 def test_when_all_turns_are_over_the_defender_has_won() -> None:
     state = press(begun(), *["."] * 109)
     assert GAME.outcome(state) is None
     over = press(state, "--")
-    outcome = GAME.outcome(over)
-    assert outcome is not None
-    assert (outcome.winners, outcome.reason) == ({SOUTH}, "All 110 turns are over.")
+    assert ended(over) == ({SOUTH}, "All 110 turns are over.")
     assert GAME.to_act(over) == set()
 
 
@@ -66,9 +77,7 @@ def test_the_clock_of_older_games_is_the_way_with_real_cards() -> None:
 def test_a_combat_says_which_stacks_it_wants_to_see(call: str, sign: str) -> None:
     state = press(begun(), call)
     assert GAME.dump(state)["combat"] == {"lane": int(call[1:]) if call[1:] else None}
-    tableau = GAME.tableau(state, None)
-    assert tableau is not None
-    assert tableau.sign == sign
+    assert tableau(state).sign == sign
 
 
 def test_the_attacker_wins_only_by_a_combat() -> None:
@@ -76,18 +85,14 @@ def test_the_attacker_wins_only_by_a_combat() -> None:
     with pytest.raises(Illegal, match="declare it first"):
         step(state, "!")
     won = press(state, "c", "!")
-    outcome = GAME.outcome(won)
-    assert outcome is not None
-    assert outcome.winners == {NORTH}
+    assert ended(won)[0] == {NORTH}
     assert won.turns_left == 109, "the turn that ends the game counts"
 
 
 def test_players_of_a_side_take_its_turns_one_after_the_other() -> None:
     state, names = begun(defenders=2, attackers=3), []
     for _ in range(8):
-        tableau = GAME.tableau(state, None)
-        assert tableau is not None
-        names.append(tableau.acting)
+        names.append(tableau(state).acting)
         state = press(state, ".")
     assert names == [
         "defender 1", "attacker 1", "defender 2", "attacker 2", "defender 1", "attacker 3", "defender 2", "attacker 1",
@@ -115,15 +120,11 @@ def test_the_worked_example_is_worked_out() -> None:
     assert last.todo == ((NORTH, "Attacker: discard 2# 4^ 5& 3% >+"),)
     after = done.state
     assert (after.due, GAME.to_act(after), GAME.time_limit(after)) == (1, {NORTH}, None)
-    tableau = GAME.tableau(after, None)
-    assert tableau is not None
-    assert tableau.sign == "Attacker: draw 1 card from lane deck 3"
+    assert tableau(after).sign == "Attacker: draw 1 card from lane deck 3"
     assert press(after, ".").turns_left == 108
     won = press(after, "!")
     assert won.turns_left == 108
-    outcome = GAME.outcome(won)
-    assert outcome is not None
-    assert outcome.reason == "The lane deck owes a card and has none."
+    assert ended(won) == ({NORTH}, "The lane deck owes a card and has none.")
 
 
 def test_a_stack_that_stays_is_expected_on_the_table() -> None:
@@ -208,11 +209,10 @@ def test_a_press_says_what_was_done() -> None:
 
 
 def test_keys_are_for_the_side_on_turn_and_for_the_table() -> None:
-    tableaus = [GAME.tableau(begun(), seat) for seat in (SOUTH, None, NORTH)]
-    assert [bool(each and each.choices) for each in tableaus] == [True, True, False]
     called = press(begun(), "c")
-    tableaus = [GAME.tableau(called, seat) for seat in (SOUTH, None, NORTH)]
-    assert [bool(each and each.entry) for each in tableaus] == [True, True, False]
+    for viewer, has_keys in ((SOUTH, True), (None, True), (NORTH, False)):
+        assert bool(tableau(begun(), viewer).choices) is has_keys
+        assert bool(tableau(called, viewer).entry) is has_keys
 
 
 def test_pads_have_ready_for_the_turn_a_for_combat_b_for_the_attackers_win() -> None:

@@ -127,32 +127,22 @@ def test_states_that_differ_only_in_hidden_cards_look_the_same(
 @settings(max_examples=60)
 @given(EDITIONS, SEEDS)
 def test_events_tell_nobody_what_stays_hidden(edition: str, seed: int) -> None:
-    """Draws, passes and face-down plays of the seat on turn, told to the others."""
+    """Draws, passes and face-down plays of the seat on turn, told to the others; combats tell no hands and decks."""
     state = some_position(edition, seed)
     if state.outcome:
         return
+    legal = list(GAME.legal_actions(state, state.seat))
     for viewer in (None, state.seat.other):
         other = rehidden(state, viewer, Random(seed))
-        pairs = [
-            (action, action) for action in GAME.legal_actions(state, state.seat) if action[0] == "d"
-        ]
-        hands = zip(
-            *(position.hands[SEATS.index(state.seat)] for position in (state, other)), strict=True
-        )
+        pairs = [(action, action) for action in legal if action[0] == "d"]
+        place = SEATS.index(state.seat)
+        hands = zip(state.hands[place], other.hands[place], strict=True)
         pairs += [(f"p{mine}4", f"p{theirs}4") for mine, theirs in hands]
         for one, same in pairs:
             if refusal(state, state.seat, one) is None and refusal(other, state.seat, same) is None:
                 assert told(state, one) == told(other, same)
-
-
-@settings(max_examples=60)
-@given(EDITIONS, SEEDS)
-def test_events_of_a_combat_tell_nothing_of_hands_and_decks(edition: str, seed: int) -> None:
-    state = some_position(edition, seed)
-    if state.outcome:
-        return
     other = rehidden(state, None, Random(seed), keep_stacks=True)
-    for action in GAME.legal_actions(state, state.seat):
+    for action in legal:
         if action[0] == "c":
             assert told(state, action) == told(other, action)
 

@@ -18,19 +18,6 @@ BLUE, PINK = "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", "R@f10 R@c10 B@e10 T@d10 F@h10 S@e
 # ---- what has to be printed ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("raw", "words"),
-    [
-        ({"ball_card": 0}, "ball_card"),
-        ({"ball_card": "3"}, "ball_card"),
-        ({"starter": "west"}, "starter"),
-    ],
-)
-def test_a_wrong_option_is_refused(raw: dict[str, object], words: str) -> None:
-    with pytest.raises(Malformed, match=f"Option of kahmate: .*{words}"):
-        GAME.options(raw)
-
-
 # ---- notation -----------------------------------------------------------------------------------------------------------
 
 

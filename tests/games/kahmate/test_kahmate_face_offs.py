@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kahmate_tools import GAME, NORTH, SOUTH, at, ball, do, down, refusal, shown, told
+from kahmate_tools import GAME, SOUTH, at, ball, do, down, refusal, shown, told
 
 from companion.core.kit import SEATS
 from companion.games.kahmate.legal import Reason
@@ -32,19 +32,6 @@ def test_a_hand_is_filled_again_as_soon_as_it_is_empty_even_amid_a_face_off() ->
 
 
 # ---- turned over --------------------------------------------------------------------------------------------------------
-
-
-def test_turned_over_by_the_other_side_it_sits_out_its_next_round_and_stands_up_at_the_end_of_it() -> (
-    None
-):
-    state = do(at("R@d5", "R@d6", "d6"), "d5xd6", "3/1").state
-    assert GAME.to_act(state) == {NORTH}
-    assert down(state) == {"d6": 1}
-    assert refusal(state, "d6-d7") is Reason.TURNED_OVER
-    step = do(state, ".")
-    assert down(step.state) == {}
-    assert shown(step) == ["Stand up"]
-    assert told(step) == ["Pink ends the turn.", "Pink regular stands up on d6."]
 
 
 def test_the_end_of_the_round_in_which_it_was_turned_over_does_not_count() -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
 from random import Random
 
 import pytest
 from kahmate_tools import GAME, Slow, placed
 
-from companion.core.errors import Illegal
 from companion.core.kit import SEATS, Seat
 from companion.games.kahmate.actions import Run
 from companion.games.kahmate.state import State
@@ -86,45 +84,3 @@ def decided(state: State, seat: Seat, rng: Random, results: list[bool]) -> State
             results.append(int(own.total) > int(other.total))
         state = step.state
     return state
-
-
-# ---- properties of random games -----------------------------------------------------------------------------------------
-
-
-RULE_IDS = {rule.id for rule in GAME.rules}
-
-
-@cache
-def position(seed: int) -> State:
-    """A position in the middle of a random game, in which one seat is on turn."""
-    rng, state, decisions = Random(seed), placed(), 0
-    while decisions < 25 or len(GAME.to_act(state)) != 1:
-        due = sorted(GAME.to_act(state))
-        state = GAME.apply(
-            state, {seat: GAME.random_action(state, seat, rng) for seat in due}, rng
-        ).state
-        decisions += 1
-        if state.outcome:
-            state, decisions = placed(), 0
-    return state
-
-
-@cache
-def listed(seed: int) -> set[str]:
-    """The notations of all legal actions of that position."""
-    state = position(seed)
-    (seat,) = GAME.to_act(state)
-    return {GAME.format(action) for action in GAME.legal_actions(state, seat)}
-
-
-def test_what_is_legal_elsewhere_is_legal_here_exactly_when_it_is_listed() -> None:
-    for seed in range(12):
-        state = position(seed)
-        (seat,) = GAME.to_act(state)
-        for text in {text for other in range(12) for text in sorted(listed(other))[::9]}:
-            if text in listed(seed):
-                GAME.check(state, seat, GAME.parse(text))
-                continue
-            with pytest.raises(Illegal) as refused:
-                GAME.check(state, seat, GAME.parse(text))
-            assert refused.value.rule in RULE_IDS

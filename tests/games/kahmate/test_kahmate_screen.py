@@ -9,7 +9,7 @@ import pytest
 from kahmate_tools import GAME, NORTH, SOUTH, at, do, placed, told, with_hands
 
 from companion.core.grid import Square
-from companion.core.kit import SEATS, Seat
+from companion.core.kit import SEATS
 from companion.games.base import plain_layout
 from companion.games.kahmate.actions import Run, Tackle
 from companion.games.kahmate.state import State
@@ -93,17 +93,6 @@ def test_what_is_proposed_can_be_placed() -> None:
         GAME.check(NEW, seat, GAME.parse(text))
 
 
-def test_keys_are_for_the_seat_on_turn_and_only_those_behind_which_is_a_play() -> None:
-    def keys(state: State, viewer: Seat | None) -> list[str]:
-        return [key.name for key in GAME.standing(state, viewer).keys]
-
-    assert keys(placed(), SOUTH) == ["end"]
-    assert keys(placed(), NORTH) == []
-    assert keys(TACKLED, SOUTH) == ["tackle2", "end"]
-    assert keys(at("B@h10 T@h9", "", "h10"), SOUTH) == ["kick", "end"]
-    assert keys(do(TACKLED, "e5xe6").state, SOUTH) == []
-
-
 def test_a_tackle_that_waits_is_shown_as_a_duel() -> None:
     duel = GAME.standing(do(TACKLED, "e5&f6xe6").state, None).duel
     assert duel is not None
@@ -115,21 +104,27 @@ def test_a_tackle_that_waits_is_shown_as_a_duel() -> None:
     assert GAME.standing(TACKLED, SOUTH).duel is None
 
 
-def test_runs_and_passes_that_wait_are_shown_as_duels() -> None:
-    state = do(at("R@d6 T@d4", "S@d5", "d6"), "d6*d4").state
-    duel = GAME.standing(state, NORTH).duel
+@pytest.mark.parametrize(
+    ("state", "text", "sides"),
+    [
+        (
+            at("R@d6 T@d4", "S@d5", "d6"),
+            "d6*d4",
+            ["passes from d6 to d4", "intercepts on d5"],
+        ),
+        (
+            at("T@d4", "S@d5 B@d6", "h6"),
+            "d4-d5-d4",
+            ["runs from d4 and comes back", "is in the way on d5"],
+        ),
+    ],
+)
+def test_runs_and_passes_that_wait_are_shown_as_duels(
+    state: State, text: str, sides: list[str]
+) -> None:
+    duel = GAME.standing(do(state, text).state, NORTH).duel
     assert duel is not None
-    assert [side.text for side in duel.sides.values()] == [
-        "passes from d6 to d4",
-        "intercepts on d5",
-    ]
-    state = do(at("T@d4", "S@d5 B@d6", "h6"), "d4-d5-d4").state
-    duel = GAME.standing(state, NORTH).duel
-    assert duel is not None
-    assert [side.text for side in duel.sides.values()] == [
-        "runs from d4 and comes back",
-        "is in the way on d5",
-    ]
+    assert [side.text for side in duel.sides.values()] == sides
 
 
 # ---- what can be tapped -------------------------------------------------------------------------------------------------
@@ -197,6 +192,7 @@ def test_plays_are_one_for_each_next_state(seed: int) -> None:
                 assert GAME.why_not(state, seat, tops) is None or size(action) > 2
         keys = {key.name for key in GAME.standing(state, seat).keys}
         assert {play.key for play in plays_by_state.values()} - {""} == keys
+        assert GAME.standing(state, seat.other).keys == ()
         sizes = defaultdict(list)
         for action in GAME.legal_actions(state, seat):
             after = GAME.apply(state, {seat: action}, Random(0)).state

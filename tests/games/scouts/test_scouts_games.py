@@ -5,11 +5,9 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scouts_tools import GAME, SlowScouts, after, legal, start
 
-from companion.core.errors import Illegal, Malformed
+from companion.core.errors import Illegal
 from companion.games.base import plain_layout
 from companion.games.scouts.board import NAMES
 from companion.games.scouts.state import State
@@ -73,12 +71,3 @@ def test_every_short_text_is_legal_exactly_when_it_is_listed(seed: int) -> None:
         assert {text for text in texts if is_legal(state, text)} == {
             text for text in allowed if text.count("^") < 2
         }
-
-
-@given(st.text(alphabet="abch12340@BR-^. ", max_size=12))
-def test_whatever_parses_comes_back_as_it_was(text: str) -> None:
-    try:
-        action = GAME.parse(text)
-    except Malformed:
-        return
-    assert GAME.format(action) == text

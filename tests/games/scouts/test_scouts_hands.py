@@ -65,97 +65,78 @@ def test_the_end_of_a_turn_is_made_by_no_hand() -> None:
     assert do(state, ".").stages == ()
 
 
-@pytest.mark.parametrize(
-    ("changes", "why"),
-    [
-        ({}, "nothing has changed"),
-        ({"c4": None}, "a scout is in a hand, or on one that looks the same"),
-        (gone("c4", "c5") | gone("f4", "f5"), "two plays"),
-        ({"h5": "black scout"}, "a scout from nowhere"),
-        ({"c4": None, "d8": "black scout"}, "one has gone, and one of the other side has come"),
-        ({"d5": "white boulder", "d6": "white boulder"}, "half of a boulder is seen"),
-    ],
-)
-def test_what_is_no_single_thing_is_left_to_the_table(
-    changes: dict[str, str | None], why: str
-) -> None:
-    state = at("c4 f4", "h9")
-    assert GAME.why_not(state, Seat.SOUTH, by_hand(state, changes)) is None, why
+PLAIN = at("c4 f4", "h9")
+CASES: list[tuple[State, dict[str, str | None], str]] = [
+    # what is no single thing is left to the table: nothing, a scout in a hand, two plays, one from nowhere,
+    # one of the other side, half of a boulder
+    (PLAIN, {}, ""),
+    (PLAIN, {"c4": None}, ""),
+    (PLAIN, gone("c4", "c5") | gone("f4", "f5"), ""),
+    (PLAIN, {"h5": "black scout"}, ""),
+    (PLAIN, {"c4": None, "d8": "black scout"}, ""),
+    (PLAIN, {"d5": "white boulder", "d6": "white boulder"}, ""),
+    # what may have lain beneath is told from what cannot have come from anywhere
+    (at("c4 h1", "h9", black_low="c4"), {"f4": "white scout"}, ""),
+    (at("c4 h1", "h9", white_low="c4", low_intel="c4"), {"c4": "white scout with intel"}, ""),
+    (
+        after(start(), "@c1", "@c10"),
+        {"c1": "white scout with intel"},
+        "The scout on c1 is turned over too soon. It gathers intel on rank 10.",
+    ),
+    (
+        at("c3 h2", "c2 d1", intel="c3"),
+        {"c3": None, "e1": "white scout with intel"},
+        "It ends on c1, where the scout brings intel home.",
+    ),
+]
 
 
-def test_hands_of_the_other_seat_and_of_a_game_that_is_over_are_not_explained() -> None:
-    state = at("c4 f4", "h9")
-    assert GAME.why_not(state, Seat.NORTH, by_hand(state, gone("c4", "c8"))) is None
-    won = after(at("c2 f4", intel="c2"), "c2-c1")
-    assert GAME.why_not(won, Seat.SOUTH, by_hand(won, gone("f4", "f8"))) is None
-
-
-@pytest.mark.parametrize(
-    ("state", "changes", "message"),
-    [
-        (
-            at("c4 h1", "h9", black_low="c4"),
-            {"f4": "white scout"},
-            "",
-        ),
-        (
-            at("c4 h1", "h9", white_low="c4", low_intel="c4"),
-            {"c4": "white scout with intel"},
-            "",
-        ),
-        (
-            after(start(), "@c1", "@c10"),
-            {"c1": "white scout with intel"},
-            "The scout on c1 is turned over too soon. It gathers intel on rank 10.",
-        ),
-        (
-            at("c3 h2", "c2 d1", intel="c3"),
-            {"c3": None, "e1": "white scout with intel"},
-            "It ends on c1, where the scout brings intel home.",
-        ),
-    ],
-)
-def test_what_may_have_come_from_where_is_told_from_what_cannot(
+@pytest.mark.parametrize(("state", "changes", "message"), CASES, ids=range(len(CASES)))
+def test_what_hands_did_is_explained_or_left_to_the_table(
     state: State, changes: dict[str, str | None], message: str
 ) -> None:
     refusal = GAME.why_not(state, Seat.SOUTH, by_hand(state, changes))
     assert (refusal.message if refusal else "") == message
 
 
+def test_hands_of_the_other_seat_and_of_a_game_that_is_over_are_not_explained() -> None:
+    assert GAME.why_not(PLAIN, Seat.NORTH, by_hand(PLAIN, gone("c4", "c8"))) is None
+    won = after(at("c2 f4", intel="c2"), "c2-c1")
+    assert GAME.why_not(won, Seat.SOUTH, by_hand(won, gone("f4", "f8"))) is None
+
+
 # ---- screens ------------------------------------------------------------------------------------------------------------
 
 
-def sign(state: State) -> str:
-    return GAME.standing(state, None).sign
+FULL = after(start(), *SET_UP)
+MOVED = after(FULL, "c1-c2")
+STUCK = at("a1", "a2 h10", white_low="a2", rocks={"white boulder": "b1 c1 b2 c2"})
+ROCKS = after(MOVED, "B@d5", "R@a7-b7", ".", "c10-c9", "R@g4-g5")
 
 
-def test_signs_say_what_is_awaited() -> None:
-    state = start()
-    assert sign(state) == "White: place a scout"
-    assert sign(after(state, "@c1")) == "Black: place a scout"
-    full = after(start(), *SET_UP)
-    assert sign(full) == "White: one scout to move"
-    assert sign(after(full, "c1-c2")) == "White: press your clock"
-    assert sign(after(start(seconds=0), *SET_UP, "c1-c2")) == "White: end the turn"
-    assert sign(after(full, "c1-c2", ".")) == "Black: two scouts to move"
-    assert sign(after(full, "c1-c2", ".", "c10-c9")) == "Black: one more scout"
-    assert sign(after(at("c2", "h9", intel="c2"), "c2-c1")) == "White wins"
-    stuck = at("a1", "a2 h10", white_low="a2", rocks={"white boulder": "b1 c1 b2 c2"})
-    assert sign(stuck) == "White: press your clock"
-    assert GAME.standing(stuck, None).hint == "No scout can move."
-
-
-def test_facts_and_hints_of_both_seats() -> None:
-    assert GAME.standing(after(start(), "@c1"), None).facts == {
-        Seat.SOUTH: "4 scouts to place",
-        Seat.NORTH: "5 scouts to place",
-    }
-    state = after(start(), *SET_UP, "c1-c2", "B@d5", "R@a7-b7", ".", "c10-c9", "R@g4-g5")
+@pytest.mark.parametrize(
+    ("state", "words", "facts"),
+    [
+        (start(), "White: place a scout", "5 scouts to place / 5 scouts to place"),
+        (after(start(), "@c1"), "Black: place a scout", "4 scouts to place / 5 scouts to place"),
+        (FULL, "White: one scout to move", "boulder, rock left / boulder, rock left"),
+        (MOVED, "White: press your clock", "boulder, rock left / boulder, rock left"),
+        (after(start(seconds=0), *SET_UP, "c1-c2"), "White: end the turn", ""),
+        (after(MOVED, "."), "Black: two scouts to move", ""),
+        (after(MOVED, ".", "c10-c9"), "Black: one more scout", ""),
+        (ROCKS, "Black: one more scout", "no rocks left / boulder left"),
+        (after(at("c2", "h9", intel="c2"), "c2-c1"), "White wins", ""),
+        (STUCK, "White: press your clock", ""),
+    ],
+    ids=range(10),
+)
+def test_a_sign_says_what_is_awaited_and_facts_what_is_left(
+    state: State, words: str, facts: str
+) -> None:
     shown = GAME.standing(state, None)
-    assert shown.facts == {Seat.SOUTH: "no rocks left", Seat.NORTH: "boulder left"}
-    assert shown.hint == ""
-    done = after(start(), *SET_UP, "c1-c2")
-    assert GAME.standing(done, None).facts[Seat.SOUTH] == "boulder, rock left"
+    assert shown.sign == words
+    assert facts in ("", " / ".join(str(shown.facts[seat]) for seat in SEATS))
+    assert (shown.hint == "No scout can move.") is (state is STUCK)
 
 
 def test_keys_belong_to_the_seat_on_turn_and_anybody_may_press_the_clock() -> None:
@@ -210,7 +191,7 @@ def test_plays_lead_to_every_position_once_and_break_no_rule_by_hand() -> None:
                 assert GAME.why_not(state, state.seat, tops) is None, play.text
         assert len(positions) == len(set(positions))
         assert set(positions) == {after(state, text).position for text in legal(state)}
-        assert len(sign(state)) <= 40
+        assert len(GAME.standing(state, None).sign) <= 40
 
 
 # ---- clock, pad, taking back, kit, options --------------------------------------------------------------------------------

@@ -50,16 +50,6 @@ def test_the_turn_may_end_when_no_piece_that_was_not_played_has_a_play() -> None
 # ---- stacks ---------------------------------------------------------------------------------------------------------------
 
 
-def test_a_dash_may_end_on_one_other_piece_of_either_side_and_forms_a_stack() -> None:
-    state = at("c4 c5", "d4")
-    assert {"c4-c5", "c4-d4"} <= legal(state)
-    assert on(after(state, "c4-c5"), "c5") == ("white scout", "white scout")
-    step = do(state, "c4-d4")
-    assert on(step.state, "d4") == ("black scout", "white scout")
-    assert step.events[0].why == "The black scout on d4 waits under it."
-    assert step.events[0].rule == "stacks"
-
-
 @pytest.mark.parametrize(("low", "side"), [("white_low", "white"), ("black_low", "black")])
 def test_whose_piece_is_uncovered_is_told(low: str, side: str) -> None:
     step = do(at("c4 h1", "g9", **{low: "c4"}), "c4-c5")
@@ -77,16 +67,6 @@ def test_a_piece_on_the_enemys_back_rank_is_flipped_which_ends_the_play() -> Non
     assert on(step.state, "c10") == ("white scout with intel",)
     assert [stage.title for stage in step.stages] == ["Jump", "Turn the scout over"]
     assert "c8^c10^e10" not in legal(at("c8", "c9 d10"))
-
-
-def test_a_flipped_piece_on_its_own_first_row_wins_at_once() -> None:
-    step = do(at("c2 f4", "h9", intel="c2"), "c2-c1")
-    assert step.state.outcome is not None
-    assert step.state.outcome.winners == {Seat.SOUTH}
-    assert GAME.to_act(step.state) == frozenset()
-    assert not legal(step.state), "no end of the turn either"
-    stacked = after(at("c2 f4 c1", "h9", intel="c2"), "c2-c1")
-    assert stacked.outcome is not None, "on top of another scout too"
 
 
 # ---- notation -------------------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import socket
 import threading
 from collections.abc import Iterator
@@ -19,7 +18,6 @@ from companion.core.clock import FakeClock
 from companion.core.kit import Seat
 from web.security.rate_limit import OWNER, STRANGER, RequestLimits, TooManyRequests
 from web.server import listener as listening
-from web.server import server as serving
 from web.server.server import Server, serve
 from web.server.sse import KEPT, OWN_TABLES, SEATS_EACH, Streams, TooManyViewers
 from web.server.sse import Audience as Kind
@@ -213,26 +211,6 @@ def test_no_more_than_two_uploads_at_once(server: Server) -> None:
     for line in lines:
         line.close()
     until("all to be forgotten", lambda: not server.listener.uploads)
-
-
-def test_who_does_not_read_holds_no_thread_beyond_the_end(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(serving, "STOP_TIMEOUT_S", 1.0)
-    streams: Streams = place.app.extensions["streams"]
-    endless = itertools.repeat("data: " + "x" * 100_000 + "\n\n")
-    monkeypatch.setitem(
-        place.app.view_functions,
-        "pages.live",
-        lambda page: streams.hold(lambda: next(endless), lambda: None),
-    )
-    server = serve(place.app, "127.0.0.1", 0)
-    server.start()
-    with connect(server, BAD) as line:
-        line.sendall(b"GET /live/table HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-        until("somebody who does not read", lambda: streams.open == 1)
-        server.close()
-        until("its thread is free", lambda: streams.open == 0)
 
 
 def test_an_address_has_so_many_connections_and_gives_them_back(

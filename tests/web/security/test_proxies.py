@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from flask import Flask, request
-from inside import app_of
 from mqtt_tools import until
 from proxy_tools import needs_nginx, nginx
 from werkzeug.test import Client
@@ -75,17 +74,6 @@ def test_a_path_is_taken_off_where_the_proxy_has_not_done_so(
     browser = Client(Front(app, Proxies(["10.0.0.2"]), "http", "/table"))
     asks = {"REMOTE_ADDR": "10.0.0.2", "HTTP_X_INGRESS_PATH": header}
     assert browser.get(asked, environ_base=asks).text == expected
-
-
-def test_under_a_path_redirects_and_cookies_have_it(tmp_path: Path) -> None:
-    with Companion(Settings(state_dir=str(tmp_path)), simulate=True, threads=False) as companion:
-        browser = app_of(companion.server).test_client()
-        form = {"name": "Mara"}
-        answer = browser.post("/join/south", data=form, environ_overrides={"SCRIPT_NAME": "/table"})
-    assert answer.location == "/table/seat/south"
-    cookies = answer.headers.getlist("Set-Cookie")
-    assert cookies
-    assert all("; Path=/table;" in cookie for cookie in cookies)
 
 
 @contextmanager

@@ -11,13 +11,13 @@ from typing import Any
 
 from bench.bots.rivals.arena import greedy_arena
 from bench.bots.rivals.binmat import thumb_binmat
-from bench.bots.rivals.chance import OVERLOOKED, random_player
 from bench.bots.rivals.kahmate import greedy_kahmate
 from bench.bots.rivals.outbuffered import greedy_outbuffered
 from bench.bots.rivals.scouts import greedy_scouts
 from companion.core.kit import Seat
 from companion.games.base import Game
 
+OVERLOOKED = 1 / 3
 Rival = Callable[[Game[Any, Any], Any, Seat, Random], str]
 """Answers the notation of a legal action of the seat."""
 
@@ -34,6 +34,11 @@ GREEDY: Mapping[str, Rival] = {
 def rival_of(name: str, game: str) -> Rival:
     """A yardstick by its name, for a game."""
     return {"random": random_player, "beginner": beginner}.get(name) or GREEDY[game]
+
+
+def random_player(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> str:
+    """Return any legal action."""
+    return game.format(game.random_action(state, seat, rng))
 
 
 def beginner(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> str:

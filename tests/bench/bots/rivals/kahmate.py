@@ -5,7 +5,6 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from bench.bots.rivals.chance import random_player
 from companion.core.kit import Seat
 from companion.games.base import Game
 from companion.games.kahmate.state import State as KahmateState
@@ -17,7 +16,7 @@ _WIN = 1e6
 def greedy_kahmate(game: Game[Any, Any], state: KahmateState, seat: Seat, rng: Random) -> str:
     """The ball as far ahead as one action brings it; cards and the set-up by chance."""
     if state.is_placing or state.course:
-        return random_player(game, state, seat, rng)
+        return game.format(game.random_action(state, seat, rng))
     best, best_value = ".", -_WIN
     for action in game.legal_actions(state, seat):
         after = game.apply(state, {seat: action}, rng).state
