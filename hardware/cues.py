@@ -99,6 +99,7 @@ def _blink(period_ms: float) -> Track:
 def _flashes(count: int, period_ms: float) -> Track:
     """Flash so many times, then stay dark until the period is over."""
     flash = ((FLASH_MS, LampLevel.ON), (FASTEST_BLINK_MS - FLASH_MS, LampLevel.OFF))
+    # what the flashes leave of the period
     rest_ms = period_ms - count * FASTEST_BLINK_MS
     return _track(*(flash * count), (rest_ms, LampLevel.OFF), is_cycle=True)
 
@@ -263,6 +264,7 @@ def rhythm_of(notes: Tone) -> Track:
         if not note.name:
             steps.append(LampStep(note.ms, LampLevel.SAME))
             continue
+        # between two notes the lamp has to go back, or they would show as one
         if steps and steps[-1].level is LampLevel.OPPOSITE:
             steps.append(LampStep(SILENT_GAP_MS, LampLevel.SAME))
         steps.append(LampStep(max(SILENT_NOTE_MS, note.ms), LampLevel.OPPOSITE))

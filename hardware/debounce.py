@@ -61,6 +61,7 @@ class Debouncer:
         if is_down and not self.is_latched and not self.is_waiting:
             self.is_waiting = True
             self.due_s = at_s + PRESS_S
+            # edges that follow sooner belong to one press, which keeps its first stamp
             if self._first_s is None or at_s - self._released_s >= PRESS_S:
                 self._first_s = at_s
         if not is_down:
@@ -95,6 +96,7 @@ class Debouncer:
         if not self.is_latched:
             return tuple(strokes)
         if self._is_down:
+            # held and held for long are each told once
             for hold_s, stroke in _HOLDS[self._holds_told :]:
                 if now_s - self.pressed_s >= hold_s - _ROUNDING_S:
                     self._holds_told += 1

@@ -128,6 +128,7 @@ class CuePlayer:
             tracks = lamps_of(signal, seat, self._silent and sounds)
             running = self._overlays.get(seat)
             if running is not None and not running.has_ended(now_ms):
+                # the same cue again, unheard, lets the one that runs go on
                 repeated = running.cue is signal.cue and not sounds
                 if running.rank > rank or repeated or (not tracks and seat not in seats_of(signal)):
                     continue

@@ -120,17 +120,17 @@ class BoardEye:
         self._last = look
         if not reading.quiet or (before is not None and before.reading == reading):
             return
-        kept = self.settled_frames
+        frames = self.settled_frames
         with self._lock:
             if (
-                kept
+                frames
                 and reading.game is not None
-                and kept[-1].reading.game not in (None, reading.game)
+                and frames[-1].reading.game not in (None, reading.game)
             ):
-                kept.clear()  # large pictures, such as those of cards, are not kept through another game
-            if kept and kept[-1].reading == reading:
-                kept.pop()  # the board is as before something moved: the newest picture of it counts
-            kept.append(look)
+                frames.clear()  # large pictures, such as those of cards, are not kept through another game
+            if frames and frames[-1].reading == reading:
+                frames.pop()  # the board is as before something moved: the newest picture of it counts
+            frames.append(look)
 
     # ---- the last frame -----------------------------------------------------
 
@@ -287,9 +287,9 @@ class BoardEye:
 
         Light and lens change slowly, so it is not measured in every frame.
         """
-        kept = self._measured
-        if kept is not None and kept[0] is pose and 0 <= look.number - kept[1] < _MEASURED_FRAMES:
-            return kept[2]
+        last = self._measured
+        if last is not None and last[0] is pose and 0 <= look.number - last[1] < _MEASURED_FRAMES:
+            return last[2]
         measures = measure_squares(look.frame.luma, kit, pose)
         self._measured = (pose, look.number, measures)
         return measures

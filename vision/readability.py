@@ -72,16 +72,16 @@ class Measure:
         """Return what makes the square hard to read, worst first."""
         if self.inside < 0.98:
             return (Weakness.CUT,)
-        found = []
+        weaknesses = []
         if self.glare > _GLARE:
-            found.append(Weakness.GLARE)
+            weaknesses.append(Weakness.GLARE)
         if self.paper < _DARK:
-            found.append(Weakness.DARK)
+            weaknesses.append(Weakness.DARK)
         if self.blur_px is not None and self.blur_px > _BLUR_MODULES * self.module_px:
-            found.append(Weakness.BLUR)
+            weaknesses.append(Weakness.BLUR)
         if self.module_px < enough_px:
-            found.append(Weakness.SMALL)
-        return tuple(found)
+            weaknesses.append(Weakness.SMALL)
+        return tuple(weaknesses)
 
 
 def enough_px(kit: Kit) -> float:
@@ -114,22 +114,22 @@ def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
     centres_mm = flat(np.array([board.centre_mm(square) for square in squares]))
     module_mm = (kit.deck.marker_mm if kit.deck else kit.tag_mm) / MODULES
     modules_px = module_mm * pose.px_per_mm(centres_mm)
-    found = {}
+    measures = {}
     for number, square in enumerate(squares):
         start, stop = low[number] - (left, top), high[number] - (left, top)
         here = slice(start[1], stop[1]), slice(start[0], stop[0])
         patch = crop[here]
         if patch.size < _FEWEST_PX:
-            found[square] = _UNSEEN
+            measures[square] = _UNSEEN
             continue
-        found[square] = Measure(
+        measures[square] = Measure(
             paper=_ninth(patch[::2, ::2]),
             glare=float((patch >= _FULL).mean()),
             blur_px=_blur(slopes[0][here], slopes[1][here]),
             module_px=float(modules_px[number]),
             inside=_inside(quads[number], pose.size),
         )
-    return found
+    return measures
 
 
 def _boxes(quads: Points, size: tuple[int, int]) -> tuple[NDArray[np.int_], NDArray[np.int_]]:

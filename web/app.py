@@ -114,6 +114,7 @@ def create_app(
     @app.before_request
     def name_players() -> None:
         if request.path.startswith(AT_TABLE):
+            # answers at the table call the sides by their players' names
             speak(spoken(), table.player_names())
 
     for group in route_groups(page_context):
@@ -208,6 +209,7 @@ def bare_app(compiled: Path | None) -> Flask:
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.config["MAX_FORM_MEMORY_SIZE"] = MAX_BODY_BYTES
+    # templates that are kept compiled make the first page after a start quicker
     cache = CompiledTemplates(compiled) if compiled else None
     app.jinja_options = {**app.jinja_options, "bytecode_cache": cache}
     app.json = SpokenJson(app)
@@ -239,12 +241,15 @@ def watch_requests(
     def check_request() -> None:
         g.at_s = now_s()  # an input counts from here, whatever it waits for
         g.spoken_before = spoken()
+        # a browser's own choice comes first, then the screen's setting, then what it accepts
         chosen = request.cookies.get("language", "")
         if request.path in SCREENS and screen_language() != "auto":
             chosen = chosen or screen_language()
         speak(best_language((chosen, *request.accept_languages.values())))
+        # what comes too often is refused before its name and origin are looked at
         limits.check(request)
         require_known_name(names, join_urls)
+        # any site may link to a page, though not embed it; only our own pages may act
         if request.method in ("GET", "HEAD", "OPTIONS"):
             guard.refuse_embedding(request)
         else:
@@ -263,6 +268,7 @@ def watch_requests(
             if refusals:
                 refusals.refused(kind)
         seconds = now_s() - g.at_s if "at_s" in g else 0.0
+        # a stream lasts for hours, so its length says nothing
         if seconds >= SLOW_S and answer.mimetype != "text/event-stream":
             _log_slow(seconds)
         return answer
@@ -274,6 +280,7 @@ def require_known_name(names: Names, join_urls: Callable[[], tuple[str, ...]]) -
     Anybody may have the static files.
     """
     host, target = request.headers.get("Host", ""), request.environ.get("REQUEST_URI", "/").lower()
+    # the target is a path, or the whole address of this very host
     is_path = target.startswith(("/", f"http://{host.lower()}/", f"https://{host.lower()}/"))
     if not asked_host(host) or not is_path:
         raise BadRequest
@@ -305,6 +312,7 @@ def _set_headers(answer: Response) -> None:
         cookies = [f"{cookie}; Secure" for cookie in cookies]
     if cookies:
         answer.headers.setlist("Set-Cookie", cookies)
+    # pages hold what one seat alone may know: no cache may keep them
     if not answer.headers.get("Cache-Control"):
         answer.headers["Cache-Control"] = "no-store"
 

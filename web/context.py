@@ -64,8 +64,10 @@ class Presence:
         with self._lock:
             for seat in SEATS:
                 sitter = view.seats[seat]
+                # only a phone can be gone: pads and the machine need no stream
                 is_there = not is_on or sitter.door != "phone" or self._open[seat] > 0
                 known_sitting, _ = self._there.get(seat, ("", 0.0))
+                # a new sitting begins its time afresh: its phone has had no chance to open a stream
                 if is_there or known_sitting != sitter.sitting:
                     self._there[seat] = (sitter.sitting, now_s)
             absences = {seat: now_s - at_s for seat, (_, at_s) in self._there.items()}
@@ -250,6 +252,7 @@ class PageContext:
         """Return what every page may say of the installation."""
         features, addresses = self.features, self._addresses
         now_s = self.clock.monotonic_s()
+        # addresses seldom change: the kernel need not be asked with every drawing
         if now_s >= addresses.until_s:
             addresses.urls = self.join_urls()
             addresses.typed = shown(addresses.urls[0]) if addresses.urls else ""

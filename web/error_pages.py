@@ -92,6 +92,7 @@ def _elsewhere(error: UnknownName) -> Response:
 
 def _http(error: HTTPException) -> Response:
     status = error.code or 500
+    # a redirect, or what `abort` was given, is an answer already
     if error.response is not None or status < 400:
         return make_response(error.get_response())
     return _answer(status, f"http_{status}", _ADVICE.get(status, say("Go back and try again.")))
@@ -115,6 +116,7 @@ def wants_page() -> bool:
     """Return whether a person with a browser asks, and no program."""
     if request.path.startswith("/api/"):
         return False
+    # browsers name HTML first, programs JSON or anything
     return request.accept_mimetypes.best_match(("application/json", "text/html")) == "text/html"
 
 
@@ -127,6 +129,7 @@ def _answer(
     reason: str | None = None,
     link: tuple[str, str] | None = None,
 ) -> Response:
+    # counted by its kind when the answer is finished
     g.refusal = kind
     link = link or current_app.extensions["paragraph"](rule)
     if wants_page():

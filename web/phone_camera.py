@@ -100,11 +100,13 @@ class PhoneCameraPages:
         room = self._room
         if not room.pairing.is_camera(self._guard.camera_mark(request)):
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("This phone is not the camera any more"))
+        # a picture is larger than what most routes take
         request.max_content_length = MAX_JPEG_BYTES
         jpeg = request.get_data()
         if jpeg:
             room.line.put(jpeg, request.args.get("taken_ms", 0.0, float) / 1000)
         feedback = self._feedback()
+        # a drawing that the phone has already is not sent again
         is_drawn = request.args.get("drawn", -1, int) == feedback.number
         return jsonify(
             now_ms=1000 * room.clock.monotonic_s(),
@@ -130,6 +132,7 @@ class PhoneCameraPages:
         elif board:
             is_well = not board.advice
             words = translate(say("I see the whole board") if is_well else board.advice[0].text)
+        # the number stands for the drawing: the same one keeps it
         number = last.number + (drawing != last.drawing)
         self._last = _Feedback(now_s, spoken(), number, drawing, is_well, words)
         return self._last
@@ -152,6 +155,7 @@ class PhoneOwnerPages:
             return make_response(
                 render_template("eye_code.html", **self._changing(), trouble=error.message), 503
             )
+        # the stream keeps the query, on which the way back depends
         live = request.full_path.replace("/camera", "/live/camera", 1).rstrip("?")
         return render_template("eye_code.html", live=live, **self._changing())
 

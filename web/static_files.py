@@ -60,6 +60,7 @@ class StaticFiles:
             raise NotFound
         kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
         answer = Response(content, mimetype=kind)
+        # what is asked for under an older version may not be kept for ever
         fresh = version == self._static_version
         answer.headers["Cache-Control"] = (
             f"public, max-age={YEAR_S}, immutable" if fresh else "no-cache"

@@ -32,6 +32,7 @@ def _backup(options: argparse.Namespace) -> None:
     from companion.maintenance.backup import make_backup  # noqa: PLC0415 - brings the games
 
     settings, path = settings_of(options), settings_path(options)
+    # under another name until it is whole
     unfinished = options.file.with_name(f"{options.file.name}.part")
     try:
         with _new_file(unfinished) as target:

@@ -109,6 +109,7 @@ def _collect(work: Calibration, pictures: Iterator[Luma]) -> None:
     before, times = "", 0
     for luma in pictures:
         words = work.add(luma, held=True)
+        # the same trouble is told once it lasts, not with every picture
         times = times + 1 if words == before else 1
         before = words
         if words:

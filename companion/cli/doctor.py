@@ -154,6 +154,7 @@ def _camera(settings: Settings) -> Iterator[Finding]:
             yield _picture(camera.name, camera.frame())
             yield Finding("lens", Grade.OK, _lens_words(settings, camera))
     except CameraError as error:
+        # to have no camera is a way to play; one that is there, or was named, has to work
         is_missing = settings.camera.source == "auto" and not cameras()
         words = f"{error.message.rstrip('.')}. Without a camera you play by tapping."
         yield Finding("camera", Grade.NOTE if is_missing else Grade.FAIL, words)
@@ -178,6 +179,7 @@ def _picture(name: str, frame: Frame | None) -> Finding:
 
 def _lens_words(settings: Settings, camera: Camera) -> str:
     lens, exact = LensShelf(settings.lenses_path, settings.camera).lens_of(camera)
+    # the focal ratio is in widths of the picture, of which half lies off the middle
     angle = math.degrees(2 * math.atan(0.5 / lens.focal_ratio))
     if exact:
         return f"{angle:.1f} degrees across, measured by companion calibrate."
@@ -196,6 +198,7 @@ def _pins(settings: Settings) -> Iterator[Finding]:
     if reason is None:
         yield Finding("pins", Grade.OK, "The pins can be used.")
     else:
+        # a failure only where the settings want pins
         grade = Grade.FAIL if settings.panel.enabled == "yes" else Grade.NOTE
         yield Finding("pins", grade, f"{reason} Without pads the phones do everything.")
 

@@ -47,6 +47,7 @@ def greeting(companion: Companion, on_terminal: bool) -> str:
     if on_terminal and wifi:
         lines += ["Scan this first, to join the Wi-Fi:", qr_text(wifi.text)]
     if on_terminal:
+        # a browser sends no server what stands behind `#`
         join = f"{first}join#{code}" if code else f"{first}join"
         lines += ["Scan to join:", qr_text(join)]
     lines.append("Ctrl-C ends it; the game is kept.")

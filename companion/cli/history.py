@@ -81,6 +81,7 @@ def _line_words(line: GameLine) -> str:
 def _player_words(line: GameLine, seat: Seat) -> str:
     """Return who played a seat at the end, whether it was the machine, and whether the coach was asked."""
     sitters = line.players.get(seat)
+    # whoever sat there last counts
     name = (sitters[-1].name if sitters else "") or seat
     notes = ["machine"] if sitters and sitters[-1].door == MACHINE else []
     if seat in line.coached:

@@ -99,6 +99,7 @@ class Hotspot:
         with as_owner_of(self.settings.parent):
             settings = SettingsFile(self.settings).read().settings
         former = self._profile()
+        # twelve of 32 letters are 60 bits
         password = _password_in(former) or "".join(secrets.choice(_LETTERS) for _ in range(12))
         text = profile_text(CONNECTION, name, password, is_permanent=True)
         names = "".join(f"address=/{host}/{HOTSPOT_ADDRESS}\n" for host in HOTSPOT_NAMES)
@@ -193,6 +194,7 @@ def profile_text(connection: str, name: str, password: str, *, is_permanent: boo
         ) from None
     words = {
         "ID": connection,
+        # always the same, so that the profile of before is replaced
         "UUID": str(uuid.uuid5(uuid.NAMESPACE_DNS, connection)),
         "PERMANENT": str(is_permanent).lower(),
         "NAME": name,

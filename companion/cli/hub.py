@@ -206,6 +206,7 @@ def _join(options: argparse.Namespace) -> None:
     from companion.hub.membership import membership_path, write_membership  # noqa: PLC0415
 
     settings, address, code = settings_of(options), options.address, options.code
+    # the companion that runs may have another working folder
     ca = str(Path(options.ca).expanduser().resolve()) if options.ca else ""
     try:
         with Journal(settings.journal_path) as journal:

@@ -45,6 +45,7 @@ def run_lamp(settings: PanelSettings, folder: Path, factory: Any = None) -> int:
     if settings.enabled == "no" or not isinstance(settings.system_lamp, int):
         print("No system lamp is wired.")
         return 0
+    # blocked signals wait for `sigtimedwait`, so none is lost between two looks
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
     clock = RealClock()
     factory = factory or _pins()

@@ -94,6 +94,7 @@ def settings_path(options: argparse.Namespace) -> Path:
 def settings_of(options: argparse.Namespace) -> Settings:
     """Return the settings file's settings, with what the command line changes."""
     path = settings_path(options)
+    # a file that is named has to be there, the usual one has not
     settings = load_settings(path if options.settings or path.exists() else None)
 
     def typed(**names: str) -> dict[str, Any]:

@@ -79,6 +79,7 @@ def take_wish(path: Path) -> WifiWish:
         require_valid(wish.hotspot)
         if not NAME.fullmatch(wish.hotspot.name):
             raise Malformed("The wish names no hotspot.")
+    # only joining names a Wi-Fi, everything else needs the own hotspot
     if (wish.wifi is None) is (wish.task == "join") or (wish.task != "join" and not wish.hotspot):
         raise Malformed("The wish is incomplete.")
     return wish
@@ -100,6 +101,7 @@ class WifiHands:
             trouble = self._readiness() or self._join(wish.wifi)
             if not trouble:
                 self._forget_own()
+            # a table that could not join must stay within reach
             is_back = bool(trouble and own) and not self._open(own)
             return WifiAnswer(wish.number, own if is_back else None, trouble)
         if wish.task == "close":
@@ -188,6 +190,7 @@ def joined_text(wifi: Wifi) -> str:
     hidden=false
     """
     ssid = "".join(f"{byte};" for byte in wifi.name.encode())
+    # in a key file a backslash begins an escape, and a blank may get lost
     password = wifi.password.replace("\\", "\\\\").replace(" ", "\\s")
     security = f"[wifi-security]\nkey-mgmt=wpa-psk\npsk={password}\n\n" if password else ""
     return (

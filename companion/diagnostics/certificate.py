@@ -57,12 +57,14 @@ def _dates(
     phone = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     phone.check_hostname = name is not None
     phone.load_verify_locations(Path(certificate).expanduser())
+    # an issuer in the file is trusted without its own issuer
     phone.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | _NO_CHECK_TIME
     up, down = ssl.MemoryBIO(), ssl.MemoryBIO()
     ends = (
         phone.wrap_bio(down, up, server_hostname=name),
         served.wrap_bio(up, down, server_side=True),
     )
+    # each end in turn; three rounds are enough for both to have done
     for end in ends * 3:
         with suppress(ssl.SSLWantReadError):
             end.do_handshake()

@@ -116,6 +116,7 @@ def is_writable(folder: Path) -> bool:
 
 
 def _existing(folder: Path) -> Path:
+    # the nearest folder above that is there
     return next((path for path in (folder, *folder.parents) if path.exists()), folder)
 
 

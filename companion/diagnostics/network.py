@@ -21,6 +21,7 @@ def port(host: str, number: int) -> Finding:
     """Return whether the pages' port is free. To be asked where no companion runs."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
+        # as the server does: a port that was just left counts as free
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, number))

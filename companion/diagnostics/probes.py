@@ -74,6 +74,7 @@ def temperature_c(machine: Machine) -> float | None:
         for zone in machine.found("sys/class/thermal/thermal_zone*")
         if (value := machine.number(f"{zone}/temp")) is not None
     }
+    # the processor's own sensor, or else the warmest of all
     for name in ("cpu-thermal", "cpu_thermal", "x86_pkg_temp"):
         if name in zones:
             return zones[name] / 1000
@@ -160,6 +161,7 @@ def volume(machine: Machine, folder: Path) -> Volume | None:
         fields, kinds = head.split(), tail.split()
         if len(fields) < 6 or len(kinds) < 3:
             continue
+        # the kernel writes a blank as an octal escape
         place = fields[4].replace("\\040", " ")
         if folder.is_relative_to(place) and len(place) >= best:
             options = [*fields[5].split(","), *kinds[2].split(",")]
@@ -206,6 +208,7 @@ def disk(machine: Machine, device: str) -> Disk | None:
         part = (machine.root / "sys/dev/block" / device).resolve(strict=True)
     except OSError:
         return None
+    # a partition lies in the folder of its disk
     whole = part.parent if (part / "partition").exists() else part
     try:
         at = f"{whole.relative_to(machine.root.resolve())}/device"

@@ -41,6 +41,7 @@ def make_client(settings: MqttSettings) -> Client:
     client = paho.Client(
         CallbackAPIVersion.VERSION2,
         protocol=MQTTProtocolVersion.MQTTv5,
+        # our own thread tries again, after pauses that grow
         reconnect_on_failure=False,
     )
     client.connect_timeout = CONNECT_S

@@ -138,6 +138,7 @@ class BrokerLine(Closeable):
                 self._lost_because = error.message
             except Exception as error:
                 self._lost_because = why_lost(error, self._settings)
+            # after a connection that stood the pauses begin anew
             pause_s = FIRST_S if self._is_connected else min(2 * pause_s, MAX_PAUSE_S)
             self._lose()
             self._ends.wait(pause_s)
@@ -151,6 +152,7 @@ class BrokerLine(Closeable):
         client.on_message = lambda _client, _data, message: self._hear(message)
         client.on_socket_open = lambda _client, _data, sock: self._use_socket(sock)
         client.on_socket_close = lambda _client, _data, _sock: self._use_socket(None)
+        # the broker says so itself when the table is gone without a word
         if self._presence:
             client.will_set(self._presence, OFFLINE, qos=1, retain=True)
         connect(client, self._settings)
@@ -161,6 +163,7 @@ class BrokerLine(Closeable):
                 if self._is_over.wait(REST_S):
                     break
         finally:
+            # a socket on which nothing moves would hold paho's thread
             self._cut()
             client.loop_stop()
 
@@ -186,6 +189,7 @@ class BrokerLine(Closeable):
             client.subscribe(topic)
         with self._lock:
             self._is_connected = True
+            # another broker, or one that began anew, knows nothing
             self._told = {}
             if self._presence:
                 self._publish(client, self._presence, ONLINE, retain=True)

@@ -155,6 +155,7 @@ def _binary(
     part = _sensor(name, topic, f"{{{{ 'ON' if {truth} else 'OFF' }}}}", "", attributes) | {
         "p": "binary_sensor"
     }
+    # the device class brings an icon, or else the caller does
     del part["icon"]
     return part | ({"device_class": kind} if kind else {})
 

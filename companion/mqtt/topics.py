@@ -121,6 +121,7 @@ def clock_of(view: TableView, now_s: float, wall_s: float) -> Mapping[str, Any]:
         return {"runs": False, "left_s": None, "limit_s": None, "ends_at": None, "seats": left_s}
     ends_at = None
     if clock.due_s is not None:
+        # from the table's monotonic time to Unix time
         ends_s = wall_s + clock.due_s - now_s
         ends_at = datetime.fromtimestamp(round(ends_s, 1), UTC).isoformat()
     return {

@@ -57,6 +57,7 @@ class Announcer:
 
     def _note(self, view: TableView) -> None:
         before, self._before = self._before, view
+        # whoever begins to listen hears no old news
         if before is None:
             return
         if before.moment != view.moment or (before.help, before.reasons) != (
@@ -135,6 +136,7 @@ def _kind(view: TableView, everything: bool) -> tuple[object, ...]:
     if view.board.problems:
         return (*step, view.board.problems[0].sign)
     if view.phase in (Phase.SETUP, Phase.STAGES):
+        # hands work off a list, of which each line changes the sign
         return (*step, view.sign.text) if everything else step
     if view.phase is Phase.LOBBY:
         return (*step, view.sign.text)
@@ -158,6 +160,7 @@ def _awaited(view: TableView, everything: bool) -> str:
         and clock.limit_s <= HURRIED_S
         and not clock.paused
     ):
+        # in a fast game the side alone is said, or nothing: tones do the rest
         seats = view.sign.seats
         return _side(view, next(iter(seats))).capitalize() if everything and len(seats) == 1 else ""
     return view.sign.text

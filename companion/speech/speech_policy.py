@@ -69,6 +69,7 @@ class SpeechPolicy(Closeable):
         self._lock = threading.Lock()
         self._follower = Follower(table, "speech", self.step, LOOK_S)
         self._settle()
+        # what was noted before the start is not said any more
         self._spoken = max(
             (announcement.number for announcement in self._announcer.recent()), default=0
         )
@@ -116,6 +117,7 @@ class SpeechPolicy(Closeable):
         ]
         if not fresh:
             return
+        # what nobody speaks counts as said: later it would be old news
         self._spoken = fresh[-1].number
         if self._voice and self._machine_speaks():
             language = best_language((self._settings.table.language,))
@@ -143,6 +145,7 @@ class SpeechPolicy(Closeable):
         """Look at the clock on the wall, and tell the panel whether to be silent, where that has changed."""
         hours = self._settings.quiet
         quiet = is_quiet(hours, self._clock.wall_s())
+        # hours that begin when they end last for ever
         self.quiet_until = None if not quiet else hours.end if hours.begin != hours.end else ""
         self.screen_may_speak = self._settings.voice.by in ("auto", "screen") and not quiet
         is_silent = self._settings.panel.silent or quiet

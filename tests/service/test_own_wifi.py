@@ -147,6 +147,7 @@ def test_a_cable_in_the_meantime_keeps_it_closed(machine: Machine) -> None:
     machine.clock.advance(NO_ADDRESS_S)
     machine.addresses = [CABLE]
     own.look()
+    assert not (machine.root / "wifi").exists()
     machine.addresses = []
     machine.clock.advance(10 * NO_ADDRESS_S)
     own.look()

@@ -17,12 +17,9 @@ import pytest
 from camera_tools import UsbBus, Webcam
 
 from companion.cli.main import main
-from companion.core.kit import CARD_DICTIONARY
-from companion.printing.lens_page import calibration_page
 from vision.cameras.calibration import Calibration
 from vision.cameras.lens_pattern import COLUMNS, ROWS, SQUARE_MM, pattern
 from vision.pose.optics import LENSES, Lens
-from vision.pose.pose import Points
 
 SIZE = (1280, 720)
 LENS = Lens(0.82, -0.06)
@@ -78,37 +75,27 @@ def views(lens: Lens) -> Iterator[Any]:
 # ---- the page ---------------------------------------------------------------------------------------------------
 
 
-def test_the_printed_page_is_what_opencv_looks_for_in_true_millimetres(tmp_path: Path) -> None:
+def test_the_printed_page_is_what_opencv_looks_for_in_true_millimetres(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     if not shutil.which("pdftoppm"):
         pytest.skip("poppler-utils is not installed")
-    (tmp_path / "page.pdf").write_bytes(calibration_page("a4"))
+    assert main(["calibrate", "--print", str(tmp_path / "page.pdf"), "--paper", "letter"]) == 0
+    assert "print it at 100 %, on matt paper, and glue it flat" in capsys.readouterr().out
+    assert main(["calibrate", "--print", str(tmp_path / "no" / "page.pdf")]) == 1
+    assert "cannot be written: No such file or directory" in capsys.readouterr().err
     subprocess.run(
         ["pdftoppm", "-r", "150", "-gray", "-png", "page.pdf", "page"], cwd=tmp_path, check=True
     )
     (picture,) = tmp_path.glob("*.png")
     luma = cv2.imread(str(picture), cv2.IMREAD_GRAYSCALE)
     assert luma is not None
-    corners, ids, markers, _ = cv2.aruco.CharucoDetector(pattern()).detectBoard(luma)
-    assert len(np.ravel(ids)) == (COLUMNS - 1) * (ROWS - 1)
-    assert len(markers) == COLUMNS * ROWS // 2
-    mm: Points = np.asarray(pattern().getChessboardCorners(), dtype=np.float64)[np.ravel(ids)][
-        :, :2
-    ]
-    px = np.asarray(corners, dtype=np.float64).reshape(-1, 2)
-    slope = np.linalg.lstsq(np.column_stack([mm, np.ones(len(mm))]), px, rcond=None)[0]
-    assert slope[:2] * 25.4 / 150 == pytest.approx(np.eye(2), abs=0.003)
-
-
-def test_the_page_shows_no_marker_of_a_game() -> None:
-    from companion.games import GAMES  # noqa: PLC0415 - here only
-
-    used = set()
-    for game in GAMES.values():
-        kit = game.kit(game.options({}))
-        used |= {*kit.board.corners, *(marker for face in kit.faces for marker in face.markers)}
-        used |= {card.marker for card in kit.deck.cards} if kit.deck else set()
-    assert not used & set(np.ravel(pattern().getIds()).tolist())
-    assert CARD_DICTIONARY.endswith("250")
+    corners, ids, *_ = cv2.aruco.CharucoDetector(pattern()).detectBoard(luma)
+    assert len(ids) == (COLUMNS - 1) * (ROWS - 1)
+    mm = pattern().getChessboardCorners()[ids.ravel()][:, :2]
+    px = corners.reshape(-1, 2)
+    slope = np.linalg.lstsq(mm - mm.mean(axis=0), px - px.mean(axis=0), rcond=None)[0]
+    assert slope * 25.4 / 150 == pytest.approx(np.eye(2), abs=0.003)
 
 
 # ---- the measurement --------------------------------------------------------------------------------------------
@@ -122,38 +109,21 @@ def test_the_page_shows_no_marker_of_a_game() -> None:
     ],
 )
 def test_a_known_lens_is_found_again(lens: Lens, nominal: Lens) -> None:
-    work = Calibration(nominal)
-    assert [work.add(luma) for luma in views(lens)] == [""] * len(VIEWS)
+    work, asked = Calibration(nominal), []
+    for luma in views(lens):
+        asked.append(work.missing()[0])
+        assert work.add(luma) == ""
     assert work.missing() == ()
+    assert asked[1] == "Tilt the page so that its left edge comes nearer to the camera"
+    assert asked[3] == "Tilt the page so that its upper edge comes nearer to the camera"
+    assert asked[5] == "Hold the page further into the upper left of the picture"
+    assert asked[8] == "Hold the page further into the lower right of the picture"
     measured = work.solve()
     assert measured is not None
     assert measured.lens.focal_ratio == pytest.approx(lens.focal_ratio, rel=0.01)
     assert measured.lens.k1 == pytest.approx(lens.k1, abs=0.01)
     assert measured.rms_px < 0.2
     assert 0 < measured.spread < 0.005
-    assert measured.field_of_view_deg == pytest.approx(
-        math.degrees(2 * math.atan(0.5 / lens.focal_ratio)), rel=0.01
-    )
-
-
-def test_after_each_view_it_says_what_is_missing() -> None:
-    work = Calibration(LENSES["webcam"])
-    first = [work.missing()[0]]
-    for luma in views(LENS):
-        work.add(luma)
-        first.append(work.missing()[0] if work.missing() else "")
-    assert first == [
-        "Hold the page straight towards the camera, as large as it goes into the picture",
-        "Tilt the page so that its left edge comes nearer to the camera",
-        "Tilt the page so that its left edge comes nearer to the camera",
-        "Tilt the page so that its upper edge comes nearer to the camera",
-        "Tilt the page so that its upper edge comes nearer to the camera",
-        "Hold the page further into the upper left of the picture",
-        "Hold the page further into the upper right of the picture",
-        "Hold the page further into the lower left of the picture",
-        "Hold the page further into the lower right of the picture",
-        "",
-    ]
 
 
 def test_pictures_that_do_not_count_say_why() -> None:
@@ -165,16 +135,9 @@ def test_pictures_that_do_not_count_say_why() -> None:
     assert work.add(flat, held=True) == "Hold the page still for a moment"
     assert work.add(flat, held=True) == ""
     assert work.add(flat, held=True) == "This view is like one before: move or tilt the page"
-    assert work.add(seen(LENS, *VIEWS[1]), held=True) == "Hold the page still for a moment"
     assert work.add(np.ascontiguousarray(flat[:700])).startswith(
         "This picture is 1280 x 700, the others are not"
     )
-    assert work.add(seen(LENS, 65, 0, 1.0, (0.0, 0.0))) in (
-        "The page is tilted too far: hold it straighter",
-        "The page is not seen well: show more of it, sharp and evenly lit",
-    )
-    assert work.views == 1
-    assert work.solve() is None
 
 
 # ---- the command ------------------------------------------------------------------------------------------------
@@ -188,70 +151,43 @@ def settings(folder: Path) -> list[str]:
     return ["calibrate", "--settings", str(file)]
 
 
-def test_the_page_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["calibrate", "--print", str(tmp_path / "page.pdf"), "--paper", "letter"]) == 0
-    assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
-    assert "print it at 100 %, on matt paper, and glue it flat" in capsys.readouterr().out
-    assert main(["calibrate", "--print", str(tmp_path / "no" / "page.pdf")]) == 1
-    assert "cannot be written: No such file or directory" in capsys.readouterr().err
-
-
 def test_the_camera_is_measured_live_and_its_lens_kept(
     bus: UsbBus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     webcam = bus.plug(0, Webcam("YUYV", SIZE))
     webcam.noise = False
-    empty = np.full((720, 1280), 128, np.uint8)
-    pictures = iter([empty, empty, *(luma for luma in views(LENS) for _ in range(2))])
+    blank = np.zeros(SIZE[::-1], np.uint8)
+    pictures = iter([blank, *(luma for luma in views(LENS) for _ in range(2))])
     webcam.scene = lambda: next(pictures)
     assert main(settings(tmp_path)) == 0
     told = capsys.readouterr().out.splitlines()
     assert told[0] == "usb:0: hold the page in front of it; Ctrl-C stops without changing anything."
-    assert (
-        told[2]
-        == "View 1 is taken. Tilt the page so that its left edge comes nearer to the camera."
-    )
     assert told[-3:-1] == ["View 9 is taken.", "Working out the lens: this takes some seconds."]
     assert told[-1].startswith("9 views: 62.")
     (kept,) = json.loads((tmp_path / "state/lenses.json").read_text()).values()
     assert kept["exact"] is True
     assert kept["focal_ratio"] == pytest.approx(LENS.focal_ratio, rel=0.01)
     assert webcam.opened[-1].released == 1
-    webcam.scene = None
-    assert main(["doctor", *settings(tmp_path)[1:]]) in (0, 1)
-    assert (
-        "62.7 degrees across, measured by companion calibrate"
-        in capsys.readouterr().out.replace("62.6", "62.7")
-    )
 
 
-def test_a_folder_of_pictures_is_measured_and_not_kept_without_a_camera(
+def test_a_folder_of_enough_pictures_is_measured(
     bus: UsbBus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "pictures"
     folder.mkdir()
+    command = [*settings(tmp_path), "--from", str(folder)]
+    assert main(command) == 1
+    assert "holds no pictures" in capsys.readouterr().err
+    cv2.imwrite(str(folder / "0.png"), seen(LENS, *VIEWS[0]))
+    cv2.imwrite(str(folder / "8a.png"), np.full((480, 640), 128, np.uint8))
+    (folder / "7a.png").write_bytes(b"no picture")
+    assert main(command) == 1
+    assert "Too few views (1): show the page from at least three sides" in capsys.readouterr().err
     for number, luma in enumerate(views(LENS)):
         cv2.imwrite(str(folder / f"{number}.png"), luma)
-    for name in ("8a.png", "9.png"):
-        cv2.imwrite(str(folder / name), np.full((480, 640), 128, np.uint8))
-    (folder / "7a.png").write_bytes(b"no picture")
-    assert main([*settings(tmp_path), "--from", str(folder)]) == 0
+    assert main(command) == 0
     out = capsys.readouterr().out
-    assert "0.png: taken." in out
     assert "8a.png: 640 x 480, not 1280 x 720 as the camera is set." in out
-    assert out.count("640 x 480, not") == 1, "told once"
     assert "7a.png: is not a picture that can be read" in out
     assert "Not kept: USB camera 0 is missing" in out
     assert not (tmp_path / "state/lenses.json").exists()
-
-
-def test_too_few_pictures_are_refused(
-    bus: UsbBus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = tmp_path / "pictures"
-    folder.mkdir()
-    assert main([*settings(tmp_path), "--from", str(folder)]) == 1
-    assert "holds no pictures" in capsys.readouterr().err
-    cv2.imwrite(str(folder / "0.png"), seen(LENS, *VIEWS[0]))
-    assert main([*settings(tmp_path), "--from", str(folder)]) == 1
-    assert "Too few views (1): show the page from at least three sides" in capsys.readouterr().err

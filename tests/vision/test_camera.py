@@ -33,12 +33,13 @@ def test_a_picture_comes_again_and_again_with_rising_numbers(tmp_path: Path) -> 
     camera = opened(picture(tmp_path / "a.png", 90))
     frames = [camera.frame() for _ in range(3)]
     assert [frame.number for frame in frames if frame] == [1, 2, 3]
-    assert all(
-        frame and frame.luma.shape == (48, 64) and frame.luma[0, 0] == 90 for frame in frames
-    )
-    assert frames[0] is not None
+    assert frames[0]
+    assert frames[0].luma.shape == (48, 64)
     assert frames[0].at_s == 5.0
-    assert camera.name.endswith("a.png")
+    camera.close()
+    camera.close()
+    with pytest.raises(CameraError, match="is closed: open it again"):
+        camera.frame()
 
 
 def test_a_folder_comes_once_by_name_and_stays_on_its_last_picture(
@@ -79,14 +80,6 @@ def test_unreadable_sources_say_what_where_and_what_to_do(
         (tmp_path / name).write_bytes(content)
     with pytest.raises(CameraError, match=words):
         opened(tmp_path / name)
-
-
-def test_a_closed_camera_refuses_frames_and_may_be_closed_twice(tmp_path: Path) -> None:
-    camera = opened(picture(tmp_path / "a.png", 90))
-    camera.close()
-    camera.close()
-    with pytest.raises(CameraError, match="is closed: open it again"):
-        camera.frame()
 
 
 @pytest.mark.parametrize(

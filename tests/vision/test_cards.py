@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 import cv2
@@ -35,28 +34,12 @@ def table() -> SimulatedTable:
     return printed_table(KIT, VIEW)
 
 
-def wrong_zones(reading: Reading, truth: Layout, zones: Iterable[Square]) -> list[Square]:
-    """The zones in which a reading names a card that is not there, or takes a stack for whole that is another."""
-    found = []
-    for zone in zones:
-        fan, real = reading.fans.get(zone, ()), truth.get(zone, ())
-        strange = set(fan) - set(real) - ({UNREAD} if real else set())
-        if strange or (zone not in reading.unknown and UNREAD not in fan and fan != real):
-            found.append(zone)
-    return found
-
-
 def read(table: SimulatedTable) -> Reading:
     return board_reader({KIT.game: KIT}).read_picture(table.render_luma())
 
 
 def piece(table: SimulatedTable, card: str) -> int:
     return next(p.id for p in table.pieces() if p.face == card)
-
-
-def is_named(reading: Reading, zone: Square, *cards: str) -> bool:
-    """Is a stack accepted there, of just these cards?"""
-    return zone not in reading.unknown and reading.fans.get(zone, ()) == cards
 
 
 @pytest.mark.slow
@@ -66,14 +49,6 @@ def test_tables_in_every_light_are_read_right_or_not_at_all() -> None:
     assert fans.wrong == []
     assert fans.shown >= 6, "the tables must show something"
     assert fans.shown_right >= 0.99 * fans.shown, f"{fans.shown_right} of {fans.shown} were read"
-
-
-def test_both_stacks_of_a_lane_are_read_from_the_bottom_to_the_top(table: SimulatedTable) -> None:
-    table.set_up(BOTH)
-    reading = read(table)
-    assert (reading.game, dict(reading.fans), reading.unknown) == (KIT.game, BOTH, frozenset())
-    assert not reading.seen
-    assert not reading.strangers
 
 
 def test_eight_cards_fill_a_zone(table: SimulatedTable) -> None:
@@ -88,7 +63,10 @@ def test_a_card_reads_the_same_upside_down(table: SimulatedTable) -> None:
     table.set_up(BOTH)
     table.turn(piece(table, "9^"), 180.0)
     table.turn(piece(table, "*!"), 180.0)
-    assert dict(read(table).fans) == BOTH
+    reading = read(table)
+    assert (dict(reading.fans), reading.unknown) == (BOTH, frozenset())
+    assert not reading.seen
+    assert not reading.strangers
 
 
 def test_a_card_without_a_marker_in_sight_is_missing_from_the_count(table: SimulatedTable) -> None:
@@ -116,7 +94,10 @@ def test_a_zone_under_a_hand_is_unknown(light: float) -> None:
         table.hold_hand(zone)
         reading = read(table)
         assert zone in reading.unknown
-        assert not wrong_zones(reading, layout, KIT.board.squares)
+        for other, cards in layout.items():
+            fan = reading.fans.get(other, ())
+            assert set(fan) <= {UNREAD, *cards}
+            assert fan == cards or UNREAD in fan or other in reading.unknown
 
 
 def test_the_same_card_twice_is_a_stranger_and_no_stack(table: SimulatedTable) -> None:
@@ -141,14 +122,6 @@ def test_a_card_between_two_zones_makes_both_unknown(table: SimulatedTable) -> N
     assert not reading.fans
 
 
-def test_cards_beside_the_board_are_named_as_such(table: SimulatedTable) -> None:
-    table.set_up({Square(0, 0): ("9^",)})
-    table.nudge(piece(table, "9^"), -65.0, 0.0)
-    reading = read(table)
-    assert not reading.fans
-    assert reading.beside in {("9^",), ()}
-
-
 def test_a_thing_in_a_zone_makes_it_unknown(table: SimulatedTable) -> None:
     table.set_up({C1: ("9^",)})
     luma = table.render_luma()
@@ -156,7 +129,8 @@ def test_a_thing_in_a_zone_makes_it_unknown(table: SimulatedTable) -> None:
     cv2.circle(luma, (round(x) - 30, round(y)), 28, 110, -1)
     reading = board_reader({KIT.game: KIT}).read_picture(luma)
     assert C2 in reading.unknown
-    assert is_named(reading, C1, "9^")
+    assert C1 not in reading.unknown
+    assert reading.fans[C1] == ("9^",)
 
 
 def test_still_pictures_agree_and_a_moved_card_is_read_anew() -> None:
@@ -191,8 +165,6 @@ def test_cards_that_prove_nothing_lie_as_their_seat_lays_them(
 def test_a_card_may_lie_out_of_sight_in_a_gap_of_two_steps(table: SimulatedTable) -> None:
     table.set_up({C1: ("4^", "9^", "9#")})
     table.nudge(piece(table, "9^"), 0.0, 16.5)
-    told = read(table).fans[C1]
-    assert told[0] == "4^"
-    assert "X" in told, "nothing but the edge of the second card is seen"
-    table.set_up({C1: ("4^", "9^", "9#")})
-    assert read(table).fans[C1] == ("4^", "9^", "9#")
+    fan = read(table).fans[C1]
+    assert fan[0] == "4^"
+    assert UNREAD in fan, "nothing but the edge of the second card is seen"

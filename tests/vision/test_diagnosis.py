@@ -73,8 +73,6 @@ def test_pieces_are_outlined_above_their_squares() -> None:
     assert board is not None
     assert board.size_px[0] > board.size_px[1]
     seen = {str(each.square): np.mean(each.corners_px, axis=0) for each in board.squares}
-    (left, low), (right, high) = np.min(board.outline_px, axis=0), np.max(board.outline_px, axis=0)
-    assert all(left < x < right and low < y < high for x, y in seen.values())
     assert seen["a1"][1] < seen["c1"][1] - 3, "a robot on a1, nothing on c1"
     assert {str(each.square): each.faces for each in board.squares if each.faces} == {
         "a1": ("purple robot",),
@@ -133,29 +131,13 @@ def test_each_trouble_gives_its_advice(
     assert len(first[0]) <= 40
 
 
-def test_coming_so_much_closer_is_enough() -> None:
-    """The camera of the scene is moved as the advice says: then the markers are large enough."""
-    far = Looked("kahmate", fill=0.5).look().board()
-    assert far is not None
-    centimetres = int(far.advice[0].text.split()[2])
-    grown = far.distance_mm / (far.distance_mm - 10 * centimetres)
-    near = Looked("kahmate", fill=0.5 * grown).look().board()
-    assert near is not None
-    assert near.distance_mm == pytest.approx(far.distance_mm - 10 * centimetres, rel=0.04)
-    assert not [advice for advice in near.advice if advice.weakness is Weakness.SMALL]
-
-
 def test_weak_places_are_where_the_trouble_is() -> None:
     board = Looked("scouts", glare=(60.0, 60.0, 30.0)).look().board()
     assert board is not None
     glaring = {each.square for each in board.squares if Weakness.GLARE in each.weak}
     assert Square(2, 2) in glaring
-    centre = {square: KITS["scouts"].board.centre_mm(square) for square in glaring}
-    assert all(np.hypot(x - 60, y - 60) < 55 for x, y in centre.values())
-    far, near = (
-        next(each for each in board.squares if each.square == Square(3, rank)) for rank in (9, 0)
-    )
-    assert near.module_px > 1.5 * far.module_px
+    centres = [KITS["scouts"].board.centre_mm(square) for square in glaring]
+    assert all(np.hypot(x - 60, y - 60) < 55 for x, y in centres)
 
 
 def test_without_a_board_the_picture_itself_is_judged() -> None:
@@ -192,13 +174,6 @@ def test_only_the_last_settled_frames_are_kept() -> None:
         looked.eye.saw(shown.frame, replace(shown.reading, seen=face))
     kept = [frame.reading.seen[Square(0, 0)] for frame in looked.eye.settled()]
     assert kept == [f"robot {number}" for number in range(2, SETTLED + 2)]
-    last = replace(shown.reading, seen={Square(0, 0): kept[-1]})
-    before = looked.eye.settled()[-1].number
-    for is_quiet in (False, True):
-        looked.eye.saw(shown.frame, replace(last, quiet=is_quiet))
-    after = looked.eye.settled()
-    assert [frame.reading.seen[Square(0, 0)] for frame in after] == kept, "a hand came and went"
-    assert after[-1].number > before, "the newest picture of the same board"
 
 
 def test_settled_frames_go_with_their_board() -> None:

@@ -21,7 +21,7 @@ from vision.pose.board_fit import Evidence
 from vision.pose.lens_choice import explaining_fit
 from vision.pose.lens_tuner import LensTuner
 from vision.pose.optics import LENSES, Lens
-from vision.pose.pose import Pose, corner_points_mm
+from vision.pose.pose import corner_points_mm
 from vision.reading.board_reader import board_reader
 from vision.simulation.printed import unpacked
 from vision.simulation.render import camera_pose
@@ -53,31 +53,6 @@ def test_two_corners_and_pieces_tell_a_lens_far_from_the_believed_one() -> None:
     luma, tally = through(GLASSES[name], kit, layout, wide_view(rng)), Tally(name)
     judge_view(kit, layout, luma, tally)
     assert (tally.pieces, tally.right, tally.wrong) == (22, 22, [])
-
-
-@pytest.mark.parametrize(
-    "lens",
-    [
-        Lens(0.5, is_fisheye=True),
-        Lens(0.45, -0.03, 0.01, is_fisheye=True),
-        Lens(0.6, -0.2, 0.05),
-        Lens(0.8, -0.1),
-    ],
-)
-def test_rays_go_through_a_lens_and_back(lens: Lens) -> None:
-    pose = camera_pose(ARENA, View(tilt_deg=40.0, turn_deg=20.0))
-    bent = Pose(pose.rotation, pose.translation, lens, pose.size)
-    points = np.random.default_rng(1).uniform(0, 250, (30, 3)) * (1, 1, 0.02)
-    seen = bent.to_px(points)
-    project = cv2.fisheye.projectPoints if lens.is_fisheye else cv2.projectPoints
-    expected = project(
-        points.reshape(-1, 1, 3), pose.rotation, pose.translation, bent.matrix, lens.distortion
-    )[0]
-    assert np.allclose(seen, expected.reshape(-1, 2), atol=1e-6)
-    back = [
-        bent.to_plane(px[None], float(point[2]))[0] for px, point in zip(seen, points, strict=True)
-    ]
-    assert np.allclose(back, points[:, :2], atol=0.01)
 
 
 def test_an_ordinary_lens_stays_one() -> None:
@@ -115,10 +90,11 @@ def test_a_wide_lens_is_learned_once_and_kept_with_its_model() -> None:
         0.4775 * angles, rel=0.02
     )
     kept = msgspec.json.encode(KeptLens.of(tuner.lens, tuner.spread))
-    again = msgspec.json.decode(kept, type=KeptLens)
-    assert again.lens.is_fisheye == tuner.lens.is_fisheye
-    assert again.lens.k2 == pytest.approx(tuner.lens.k2, abs=1e-5)
-    assert again.is_sane()
+    again = msgspec.json.decode(kept, type=KeptLens).lens
+    assert (again.is_fisheye, again.k2) == (
+        tuner.lens.is_fisheye,
+        pytest.approx(tuner.lens.k2, abs=1e-5),
+    )
     exact = LensTuner.of(Lens(0.8), exact=True)
     assert exact.told(Lens(0.4, is_fisheye=True), np.eye(2)).lens == Lens(0.8)
 
@@ -145,13 +121,10 @@ def test_a_mirrored_camera_is_noticed_said_and_turned_back(axis: int) -> None:
         eye.saw(frame, reading)
     assert reading.quiet
     assert dict(reading.seen) == truth_of(ARENA, layout)
-    assert reader.seen.note == "The camera mirrors its picture, and the companion turns it back"
     board = eye.board()
     assert board is not None
-    assert board.note == reader.seen.note
+    assert board.note == "The camera mirrors its picture, and the companion turns it back"
     assert board.advice == ()
-    alone = board_reader({ARENA.game: ARENA}).read_picture(frame.luma)
-    assert dict(alone.seen) == truth_of(ARENA, layout)
     luma = table.render_luma()
     moving = (np.roll(luma, 20 * (number % 2), axis=1) for number in range(7))
     later = [reader.read(Frame(moved, 2.0, 9)).game for moved in moving]

@@ -151,12 +151,6 @@ def test_a_still_table_is_still_and_what_happens_on_it_is_seen(camera: str) -> N
     assert sum(shown.see().moving for _ in range(10)) == 0, "it rests"
 
 
-def test_a_small_thing_is_told_from_blocks_that_a_codec_rounds_otherwise() -> None:
-    shown = Shown(encoded(16, 2))
-    shown.picture[304:328, 800:824] -= 90
-    assert shown.see().moving
-
-
 def hands(kind: str) -> Iterator[tuple[slice, slice, float]]:
     """Where a hand is in picture after picture, and how bright."""
     for number in count():
@@ -177,16 +171,6 @@ def test_movement_that_goes_on_for_long_is_never_learned_as_noise(kind: str, cam
     shifted_tag(shown.picture, 520, 880)
     movement = shown.see(shown.with_hand(*next(where)))
     assert is_near(movement, 915, 537), "a tag was pushed meanwhile, far from it"
-
-
-def test_what_trembles_leaves_no_blind_spot_behind() -> None:
-    shown = Shown(noisy(3))
-    for place in islice(hands("trembles"), 120):
-        shown.see(shown.with_hand(*place))
-    shown.learn(2)
-    assert not shown.see().moving, "the hand has gone"
-    shown.picture[300:335, 560:595] = tag(9)
-    assert shown.see().moving, "a tag lies where the hand was"
 
 
 # ---- light ---------------------------------------------------------------------------------------

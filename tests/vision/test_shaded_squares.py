@@ -5,12 +5,10 @@ from dataclasses import replace
 import cv2
 import numpy as np
 import pytest
-from bench.reading.scenes import scene
 from numpy.typing import NDArray
 from reading_tools import tally_of
 
 from vision.pieces.shaded_squares import Paper, reflectance
-from vision.pieces.square_cells import SquareCells
 
 SIDE = 60
 PLACES = (
@@ -75,12 +73,6 @@ def test_a_patch_that_ends_with_the_square_is_no_shadow(dark: float, half_mm: fl
     assert reflectance(tone, SEEN, PAPER, ALL) is None
 
 
-def test_a_narrow_stripe_is_no_shadow() -> None:
-    tone = lit(60, 1.0)
-    tone[20:25] = 0.3
-    assert reflectance(tone, SEEN, PAPER, ALL) is None
-
-
 def test_where_nothing_beyond_the_square_is_in_sight_no_light_is_told() -> None:
     assert reflectance(lit(0, 0.5), SEEN, PAPER, (False,) * 4) is None
     assert reflectance(lit(0, 0.5), ~SEEN, PAPER, ALL) is None
@@ -112,11 +104,3 @@ def test_a_patch_under_two_shadows_that_cross_is_none(
     disc = np.flatnonzero(np.hypot(*PLACES.T) < min(half_mm, 7.0))
     paper = replace(PAPER, inside=disc, gentle=2) if middle_alone else PAPER
     assert reflectance(tone, SEEN, paper, ALL) is None
-
-
-def test_soft_print_is_no_shadow() -> None:
-    """A blurred outline makes paper that is asked next to it no darker."""
-    board = replace(scene("shadow-3-3").kit.board, gap_mm=0.0)
-    paper = SquareCells(board).surroundings[False]
-    nearest = min(np.abs(paper.places_mm[part]).max(axis=1).min() for part in paper.beyond)
-    assert nearest >= board.square_mm / 2 + 1.0

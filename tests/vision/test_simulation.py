@@ -10,7 +10,6 @@ from companion.core.clock import FakeClock
 from companion.core.grid import Square
 from companion.core.kit import DICTIONARY, Kit
 from companion.core.ports import WorldPiece
-from companion.games import GAMES
 from companion.games.outbuffered import Outbuffered
 from companion.printing.printed_kit import printed_table
 from vision.detection.markers import dictionary_of
@@ -47,57 +46,31 @@ def test_set_up_places_what_the_layout_says_and_the_rest_beside_the_board(
     }
     table.set_up({B2: ("lime flag", "purple robot")})
     assert [p.face for p in table.pieces() if p.square == B2] == ["lime flag", "purple robot"]
-    beside = [p for p in table.pieces() if p.square is None]
-    assert sorted(p.face for p in beside) == ["lime robot", "purple flag"]
-    width, height = table.size_px()
-    corners = np.array([corner for p in beside for corner in p.outline_px])
-    assert (corners >= 0).all()
-    assert (corners <= (width, height)).all(), "pieces beside the board are in the picture"
-
-
-def test_by_hand_what_lies_right_stays_and_what_comes_is_laid_on_it() -> None:
-    scouts = GAMES["scouts"]
-    table, white = printed_table(scouts.kit(scouts.options({})), View(noise=0)), "white scout"
-    table.set_up({A1: (white,), B2: (white,), C4: (white,)})
-    before = {p.square: p.id for p in table.pieces()}
-    table.set_up({A1: (white, white), C4: (white,)}, by_hand=True)
-    assert next(p.id for p in table.pieces() if p.square == A1) == before[A1], (
-        "the lower one has not moved"
-    )
-    assert [p.id for p in table.pieces() if p.square == C4] == [before[C4]]
-
-
-def test_pieces_that_are_not_there_are_refused(table: SimulatedTable) -> None:
-    with pytest.raises(KeyError, match="there is no piece 99 on the table"):
-        table.move_to(99, A1)
+    beside = [p.face for p in table.pieces() if p.square is None]
+    assert sorted(beside) == ["lime robot", "purple flag"]
+    before = piece(table, "lime flag").id
+    table.set_up({B2: ("lime flag", "purple flag")}, by_hand=True)
+    assert piece(table, "lime flag").id == before, "the lower one has not moved"
     with pytest.raises(KeyError, match="no piece left that can show “purple robot”"):
         table.set_up({A1: ("purple robot",), B2: ("purple robot",)})
 
 
-def test_a_piece_moves_to_the_middle_of_a_square_and_on_top(table: SimulatedTable) -> None:
+def test_a_piece_moves_to_a_square_or_where_it_is_dragged(table: SimulatedTable) -> None:
     robot = piece(table, "purple robot")
     table.move_to(robot.id, C4)
     moved = piece(table, "purple robot")
     assert moved.square == C4
     assert (moved.x_mm, moved.y_mm) == KIT.board.centre_mm(C4)
     assert table.pieces()[-1].id == robot.id
-    below = np.array(piece(table, "lime robot").outline_px)
-    assert np.array(moved.outline_px)[:, 1].mean() < below[:, 1].mean(), (
-        "what stands higher is drawn further up"
-    )
-
-
-def test_dragging_puts_a_piece_where_the_picture_shows_the_table(table: SimulatedTable) -> None:
-    robot = piece(table, "purple robot")
+    with pytest.raises(KeyError, match="there is no piece 99 on the table"):
+        table.move_to(99, A1)
     x, y = table.square_px(B2)
     table.drag_to(robot.id, x + 6, y)
     moved = piece(table, "purple robot")
     assert moved.square == B2
-    across, along = (
-        v - c for v, c in zip((moved.x_mm, moved.y_mm), KIT.board.centre_mm(B2), strict=True)
-    )
-    assert 1 < across < 5, "nothing snaps into place"
-    assert abs(along) < 0.1
+    centre_mm = KIT.board.centre_mm(B2)
+    assert 1 < moved.x_mm - centre_mm[0] < 5, "nothing snaps into place"
+    assert abs(moved.y_mm - centre_mm[1]) < 0.1
     table.drag_to(robot.id, -50, 700)
     assert piece(table, "purple robot").square is None
 
@@ -119,27 +92,11 @@ def test_prints_tell_where_opencv_finds_the_markers(trouble: str) -> None:
     corners, ids, _ = detector.detectMarkers(table.render_luma())
     found = dict(zip(np.asarray(ids).ravel().tolist(), corners, strict=True))
     prints = prints_of(table)
-    assert [p.face for p in prints[:4]] == [None] * 4
-    assert {p.marker for p in prints} == {0, 1, 2, 3, 20, 21, 22, 23}
     seen = [p for p in prints if p.shown > 0.999 and p.veil < 100]
     assert len(seen) >= 6
-    missing = [p.marker for p in seen if p.marker not in found]
-    assert not missing, f"{trouble}: OpenCV does not find {missing}"
     for print_ in seen:
         error = np.abs(print_.corners_px - found[print_.marker].reshape(4, 2)).max(axis=1)
-        assert np.median(error) < 1.5, f"{trouble}: marker {print_.marker}"
-        if print_.face:
-            outline = np.array(piece(table, print_.face).outline_px)
-            assert np.abs(outline.mean(axis=0) - print_.corners_px.mean(axis=0)).max() < 1.5
-
-
-def test_flipping_shows_the_next_face() -> None:
-    faces = ("purple robot", "purple flag")
-    kit = Kit("two", "Two", KIT.board, KIT.sides, KIT.faces, (faces,))
-    table = printed_table(kit)
-    for expected in ("purple flag", "purple robot"):
-        table.flip(0)
-        assert table.pieces()[0].face == expected
+        assert np.median(error) < 1.5, print_.marker
 
 
 def test_a_hand_hides_its_square_and_goes_away_again(table: SimulatedTable) -> None:
@@ -154,19 +111,9 @@ def test_a_hand_hides_its_square_and_goes_away_again(table: SimulatedTable) -> N
 
 
 def test_noise_is_seeded_and_changes_from_frame_to_frame() -> None:
-    frames = []
-    for _ in range(2):
-        camera = RenderedCamera(printed_table(KIT, View(noise=3, seed=5)), FakeClock())
-        frames.append([camera.frame().luma, camera.frame().luma])
-    assert (frames[0][0] == frames[1][0]).all()
-    assert (frames[0][1] == frames[1][1]).all()
-    change = frames[0][0].astype(int) - frames[0][1]
+    view = View(noise=3, seed=5)
+    one, other = (RenderedCamera(printed_table(KIT, view), FakeClock()) for _ in range(2))
+    first = one.frame().luma
+    assert (first == other.frame().luma).all()
+    change = first.astype(int) - one.frame().luma
     assert 3.5 < change.std() < 5
-
-
-def test_the_board_is_in_the_middle_of_the_picture() -> None:
-    board, table = KIT.board, printed_table(KIT, View(tilt_deg=55.0))
-    width, height = board.width_mm, board.height_mm
-    ends = table.to_px(np.array([(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)]))
-    middle = (ends.min(axis=0) + ends.max(axis=0)) / 2
-    assert np.abs(middle - (640, 360)).max() < 40

@@ -11,9 +11,9 @@ from bench.reading.scenes import kits
 from companion.core.grid import Square
 from companion.printing.printed_kit import printed_table
 from vision.pieces.regions import vague_squares
-from vision.pose.board_fit import Belief, Evidence, Tag, fit_board, fit_lines
-from vision.pose.optics import LENSES, Lens
-from vision.pose.pose import Pose, corner_points_mm, flat, square_corners_mm
+from vision.pose.board_fit import Belief, Evidence, fit_board, fit_lines
+from vision.pose.optics import LENSES
+from vision.pose.pose import Pose, corner_points_mm, flat
 from vision.pose.printed_lines import confirmed, lines_of
 from vision.reading.board_reader import board_reader
 from vision.reading.judge import judge
@@ -135,24 +135,3 @@ def test_a_hand_between_leaves_what_is_beyond_unknown_and_the_reader_says_so() -
     assert {square for square in board.squares if square.rank >= 8} <= reading.unknown
     assert "show a third one" in reader.seen.note
     assert [advice.text for advice in reader.seen.advice] == ["Show a third corner of the board"]
-
-
-@pytest.mark.parametrize("lens", [Lens(0.75, -0.06), Lens(0.55, -0.02, is_fisheye=True)])
-def test_tags_lead_a_pose_that_is_off_back_to_the_true_one(lens: Lens) -> None:
-    true = Pose(
-        np.array([[2.6], [0.2], [0.1]]), np.array([[-100.0], [80.0], [500.0]]), lens, (1280, 720)
-    )
-    places = ((20, 30, 10), (150, 80, 77), (90, 140, -120), (30, 150, 45))
-    tags = [
-        Tag(true.to_px(flat(square_corners_mm(x, y, 16, turn), 5)), 5.0, 16.0)
-        for x, y, turn in places
-    ]
-    points_mm = np.vstack(
-        [corner_points_mm(KAHMATE.board, marker) for marker in KAHMATE.board.corners[:2]]
-    )
-    seen = Evidence(points_mm, true.to_px(points_mm), tags)
-    start = replace(true, translation=true.translation + np.array([[2.0], [-1.0], [4.0]]))
-    fit = fit_board(seen, start, np.array([0.2, 0.06, 1e-6]))
-    assert len(fit.tags) == len(tags)
-    assert far_px(start, true) > 3
-    assert far_px(fit.pose, true) < 0.5

@@ -65,13 +65,11 @@ def test_marks_for_moves_bounces_shots_wrong_and_unseen(game: Any) -> None:
 def test_a_layout_after_moves_puts_what_moves_on_top() -> None:
     a1, a2 = Square.parse("a1"), Square.parse("a2")
     before = {a1: ("flag", "robot"), a2: ("stone",)}
-    assert layout_after(before, [HandMove(("robot",), a1, a2)]) == {
-        a1: ("flag",),
-        a2: ("stone", "robot"),
-    }
-    swap = [HandMove(("flag", "robot"), a1, a2), HandMove(("stone",), a2, a1)]
-    assert layout_after(before, swap) == {a1: ("stone",), a2: ("flag", "robot")}
-    assert layout_after(before, [HandMove(("stone",), a2, None)]) == {a1: ("flag", "robot")}
+    for moves, after in (
+        ([HandMove(("robot",), a1, a2)], {a1: ("flag",), a2: ("stone", "robot")}),
+        ([HandMove(("stone",), a2, None)], {a1: ("flag", "robot")}),
+    ):
+        assert layout_after(before, moves) == after
 
 
 def test_beats_follow_the_order_of_events_and_like_ones_share_one() -> None:

@@ -114,9 +114,7 @@ def test_what_needs_a_restart_restarts_by_itself_after_the_game(tmp_path: Path) 
         assert place.restarts == [True]
 
 
-@pytest.mark.parametrize(
-    ("hour", "theme"), [(7, "light"), (19, "light"), (20, "dark"), (6, "dark")]
-)
+@pytest.mark.parametrize(("hour", "theme"), [(19, "light"), (20, "dark"), (6, "dark")])
 def test_dark_at_night_goes_by_the_hour(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hour: int, theme: str
 ) -> None:

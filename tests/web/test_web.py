@@ -175,13 +175,16 @@ def test_the_own_order_comes_only_when_its_owner_asks(place: Place) -> None:
 
 def test_the_plan_shows_the_way_to_its_owner_and_travels_in_the_body(place: Place) -> None:
     south, moment = place.sit("south"), place.to_orders()
-    door, body = "/api/seat/south/plan", {"moment": moment, "entered": "UR"}
-    answer = south.post(door, json=body)
+
+    def plan(now: str) -> Any:
+        return south.post("/api/seat/south/plan", json={"moment": now, "entered": "UR"})
+
+    answer = plan(moment)
     assert answer.headers["Cache-Control"] == "no-store"
     assert answer.json["svg"].count("<circle") == 2
-    assert south.post(door, json={**body, "moment": "0.0"}).json == {"svg": ""}
+    assert plan("0.0").json == {"svg": ""}
     south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "UUS"})
-    assert south.post(door, json=body).json == {"svg": ""}
+    assert plan(moment).json == {"svg": ""}
 
 
 def test_headers_keep_browsers_careful(place: Place) -> None:

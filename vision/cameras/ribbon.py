@@ -85,8 +85,8 @@ def pi_devices() -> tuple[PiDevice, ...]:
             )
         ) from error
     devices = (
-        PiDevice(place, str(each.get("Model", "")), str(each.get("Id", "")))
-        for place, each in enumerate(listed)
+        PiDevice(place, str(model.get("Model", "")), str(model.get("Id", "")))
+        for place, model in enumerate(listed)
     )
     return tuple(
         device for device in devices if not _is_usb(device.id)

@@ -116,14 +116,14 @@ class CardFinder:
         read = [card for card in cards if card.name != UNREAD]
         hidden = on_cards(read, marker_places(self._deck)).reshape(-1, 4, 2)
         known = _middles([*hidden, *(mark for card in cards for mark in card.marks)])
-        found = []
+        unread = []
         for quad in quads:
             mark = view.maps.to_board(quad)
             is_known = _is_near(mark, known, _HIDDEN * self._deck.marker_mm)
             if not is_known and resembles_marker(view.even, quad):
                 known = np.vstack([known, mark.mean(axis=0)])
-                found.append(unread_card(mark))
-        return found
+                unread.append(unread_card(mark))
+        return unread
 
 
 def _bold_squares(view: CardView, side_px: float) -> list[Points]:
@@ -133,13 +133,13 @@ def _bold_squares(view: CardView, side_px: float) -> list[Points]:
     whole = cv2.morphologyEx(view.bold, cv2.MORPH_CLOSE, gap)
     outlines = cv2.findContours(whole, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0]
     squares = [cv2.boxPoints(cv2.minAreaRect(outline)) for outline in outlines]
-    found = []
+    bold = []
     for square in _whole_among(np.array(squares, np.float64).reshape(-1, 4, 2), side_px):
         # A marker has a dark rim.
         rim, _ = dark_shares(modules_in(view.even, square))
         if rim >= _LEAST_RIM:
-            found.append(square)
-    return found
+            bold.append(square)
+    return bold
 
 
 def _whole_among(quads: Points, side_px: float) -> list[Points]:

@@ -139,34 +139,34 @@ class MarkerFinder:
         return Found(tuple(sightings), np.asarray(quads, np.float64).reshape(-1, 4, 2))
 
     def _parameters(self) -> cv2.aruco.DetectorParameters:
-        found = cv2.aruco.DetectorParameters()
+        parameters = cv2.aruco.DetectorParameters()
 
         # Finer sampling with a wider cell margin: slight defocus reads .81 -> 1.0 at 1.6 times the
         # cost. A picture that was made smaller is as sharp as a coarser grid tells.
-        found.perspectiveRemovePixelPerCell = 6 if self.rough else 8
-        found.perspectiveRemoveIgnoredMarginPerCell = 0.3
+        parameters.perspectiveRemovePixelPerCell = 6 if self.rough else 8
+        parameters.perspectiveRemoveIgnoredMarginPerCell = 0.3
         refine = cv2.aruco.CORNER_REFINE_CONTOUR if self.rough else cv2.aruco.CORNER_REFINE_SUBPIX
-        found.cornerRefinementMethod = refine
-        found.minMarkerPerimeterRate = 0.02
+        parameters.cornerRefinementMethod = refine
+        parameters.minMarkerPerimeterRate = 0.02
 
         # Windows of the adaptive threshold, px: one fine, one coarse.
         smallest, largest, step = 7, 27, 20
         if self.close:
             smallest, largest, step = 9, 33, 12
-            found.minMarkerPerimeterRate = 0.05
+            parameters.minMarkerPerimeterRate = 0.05
         elif self.thorough:
             smallest, largest, step = 3, 43, 4
-            found.minMarkerPerimeterRate = 0.01
+            parameters.minMarkerPerimeterRate = 0.01
         elif self.quick:
             smallest = largest = 13
         if self.only:
             smallest, step = 13, 20
             # Edges of cards next to a marker are paler than its print and must not run into it.
-            found.adaptiveThreshConstant = 25
-        found.adaptiveThreshWinSizeMin = smallest
-        found.adaptiveThreshWinSizeMax = largest
-        found.adaptiveThreshWinSizeStep = step
-        return found
+            parameters.adaptiveThreshConstant = 25
+        parameters.adaptiveThreshWinSizeMin = smallest
+        parameters.adaptiveThreshWinSizeMax = largest
+        parameters.adaptiveThreshWinSizeStep = step
+        return parameters
 
 
 # ---- pictures and parts of them ------------------------------------------------------------------
@@ -187,11 +187,11 @@ def scan_quickly(luma: Luma) -> tuple[Sighting, ...] | None:
         share, how = _FEW_PX / width, cv2.INTER_LINEAR
     # What is found there is put right in the picture itself.
     small = np.asarray(cv2.resize(luma, None, fx=share, fy=share, interpolation=how), np.uint8)
-    found = MarkerFinder(quick=True, rough=True).find(small).sightings
+    sightings = MarkerFinder(quick=True, rough=True).find(small).sightings
     # The middle of the first pixel is (0, 0) in both sizes.
     off = (1 / share - 1) / 2
-    corners = refined(luma, [sighting.corners_px / share + off for sighting in found])
-    return tuple(Sighting(s.marker, px) for s, px in zip(found, corners, strict=True))
+    corners = refined(luma, [sighting.corners_px / share + off for sighting in sightings])
+    return tuple(Sighting(s.marker, px) for s, px in zip(sightings, corners, strict=True))
 
 
 def scan_parts(luma: Luma, boxes: Iterable[Box], least_px: float) -> list[Sighting]:

@@ -106,7 +106,7 @@ def lost_corners(
 
     They are searched for where a rough pose puts them.
     """
-    found = []
+    recovered = []
     for marker in set(board.corners) - set(seen):
         x, y = board.corner_centres_mm[marker]
         # Two corners say little about where the others are.
@@ -131,9 +131,9 @@ def lost_corners(
             if sighting.marker == marker and sighting.score >= _CORNER_LIKENESS:
                 # It tells where all of the board lies: as exactly as the picture shows.
                 corners = pose.to_px(flat(maps.to_board(sighting.corners_px)))
-                found.append(Sighting(marker, refined(luma, [corners])[0], sighting.score))
+                recovered.append(Sighting(marker, refined(luma, [corners])[0], sighting.score))
                 break
-    return tuple(found)
+    return tuple(recovered)
 
 
 def _at(

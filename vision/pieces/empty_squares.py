@@ -61,7 +61,7 @@ Bare = Mapping[Square, Known]
 
 def empty_among(bare: Bare, board: Board, shot: Snapshot, squares: Iterable[Square]) -> set[Square]:
     """Return those of these squares on which certainly nothing lies, in plain light."""
-    cells, found = cells_of(board), set()
+    cells, empty = cells_of(board), set()
     plain, marked = list[Square](), list[Square]()
     for square in squares:
         if shot.glare[shot.row[square]] > _MOST_GLARE:
@@ -69,7 +69,7 @@ def empty_among(bare: Bare, board: Board, shot: Snapshot, squares: Iterable[Squa
         # As it looked when it was empty, or by what an empty square looks like.
         known = bare.get(square)
         if known is not None and _as_known(shot, square, known):
-            found.add(square)
+            empty.add(square)
         else:
             alike = marked if square in cells.marked else plain
             alike.append(square)
@@ -79,8 +79,8 @@ def empty_among(bare: Bare, board: Board, shot: Snapshot, squares: Iterable[Squa
         if alike:
             # All squares of a kind at once.
             is_paper = _as_paper(bare, cells, shot, alike, is_marked)
-            found.update(map(alike.__getitem__, np.flatnonzero(is_paper)))
-    return found
+            empty.update(map(alike.__getitem__, np.flatnonzero(is_paper)))
+    return empty
 
 
 def shaded_among(board: Board, shot: Snapshot, squares: Iterable[Square]) -> set[Square]:
@@ -89,11 +89,11 @@ def shaded_among(board: Board, shot: Snapshot, squares: Iterable[Square]) -> set
 
     This takes some milliseconds for each square.
     """
-    cells, found = cells_of(board), set()
+    cells, shaded = cells_of(board), set()
     for square in squares:
         if shot.glare[shot.row[square]] <= _MOST_GLARE and _as_shaded(cells, shot, square):
-            found.add(square)
-    return found
+            shaded.add(square)
+    return shaded
 
 
 def learn_bare(bare: Bare, shot: Snapshot, empty: Iterable[Square]) -> Bare:
@@ -128,21 +128,21 @@ def _as_paper(
     rows = np.array([shot.row[square] for square in squares])
     wanted = cells.middle if is_marked else cells.paper
     tones = shot.tones[rows].reshape(len(rows), -1)[:, wanted]
-    seen = shot.visible[rows].reshape(len(rows), -1)[:, wanted]
+    visible = shot.visible[rows].reshape(len(rows), -1)[:, wanted]
 
     # By the square's own paper, where that is not too far from its neighbours'.
-    own = _ninth_decile(tones, seen)
+    own = _ninth_decile(tones, visible)
     is_usual = (own >= 0.8) & (own <= 1.25)
     values = tones / np.where(is_usual, own, 1)[:, None]
-    number, shares = np.maximum(seen.sum(axis=1), 1), []
+    number, shares = np.maximum(visible.sum(axis=1), 1), []
     for is_so in (values < _DARK, values < _DIM, values > _BRIGHT):
-        shares.append((is_so & seen).sum(axis=1) / number)
+        shares.append((is_so & visible).sum(axis=1) / number)
     dark, below, bright = shares
     dim = below - dark
 
     # Of a square that was seen empty more is asked, as it does not look as it did then.
     is_known = np.array([square in bare for square in squares])
-    good = (seen.mean(axis=1) >= _LEAST_SEEN) & (bright <= 0.12)
+    good = (visible.mean(axis=1) >= _LEAST_SEEN) & (bright <= 0.12)
     good &= dark <= np.where(is_known, 0.01, 0.03)
     good &= ~is_known | ((dim <= 0.03) & shot.line_depth.any())
     is_shaded = dim > 0.08
@@ -167,13 +167,13 @@ def _shades(shot: Snapshot, rows: NDArray[np.int_]) -> Tone:
     return np.nanmedian(shade, axis=1)
 
 
-def _ninth_decile(tones: Tone, seen: Mask) -> Tone:
+def _ninth_decile(tones: Tone, visible: Mask) -> Tone:
     """Return (N,): how bright the paper of squares is, the 90th percentile of what is seen of
     them."""
     # A quarter of the pixels is enough, of which those seen come first when sorted.
-    tones, seen = tones[:, ::4], seen[:, ::4]
-    ordered = np.sort(np.where(seen, tones, np.inf), axis=1)
-    place = (0.9 * (seen.sum(axis=1) - 1)).astype(int).clip(0)
+    tones, visible = tones[:, ::4], visible[:, ::4]
+    ordered = np.sort(np.where(visible, tones, np.inf), axis=1)
+    place = (0.9 * (visible.sum(axis=1) - 1)).astype(int).clip(0)
     return np.asarray(ordered[np.arange(len(ordered)), place])
 
 
@@ -214,8 +214,8 @@ def _is_smooth(cells: SquareCells, shot: Snapshot, row: int) -> bool:
     side = round(GENTLE_MM * cells.scale) // 2 * 2 + 1
     kernel = np.ones((side, side), np.uint8)
     change = cv2.dilate(values, kernel) - cv2.erode(values, kernel)
-    seen = shot.visible[row].ravel()[cells.far_inside]
-    steep = change.ravel()[cells.far_inside][seen] > _GENTLE
+    visible = shot.visible[row].ravel()[cells.far_inside]
+    steep = change.ravel()[cells.far_inside][visible] > _GENTLE
     return bool(steep.size and steep.mean() <= 0.02)
 
 
@@ -224,13 +224,15 @@ def _as_shaded(cells: SquareCells, shot: Snapshot, square: Square) -> bool:
     row, number = shot.row[square], cells.number[square]
     if not shot.line_depth.any():
         return False
-    seen = shot.visible[row]
+    visible = shot.visible[row]
     # What is left when the light is taken off.
     paper = cells.surroundings[square in cells.marked]
-    print_ = reflectance(shot.tones[row], seen, paper, tuple(cells.next_to_paper[number].tolist()))
+    print_ = reflectance(
+        shot.tones[row], visible, paper, tuple(cells.next_to_paper[number].tolist())
+    )
     if print_ is None:
         return False
-    (depths,), _ = outlines(cells, print_[None], seen[None], cells.walled[[number]])
+    (depths,), _ = outlines(cells, print_[None], visible[None], cells.walled[[number]])
     # Its outline has to be all there.
     there = ~np.isnan(depths)
     missing = there & (np.where(there, depths, 0) < _OF_LINE * shot.line_share)

@@ -99,17 +99,17 @@ class _Light:
 
 
 def reflectance(
-    tone: Values, seen: NDArray[np.bool_], paper: Paper, sides: tuple[bool, ...]
+    tone: Values, visible: NDArray[np.bool_], paper: Paper, sides: tuple[bool, ...]
 ) -> Values | None:
     """Return a cell (h, w) by the light that falls on each pixel.
 
     None: no light explains its paper.
 
-    `seen` is False where something stands in front; `sides` says beyond which outlines there is
+    `visible` is False where something stands in front; `sides` says beyond which outlines there is
     plain paper.
     """
     # paper in sight, inside of the outline and beyond it
-    shown = seen.ravel()
+    shown = visible.ravel()
     inside = paper.inside[shown[paper.inside]]
     parts = [part[shown[part]] for part, there in zip(paper.beyond, sides, strict=True) if there]
     beyond = np.concatenate([np.zeros(0, int), *parts])

@@ -187,15 +187,15 @@ def _glints(cells: SquareCells, tones: Tone) -> Mask:
 
     Nothing that lies on a square is so bright, and of a piece's marker they leave most in sight.
     """
-    found = np.zeros(tones.shape, bool)
+    glints = np.zeros(tones.shape, bool)
     for number in np.flatnonzero(tones.max(axis=(1, 2), initial=0) > _GLINT):
         # Much brighter than most of the cell.
         tone = tones[number]
         bright = (tone > _GLINT * max(1.0, np.median(tone))).view(np.uint8)
         wide = cv2.dilate(bright, _AROUND, iterations=cells.rim).view(np.bool_)
         if wide.mean() <= _MOST_GLINT:
-            found[number] = wide
-    return found
+            glints[number] = wide
+    return glints
 
 
 # ---- how bright paper is -------------------------------------------------------------------------

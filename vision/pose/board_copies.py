@@ -29,11 +29,11 @@ Corners = Mapping[int, Points]
 
 def apart(sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
     """Return the sightings without those that show the same marker in the same place again."""
-    found: list[Sighting] = []
+    distinct: list[Sighting] = []
     for sighting in sightings:
-        if not any(sighting.is_same(other) for other in found):
-            found.append(sighting)
-    return tuple(found)
+        if not any(sighting.is_same(other) for other in distinct):
+            distinct.append(sighting)
+    return tuple(distinct)
 
 
 def boards_among(

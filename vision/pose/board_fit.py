@@ -114,7 +114,7 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, belief: Be
     """Return the fit, carried on over the printed lines as far as they can be told for certain."""
     printed = lines_of(board)
     taken = np.zeros(len(printed.middles_mm), bool)
-    told = taken
+    constrained = taken
 
     # From the corners on, each round takes the lines of which the pose has become sure.
     evidence = replace(evidence, tags=fit.tags)
@@ -124,21 +124,24 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, belief: Be
         _, normals, scale = printed.geometry(pose)
         spread = _spreads_px(pose, printed.middles_mm, normals)
         reach = np.maximum(_SURELY * spread, _LEAST_REACH_PX)
-        told = reach <= _OF_PERIOD * printed.period_mm * scale
+        constrained = reach <= _OF_PERIOD * printed.period_mm * scale
         # No line more than in the round before.
-        is_last = growth > 0 and told.sum() <= taken.sum()
-        lines = printed.look(luma, pose, np.where(told, np.maximum(reach, _LAST_REACH_PX), np.nan))
+        is_last = growth > 0 and constrained.sum() <= taken.sum()
+        lines = printed.look(
+            luma, pose, np.where(constrained, np.maximum(reach, _LAST_REACH_PX), np.nan)
+        )
         # Corners, tags and these lines together tell a better pose.
         problem = _Problem(evidence, pose, belief.spread, belief.lens, (printed.middles_mm, lines))
         fit = replace(_least_squares(problem), tags=fit.tags, lines=lines)
         if is_last or (
-            told[lines.is_in].all() and _shift_px(pose, fit.pose, printed.middles_mm) < _SETTLED_PX
+            constrained[lines.is_in].all()
+            and _shift_px(pose, fit.pose, printed.middles_mm) < _SETTLED_PX
         ):
             break
-        taken = told
+        taken = constrained
 
     # The lines as the last pose has them.
-    final = printed.look(luma, fit.pose, np.where(told, _LAST_REACH_PX + 1, np.nan))
+    final = printed.look(luma, fit.pose, np.where(constrained, _LAST_REACH_PX + 1, np.nan))
     return replace(fit, lines=final)
 
 
@@ -331,5 +334,5 @@ def _least_squares(problem: _Problem) -> Fit:
     # Where more is left over than was expected, everything is less certain.
     excess = max(1.0, cost / max(1, problem.number - 9))
     covariance = excess * np.linalg.pinv(slopes.T @ (slopes * weights[:, None]), hermitian=True)
-    found = replace(pose, rms_px=rms, covariance=np.asarray(covariance, np.float64))
-    return Fit(found, cost)
+    fitted = replace(pose, rms_px=rms, covariance=np.asarray(covariance, np.float64))
+    return Fit(fitted, cost)

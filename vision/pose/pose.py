@@ -103,14 +103,18 @@ class Pose:
         camera = self.matrix, self.lens.distortion
         # Slopes by both focal lengths, by k1 and k2, and by rotation and translation.
         if self.lens.is_fisheye:
-            seen, slopes = cv2.fisheye.projectPoints(points, turn, way, *camera)
+            projected, slopes = cv2.fisheye.projectPoints(points, turn, way, *camera)
             focal, bend, place = slopes[:, :2], slopes[:, 4:6], slopes[:, 8:14]
         else:
-            seen, slopes = cv2.projectPoints(points, turn, way, *camera)
+            projected, slopes = cv2.projectPoints(points, turn, way, *camera)
             focal, bend, place = slopes[:, 6:8], slopes[:, 10:12], slopes[:, :6]
         # By the logarithm: the slope times the focal length itself.
         by_lens = np.column_stack([self.matrix[0, 0] * focal.sum(axis=1), bend])
-        return np.asarray(seen, np.float64).reshape(-1, 2), np.asarray(place, np.float64), by_lens
+        return (
+            np.asarray(projected, np.float64).reshape(-1, 2),
+            np.asarray(place, np.float64),
+            by_lens,
+        )
 
     def is_in_picture(self, points_px: Points) -> NDArray[np.bool_]:
         """Return (N,): which of (N, 2) pixels lie in the picture."""
@@ -363,8 +367,8 @@ def refined_pose(start: Pose, points_mm: Points, points_px: Points, lens: Lens) 
         points = lens.straight((points_px - matrix[:2, 2]) / matrix[0, 0])
         matrix, distortion = np.eye(3), np.zeros(4)
     place = start.rotation.copy(), start.translation.copy()
-    found = cv2.solvePnPRefineLM(points_mm[:, None], points[:, None], matrix, distortion, *place)
-    rotation, translation = np.asarray(found[0], np.float64), np.asarray(found[1], np.float64)
+    refined = cv2.solvePnPRefineLM(points_mm[:, None], points[:, None], matrix, distortion, *place)
+    rotation, translation = np.asarray(refined[0], np.float64), np.asarray(refined[1], np.float64)
     pose = replace(start, rotation=rotation, translation=translation, lens=lens)
     if pose.eye_mm[2] <= 0:
         return None

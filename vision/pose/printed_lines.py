@@ -54,8 +54,8 @@ def profiles(
     # (K, N) each.
     x = (places[:, 0] + steps[:, None] * ways[:, 0]).astype(np.float32, copy=False)
     y = (places[:, 1] + steps[:, None] * ways[:, 1]).astype(np.float32, copy=False)
-    seen = cv2.remap(luma, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
-    return np.ascontiguousarray(seen.T, np.uint8)
+    tones = cv2.remap(luma, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    return np.ascontiguousarray(tones.T, np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,14 +194,14 @@ class PrintedLines:
         reach = np.minimum(reach_px, farthest)
         wanted = np.flatnonzero(is_in & np.isfinite(reach))
         off = np.zeros(len(middles))
-        found = np.zeros(len(middles), bool)
+        is_clear = np.zeros(len(middles), bool)
         if len(wanted):
             flank = np.maximum(1.5, 0.5 * _LINE_MM * scale + 1.0)
             sizes = np.stack([reach, flank, self._half_gap * scale])
-            off[wanted], found[wanted] = _offsets(
+            off[wanted], is_clear[wanted] = _offsets(
                 luma, places[wanted], normals[wanted], sizes[:, wanted]
             )
-        return Lines(is_in, found, off, middles, normals)
+        return Lines(is_in, is_clear, off, middles, normals)
 
 
 def _offsets(
@@ -221,8 +221,8 @@ def _offsets(
 
     # The mean of some profiles along each half side.
     ways = normals.repeat(_SAMPLES, axis=0)
-    seen = profiles(luma, places.reshape(-1, 2), ways, offsets)
-    by_line = seen.reshape(len(places), _SAMPLES, -1)
+    tones = profiles(luma, places.reshape(-1, 2), ways, offsets)
+    by_line = tones.reshape(len(places), _SAMPLES, -1)
     profile = np.add.reduce(by_line, axis=1, dtype=np.uint16) / _SAMPLES
 
     # A line is darker than both of its sides.
@@ -298,6 +298,6 @@ def confirmed(
     # What hangs together with a corner, and its neighbours.
     labels = cv2.connectedComponents(is_good.astype(np.uint8))[1]
     starts = {int(labels[corner.rank, corner.file]) for corner in corners} - {0}
-    found = np.isin(labels, list(starts)).astype(np.uint8)
-    is_told = (cv2.dilate(found, np.ones((3, 3), np.uint8)) > 0) & printed.is_square
+    mask = np.isin(labels, list(starts)).astype(np.uint8)
+    is_told = (cv2.dilate(mask, np.ones((3, 3), np.uint8)) > 0) & printed.is_square
     return {Square(file, rank) for rank, file in np.argwhere(is_told).tolist()}

@@ -211,19 +211,19 @@ class BoardReader:
             fresh=before.fresh,
         )
 
-    def _reading(self, told: Vote, frame: Frame, *, quiet: bool = False) -> Reading:
+    def _reading(self, vote: Vote, frame: Frame, *, quiet: bool = False) -> Reading:
         """Return what is told of a frame."""
         return Reading(
-            told.seen,
-            told.unknown,
-            told.beside,
-            told.strangers,
+            vote.seen,
+            vote.unknown,
+            vote.beside,
+            vote.strangers,
             quiet,
-            told.game,
+            vote.game,
             frame.at_s,
             frame.number,
-            told.fans,
-            told.markers,
+            vote.fans,
+            vote.markers,
         )
 
     def _look_back(self, look: Look) -> None:

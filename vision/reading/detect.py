@@ -80,9 +80,9 @@ def _in_all(look: Look, memory: Memory) -> tuple[Kit | None, tuple[Sighting, ...
                 more = MarkerFinder().find(luma).sightings
                 quick = (*quick, *(sighting for sighting in more if sighting.marker not in known))
             return kit, _with_corners(luma, kit, quick, memory)
-    found = MarkerFinder(thorough=memory.thorough).find(luma).sightings
-    kit = _kit_in_view(found, memory)
-    return kit, _with_corners(luma, kit, found, memory) if kit else found
+    sightings = MarkerFinder(thorough=memory.thorough).find(luma).sightings
+    kit = _kit_in_view(sightings, memory)
+    return kit, _with_corners(luma, kit, sightings, memory) if kit else sightings
 
 
 def _kit_in_view(sightings: Iterable[Sighting], memory: Memory) -> Kit | None:
@@ -111,13 +111,13 @@ def _has_all_pieces(kit: Kit, sightings: Iterable[Sighting]) -> bool:
 
 
 def _with_corners(
-    luma: Luma, kit: Kit, found: tuple[Sighting, ...], memory: Memory
+    luma: Luma, kit: Kit, sightings: tuple[Sighting, ...], memory: Memory
 ) -> tuple[Sighting, ...]:
     """Add corner markers that the picture does not show by itself, when there is one at least to go
     by."""
-    corners = corners_among(kit, found)
+    corners = corners_among(kit, sightings)
     if not 1 <= len(corners) < len(kit.board.corners):
-        return found
+        return sightings
     # A rough pose by those that are seen says where to look.
     points_mm = np.vstack([corner_points_mm(kit.board, marker) for marker in corners])
     size = (luma.shape[1], luma.shape[0])
@@ -126,9 +126,9 @@ def _with_corners(
     more = lost_corners(kit.board, pose, luma, corners) if pose else ()
     # A single corner says little about where the others are: a second one tells better.
     return (
-        _with_corners(luma, kit, (*found, *more), memory)
+        _with_corners(luma, kit, (*sightings, *more), memory)
         if more and len(corners) == 1
-        else (*found, *more)
+        else (*sightings, *more)
     )
 
 

@@ -90,9 +90,9 @@ def _look_closer(  # noqa: PLR0917 - what is known of one picture
     board, bare = pieces.kit.board, set[Square]()
 
     # A marker has more contrast than print or shadows.
-    asked = _first(missing, look.budget.closer, times, shot, most=1)
+    candidates = _first(missing, look.budget.closer, times, shot, most=1)
     for ways in (PLAIN, BETTER):
-        more = _read_closer(look, pieces, asked, ways)
+        more = _read_closer(look, pieces, candidates, ways)
         if not more:
             continue
         look, pieces = _with_more(look, memory, pieces, more)
@@ -104,8 +104,8 @@ def _look_closer(  # noqa: PLR0917 - what is known of one picture
         certain = missing - pieces.doubtful - look.vague
         bare |= empty_among(memory.bare_looks, board, shot, certain)
         missing = missing - bare
-        asked = asked.difference(pieces.seen, bare)
-        if not asked:
+        candidates = candidates.difference(pieces.seen, bare)
+        if not candidates:
             break
     if look.still:
         # Paper has less contrast than what lies on it, also under shadows.

@@ -227,16 +227,16 @@ def _solve(
     shown, corners = corners, _fitting(tuner, board, corners, size)
     points_mm = np.vstack([corner_points_mm(board, marker) for marker in corners])
     # What the pose is to explain: corner markers, and pieces where corners are hidden.
-    seen = Evidence(points_mm, np.vstack(list(corners.values())), _tags(kit, others))
+    evidence = Evidence(points_mm, np.vstack(list(corners.values())), _tags(kit, others))
     before, limit = _pose_of(board, corners, tuner.lens, size)
 
     # Only views that the board explains well may teach the lens.
     if len(corners) >= 3 and before is not None and before.rms_px <= 3 * limit:
-        tuner = tuner.taught(points_mm, seen.points_px, before)
-    pose = solve_pose(points_mm, seen.points_px, tuner.lens, size, located.pose)
+        tuner = tuner.taught(points_mm, evidence.points_px, before)
+    pose = solve_pose(points_mm, evidence.points_px, tuner.lens, size, located.pose)
     if (pose is None or pose.rms_px > limit) and not tuner.exact and located.tries < _TRIES:
         # No pose fits: the lens may be another one than is believed.
-        wide = best_start(seen, located.nominal, size)
+        wide = best_start(evidence, located.nominal, size)
         pose = wide[1].pose if wide else pose
         if pose is None or pose.rms_px > limit:
             located = replace(located, tries=located.tries + 1)
@@ -253,7 +253,7 @@ def _solve(
     # The printed lines have not been asked about this pose yet.
     pose = replace(pose, markers=len(corners))
     located = replace(
-        located, tuner=tuner, pose=pose, seen=seen, anchors=others, corners=dict(shown)
+        located, tuner=tuner, pose=pose, seen=evidence, anchors=others, corners=dict(shown)
     )
     return pose, replace(located, is_aligned=False, unconfirmed=NO_SQUARES)
 
@@ -306,22 +306,22 @@ def _pose_of(
 def _align_to_lines(located: Located, luma: Luma, board: Board) -> Located:
     """Correct the last pose by the printed lines: when corner markers are hidden, or when the lens
     misfits."""
-    pose, seen, tuner = located.pose, located.seen, located.tuner
+    pose, evidence, tuner = located.pose, located.seen, located.tuner
     assert pose is not None
-    assert seen is not None
+    assert evidence is not None
     located = replace(located, is_aligned=True)
     if pose.markers >= 4:
         # Four corners: lines are asked only whether the lens is the right one.
         if tuner.exact or located.tries >= _TRIES or is_explained(luma, board, pose):
             return located
-        return _fit_lens(located, luma, board, seen)
+        return _fit_lens(located, luma, board, evidence)
     spread = _lens_spread(tuner)
     # Fewer corners: pieces and lines have to tell the rest of the board.
-    by_markers = fit_board(seen, pose, spread)
+    by_markers = fit_board(evidence, pose, spread)
     located = replace(located, pose=replace(by_markers.pose, markers=pose.markers))
     if not is_explained(luma, board, by_markers.pose):
-        return _fit_lens(located, luma, board, seen)
-    fit = fit_lines(luma, board, seen, by_markers, Belief(tuner.lens, spread))
+        return _fit_lens(located, luma, board, evidence)
+    fit = fit_lines(luma, board, evidence, by_markers, Belief(tuner.lens, spread))
     return _with_fit(located, board, fit)
 
 
@@ -334,10 +334,10 @@ def _lens_spread(tuner: LensTuner) -> Points:
     return np.array([*np.maximum(0.01, tuner.spreads), 1e-6])
 
 
-def _fit_lens(located: Located, luma: Luma, board: Board, seen: Evidence) -> Located:
+def _fit_lens(located: Located, luma: Luma, board: Board, evidence: Evidence) -> Located:
     """Go on with a lens that explains the lines, and count how often there is none."""
     tuner = located.tuner
-    fit = explaining_fit(luma, board, seen, tuner.lens, float(_lens_spread(tuner)[0]))
+    fit = explaining_fit(luma, board, evidence, tuner.lens, float(_lens_spread(tuner)[0]))
     # In vain is also what explains the lines no better than before.
     is_good = fit is not None and is_explained(luma, board, fit.pose)
     located = replace(located, tries=0 if is_good else located.tries + 1)

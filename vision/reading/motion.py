@@ -151,14 +151,14 @@ def compare(past: Background, luma: Luma) -> tuple[Movement, Background]:
     rest, shift = unexplained(past.read, now, exposure)
     changed, faint = _cluster(past.noise, rest, shift, past.faint_read)
     light, lights = _light(past, now)
-    seen = replace(past, now=now, exposure=exposure, faint_read=faint, lights=lights)
+    background = replace(past, now=now, exposure=exposure, faint_read=faint, lights=lights)
     places, near = None, None
     if changed is None:
         # While nothing differs from what was read last, one comparison tells both.
         movement = Movement(False, len(lights) == _LASTING, None, np.zeros(now.shape, bool), light)
-        seen = _calm(seen, rest)
+        background = _calm(background, rest)
     else:
-        moving, rest, seen = _moving(seen, now)
+        moving, rest, background = _moving(background, now)
         if moving is not None:
             # Noise is learned, and the picture followed, only where nothing moves.
             near = wider(moving)
@@ -169,7 +169,7 @@ def compare(past: Background, luma: Luma) -> tuple[Movement, Background]:
     # The next frame is compared with this one without noise, but where something has moved.
     followed = now - rest * np.float32(1 - _FOLLOW)
     before = followed if near is None else np.where(near, now, followed)
-    return movement, replace(seen, before=before)
+    return movement, replace(background, before=before)
 
 
 def _light(past: Background, now: Small) -> tuple[float, tuple[float, ...]]:
@@ -186,12 +186,17 @@ def _light(past: Background, now: Small) -> tuple[float, tuple[float, ...]]:
     return light, lights if is_lit else (*lights, light)[-_LASTING:]
 
 
-def _calm(seen: Background, rest: Small) -> Background:
+def _calm(background: Background, rest: Small) -> Background:
     """Learn the noise where nothing differs from what was read, and what the blocks look like
     without it."""
-    assert seen.read is not None
-    assert seen.looks is not None
-    calm, noise, read, looks = seen.calm + 1, seen.noise, seen.read, seen.looks
+    assert background.read is not None
+    assert background.looks is not None
+    calm, noise, read, looks = (
+        background.calm + 1,
+        background.noise,
+        background.read,
+        background.looks,
+    )
     if calm < _LEARNING or calm % _SELDOM == 0:
         noise = learn_noise(noise, rest, None)
     # Blocks that few pictures make up: their mean gets less noisy with each.
@@ -199,20 +204,20 @@ def _calm(seen: Background, rest: Small) -> Background:
     if young.any():
         read = read + np.where(young, rest / (looks + 1), 0)
         looks = looks + young
-    return replace(seen, noise=noise, read=read, looks=looks, calm=calm, faint_before=None)
+    return replace(background, noise=noise, read=read, looks=looks, calm=calm, faint_before=None)
 
 
-def _moving(seen: Background, now: Small) -> tuple[Blocks | None, Small, Background]:
+def _moving(background: Background, now: Small) -> tuple[Blocks | None, Small, Background]:
     """Return which blocks differ from the frames before, None being none, and by how much all do.
 
     Of the others the noise is learned.
     """
-    assert seen.before is not None
-    exposure = exposure_between(seen.before, now)
-    rest, shift = unexplained(seen.before, now, exposure)
-    moving, faint = _cluster(seen.noise, rest, shift, seen.faint_before)
-    noise = learn_noise(seen.noise, rest, None if moving is None else wider(moving))
-    return moving, rest, replace(seen, noise=noise, faint_before=faint)
+    assert background.before is not None
+    exposure = exposure_between(background.before, now)
+    rest, shift = unexplained(background.before, now, exposure)
+    moving, faint = _cluster(background.noise, rest, shift, background.faint_before)
+    noise = learn_noise(background.noise, rest, None if moving is None else wider(moving))
+    return moving, rest, replace(background, noise=noise, faint_before=faint)
 
 
 def _cluster(
@@ -244,8 +249,8 @@ def _cluster(
 
     # All that hangs together with a movement belongs to it.
     around = wider(lasting, 5)
-    found = around & near & (share >= _PART)
-    return found, near & ~around
+    cluster = around & near & (share >= _PART)
+    return cluster, near & ~around
 
 
 def _block_means(luma: Luma) -> Small:

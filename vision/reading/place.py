@@ -59,8 +59,8 @@ def place(look: Look, memory: Memory) -> tuple[Look, Memory]:
         cards_open = memory.cards.read(look.luma, pose, look.moving_px)
         return replace(look, cards=cards_open), replace(memory, last=None)
     pieces = placed_pieces(kit, pose, look.sightings, memory.located.unconfirmed)
-    asked = _asked(look, kit, pose, pieces.placed, memory.resigned)
-    return replace(look, pieces=pieces, asked=asked), memory
+    due = _asked(look, kit, pose, pieces.placed, memory.resigned)
+    return replace(look, pieces=pieces, asked=due), memory
 
 
 def _asked(
@@ -74,18 +74,18 @@ def _asked(
 
     # Squares whose paper shows there, and squares on which something may stand that shows there.
     paper, standing = squares_under(kit, pose, look.due)
-    asked = paper | (standing - before.empty)
+    squares = paper | (standing - before.empty)
     known = set()
     for piece in before.pieces.placed:
         # A piece that is gone leaves its squares to be judged anew, ...
         known.add((piece.sighting, piece.beneath))
         if piece.sighting in look.gone:
-            asked |= piece.squares
+            squares |= piece.squares
     for piece in placed:
         # ... and so does one that was not there before. It may hide what could not be told.
         if (piece.sighting, piece.beneath) not in known:
-            asked |= piece.squares | resigned
-    return frozenset(asked)
+            squares |= piece.squares | resigned
+    return frozenset(squares)
 
 
 # ---- pieces --------------------------------------------------------------------------------------

@@ -43,8 +43,8 @@ def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
     votes = (*votes, look.vote)[-memory.frames :]
 
     # What they say together, and whether that is enough of them.
-    told, is_quiet = settled_by(votes, memory.agreed, memory.frames)
-    look = replace(look, told=told, quiet=is_quiet)
+    result, is_quiet = settled_by(votes, memory.agreed, memory.frames)
+    look = replace(look, told=result, quiet=is_quiet)
     memory = replace(memory, votes=votes, latest=look, settled=look if is_quiet else None)
     if not look.still and look.before is not None:
         # What moves may have left squares that were given up.
@@ -54,12 +54,12 @@ def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
     resigned = set[Square]()
     if len(votes) == memory.frames:
         # What the last picture tells is settled by the next one.
-        resigned.update(told.unknown & look.vote.unknown)
+        resigned.update(result.unknown & look.vote.unknown)
         if look.pieces is not None:
             # The budget has left some of them for the next picture.
-            waiting = told.unknown - look.vague - look.pieces.doubtful
+            waiting = result.unknown - look.vague - look.pieces.doubtful
             resigned -= waiting - memory.times.keys()
-    return look, replace(memory, agreed=told, fresh=None, resigned=frozenset(resigned))
+    return look, replace(memory, agreed=result, fresh=None, resigned=frozenset(resigned))
 
 
 def _agree(pose: Pose | None, before: Pose | None) -> bool:
@@ -80,29 +80,29 @@ def settled_by(votes: tuple[Vote, ...], agreed: Vote | None, frames: int) -> tup
 
     `agreed` is what was settled before, `frames` how many have to agree.
     """
-    told, is_one = joined_looks(votes)
+    vote, is_one = joined_looks(votes)
     # So many pictures are always enough.
     is_enough = len(votes) == frames
     if not is_enough and len(votes) > 1 and agreed is not None:
-        is_enough = is_certain(told, agreed)
-    return told, is_one and is_enough
+        is_enough = is_certain(vote, agreed)
+    return vote, is_one and is_enough
 
 
-def is_certain(told: Vote, agreed: Vote) -> bool:
+def is_certain(vote: Vote, agreed: Vote) -> bool:
     """Tell whether all is certain by which looks at a still table differ from what was settled
     before."""
-    if told.fans or agreed.fans or told.game is None or told.game != agreed.game:
+    if vote.fans or agreed.fans or vote.game is None or vote.game != agreed.game:
         return False
     come, left = set[int](), set[int]()
-    for square, marker in told.markers.items():
+    for square, marker in vote.markers.items():
         # A piece that was not there before.
         if agreed.markers.get(square) != marker:
             come.add(marker)
-            if square in told.guessed:
+            if square in vote.guessed:
                 return False
     for square, marker in agreed.markers.items():
         # A piece that is gone from there: is it read somewhere else?
-        if square not in told.seen and square not in told.unknown:
+        if square not in vote.seen and square not in vote.unknown:
             left.add(marker)
     return left <= come
 
@@ -152,7 +152,7 @@ def joined_looks(looks: tuple[Vote, ...]) -> tuple[Vote, bool]:
             is_one &= not pieces
 
     # What they say of pieces, and then of cards.
-    told = Vote(
+    vote = Vote(
         last.game,
         seen,
         frozenset(unknown),
@@ -163,6 +163,6 @@ def joined_looks(looks: tuple[Vote, ...]) -> tuple[Vote, bool]:
     )
     if any(fans):
         agreed, torn = agreed_fans(fans, unknown)
-        told = replace(told, fans=agreed, unknown=told.unknown | torn)
+        vote = replace(vote, fans=agreed, unknown=vote.unknown | torn)
         is_one &= not torn
-    return told, is_one
+    return vote, is_one

@@ -264,7 +264,7 @@ class Cards(MovablePieces):
         """Take a free card turned to this face. For a back it is one whose face nobody wants."""
         if name == BACK:
             free_names = (piece.tops[0].name for piece in free)
-            name = next((each for each in free_names if each not in wanted), name)
+            name = next((other for other in free_names if other not in wanted), name)
             piece = super().take(free, name, wanted)
             piece.shown = 1
             return piece

@@ -48,8 +48,8 @@ def camera_pose(kit: Kit, view: View) -> Pose:
     middle_px = np.array([[view.width, view.height]]) / 2
     for _ in range(_AIMS):
         pose = _nearest(target, corners, view)
-        seen = pose.to_px(corners)
-        box = np.array([seen.min(axis=0), seen.max(axis=0)])
+        corners_px = pose.to_px(corners)
+        box = np.array([corners_px.min(axis=0), corners_px.max(axis=0)])
         # What is in the middle of the board's box is to be in the middle of the picture.
         wanted = pose.to_plane(box.mean(axis=0)[None])[0]
         target[:2] += wanted - pose.to_plane(middle_px)[0]
@@ -195,10 +195,10 @@ def _window_of(pose: Pose, sheet: PrintedSheet) -> Window:
     along = low + (high - low) * share
     edges = [np.column_stack([across, np.full(20, y)]) for y in (low, high)]
     edges += [np.column_stack([np.full(20, x), along]) for x in (left, right)]
-    seen = pose.to_px(flat(np.vstack(edges)))
+    points_px = pose.to_px(flat(np.vstack(edges)))
     size = np.array(pose.size)
-    first = np.floor(seen.min(axis=0)).astype(int).clip(0, size - 8) - 4
-    last = np.ceil(seen.max(axis=0)).astype(int).clip(8, size) + 4
+    first = np.floor(points_px.min(axis=0)).astype(int).clip(0, size - 8) - 4
+    last = np.ceil(points_px.max(axis=0)).astype(int).clip(8, size) + 4
     x, y = first.clip(0).tolist()
     end_x, end_y = np.minimum(last, size).tolist()
     return x, y, end_x - x, end_y - y

@@ -98,6 +98,6 @@ def _colours_on(colours: Colours | None, mask: Mask) -> Colours | None:
         return None
     # Colours are smaller: a place that is not all board shows none.
     small = cv2.resize(mask, (colours.shape[1], colours.shape[0]), interpolation=cv2.INTER_AREA)
-    kept = colours.copy()
-    kept[small < 255] = _GREY
-    return kept
+    copy = colours.copy()
+    copy[small < 255] = _GREY
+    return copy

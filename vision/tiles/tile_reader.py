@@ -73,34 +73,36 @@ class TileReader:
         if pose is None:
             return {seat: RowSeen(fault=RowFault.NO_BOARD) for seat in seats}
         # A quick look first.
-        found = self._own_among(self._finder.find(luma).sightings)
-        rows = self._rows(seats, found, pose)
+        sightings = self._own_among(self._finder.find(luma).sightings)
+        rows = self._rows(seats, sightings, pose)
         if any(row.fault for row in rows.values()):  # a closer look takes several times as long
-            found = self._own_among((*found, *self._patient.find(sharpened(luma)).sightings))
-            rows = self._rows(seats, found, pose)
+            sightings = self._own_among(
+                (*sightings, *self._patient.find(sharpened(luma)).sightings)
+            )
+            rows = self._rows(seats, sightings, pose)
         return rows
 
     def _own_among(self, sightings: Iterable[Sighting]) -> list[Sighting]:
         """Return the markers of rows and tiles, each of them once."""
-        return list(apart(each for each in sightings if each.marker in self._own))
+        return list(apart(sighting for sighting in sightings if sighting.marker in self._own))
 
     def _rows(
-        self, seats: Iterable[Seat], found: Sequence[Sighting], pose: Pose
+        self, seats: Iterable[Seat], sightings: Sequence[Sighting], pose: Pose
     ) -> dict[Seat, RowSeen]:
         tiles = []
-        for sighting in found:
+        for sighting in sightings:
             if sighting.marker in self._orders:
                 # Where it lies on the table.
                 corners_mm = pose.to_plane(sighting.corners_px)
                 tiles.append(_Tile(*self._orders[sighting.marker], corners_mm))
-        return {seat: self._row(seat, found, tiles, pose) for seat in seats}
+        return {seat: self._row(seat, sightings, tiles, pose) for seat in seats}
 
     def _row(
-        self, seat: Seat, found: Sequence[Sighting], tiles: Sequence[_Tile], pose: Pose
+        self, seat: Seat, sightings: Sequence[Sighting], tiles: Sequence[_Tile], pose: Pose
     ) -> RowSeen:
         # The markers of this seat's strip.
-        strip = [each for each in found if each.marker in self._spec.rows[seat]]
-        if max(Counter(each.marker for each in strip).values(), default=0) > 1:
+        strip = [sighting for sighting in sightings if sighting.marker in self._spec.rows[seat]]
+        if max(Counter(sighting.marker for sighting in strip).values(), default=0) > 1:
             return RowSeen(fault=RowFault.TWO_STRIPS)
         frame = self._frame_of(seat, strip, pose)
         if frame is None:
@@ -116,9 +118,9 @@ class TileReader:
             return None
         spec = self._spec
         # Where they are printed, and where they are seen.
-        middles = [spec.strip_x_mm(spec.rows[seat].index(each.marker)) for each in strip]
+        middles = [spec.strip_x_mm(spec.rows[seat].index(sighting.marker)) for sighting in strip]
         printed = np.vstack([square_corners_mm(x, 0.0, spec.strip_marker_mm) for x in middles])
-        seen = np.vstack([pose.to_plane(each.corners_px) for each in strip])
+        seen = np.vstack([pose.to_plane(sighting.corners_px) for sighting in strip])
         if not np.isfinite(seen).all():
             return None
         # A stiff strip explains all of them.

@@ -47,6 +47,7 @@ class HubSite:
 def create_hub_app(room: Room, league: League, host: HubHost, clock: Clock, site: HubSite) -> Flask:
     """Make the application of a hub."""
     app = bare_app(site.compiled)
+    # nobody sits at a hub, so the cookie of no seat fits
     guard = Auth(site.signing_key, site.host_key, lambda _: None, clock)
     streams = Streams(site.settings.viewers)
     door = JoinDoor(host, clock, room.change)
@@ -58,6 +59,7 @@ def create_hub_app(room: Room, league: League, host: HubHost, clock: Clock, site
         "key_page": "hub_key.html",
         "door": door,
     }
+    # refusals of a hub have no paragraph of rules to link to
     app.extensions["paragraph"] = lambda _: None
     register_template_helpers(app)
     app.jinja_env.globals.update(

@@ -85,6 +85,7 @@ class CardPages(HubGroup):
     def make(self) -> Any:
         """Make a card for whoever asks."""
         address = address_group(request.remote_addr or "")
+        # in this order whoever has used up his own share takes none of everybody's
         if not (self._makes.take(address) and self._makes_all.take(SHARED)):
             raise Stale(
                 say(
@@ -123,6 +124,7 @@ class CardPages(HubGroup):
     @post("/api/hub/card", body=ShownCard)
     def shown(self, body: ShownCard) -> Response:
         """Show a card at a table."""
+        # a table may ask only once the hub's owner has let it in
         if not any(table.id == body.table and not table.waits for table in self._room.tables()):
             raise NotFound
         person = self._card_of(body.code)
@@ -151,6 +153,7 @@ class CardPages(HubGroup):
         Raises `Illegal` after too many wrong codes from one address.
         """
         person = self._league.cards.by_code(code)
+        # a right code costs no guess, so a card may be shown as often as one likes
         if self._guesses.check(request.remote_addr or "", lambda: person is not None) is None:
             raise Illegal(
                 Refusal.JOIN_CODE, say("Too many wrong codes: wait a minute, then look at the card")
@@ -192,6 +195,7 @@ class CardPages(HubGroup):
                 for board in match.boards:
                     if person.number in (board.south, board.north):
                         return self._board(tournament, board, person.number)
+                # without an opponent it is a bye
                 if match.north is None and match.south == entrant.number:
                     return {"tournament": tournament, "bye": match}
         return None

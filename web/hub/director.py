@@ -114,6 +114,7 @@ class DirectorPages(HubGroup):
     # ---- inside ----
 
     def _make(self, form: Mapping[str, str]) -> Tournament:
+        # `game/2` is the third of the ways in which the game can be started
         game, _, way = form.get("game", "").partition("/")
         if game not in GAMES:
             raise NotFound
@@ -174,8 +175,10 @@ class DirectorPages(HubGroup):
             for line in lines
             if line[0] == "#" and line[1:].isdecimal()
         }
+        # all lines are checked first: a wrong one must not leave cards for the others
         for line in lines:
             cards.known(numbers[line]) if line in numbers else player_name(line)
+        # names without a card stand in by numbers that no card has
         people = [numbers.get(line, -place) for place, line in enumerate(lines, 1)]
         director.enter(self._pages.known(number), people, 0.0, team)
         people = [numbers[line] if line in numbers else cards.make(line).number for line in lines]

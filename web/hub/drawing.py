@@ -46,6 +46,7 @@ class ShownSeat:
 
 def kit_of(view: PublicView) -> Kit | None:
     """Return the kit of a view's game, or None if this hub does not know the game or its options."""
+    # options as sorted JSON can be the key of a cache
     return _kit(view.game, msgspec.json.encode(view.options, order="sorted")) if view.game else None
 
 
@@ -65,6 +66,7 @@ def board_of(view: PublicView, *, with_moves: bool) -> Markup:
 
     Without moves it is a small sign: of cards it then shows the lanes alone.
     """
+    # only what is drawn: a view in which but the clock differs finds the same drawing
     drawn = msgspec.structs.replace(
         PublicView(phase=view.phase),
         game=view.game,
@@ -132,9 +134,11 @@ def seats_of(shown: Shown, names: Mapping[Seat, str], delay_s: float) -> tuple[S
     for seat in SEATS:
         public, clock = view.seats.get(seat), None
         if public:
+            # without a clock of its own, the seat on turn has that of the turn
             clock = public.clock or (view.clock if public.awaited else None)
         result = ""
         if view.phase is Phase.OVER and view.result:
+            # one winner takes the point, otherwise both get half
             won, lost = ("1", "0") if len(view.winners) == 1 else ("½", "½")
             result = won if seat in view.winners else lost
         seats.append(
@@ -153,6 +157,7 @@ def seats_of(shown: Shown, names: Mapping[Seat, str], delay_s: float) -> tuple[S
 
 def clock_of(clock: PublicClock, shown: Shown, delay_s: float) -> Markup:
     """Return the attributes by which a script runs a clock, by this hub's monotonic time."""
+    # the record was old when it came, and spectators see it later by the delay
     due = f"{shown.came_s - shown.age_s + delay_s + clock.left_s:.3f}" if clock.runs else ""
     return Markup(f' data-due="{due}" data-left="{clock.left_s:.3f}" data-time="{clock.limit_s:g}"')
 

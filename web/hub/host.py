@@ -160,6 +160,7 @@ class JoinDoor:
             if not _PUBLIC_KEY.fullmatch(wish.key):
                 raise Malformed(say("The table’s key is not a public NKey"))
             joined = self._host.join(" ".join(wish.name.split()), wish.key)
+            # a code that was used lets in nobody else
             self.renew()
         return joined
 

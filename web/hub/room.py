@@ -84,6 +84,7 @@ class RoomTable:
     def needs(self, now_s: float) -> str:
         """Return what somebody should do there, as a sentence. Empty: nothing."""
         state = self.state
+        # what hinders most is said before what can wait
         if self.waits:
             return say("It wants to join: let it in on the owner’s page.")
         if self.shut:
@@ -166,12 +167,14 @@ class Delayed(Notifier):
         packed = _pack(shown)
         self._waiting.append(packed)
         self._waiting_bytes += len(packed.content)
+        # a long delay may not fill the memory
         while self._waiting_bytes > MAX_WAITING_BYTES:
             self._pop()
         self.step(now_s, delay_s)
 
     def step(self, now_s: float, delay_s: float) -> None:
         """Show what is old enough by now."""
+        # a record is due by when the table accepted it, not by when it came
         while self._waiting and self._waiting[0].came_s - self._waiting[0].age_s + delay_s <= now_s:
             packed = self._pop()
             self.shown = packed.unpack()
@@ -196,6 +199,7 @@ class Delayed(Notifier):
         between = [
             (number, packed.unpack()) for number, packed in recent if version < number < newest
         ]
+        # the newest comes last, whatever is still there of those between
         return [*between, (newest, shown)]
 
 
@@ -233,6 +237,7 @@ class Room(Notifier):
 
     def due_s(self, wall_s: float) -> float | None:
         """Return the monotonic time of a Unix time. None for 0, which is never."""
+        # as far from now by the monotonic clock as by the clock on the wall
         return self._clock.monotonic_s() + wall_s - self._clock.wall_s() if wall_s else None
 
     def tables(self) -> tuple[RoomTable, ...]:
@@ -248,6 +253,7 @@ class Room(Notifier):
             for table in self.tables()
             if table.state and not (table.is_lost(now_s) or table.closed or table.shut)
         ]
+        # False sorts before True, so tables without a game come first
         usable.sort(key=lambda table: table.phase not in (Phase.LOBBY, Phase.OVER))
         return [table.id for table in usable]
 
@@ -266,6 +272,7 @@ class Room(Notifier):
         """Add a table, or change what is registered of it."""
         with self._lock:
             self._delayed.setdefault(table.id, Delayed())
+            # what the table itself has told stays
             known = self._tables.setdefault(table.id, table)
             self._tables[table.id] = replace(
                 known,
@@ -299,6 +306,7 @@ class Room(Notifier):
                 return  # it is there already
             self._tables[table] = replace(known, shown=shown, heard_s=now_s, refused="")
             delayed = self._delayed[table]
+        # outside of the lock: it unpacks the record and wakes all who follow
         delayed.take(shown, now_s, self.delay_s)
         self._touch()
 
@@ -311,6 +319,7 @@ class Room(Notifier):
                 return
             off_s = state.at - self._clock.wall_s()
             self._tables[table] = replace(known, state=state, heard_s=now_s, clock_off_s=off_s)
+        # a mere sign of life draws nothing anew
         if known.is_lost(now_s) or _without_time(known.state) != _without_time(state):
             self._touch()
 
@@ -366,6 +375,7 @@ class Room(Notifier):
 
     def _draw_if_stale(self) -> None:
         now_s = self.now_s()
+        # tables tell all at once: without a pause the wall would be drawn for each
         if self._is_stale and now_s - self._drawn_s >= WALL_S:
             self._is_stale, self._drawn_s = False, now_s
             self.change()

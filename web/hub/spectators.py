@@ -70,6 +70,7 @@ class SpectatorPages:
 
         def messages_of(version: int, shown: Shown | None) -> str:
             now = self._room.table(number)
+            # the number may belong to another table by now
             if now is None or now.id != table.id:
                 return message('<main id="live" data-go="/watch"></main>')
             drawing = self._recall(page, now, version, root)
@@ -77,6 +78,7 @@ class SpectatorPages:
 
         def news() -> str:
             nonlocal known
+            # who is late gets every record that was missed, one by one
             changes = followed.since(known)
             known = changes[-1][0] if changes else known
             return "".join(messages_of(version, shown) for version, shown in changes)
@@ -103,6 +105,7 @@ class SpectatorPages:
                     (page, table.id, spoken(), request.script_root), {}
                 )
                 drawings[version, round(self._room.delay_s)] = drawing
+                # nobody who follows asks for an older version than these
                 if len(drawings) > MAX_RECENT:
                     del drawings[min(drawings)]
         return drawing

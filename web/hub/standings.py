@@ -175,6 +175,7 @@ class StandingsPages(HubGroup):
     def _name(self, number: int | None) -> str:
         if number is None:
             return ""
+        # files are for programs: in English, whatever the browser's language is
         return translate(shown_name(self._league.cards.person(number), number), "en")
 
 

@@ -131,6 +131,7 @@ class TournamentPages(HubGroup):
                 "place": row.place,
                 "entry": row.entrant,
                 "name": self._english(tournament, row.entrant),
+                # kept in halves and quarters of a point, so that sums stay whole numbers
                 "points": row.halves / 2,
                 "boards": row.boards / 2,
                 "buchholz": row.buchholz / 2,

@@ -63,6 +63,7 @@ class WallPages(HubGroup):
 
     def _fragment(self, own: bool) -> str:
         key = (own, spoken(), request.script_root)
+        # the code on the wall may be too old by now
         self._door.step()
         with self._drawing:
             version, fragment = self._drawn.get(key, (-1, ""))
@@ -114,7 +115,9 @@ WAITING = Shown(PublicRecord(0, "", 0, "", 0, 0.0, PublicView(Phase.LOBBY)), 0.0
 
 def tile_of(table: RoomTable, now_s: float, paired: Mapping[Seat, str]) -> Tile:
     """Return a table as the wall shows it. `paired` are the names of whom a round wants there."""
+    # whom the round wants there comes before what the table tells
     names = {**(table.state.names if table.state else {}), **paired}
+    # a table with a pairing shows its players before it has told anything
     shown = table.shown or (WAITING if paired else None)
     seats = seats_of(shown, names, 0.0) if shown else ()
     return Tile(table, *_state_of(table, now_s, bool(paired)), seats)

@@ -83,9 +83,12 @@ class _Sketch:
         self.kit = scene.kit
         self.board = scene.kit.board
         self.quarters = quarters
+        # from millimetres to units, of which a square has 100
         self.pitch = 100 * self.board.pitch_mm / self.board.square_mm
         files, ranks = self.board.files, self.board.ranks
+        # a quarter turn swaps files and ranks
         columns, rows = (ranks, files) if quarters % 2 else (files, ranks)
+        # from middle to middle of the outer squares, and half a square at either end
         self.size = self.pitch * complex(columns - 1, rows - 1) + _SQUARE
         self.last_beat = max(beats_of(scene.events), default=0)
         self.timed_events = list(zip(scene.events, beats_of(scene.events), strict=True))
@@ -115,17 +118,20 @@ class _Sketch:
         margin = _FRAME if self.board.tones == 2 else _MARGIN
         edge = complex(margin, margin)
         if self.board.has_goals:
+            # goals lie behind the first ranks: beside the board if it lies on its side
             edge += _GOAL if self.quarters % 2 else _GOAL * 1j
         return -edge, self.size + 2 * edge
 
     def centre(self, square: Square) -> complex:
         """Return the middle of a square in the picture."""
+        # measured from the board's middle, about which the picture is turned
         files, ranks = (self.board.files - 1) / 2, (self.board.ranks - 1) / 2
         return self.size / 2 + self.pitch * self.way((square.file - files, square.rank - ranks))
 
     def way(self, step: tuple[float, float]) -> complex:
         """Return the way in the picture of a step of files and ranks, each of length 1."""
         files, ranks = step
+        # ranks count upwards and y downwards; a factor of 1j turns by a quarter
         return complex(files, -ranks) * 1j**self.quarters
 
     def towards(self, seat: Seat) -> complex:
@@ -161,6 +167,7 @@ class _Sketch:
             return "".join(self._tile(square, "tile") for square in self.board.squares)
         goals = "".join(map(self._goal, SEATS)) if self.board.has_goals else ""
         whole = f'width="{self.size.real:g}" height="{self.size.imag:g}"/>'
+        # one path for all dark squares, a1 among them
         dark = "".join(
             f"M{xy(self.centre(square) - _SQUARE / 2)}h100v100h-100z"
             for square in self.board.squares
@@ -192,8 +199,10 @@ class _Sketch:
         for square in self.board.squares:
             centre = self.centre(square)
             row, column = str(square.rank + 1), chr(97 + square.file)
+            # on its side the board has ranks below it and files at its left
             if self.quarters % 2:
                 row, column = column, row
+            # only squares along the left and the lower edge carry labels
             if centre.real < self.pitch:
                 labels.append(text(row, centre - (43 + 24j)))
             if centre.imag > self.size.imag - self.pitch:
@@ -257,6 +266,7 @@ class _Sketch:
         centre = self.centre(problem.square)
         piece = self._piece(problem.face, problem.square)
         ring = circle("ring", centre, 46)
+        # without a home it does not belong on the board
         if problem.home is None:
             return f"{piece}{ring}{use('cross', centre + (34 - 34j), 34)}"
         ghost = f"{self._frame(problem.home)}{_ghost(self._piece(problem.face, problem.home))}"
@@ -289,13 +299,16 @@ class _Sketch:
         if origin is None:
             ghost = _ghost(self._stack(target, move.faces))
             return f"{frame}<g{self._swell(target)}>{ghost}</g>"
+        # what stays on its square is turned over
         if origin == target:
             return f'<g data-flip="{target}" data-beat="0">{frame}</g>'
         arrow = self._arrow(origin, target)
+        # what was hit moves after everything else has happened
         if self._is_hit(move):
             beat = self.last_beat + 1
             slide = self._slide(move.faces, origin, target, beat)
             return _pop(frame, beat) + slide + _pop(arrow, beat)
+        # one that follows another lies below it, where `_followers` draws it
         slide = "" if self._follows(move) else self._slide(move.faces, origin, target)
         return frame + slide + arrow
 
@@ -340,6 +353,7 @@ class _Sketch:
             rival = Seat.NORTH if self.kit.face(face).seat is Seat.SOUTH else Seat.SOUTH
             ends = [self._beyond_edge(centre, self.towards(rival), _GOAL / 2)]
         else:
+            # of the four edges the nearest counts
             ends = [self._beyond_edge(centre, out, _BEYOND) for out in (1, -1, 1j, -1j)]
         end = min(ends, key=lambda end: abs(end - centre))
         ahead = unit(end - centre)
@@ -373,6 +387,7 @@ class _Sketch:
             for event in self.scene.events
             if event.square and event.edge
         ]
+        # a square counts as often as somebody was refused there
         wanted = [square.shifted(*edge) for square, edge in refused]
         rivals = [
             way for way, target in zip(refused, wanted, strict=True) if wanted.count(target) > 1
@@ -384,7 +399,9 @@ class _Sketch:
         """Draw a piece small and faint beyond an edge, on the side from which it would have come."""
         centre = self.centre(square)
         ghost = _ghost(self._stack(square, self.scene.layout.get(square, ())[-1:]))
+        # in the square that it did not get, at the side from which it came
         place = xy(centre + (self.pitch - 18) * self.way(edge))
+        # half its size about its own middle
         moved = f"translate({place}) scale(.5) translate({xy(-centre)})"
         return f'<g transform="{moved}">{ghost}</g>'
 
@@ -409,12 +426,14 @@ class _Sketch:
 
     def _shots(self) -> str:
         """Draw the lines of fire of the step that is shown. They lie under the pieces."""
+        # between neighbours there is no room for a line: those are blows
         far = [strike for strike in self.strikes if strike.is_hit and not strike.is_near]
         return "".join(map(self._shot, far))
 
     def _shot(self, strike: _Strike) -> str:
         start, end = self.centre(strike.origin), self.centre(strike.target)
         ahead = unit(end - start)
+        # from beside the one piece to just before the other
         line = f"M{xy(start + 44 * ahead)}L{xy(end - 40 * ahead)}"
         grown = f'd="{line}" pathLength="1" data-grow data-beat="{strike.beat}"'
         burst = _pop(use("shot", end, 112, "hit"), strike.beat)
@@ -425,6 +444,7 @@ class _Sketch:
         near = [strike for strike in self.strikes if strike.is_near]
         parts = []
         for strike in near:
+            # the square of which the sign tells is marked already
             if strike.is_hit and strike.target != self.scene.hit:
                 burst = use("shot", self.centre(strike.target), 100, "hit")
                 parts.append(_pop(burst, strike.beat))
@@ -453,9 +473,13 @@ def _ghost(drawing: str) -> str:
 def _curve(start: complex, end: complex, normal: complex) -> str:
     """Draw a cased curve that bulges along `normal`, with its head at `end`."""
     way = end - start
+    # long ways bend more than short ones, up to a bound
     bulge = normal * min(34, 10 + 0.18 * abs(way))
+    # control points of a cubic Bézier curve, a quarter of the way from its ends
     control_1, control_2 = start + bulge + way / 4, end + bulge - way / 4
+    # the head points where the curve arrives, not along the straight way
     ahead = unit(end - control_2)
+    # the line ends inside of the head, so that the tip stays sharp
     neck, left, right = end - 12 * ahead, end - (22 - 14j) * ahead, end - (22 + 14j) * ahead
     curve = [xy(point, ".1f") for point in (start, control_1, control_2, neck)]
     triangle = [xy(point, ".1f") for point in (end, left, right)]
@@ -476,6 +500,7 @@ def plan_svg(
     sketch = _Sketch(scene, quarters)
     stops = [square for square in (origin, *squares) if square is not None]
     way = "L".join(xy(sketch.centre(square)) for square in stops)
+    # a square that is passed several times carries all of its numbers
     numbers: dict[Square, list[int]] = {}
     for number, square in enumerate(squares, start=1):
         if square is not None:

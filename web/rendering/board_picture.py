@@ -54,6 +54,7 @@ def scene_of(view: TableView) -> BoardPicture | None:
     todo = tuple(move for move in moves if not move.done)
     before = board.put_back if view.phase == "setup" else board.layout
     layout = _spread(view.kit, layout_after(before, done), target, done)
+    # what is wrong is drawn in its ring with the way back, and nowhere else
     for problem in board.problems:
         layout, todo = _without(layout, todo, problem)
     breach = board.why_not.square if board.why_not else None
@@ -87,6 +88,7 @@ def scene_picture(kit: Kit, scene: ReplayStep) -> BoardPicture:
 
 def _spread(kit: Kit, layout: Layout, target: Layout, done: tuple[HandMove, ...]) -> Layout:
     """Return the layout with big pieces that were just put down in all their squares."""
+    # hands put it on one square, yet the camera and people see it on all
     big = {face for move in done for face in move.faces if is_big(kit, face)}
     if not big:
         return layout
@@ -104,6 +106,7 @@ def _without(
 
     Its way back takes their place.
     """
+    # a piece that hands were to move, put down on a wrong square
     stray = next(
         (move for move in todo if problem.face in move.faces and problem.square != problem.home),
         None,
@@ -112,6 +115,7 @@ def _without(
     if stray is not None:
         todo = tuple(move for move in todo if move is not stray)
         place = stray.origin or place
+    # the layout still has it where it was taken from, or where it belongs
     stack = list(layout.get(place, ()))
     if problem.face in stack:
         stack.remove(problem.face)
@@ -121,6 +125,7 @@ def _without(
 def layout_after(layout: Layout, moves: Iterable[HandMove]) -> Layout:
     """Return the layout once some moves are carried out. What moves lands on top."""
     stacks = {square: list(faces) for square, faces in layout.items()}
+    # all pieces leave before any lands, so that two may change places
     landing: list[tuple[Square, str]] = []
     for move in moves:
         for face in move.faces:
@@ -155,6 +160,7 @@ def own_square(view: TableView, seat: Seat) -> Square | None:
     """Return where the one piece lies that stands for a side. None if there is none, or several."""
     if view.kit is None:
         return None
+    # a side is shown by the shape of its one main piece
     drawing = view.kit.sides[seat].drawing
     own = {face.name for face in view.kit.faces if face.seat is seat and face.drawing == drawing}
     places = [square for square, faces in view.board.layout.items() if own.intersection(faces)]
@@ -171,6 +177,7 @@ def beats_of(events: Sequence[Event]) -> tuple[int, ...]:
         if not _is_shown(event):
             beats.append(0)
             continue
+        # events of one kind in a row happen at once
         beat += event.kind is not last
         last = event.kind
         beats.append(beat)
@@ -191,4 +198,5 @@ def tones_of(events: Sequence[Event]) -> str:
         for event, beat in zip(events, beats_of(events), strict=True)
         if event.kind.cue and beat
     ]
+    # what sounds alike in one beat is heard once
     return "|".join(dict.fromkeys(tones))

@@ -67,6 +67,7 @@ def _square(kit: Kit, square: SquareSeen, scale: float) -> str:
     """Draw a square: a shutter if it is not read, a dot if it is free, else the piece in a line."""
     corners = [complex(*corner) for corner in square.corners_px]
     centre = sum(corners) / len(corners)
+    # the side of a true square of this area: perspective distorts the one that is seen
     side = math.sqrt(_area(corners))
     if not square.known:
         return f'<polygon class="unread" points="{_points(corners)}"/>'
@@ -77,6 +78,7 @@ def _square(kit: Kit, square: SquareSeen, scale: float) -> str:
         classes = "plate weak" if square.weak else "plate"
         return circle(classes, centre, radius, f' stroke-width="{radius * 0.4:g}"')
     outline = [centre + _PIECE * (corner - centre) for corner in corners]
+    # squares far from the camera get thinner lines, which leave the piece to be seen
     line = _cased_line(outline, min(scale, side / 60))
     # the piece's face, on a plate at the outline's upper right
     shoulder = complex(max(p.real for p in outline), min(p.imag for p in outline))
@@ -90,6 +92,7 @@ def _cards(names: Sequence[str], centre: complex, side: float) -> str:
     size = side * 0.17
     lines = [" ".join(names[start : start + 2]) for start in range(0, len(names), 2)]
     step = 1.3j * size
+    # the lines together are centred on the zone
     line_centre = centre - step * (len(lines) - 1) / 2
     labels = []
     for line in lines:
@@ -100,6 +103,7 @@ def _cards(names: Sequence[str], centre: complex, side: float) -> str:
 
 def _label(words: str, centre: complex, size: float) -> str:
     """Draw words on a plate of paper, so that they are read over any picture."""
+    # SVG does not tell how wide words are: an estimate by their number
     width, height = 0.64 * len(words) + 0.5, 1.25
     plate = size * complex(width, height)
     place = area(centre - plate / 2, plate)

@@ -35,6 +35,7 @@ def _spokes(turns: Iterable[float], inner: float, outer: float) -> str:
     """Draw radial strokes as one path. `turns` are parts of a full turn, clockwise from the top."""
     parts = []
     for turn in turns:
+        # angles begin at the right, turns a quarter earlier at the top
         spoke = cmath.rect(1, math.tau * (turn - 0.25))
         parts.append(f"M{xy(inner * spoke, '.1f')}L{xy(outer * spoke, '.1f')}")
     return "".join(parts)
@@ -82,11 +83,13 @@ def ring(view: TableView, colour: str) -> Markup:
     if count is None:
         return Markup()
     ticks = min(count.total, MAX_TICKS)
+    # rounded up: the last tick goes with the last step and not before
     left = math.ceil(count.number * ticks / count.total)
     turns = [place / ticks for place in range(ticks)]
     # those before the last one that is left, and those behind the one that was spent last
     rest, spent = _spokes(turns[: max(left - 1, 0)], 322, 350), _spokes(turns[left + 1 :], 331, 337)
     now, last = _spokes(turns[:left][-1:], 312, 358), _spokes(turns[left : left + 1], 312, 358)
+    # three figures are pressed together to fit into the ring
     narrow = ' x="-10" textLength="492" lengthAdjust="spacingAndGlyphs"'
     squeezed = narrow if count.number > 99 else ""
     words = say(
@@ -148,6 +151,7 @@ def stack_of(kit: Kit | None, pile: Pile, known: Pile, room: int = ROOM) -> Stac
     """Return what is drawn of a stack. `known` is the same stack as everybody sees it."""
     cards = []
     for place, name in enumerate(pile):
+        # face up for all; stacks of different heights cannot be compared card by card
         is_open = len(known) != len(pile) or known[place] is not None
         own = name is not None and not is_open
         cards.append(StackCard("" if name is None else shown(kit, name), own))
@@ -261,6 +265,7 @@ def lanes_picture(kit: Kit, lanes: Sequence[Lane]) -> Markup:
     pitch = 480 / len(lanes)
     columns, words = [], []
     for place, lane in enumerate(lanes):
+        # both stacks grow from the outer edge towards the deck
         north, south = _column(kit, lane.north, 2, 25), _column(kit, lane.south, 214, -25)
         deck = '<rect class="tile-1" x="-16" y="105" width="32" height="30" rx="4"/>'
         count = f'<text y="128">{len(lane.deck)}</text>'

@@ -58,6 +58,7 @@ def _taps_for(view: TableView, text: str, plays: Sequence[Play]) -> Iterator[Tap
     if view.board.tableau:
         yield from _card_taps(view.board.tableau, text)
         return
+    # keys of a pad: each letter fills the next slot
     if standing is None and view.own.pad:
         for place, letter in enumerate(text, start=1):
             slot = f"#slots li:nth-child({place}) .slot"
@@ -70,6 +71,7 @@ def _taps_for(view: TableView, text: str, plays: Sequence[Play]) -> Iterator[Tap
     elif standing and standing.duel:
         yield _press(f'[data-card="{text}"]')
     elif standing:
+        # the main key needs no tap before the one that commits
         main_keys = {key.name for key in standing.keys if key.is_main}
         for play in plays:
             if play.text == text and play.key not in main_keys:
@@ -85,6 +87,7 @@ def _press(key: str) -> Tap:
 def _play_taps(play: Play) -> Iterator[Tap]:
     if play.key:
         yield _press(f'[data-begin="{play.key}"]')
+    # the page holds what was tapped so far, with a blank after each
     tapped = f"{play.key} "
     for square in play.touches:
         tapped += f"{square} "
@@ -95,11 +98,14 @@ def _unit_taps(sheet: OrderSheet, text: str) -> Iterator[Tap]:
     """Yield for each piece itself, what it does, and in which direction."""
     ways = {way.letter: translate(way.initial or way.letter) for way in sheet.directions}
     for part in text.split(" "):
+        # a part names the piece, then the kind of its order and a direction
         unit, _, code = part.partition(":")
+        # whole codes are compared, as a kind may have no letter
         number = next(n for n, kind in enumerate(sheet.kinds) if code in _codes(kind, ways))
         kind = sheet.kinds[number]
         way = code.removeprefix(kind.letter)
         own = f'[data-unit="{unit}"]'
+        # what the piece shows once its order is complete
         whole = (f"{own} b", f"{unit}:{kind.letter}{ways.get(way, way)}")
         yield Tap(own, (whole, (f"{own}[aria-pressed=true]",)))
         if kind.letter:
@@ -157,6 +163,8 @@ def _ways(view: TableView, seat: Seat) -> Iterator[HandMove]:
     origins: dict[Square, Square] = {}
     for start, target in steps:
         if start is not None and target is not None and target != start:
+            # where the piece stood before its first step
             origins[target] = origins.get(start, start)
+            # only where the way ends on a free square does a piece appear
             is_last = target not in layout and target not in starts
             yield HandMove(layout.get(origins[target], ()) if is_last else (), start, target)

@@ -61,9 +61,11 @@ def moving_picture(game: Replay, turn: int, photograph: Photographer) -> bytes:
     for place in places:
         scene = game.scene(place)
         moment = _photograph_moment(game, scene)
+        # the last photograph stays until the next one
         beside = (photograph(moment) if moment else None) or beside
         documents.append(artist.document(scene, beside, is_end=place == game.places - 1))
     frame_ms = _TURN_MS
+    # a long game goes faster than a short one, within bounds
     if not turn:
         frame_ms = max(_FASTEST_MS, min(_SLOWEST_MS, _WHOLE_GAME_MS // len(places)))
     durations = [frame_ms] * (len(documents) - 1) + [_LAST_MS]
@@ -73,6 +75,7 @@ def moving_picture(game: Replay, turn: int, photograph: Photographer) -> bytes:
 def _choose_places(game: Replay) -> list[int]:
     """Choose the scenes to be drawn, the first and the last among them."""
     places = list(range(game.places))
+    # of too many steps only the end of each turn is drawn
     if len(places) > MAX_FRAMES:
         places = [0, *(turn.last for turn in game.turns)]
     stride = -(-len(places) // (MAX_FRAMES - 1))  # the last scene may come on top
@@ -84,6 +87,7 @@ def _choose_places(game: Replay) -> list[int]:
 
 def _photograph_moment(game: Replay, scene: ReplayStep) -> str:
     """Return the moment of the photograph that shows a scene. Empty: there is none."""
+    # photographs are taken when a turn is done: earlier steps look different
     is_done = not scene.turn or game.turns[scene.turn - 1].last == scene.place
     return game.photograph(scene.turn) if is_done else ""
 
@@ -122,6 +126,7 @@ class _Artist:
             middle = f'x="{_WIDTH / 2:g}" y="{y + _CARDS_HEIGHT / 2 + 50:g}"'
             return f'<text class="count" {middle}>{left}</text>', _CARDS_HEIGHT
         board = board_svg(scene_picture(kit, scene))
+        # its own ratio, on which goals and frame depend
         size = re.search(r'viewBox="\S+ \S+ (\S+) (\S+)"', board)
         ratio = float(size[2]) / float(size[1]) if size else 1.0
         height = min(_BOARD_HEIGHT, round(width * ratio))
@@ -133,6 +138,7 @@ class _Artist:
         turn = f"{scene.turn}/{len(self.game.turns)}"
         yield f'<text class="turn" x="{right}" y="28">{turn}</text>'
         yield f'<path class="rule" d="M{_EDGE} {_HEAD - 3}H{right}"/>'
+        # both names share what the turn at the right leaves
         column = (right - _EDGE - 80) / 2
         x = float(_EDGE)
         for seat in SEATS:
@@ -183,6 +189,7 @@ def _name_width(name: str) -> float:
 def _tokens() -> dict[str, str]:
     """Return the light theme's colours by the names of their variables, as the pages have them."""
     text = (_STATIC / "base.css").read_text(encoding="utf-8")
+    # what stands before the dark theme is the light one
     light = text[: text.index('[data-theme="dark"]')]
     return dict(re.findall(r"--([\w-]+):\s*([^;}]+);", light)) | {"sans": FAMILY, "mono": FAMILY}
 
@@ -192,6 +199,7 @@ def _resolve_colours(text: str, face: str = "") -> str:
 
     def value(match: re.Match[str]) -> str:
         name, default = match[1], match[2] or ""
+        # what is printed on a side's fill differs from side to side: left for its copy
         if name == "face":
             return face or match[0]
         return _tokens().get(name) or _resolve_colours(default, face)
@@ -219,8 +227,10 @@ def _definitions(drawn: str) -> str:
     """Return the patterns, and every drawing that is shown, once for each side that shows it."""
     names = sorted(set(re.findall(r'href="#([\w-]+)"', drawn)))
     parts = [_resolve_colours(PATTERNS + symbols(names), _tokens()["ink"])]
+    # variables are resolved here, so that each side needs a copy in its colours
     for name, _, before, side, after in sorted(set(_USE.findall(drawn))):
         classes = before + side + after
+        # a piece that lies is an outline: nothing is printed on it
         face = "none" if "lying" in classes.split() else _face_of(side)
         symbol = _resolve_colours(symbols([name]), face)
         parts.append(symbol.replace(f'id="{name}"', f'id="{_copy_name(name, classes)}"'))

@@ -36,6 +36,7 @@ def clock_words(clock: ClockView) -> str:
 def plate(clock: ClockView) -> Markup:
     """Draw the figures of a chess clock, with the attributes by which a script lets it run."""
     due = "" if clock.due_s is None else f"{clock.due_s:.3f}"
+    # time may have been added, so that more is left than at the start
     limit_s = max(clock.limit_s, clock.left_s)
     own = f"{due} {clock.left_s:.3f}"
     return Markup(
@@ -58,6 +59,7 @@ def play_label(labels: Iterable[Play], text: str) -> str:
 
 def points_to(step: tuple[int, int], seat: Seat) -> str:
     """Return where a direction points with a seat below: `up`, `left`, `down` or `right`."""
+    # North sits opposite and sees every direction the other way round
     files, ranks = step if seat is Seat.SOUTH else (-step[0], -step[1])
     if files:
         return "right" if files > 0 else "left"

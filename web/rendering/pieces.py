@@ -34,6 +34,7 @@ def piece(kit: Kit, name: str, centre: complex, size: float = PIECE) -> str:
     drawing = use(face.drawing, centre, size, f"{colour} lying" if face.lies else colour)
     if not face.letter:
         return drawing
+    # two letters have to be smaller to fit
     height = size * (0.5 if len(face.letter) == 1 else 0.4)
     classes = "letter lying" if face.lies else f"letter {colour}"
     turned = f' transform="rotate(90 {centre.real:g} {centre.imag:g})"' if face.lies else ""
@@ -51,11 +52,13 @@ def stack(kit: Kit, faces: Sequence[str], centre: complex, badge: Badge | None =
     standing = [face for face in faces if face not in carried]
     parts = []
     if not standing:
+        # without a carrier they lie side by side
         for place, face in enumerate(carried):
             parts.append(piece(kit, face, centre + (4 + 3j) + 8 * place, SMALL))
         return "".join(parts)
     has_bar = badge is not None and badge.share is not None
     size, middle = (PIECE_WITH_BAR, centre - 19j) if has_bar else (PIECE, centre + 3j)
+    # the whole stack is centred: its lowest piece goes half of all steps back
     lowest = middle - _STEP / 2 * (len(standing) - 1)
     for level, face in enumerate(standing):
         parts.append(piece(kit, face, lowest + level * _STEP, size))

@@ -47,6 +47,7 @@ def marked_moments(replay: Replay) -> list[MarkedMoment]:
     last = replay.places - 1
 
     def mark(place: int, drawing: str, words: str, weight: int) -> None:
+        # of several in one scene the weightiest stays
         if place not in moments or moments[place].weight < weight:
             moments[place] = MarkedMoment(place, 100 * place / max(last, 1), drawing, words, weight)
 
@@ -69,7 +70,9 @@ def _assign_widths(marks: Sequence[MarkedMoment]) -> list[MarkedMoment]:
     widths: dict[int, str] = {}
     weightiest_first = sorted(marks, key=lambda mark: (-mark.weight, mark.place))
     for width, pixels in _WIDTHS_PX:
+        # the least distance of two keys, in percent of this width
         room = 100 * _KEY_PX / pixels
+        # a wider line keeps the keys of a narrow one and adds what still fits
         for mark in weightiest_first:
             others = [other.at for other in marks if other.place in widths]
             if mark.place not in widths and all(abs(mark.at - at) >= room for at in others):
@@ -84,6 +87,7 @@ def lead_line(replay: Replay) -> Markup:
         return Markup()
     step = 1000 / max(replay.places - 1, 1)
     places = [0, *(turn.last for turn in replay.turns)]
+    # the largest lead nearly fills its half; y points down, where North is
     height = -46 / max(map(abs, leads))
     points = [complex(step * at, height * lead) for at, lead in zip(places, leads, strict=True)]
     areas = "".join(_area(replay, seat, points) for seat in SEATS)
@@ -94,6 +98,7 @@ def lead_line(replay: Replay) -> Markup:
 
 def _area(replay: Replay, seat: Seat, points: Sequence[complex]) -> str:
     """Draw what lies between the line and the middle on a seat's side."""
+    # beyond the middle begins the area of the other side
     clip = min if seat is Seat.SOUTH else max
     corners = [complex(points[0].real, clip(points[0].imag, 0.0))]
     for start, end in itertools.pairwise(points):

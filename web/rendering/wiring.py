@@ -118,6 +118,7 @@ def _header(wired: tuple[Wire, ...]) -> Iterator[str]:
         else:
             yield circle(power, centre, 12)
         yield text(pin, centre + 4.5j, f' class="pin {power}"')
+        # a name beside a line stands above it
         lift = -5 if pin in pins_with_line else 5
         name_at = complex(_x(side, _NAME), _y(pin) + lift)
         yield text(names[pin], name_at, ' class="end"' if side == "left" else "")
@@ -131,6 +132,7 @@ def _rails(wired: tuple[Wire, ...]) -> Iterator[str]:
         supplied = [_y(wire.pin) for wire in own if wire.is_active_low]
         if grounded:
             x, y = _x(side, _GROUND), _y(ground_pin)
+            # the rail reaches from its own pin to the outermost part
             top, end = min(y, *grounded), max(y, *grounded)
             yield _rail_from_pin(ground_pin, side, x, f"M{x} {top}V{end}")
             yield circle("joint", complex(x, y), 5)
@@ -157,6 +159,7 @@ def _rail_from_pin(pin: int, side: str, x: int, path: str) -> str:
 def _wire(wire: Wire) -> str:
     """Draw a wire from its pin through the part to its rail, mirrored at the left."""
     y, side = _y(wire.pin), wire.side
+    # parts are drawn once, for the right
     anchor, mirror = ("end", " scale(-1 1)") if side == "left" else ("start", "")
     kind = "high" if wire.is_active_low else wire.kind
     label_at = complex(_x(side, _LABEL), y + 6)

@@ -120,8 +120,10 @@ class CameraLooks:
             try:
                 board = self._page_context.worker.make(eye.board)
             except ServiceUnavailable:
+                # too many pictures wait: the last measurement has to do
                 return self._last
             number = eye.number()
+            # over a longer pause the count would say nothing of the rate now
             is_recent = last.frame and now_s - last.at_s < 10 * MEASURE_S
             per_s = (number - last.frame) / (now_s - last.at_s) if is_recent else 0.0
             blind = () if board else eye.blind_advice()
@@ -131,6 +133,7 @@ class CameraLooks:
 
 def _taken_words(frame: SettledFrame, clock: Clock) -> str:
     """Return when a frame was taken."""
+    # frames carry monotonic times, which no clock on a wall shows
     age_s = clock.monotonic_s() - frame.frame.at_s
     return clock_words(clock.wall_s() - age_s)
 
@@ -214,6 +217,7 @@ class CameraPictures(PageGroup):
         """Use another of the cameras that are offered."""
         if body.source not in [offer.source for offer in self._eye().cameras()]:
             raise NotFound
+        # an old phone that was the camera is it no longer
         if self._room.phone:
             self._room.phone.pairing.remove()
         self._eye().choose(body.source)

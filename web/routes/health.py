@@ -171,13 +171,14 @@ class HealthPages(PageGroup):
     @get("/live/health", guard=host_only)
     def live(self) -> Response:
         """Stream what of the page changes."""
-        found, found_s = self._room.examine(), time.monotonic()
+        findings, examined_s = self._room.examine(), time.monotonic()
 
         def draw() -> str:
-            nonlocal found, found_s
-            if time.monotonic() - found_s > EXAMINE_S:
-                found, found_s = self._room.examine(), time.monotonic()
-            return render_template("_health.html", **self._parts(found))
+            nonlocal findings, examined_s
+            # the page is drawn more often, as to examine the machine takes seconds
+            if time.monotonic() - examined_s > EXAMINE_S:
+                findings, examined_s = self._room.examine(), time.monotonic()
+            return render_template("_health.html", **self._parts(findings))
 
         return self._streams.watch(draw, Audience.SEAT)
 
@@ -203,6 +204,7 @@ class HealthPages(PageGroup):
         look, eye = self._looks.now(), self._looks.eye
         grades = list(Grade)
         details: dict[str, list[Finding]] = {}
+        # the worst first, which puts topics into the order of their worst
         for finding in sorted(findings, key=lambda finding: -grades.index(finding.grade)):
             details.setdefault(finding.topic, []).append(finding)
         return {
@@ -229,6 +231,7 @@ class HealthPages(PageGroup):
         }
         health_rows = []
         for name, (title, (words, is_well)) in rows.items():
+            # a row that looks well is not, if the doctor found something grave about it
             is_bad = is_well and not grave_topics.isdisjoint(_GROUPS.get(name, ()))
             health_rows.append(HealthRow(name, title, words, False if is_bad else is_well))
         return health_rows
@@ -268,6 +271,7 @@ class HealthPages(PageGroup):
     def _storage(self) -> _State:
         state = self._room.state()
         free_gb = state.disk_free_mb / 1000
+        # of a few gigabytes the decimal matters
         figure = round(free_gb) if free_gb >= 10 else tenths(free_gb)
         return say("{n} GB free", n=figure), state.journal == "ok"
 
@@ -292,6 +296,7 @@ def unreachable(findings: tuple[Finding, ...]) -> bool:
 
 def headline_of(findings: tuple[Finding, ...], look: CameraLook) -> FirstAdvice | None:
     """Return what is wrong first, else what the camera wants, else None."""
+    # what does not work comes before what will soon not
     for grade in (Grade.FAIL, Grade.WARN):
         for finding in findings:
             if finding.grade is grade:

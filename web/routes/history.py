@@ -117,6 +117,7 @@ class HistoryPages(PageGroup):
     @form("/history", file="file", guard=host_only)
     def bring_in(self) -> Any:
         """Keep a game from a file. What is wrong with it is said on the list."""
+        # a game's file is larger than what most routes take
         request.max_content_length = request.max_form_memory_size = MOST_BYTES + _FORM_BYTES
         try:
             file = request.files.get("file")
@@ -155,6 +156,7 @@ class HistoryPages(PageGroup):
             "length": length,
             "result": self._result,
         }
+        # from here on sentences call the sides by their players
         speak(spoken(), self._names(line))
         if not line.has_replay:
             return render_template("game.html", replay=None, **values)
@@ -209,6 +211,7 @@ class HistoryPages(PageGroup):
             self._hints[key] = coach.review(
                 view, action, lambda *asked: replay.spell_action(turn, seat, asked[-1])
             )
+            # the judgement that was asked for first goes
             if len(self._hints) > _MAX_HINTS:
                 del self._hints[next(iter(self._hints))]
         return self._hints[key]
@@ -298,6 +301,7 @@ def day(at: float) -> str:
     """Return a Unix time as date and time of day in the language spoken now. Empty for 0."""
     if not at:
         return ""
+    # in the time zone of the machine, which the words do not name
     local = datetime.fromtimestamp(at, UTC).astimezone().replace(tzinfo=None)
     return f"{long_date(local, spoken())}, {time_of_day(local, spoken())}"
 

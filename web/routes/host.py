@@ -69,6 +69,7 @@ class HostPages(PageGroup):
     def enter_key(self) -> Response:
         """Let this browser be the owner's, and lead on to the page that asked for the key."""
         back = request.form.get("back", "")
+        # a form that is not ours may name any address
         if back not in BACK:
             back = "/host/first/1" if self._page_context.is_first_evening else "/host"
         wrong = say(
@@ -118,6 +119,7 @@ def chosen_options(game: Game[Any, Any], form: Mapping[str, str]) -> dict[str, A
         text = form.get(row.name, "")
         number = whole_number(text)
         if text == OWN and row.free_text:
+            # browsers end lines by CRLF
             options[row.name] = form.get(f"{row.name}-text", "").replace("\r\n", "\n").strip("\n")
         elif number is not None and number < len(row.choices):
             options[row.name] = row.choices[number][1]
@@ -136,6 +138,7 @@ def _fields(game: Game[Any, Any], chosen: Mapping[str, Any]) -> list[tuple[str, 
 
 def _chosen_row(row: OptionRow, chosen: Mapping[str, Any]) -> ChosenRow:
     """Return an option with what was chosen last, else its default."""
+    # the last choice is the sample from which an own text is written
     sample = str(row.choices[-1][1]) if row.free_text else ""
     if row.name not in chosen:
         return ChosenRow(row, 0, sample)

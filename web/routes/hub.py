@@ -114,6 +114,7 @@ class HubDoor(PageGroup):
 
     def _sitting(self, seat: Seat) -> str:
         """Return who is meant: whoever sits there with this browser, or whom the owner sees there."""
+        # the owner may act for whoever sits there
         if not self._guard.is_host(request):
             self._guard.require_sitting(request, seat)
         return self._table.view().seats[seat].sitting
@@ -178,6 +179,7 @@ class HubDoor(PageGroup):
         if last is not None:
             candidates.insert(0, last)
         playable = [options for options in candidates if is_playable(game, options)]
+        # if none can be played, the refusal of the first one says why
         return [*playable, *candidates, {}][0]
 
     def _game_page(self, error: str = "") -> str:

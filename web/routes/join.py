@@ -55,6 +55,7 @@ class Joining(PageGroup):
             reason = error.reason if isinstance(error, Illegal) else None
             if reason is Refusal.SEAT_TAKEN:
                 return self.taken(mine, 409)
+            # name and code can be typed again here, nothing else
             if reason not in (None, Refusal.JOIN_CODE):
                 raise
             is_wrong = reason is Refusal.JOIN_CODE
@@ -159,6 +160,7 @@ class Joining(PageGroup):
         if not swapped:
             return None
         answer = make_response(redirect(f"/seat/{swapped[0][0]}"))
+        # all old cookies go first: a later deletion would take a new one away
         for seat, _ in swapped:
             self._guard.drop_seat(answer, seat.other)
         for seat, nonce in swapped:
@@ -185,6 +187,7 @@ class Joining(PageGroup):
             needs_code=self._page_context.needs_code(request),
             error=error.message if error else "",
             is_wrong=error is not None and error.reason is Refusal.JOIN_CODE,
+            # whoever comes from this form without any cookie has a browser that takes none
             has_just_sat=not request.cookies
             and urlsplit(request.referrer or "").path == f"{request.script_root}/join/{seat}",
         )
@@ -209,6 +212,7 @@ class Joining(PageGroup):
 
 def _table_screen() -> str:
     """Return the address of the table screen as it is shown in this browser."""
+    # of the address itself, or of the page whose form was sent
     queries = (request.query_string.decode(), urlsplit(request.referrer or "").query)
     return next((f"/?{name}" for name in ("kiosk", "screen") if name in queries), "/")
 

@@ -102,10 +102,12 @@ def describe(routes: Sequence[Declared], guard: Auth) -> dict[str, Any]:
     }
     by_name = sorted(kinds, key=lambda kind: str(kind.__name__))
     _, schemas = msgspec.json.schema_components(by_name, ref_template=f"{_SCHEMAS}{{name}}")
+    # docstrings bring the indentation of the source along
     for schema in schemas.values():
         schema["description"] = inspect.cleandoc(schema.get("description", ""))
     paths: dict[str, dict[str, Any]] = {}
     for declared in routes:
+        # Flask writes `<int:number>` where OpenAPI has `{number}`
         path = _PARAMETER.sub(r"{\3}", declared.route.path)
         paths.setdefault(path, {})[declared.route.method.lower()] = _operation(declared)
     return {
@@ -161,6 +163,7 @@ def _operation(declared: Declared) -> dict[str, Any]:
         operation["parameters"] = parameters
     if route.method == "POST":
         operation["requestBody"] = {"required": True, "content": _body(route)}
+    # a guard that the method itself applies counts as well
     guard = route.guard or route.asks
     if guard in _GUARDED:
         operation["security"] = _GUARDED[guard]

@@ -96,9 +96,11 @@ class Pages(PageGroup):
         view, live = self._table.view(), f"/live/seat/{mine}"
         passed = ""
         if self._guard.passes(request):
+            # of both sides only the one that was opened last is shown
             if self._guard.shown(request) is not mine:
                 return redirect("/pass")
             passed = "openly" if open_seat(view) else "covered"
+            # the stream covers the side once this reason is gone
             live += f"?why={quote(stage_of_passing(view, mine))}"
         fragment = self._page_context.fragment(_seat_part(view, mine), mine)
         return render_template(
@@ -116,6 +118,7 @@ class Pages(PageGroup):
         look, voice = request.args.get("look"), self._features.welcome.voice
 
         def render() -> str:
+            # what stands in the page itself cannot be streamed
             if look is not None and look != self._look():
                 return '<main id="live" data-page="other"></main>'
             return self._table_fragment()
@@ -132,6 +135,7 @@ class Pages(PageGroup):
         """Stream what everybody may know. While too many look, lead to the page that says so."""
         streams = self._streams
         is_stream = "text/event-stream" in request.accept_mimetypes.values()
+        # a stream cannot redirect, so a message sends the page there
         if is_stream and not streams.has_room:
             full = message('<main id="live" data-go="/watch"></main>')
             return Response(full, mimetype="text/event-stream")
@@ -147,6 +151,7 @@ class Pages(PageGroup):
         if theme != "night":
             return theme
         hour = time.localtime(self._page_context.clock.wall_s()).tm_hour
+        # these hours lie on both sides of midnight
         return "dark" if hour >= DARK_FROM_H or hour < DARK_TO_H else "light"
 
     @get("/live/host", guard=host_only)

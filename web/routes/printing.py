@@ -123,6 +123,7 @@ class KitPages(PageGroup):
         own_map = None
         for row in game.option_rows:
             kits = [_kit(game, {row.name: value}) for _, value in row.choices]
+            # an option is about the board when its choices have different ones
             changes_board = len({kit.board for kit in kits}) > 1
             if changes_board and row.free_text:
                 own_map = own_map or row
@@ -131,6 +132,7 @@ class KitPages(PageGroup):
                 if changes_board:
                     boards.append(BoardChoice(label, small_board(kit), query))
                 elif kit != _kit(game, {}):
+                    # it differs from the usual kit, so it adds other parts
                     others.append((row, query))
         plan = self._printer.plan(game.name, {}, paper, language)
         return Offer(game, plan, tuple(boards), own_map, tuple(others))
@@ -169,6 +171,7 @@ def _paper() -> str:
     paper = request.args.get("paper", "")
     if paper:
         return paper
+    # `es-MX` is the Spanish of Mexico
     lands = [code.lower().partition("-")[2] for code in request.accept_languages.values()]
     return "letter" if lands and lands[0] in _LETTER_LANDS else "a4"
 
@@ -187,6 +190,7 @@ def _answer(pdf: bytes, name: str, *, is_cached: bool = True) -> Response:
     answer = Response(pdf, mimetype="application/pdf")
     answer.headers["Content-Disposition"] = f'inline; filename="{name}.pdf"'
     if is_cached:
+        # browsers ask whether it has changed before they load it again
         answer.headers["Cache-Control"] = "private, no-cache"
         answer.add_etag()
         answer.make_conditional(request)

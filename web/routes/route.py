@@ -198,6 +198,7 @@ def add_routes(app: Flask, group: RouteGroup) -> None:
             method = getattr(group, name)
             actor = f"{route.by}_" if route.by else ""
             endpoint = f"{group.name}.{route.endpoint or actor + name}"
+            # several addresses of one method share one view
             view = app.view_functions.get(endpoint) or wraps(method)(
                 partial(_answer, method, route)
             )
@@ -219,6 +220,7 @@ def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
         values["by"] = values.pop("seat") if route.by == "seat" else route.by
     if route.body:
         body = _read_body(request, route.body)
+        # an empty body is only checked
         if route.body is not Body:
             values["body"] = body
     try:
@@ -226,6 +228,7 @@ def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
     except CompanionError as error:
         if not route.page:
             raise
+        # the form comes again, with the reason why it was refused
         page = getattr(method.__self__, route.page)  # type: ignore[attr-defined]  # a bound method
         return page(**values, error=error.message, status=status_of(error))
     return jsonify({}) if answer is None else answer

@@ -47,6 +47,7 @@ class SharedPhonePages(PageGroup):
             page_context=self._page_context,
         )
         answer = make_response(page)
+        # whoever looks at the cover has closed both sides
         self._guard.pass_cookie(answer, None)
         return answer
 
@@ -57,6 +58,7 @@ class SharedPhonePages(PageGroup):
         own, nonces = self._guard.seats_of(request), {}
         answer = make_response(redirect("/pass", 303))
         try:
+            # only who takes a seat needs the code
             if len(own) < len(SEATS):
                 self._page_context.let_in(request, request.form.get("code", ""))
             for seat in SEATS:
@@ -66,6 +68,7 @@ class SharedPhonePages(PageGroup):
             self._guard.pass_cookie(answer, None)
         except (Malformed, Illegal) as refusal:
             answer = self._beginning(refusal)
+        # also after a refusal: a seat that was taken before it is this phone's
         for seat, nonce in nonces.items():
             self._guard.seat_cookie(answer, seat, nonce)
         return answer

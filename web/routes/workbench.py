@@ -137,6 +137,7 @@ class Bench:
         """Return what has changed since the last look, as messages."""
         news, now_s = "", time.monotonic()
         panel = self._hands.view()
+        # lamps dim in many steps and may wait, a tone may not
         dims = now_s - sent.lamps_s >= LAMPS_S and panel.lamps != sent.lamps
         if dims or panel.tone_hz != sent.tone_hz:
             sent.lamps, sent.tone_hz, sent.lamps_s = dict(panel.lamps), panel.tone_hz, now_s
@@ -168,6 +169,7 @@ class Bench:
         board = {name: [round(x), round(y)] for name, (x, y) in squares.items()}
         hand = str(self._hand) if self._hand else None
         world = {"size": self._world.size_px(), "pieces": pieces, "squares": board, "hand": hand}
+        # a checksum of the scene: while it stays, nothing is sent
         return {**world, "frame": zlib.crc32(json.dumps(world).encode())}
 
     # ---- hands ----

@@ -100,6 +100,7 @@ class Auth:
         """Return the seats, with their nonces, that this browser has since the sides were swapped."""
         swapped = []
         for seat in SEATS:
+            # the cookie of one seat carries what the other's has to carry now
             nonce = self._seat_nonce(seat.other)
             if nonce and self._carries(request.cookies, seat, nonce):
                 swapped.append((seat.other, nonce))
@@ -139,6 +140,7 @@ class Auth:
     def passes(self, request: Request) -> bool:
         """Return whether this is one phone that is passed between both seats."""
         is_passed = isinstance(self._read(request.cookies, "pass"), str)
+        # once one seat is freed it is an ordinary phone again
         return is_passed and self.seats_of(request) == SEATS
 
     def shown(self, request: Request) -> Seat | None:
@@ -162,6 +164,7 @@ class Auth:
     def remember_names(self, answer: Response, request: Request, *names: str) -> None:
         """Offer these names next time."""
         known = [name.strip() for name in names if name.strip()]
+        # each name once, the newest first
         offered = dict.fromkeys((*known, *self.names_of(request)))
         if known:
             self._set(answer, "names", list(offered)[:MAX_OFFERED_NAMES])
@@ -186,6 +189,7 @@ class Auth:
 
     def is_host(self, request: Request) -> bool:
         """Return whether the request carries the host's cookie or key."""
+        # programs send the key along, browsers a cookie
         if (key := request.headers.get("X-Host-Key")) is not None:
             return self.fits(key, request.remote_addr or "")
         return self.has_host_cookie(request.cookies)
@@ -252,6 +256,7 @@ class Auth:
 
     def require_own_origin(self, request: Request) -> None:
         """Raise `ForeignOrigin` for a request that another site's page sends."""
+        # without `Origin` the page from which a form comes is known by `Referer`
         origin = request.headers.get("Origin") or request.headers.get("Referer")
         is_foreign = origin is not None and _netloc(origin) != request.host
         if is_foreign or _comes_from_other_site(request):
@@ -259,6 +264,7 @@ class Auth:
 
     def refuse_embedding(self, request: Request) -> None:
         """Raise `ForeignOrigin` if another site's page embeds one of ours."""
+        # a link on another site is no embedding
         is_embedded = request.headers.get("Sec-Fetch-Mode") != "navigate"
         if is_embedded and _comes_from_other_site(request):
             raise ForeignOrigin(FOREIGN)
@@ -279,6 +285,7 @@ class Auth:
         )
 
     def _delete(self, answer: Response, name: str) -> None:
+        # the cookie of version 1.0.0 as well, see `_read`
         for used in (self.cookie_name(name), name):
             answer.delete_cookie(used, httponly=True, samesite="Lax")
 

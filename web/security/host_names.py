@@ -42,6 +42,7 @@ def asked_host(header: str) -> str:
     if match["six"]:
         return match["six"] if _is_address(match["six"], 6) else ""
     name = match["name"]
+    # the last label, without the dot that may end a full name
     last = name.removesuffix(".").rpartition(".")[2].lower()
     is_number = last.isdecimal() or last.startswith("0x")
     if len(name) > MAX_NAME or (is_number and not _is_address(name, 4)):

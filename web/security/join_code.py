@@ -32,6 +32,7 @@ class JoinCode:
         """Return the code, without anything between its letters."""
         with self._lock:
             game, sitting = self._state()
+            # a new game, or somebody has left; one more who sits down changes nothing
             if game != self._game or not self._sitting <= sitting:
                 self._code = new_code(LENGTH)
             self._game, self._sitting = game, sitting

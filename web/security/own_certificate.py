@@ -68,6 +68,7 @@ def _make(certificate: Path, key: Path, hosts: Iterable[str]) -> None:
     command += ["-subj", "/CN=Tabletop Companion", "-addext", f"subjectAltName={names}"]
     command += ["-addext", "extendedKeyUsage=serverAuth"]
     try:
+        # openssl itself writes the key: nobody else may read it meanwhile
         subprocess.run(
             command, capture_output=True, check=True, timeout=OPENSSL_TIMEOUT_S, umask=0o077
         )

@@ -59,6 +59,7 @@ class PhonePairing:
                 say("This code is used or too old: scan the one on the owner’s page now"),
                 say("Too many wrong codes: wait a minute, then scan a new one"),
             )
+            # used up: the next phone needs another code
             self._code = ""
             self._keep(new_code(MARK_LENGTH))
             return self.phone

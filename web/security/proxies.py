@@ -54,6 +54,7 @@ class Proxies:
     def caller(self, address: str, environ: Mapping[str, Any]) -> Caller:
         """Return who asks by a connection from this address with this WSGI environment."""
         if not self._networks or not self._has(address):
+            # a proxy on this machine that nobody has named speaks for somebody else
             is_passed_on = address in OWN_ADDRESSES and not SIGNS.isdisjoint(environ)
             return Caller(SOMEWHERE if is_passed_on else address)
         scheme = _last(environ.get("HTTP_X_FORWARDED_PROTO", "")).lower()
@@ -70,11 +71,13 @@ class Proxies:
 
     def _first_stranger(self, forwarded: str) -> str:
         """Return the last address that is no proxy of ours. Anybody may have written those before."""
+        # each proxy adds its caller at the end, so the nearest comes first
         for text in reversed(forwarded.split(",")):
             address = _address(text)
             if not address:
                 return SOMEWHERE
             if not self._has(address):
+                # nobody behind a proxy is this machine itself
                 return SOMEWHERE if address in OWN_ADDRESSES else address
         return SOMEWHERE
 
@@ -89,6 +92,7 @@ def _address(text: str) -> str:
     if text.startswith("["):
         text = text[1:].partition("]")[0]
     elif text.count(":") == 1:
+        # one colon stands before a port, several are an IPv6 address
         text = text.partition(":")[0]
     parsed = parsed_address(text)
     return plain_address(str(parsed)) if parsed else ""
@@ -121,6 +125,7 @@ class Front:
             environ["HTTP_HOST"] = caller.host
         environ["SCRIPT_NAME"] = caller.path or self._path
         path = environ["PATH_INFO"]
+        # whole segments only: `/tables` is not below `/table`
         if self._path and f"{path}/".startswith(f"{self._path}/"):
             environ["PATH_INFO"] = path.removeprefix(self._path) or "/"
         return self._app(environ, start_response)

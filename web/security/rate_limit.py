@@ -74,12 +74,14 @@ class Buckets:
 
     def _level(self, name: str, now_s: float) -> float:
         left, at_s = self._left.get(name, (self._rate.burst, now_s))
+        # tokens have come back since, but no more than fill the bucket
         return min(self._rate.burst, left + (now_s - at_s) * self._rate.per_s)
 
     def _bucket_name(self, name: str, now_s: float) -> str:
         """Return the name of the bucket that counts for a name."""
         if name in self._left or len(self._left) < self._most:
             return name
+        # once a second at most, as every bucket is looked at
         if now_s - self._swept_s >= 1:
             self._swept_s = now_s
             full = [other for other in self._left if self._level(other, now_s) >= self._rate.burst]
@@ -137,6 +139,7 @@ class Guesses:
             return None
         if not is_right():
             return False
+        # whoever knows the secret may say it as often as he likes
         self._buckets.give_back(name)
         return True
 

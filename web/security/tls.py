@@ -54,6 +54,7 @@ def certificate_context(certificate: str, key: str) -> ssl.SSLContext:
             ) from None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    # the server behind speaks nothing newer
     context.set_alpn_protocols(["http/1.1"])
 
     def no_password() -> str:
@@ -125,6 +126,7 @@ class TlsTerminator:
         ends: list[Ends] = []
         try:
             async with asyncio.timeout(HANDSHAKE_TIMEOUT_S):
+                # a handshake begins with a byte that no plain request has
                 is_tls = await self._first_byte(conn) == _TLS_GREETING
                 ends.append(await self._open(conn, self._context if is_tls else None))
                 if not is_tls and not is_own:
@@ -141,6 +143,7 @@ class TlsTerminator:
         ):
             pass  # a phone that hangs up, speaks no TLS that we know, or does not trust the certificate
         finally:
+            # without a farewell, for which a phone that is gone would be waited
             for _, writer in ends:
                 writer.transport.abort()
             if not ends:
@@ -218,6 +221,7 @@ async def _join(one: Ends, other: Ends) -> None:
         asyncio.ensure_future(_carry(other[0], one[1])),
     ]
     try:
+        # once one side has ended, nobody answers the other
         await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
     finally:
         for way in ways:

@@ -91,11 +91,13 @@ class Connection(socket.socket):
         """Receive bytes. Raises `ConnectionResetError` if the request takes too long or brings too much."""
         data = super().recv(size, flags)
         now_s = time.monotonic()
+        # the first bytes after an answer begin another request
         if not self._unanswered_bytes:
             self._began_s = now_s
             if data[:1] and data[0] == TLS_GREETING:
                 raise ConnectionResetError(errno.ECONNRESET, "TLS is spoken on a port without it")
         self._unanswered_bytes += len(data)
+        # what is large gets longer, as long as it keeps up the least speed
         allowed_s = REQUEST_TIMEOUT_S + self._unanswered_bytes / MIN_BYTES_PER_S
         if now_s - self._began_s > allowed_s:
             raise ConnectionResetError(errno.ECONNRESET, "A request took too long to come in")

@@ -102,6 +102,7 @@ class Server(Closeable):
         if not self._is_open:
             return
         self._is_open = False
+        # streams first: each holds a thread that is waited for below
         self._streams.close()
         dispatcher = self._waitress.task_dispatcher
         dispatcher.shutdown(cancel_pending=True, timeout=STOP_TIMEOUT_S / 2)
@@ -152,6 +153,7 @@ def serve(
     With `tls` it is secured. `proxies` are the addresses of those that may stand in front, `path` is the one under
     which they show the pages. Without streams a few threads and connections are enough. Raises `PortInUse`.
     """
+    # waitress warns whenever a request has to wait for a thread
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -179,6 +181,7 @@ def serve(
     max_streams = streams.viewers + sum(KEPT.values()) if has_streams else 0
     max_each = max_streams + SPARE_CONNECTIONS
     max_connections = max_each * 4
+    # with TLS each connection has two more ends, those of its pair of sockets
     _allow_files(max_connections * (3 if tls else 1) + SPARE_FILES * 2)
     terminator = None
     if tls:
@@ -194,5 +197,6 @@ def _allow_files(number: int) -> None:
     """Let this process hold a number of open files, as far as the system permits that."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = number if hard == resource.RLIM_INFINITY else min(number, hard)
+    # raised only, never lowered
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

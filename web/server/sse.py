@@ -158,6 +158,7 @@ class Streams:
         is_gone: Callable[[], bool] = request.environ.get(
             "waitress.client_disconnected", lambda: False
         )
+        # the generator runs later, and finds the request in this context
         context, first_round = copy_context(), self._round
 
         def messages() -> Iterator[str]:
@@ -165,6 +166,7 @@ class Streams:
             said_s = time.monotonic()
             while not (self.closing.is_set() or self._round != first_round or is_gone()):
                 text = context.run(news)
+                # silence looks like a lost connection
                 if not text and time.monotonic() - said_s >= PING_S:
                     text = PING
                 if text:
@@ -178,7 +180,9 @@ class Streams:
 
         answer = Response(messages(), mimetype="text/event-stream")
         answer.headers["Cache-Control"] = "no-store"
+        # else nginx collects small pieces before it passes them on
         answer.headers["X-Accel-Buffering"] = "no"
+        # the place is given back once, however often the answer is closed
         answer.call_on_close(_once(release))
         return answer
 
@@ -194,6 +198,7 @@ class Streams:
 
     def _may_have(self, place: Audience, address: str) -> bool:
         left, held = self._left[place], self.held[address_group(address), place]
+        # the own screen takes any place that is free
         if address in OWN_ADDRESSES or not left:
             return left > 0
         if place is Audience.TABLE:

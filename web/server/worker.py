@@ -42,6 +42,7 @@ class Worker(Closeable):
                 raise ServiceUnavailable
             self._waiting[name] += 1
         try:
+            # in the request's context, which has its language
             return self._thread.submit(copy_context().run, work).result()
         finally:
             with self._lock:

@@ -121,6 +121,7 @@ _DRAWN_BOARDS: deque[tuple[object, Markup]] = deque(maxlen=12)
 @lru_cache(maxsize=1)
 def _sprite(names: tuple[str, ...]) -> Markup:
     """Return every drawing as each page carries them, where scripts find them."""
+    # the pages' policy allows no style attributes; frequent ones become short classes
     text = sprite(names).replace('style="position:absolute"', 'class="sprite"')
     text = text.replace('stroke="var(--edge,var(--line))" stroke-width="5"', 'class="rim"')
     text = text.replace(
@@ -154,6 +155,7 @@ def _scripts(version: str, *names: str) -> Markup:
 
 def _board(view: TableView, quarters: int = 0) -> Markup:
     """Return the board that a viewer may know, drawn once however often nothing on it changes."""
+    # everything on which the drawing depends
     key = (spoken(), names_of_sides(), quarters, view.kit, view.phase, view.board, view.turn)
     for known, drawing in tuple(_DRAWN_BOARDS):
         if known == key:
@@ -200,6 +202,7 @@ class CompiledTemplates(BytecodeCache):
         """Write the bucket to its file. On a full disk nothing is written."""
         code = bucket.bytecode_to_string()
         path = self._file(bucket)
+        # written beside it and then put into its place, so that no half file is read
         unfinished = path.with_suffix(f".{os.getpid()}")
         with contextlib.suppress(OSError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -89,6 +89,7 @@ def _pictures_of(game: type[Game[Any, Any]]) -> dict[str, Markup]:
         return {}
     pictures = {}
     for name, box, content in _PICTURE.findall(path.read_text(encoding="utf-8")):
+        # ways to win fill their frame, the emblem is shown whole
         cut = "" if name == "emblem" else ' preserveAspectRatio="xMidYMid slice"'
         pictures[name] = ornament("picture", box, content, cut)
     return pictures
@@ -99,6 +100,7 @@ def start_board(game: Game[Any, Any], raw: Mapping[str, Any] | None = None) -> M
     options = game.options(raw or {})
     if game.kit(options).deck:
         return lanes_sign(game.kit(options))
+    # any chance will do: only where the pieces begin is drawn
     state = game.setup(options, Random(0))
     standing, layout = game.standing(state, None), game.expected(state) or {}
     badges = standing.badges if standing else {}
@@ -114,6 +116,7 @@ def qr_code(url: str) -> Markup:
 
 @lru_cache(maxsize=16)
 def _qr_drawing(url: str) -> Markup:
+    # error level m: 15 % of it may be worn or covered
     code = segno.make(url, error="m", micro=False)
     drawing = code.svg_inline(
         border=3, omitsize=True, light="#fff", dark="#000", svgclass="qr", lineclass=None

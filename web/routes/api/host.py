@@ -75,6 +75,7 @@ class HostDoors(PageGroup):
     def new_key(self) -> Response:
         """Replace the owner's key. Every other owner's browser must enter it again."""
         answer = jsonify(host_key=self._guard.change_host_key())
+        # this browser stays the owner's, all others lose cookie and streams
         self._guard.host_cookie(answer)
         self._streams.renew()
         self._table.redraw()

@@ -53,6 +53,7 @@ class Opponents(PageGroup):
                 names=listed(map(Verbatim, known)),
             )
             raise Malformed(text)
+        # to send a character away is for those at the table, to fill a free seat is not
         if self._table.view().seats[Seat(seat)].door == MACHINE:
             self._require_at_table()
             self._table.machines.unseat(Seat(seat))

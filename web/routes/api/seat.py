@@ -75,6 +75,7 @@ class SeatDoors(PageGroup):
     @post(f"/api/seat/{SEAT}/leave", guard=sitting, answer=Seated)
     def leave(self, seat: Seat) -> Response:
         """Stand up."""
+        # by the sitting of the cookie: somebody newer at the seat stays
         self._table.free_seat(seat, self._guard.sitting(request, seat))
         answer = jsonify(seat=None)
         self._guard.drop_seat(answer, seat)
@@ -101,6 +102,7 @@ class SeatDoors(PageGroup):
     @post(f"/api/seat/{SEAT}/take-back", body=Moment, guard=own_seat, answer=TakenBack)
     def take_back(self, seat: Seat, body: Moment) -> Response:
         """Take an order back and return it. Null: this browser has not handed it in."""
+        # asked first, as nothing is sealed afterwards
         sealed = self._table.view(seat).own.sealed
         self._table.take_back(seat, body.moment, at_s=g.at_s)
         return jsonify(action=sealed.action if sealed else None)
@@ -110,6 +112,7 @@ class SeatDoors(PageGroup):
         """Draw where the orders entered so far would lead. Nothing of it is kept."""
         squares = self._table.coaching.plan(seat, body.moment, body.entered)
         view = self._table.view(seat)
+        # North sees the board from the other side
         drawing = plan_svg(view, squares, own_square(view, seat), 2 if seat is Seat.NORTH else 0)
         return jsonify(svg=drawing)
 

@@ -138,6 +138,7 @@ class TableDoors(PageGroup):
     def go_on(self, seat: str, body: GoOn) -> None:
         """Let the pad, the machine or another phone go on for a seat whose phone is gone."""
         gone, features = Seat(seat), self._features
+        # the phone may have come back since the page was drawn
         if gone not in self._page_context.presence.gone:
             raise Illegal(Refusal.WRONG_PHASE, say("That phone is back."))
         if body.by == "pad":

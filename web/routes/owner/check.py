@@ -92,9 +92,11 @@ class PanelTrials(PageGroup):
         def news() -> str:
             nonlocal sent, renewed_s
             now_s = time.monotonic()
+            # a game that begins takes the keys back
             if self._page_context.is_game_on:
                 panel.end()
             elif now_s - renewed_s > RENEW_S:
+                # the check ends by itself once nobody follows it any more
                 renewed_s = now_s
                 panel.renew()
             trial = _plain(panel.trial())

@@ -62,6 +62,7 @@ class FirstEvening(PageGroup):
             **parts[name](),
         )
         answer = make_response(page)
+        # whoever answers at the machine's own screen is the owner from now on
         if is_new:
             self._guard.host_cookie(answer)
         return answer

@@ -117,6 +117,7 @@ class SettingsPage(PageGroup):
         try:
             on_file, _ = self._upkeep.on_file()
         except ConfigError as wrong:
+            # a file that cannot be read is shown as what runs now
             on_file, error = self._upkeep.running(), wrong.message
         values, running = flat(on_file), flat(self._upkeep.running())
         ordered, backed_up_s = self._upkeep.ordered(), self._upkeep.backed_up_s()
@@ -171,6 +172,7 @@ class SettingsPage(PageGroup):
     @get("/settings/backup.zip", guard=host_only)
     def backup(self) -> Response:
         """Return a backup as one file."""
+        # into a file, as photographs may be more than fits into memory
         target = tempfile.TemporaryFile(dir=self._upkeep.running().journal_path.parent)  # noqa: SIM115 - sent below
         try:
             with_photographs = "photographs" in request.args
@@ -187,6 +189,7 @@ class SettingsPage(PageGroup):
     @form("/settings/restore", file="backup", guard=host_only)
     def restore(self) -> Response:
         """Take a backup back. It is checked now and used at the next start."""
+        # a backup is the largest thing that anybody sends
         request.max_content_length = MAX_UPLOAD_BYTES
         request.max_form_memory_size = UPLOAD_CHUNK_BYTES
         folder = self._upkeep.running().journal_path.parent
@@ -272,6 +275,7 @@ def _sound(values: Mapping[str, Any]) -> tuple[RowChoice, ...]:
     """
     is_off = values["panel.silent"] and values["voice.by"] == "off"
     is_soft = values["voice.volume"] <= SOFT
+    # a voice that was off is chosen anew, one that was named stays
     by = "auto" if is_off else str(values["voice.by"])
     on = {"panel.silent": "no", "voice.by": by}
     return (
@@ -329,9 +333,11 @@ def typed_values(said: Mapping[str, Any], typed: Mapping[str, str]) -> dict[str,
         elif key not in rows:
             raise Malformed(say("There is no setting {name}", name=key))
         elif text != rows[key].typed(said.get(key)):
+            # only what differs from the file is a change
             values[key] = rows[key].read(text)
             if not rows[key].takes(values[key]):
                 raise Malformed(by_hand())
+    # judged as the file would be: one change may clash with what stays
     after = {**said, **values}
     _refuse_double_pins(after, values)
     if bool(after.get("quiet.from")) != bool(after.get("quiet.to")):
