@@ -104,7 +104,12 @@ class Running(Served):
         share_templates(folder)
         self._log = (folder / "service.log").open("a+")
         self._process = subprocess.Popen(
-            [sys.executable, *["-u", "-m", "companion", "-v", "play", "--settings"], settings, *arguments],
+            [
+                sys.executable,
+                *["-u", "-m", "companion", "-v", "play", "--settings"],
+                settings,
+                *arguments,
+            ],
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
