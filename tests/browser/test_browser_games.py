@@ -201,7 +201,6 @@ def test_done_too_early_is_refused_and_can_be_overruled(tmp_path: Path, windows:
     south, _, _ = windows
     with served(tmp_path, "outbuffered") as service:
         client = Client(service.url)
-        until("orders", lambda: client.get("/api/view")["phase"] == "orders")
         sit_down(south, service, "south", "Mara")
         north = Client(service.url)
         north.post("/api/seat/north/take", name="")
