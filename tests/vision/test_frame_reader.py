@@ -1,23 +1,18 @@
 """What is looked at again and what is not, and how few looks settle a board."""
 
-from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
-from bench.reading.scenes import layout_of
 from reading_tools import KITS, Seen, lay, tops
 
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout
-from companion.printing.printed_kit import printed_table
 from vision.pose.pose import flat
 from vision.reading import detect, judge
-from vision.reading.board_reader import board_reader
 from vision.reading.look import Vote
 from vision.reading.vote import settled_by
 from vision.simulation.render import camera_pose
-from vision.simulation.view import View
 
 ARENA = KITS["arena"]
 A1, B2, C3, E5 = (Square.parse(name) for name in ("a1", "b2", "c3", "e5"))
@@ -59,28 +54,6 @@ def test_after_one_piece_has_moved_only_squares_near_it_are_judged_anew(
     squares = set[Square]().union(*judged)
     assert C3 in squares
     assert len(squares) < 20, "of 81"
-
-
-@pytest.mark.parametrize("game", ["outbuffered", "scouts", "arena"])
-def test_a_first_picture_in_which_all_is_large_is_not_searched_at_its_full_size(
-    game: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        detect, "MarkerFinder", lambda **_: pytest.fail("the whole picture was searched")
-    )
-    table = printed_table(KITS[game], View(width=1280, height=720))
-    table.set_up(layout_of(KITS[game], Random(game), 1.0, 1.0))
-    reading = board_reader(KITS).read_picture(table.render_luma())
-    assert reading.game == game
-    assert len(set(reading.markers.values())) == len(KITS[game].pieces)
-
-
-def test_a_bump_is_noticed_although_nearly_all_of_a_noisy_picture_moves() -> None:
-    """The noise must not be measured by what has moved."""
-    seen = large(light=0.45, noise=3.0)
-    seen.read(4)
-    seen.table.hold_view(shift_mm=(-7.8, -3.8))
-    assert not seen.read().quiet
 
 
 def test_what_touches_or_hides_a_corner_marker_in_part_bends_neither_pose_nor_lens() -> None:

@@ -33,14 +33,6 @@ def test_a_board_at_rest_is_read_without_a_pause() -> None:
     assert not pace.glances(10.1)
 
 
-def test_a_rare_hard_picture_is_not_worth_a_word() -> None:
-    pace = Pace(0.1)
-    pace.read(0.0, 0.5, False)
-    for number in range(60):
-        pace.read(number * 0.1, 0.01, False)
-    assert pace.sentence == ""
-
-
 def test_a_slow_machine_does_not_read_while_the_next_hand_comes() -> None:
     pace = Pace(0.1)
     pace.read(10.0, 0.2, True)

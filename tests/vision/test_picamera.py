@@ -20,22 +20,16 @@ def opened(settings: CameraSettings | None = None, which: str = "") -> PiCamera:
 
 def test_the_luma_plane_comes_without_padding_and_colour(pi: PiHost) -> None:
     camera, px = opened(), (1920, 1080)
-    frame = camera.frame()
     device = pi.opened[0]
+    device.metadata["ScalerCrop"] = (768, 432, 3072, 1728)
+    frame = camera.frame()
+    assert camera.zoom == 1.5, "a part of the sensor"
     assert device.requests[0].buffer.shape[1] > px[0], "the fake has no stride"
     assert frame.luma.shape == (px[1], px[0])
     assert (frame.luma[:, 1:] == shown(px)[:, 1:]).all()
     assert device.configuration["main"] == {"size": px, "format": "YUV420", "stride": px[0] + 64}
     assert device.configuration["sensor"] == {"output_size": WIDE_PX, "bit_depth": 10}
     assert device.requests[0].released == 1
-
-
-def test_a_picture_of_a_part_of_the_sensor_is_known_by_its_zoom(pi: PiHost) -> None:
-    camera = opened()
-    pi.opened[0].metadata["ScalerCrop"] = (768, 432, 3072, 1728)
-    assert camera.zoom == 1.0
-    camera.frame()
-    assert camera.zoom == 1.5
 
 
 def test_a_picture_is_stamped_when_it_was_exposed(
