@@ -27,8 +27,6 @@ class Webcam:
 
     def __init__(self, fourcc: str = "MJPG", size: tuple[int, int] | None = None) -> None:
         self.fourcc, self.size = fourcc, size
-        self.converts = False
-        """It gives BGR whatever is asked for."""
         self.plugged, self.busy, self.silent = True, False, False
         self.damaged = 0
         """So many pictures come cut off."""
@@ -110,7 +108,7 @@ class FakeCapture:
         if webcam.sends is not None:
             return True, webcam.sends
         luma = webcam.luma(self.size)
-        if webcam.converts or self.settings.get(cv2.CAP_PROP_CONVERT_RGB, 1):
+        if self.settings.get(cv2.CAP_PROP_CONVERT_RGB, 1):
             return True, cv2.cvtColor(luma, cv2.COLOR_GRAY2BGR)
         return True, self._raw(luma)
 

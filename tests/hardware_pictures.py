@@ -34,24 +34,24 @@ class Shot(NamedTuple):
     name: str
     source: str
     part: str
-    settings: str
     turn_deg: tuple[float, float]
     size_px: tuple[int, int] = (480, 400)
+    settings: str = ""
 
 
 SHOTS = (
-    Shot("arm", "camera_arm", "all", "", (68, 24), (680, 680)),
-    Shot("arm-head", "camera_arm", "head", "", (68, 24), (480, 420)),
-    Shot("arm-clamp", "camera_arm", "clamp", "", (55, 40)),
-    Shot("arm-foot", "camera_arm", "foot", "", (50, 25)),
-    Shot("arm-elbow", "camera_arm", "elbow", "", (60, 205)),
-    Shot("arm-end", "camera_arm", "end", "", (65, 120)),
-    Shot("arm-case", "camera_arm", "case", "", (45, 25)),
-    Shot("arm-lid", "camera_arm", "lid", "", (60, 25)),
-    Shot("pad", "pad_case", "all", "", (40, 12), (640, 460)),
-    Shot("pad-small", "pad_case", "all", "key=12;", (40, 12), (640, 460)),
-    Shot("pad-shell", "pad_case", "shell", "", (40, 205)),
-    Shot("pad-floor", "pad_case", "floor", "", (40, 25)),
+    Shot("arm", "camera_arm", "all", (68, 24), (680, 680)),
+    Shot("arm-head", "camera_arm", "head", (68, 24), (480, 420)),
+    Shot("arm-clamp", "camera_arm", "clamp", (55, 40)),
+    Shot("arm-foot", "camera_arm", "foot", (50, 25)),
+    Shot("arm-elbow", "camera_arm", "elbow", (60, 205)),
+    Shot("arm-end", "camera_arm", "end", (65, 120)),
+    Shot("arm-case", "camera_arm", "case", (45, 25)),
+    Shot("arm-lid", "camera_arm", "lid", (60, 25)),
+    Shot("pad", "pad_case", "all", (40, 12), (640, 460)),
+    Shot("pad-small", "pad_case", "all", (40, 12), (640, 460), "key=12;"),
+    Shot("pad-shell", "pad_case", "shell", (40, 205)),
+    Shot("pad-floor", "pad_case", "floor", (40, 25)),
 )
 
 
@@ -79,23 +79,6 @@ def wiring_svg() -> str:
     return f"{head}\n<style>\n{style}\n</style>\n{paper}\n{body[tag.end() :]}\n"
 
 
-def openscad(source: str, part: str, settings: str, target: Path, *more: str) -> None:
-    """Have OpenSCAD make a picture or a solid of a part."""
-    command = [
-        "openscad",
-        "-q",
-        "-D",
-        f'part="{part}";{settings}',
-        "-o",
-        str(target),
-        *more,
-        str(CAD / f"{source}.scad"),
-    ]
-    if target.suffix == ".png" and shutil.which("xvfb-run"):
-        command = ["xvfb-run", "-a", *command]
-    subprocess.run(command, check=True)
-
-
 def picture(shot: Shot) -> None:
     """Draw one, cut to what is to be seen, in few colours."""
     width, height = (_SUPERSAMPLED * side for side in shot.size_px)
@@ -103,22 +86,13 @@ def picture(shot: Shot) -> None:
     camera = f"--camera=0,0,0,{x_deg},0,{z_deg},500"
     with tempfile.TemporaryDirectory() as folder:
         raw = Path(folder) / "raw.png"
-        more = [
-            "--autocenter",
-            "--viewall",
-            "--colorscheme=Tomorrow",
-            "--projection=p",
-            f"--imgsize={width},{height}",
-        ]
-        openscad(
-            shot.source,
-            shot.part,
-            shot.settings,
-            raw,
-            camera,
-            *more,
-            *(["--render=1"] if shot.part not in ("all", "head") else []),
-        )
+        command = ["xvfb-run", "-a"] if shutil.which("xvfb-run") else []
+        command += f"openscad -q --autocenter --viewall --colorscheme=Tomorrow {camera}".split()
+        command += ["--projection=p", f"--imgsize={width},{height}", "-o", str(raw)]
+        if shot.part not in ("all", "head"):
+            command.append("--render=1")
+        command += ["-D", f'part="{shot.part}";{shot.settings}', str(CAD / f"{shot.source}.scad")]
+        subprocess.run(command, check=True)
         with Image.open(raw) as opened:
             found = opened.convert("RGB")
     paper = Image.new("RGB", found.size, found.getpixel((0, 0)))

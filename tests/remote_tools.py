@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -142,21 +143,17 @@ class MemoryLine:
     def _require_bound(self, half: HalfTable, payload: bytes) -> None:
         """An order of a turn in which both act leaves its table only once that table holds the other one's receipt."""
         message = read_message(GAME, len(self.kept[half.seat]) + 1, payload)
-        own = [
-            read_message(GAME, number, each)
-            for number, each in enumerate(self.kept[half.seat], start=1)
-        ]
-        if not isinstance(message, OrderOpened) or OrderSealed not in {
-            type(m) for m in own if _tick(m) == message.tick
-        }:
+        if not isinstance(message, OrderOpened):
             return
-        heard = self.kept[half.seat.other][: half.progress.heard]
-        told = [read_message(GAME, number, each) for number, each in enumerate(heard, start=1)]
-        assert any(isinstance(each, OrderSealed) and each.tick == message.tick for each in told)
+        if message.tick in _sealed_ticks(self.kept[half.seat]):
+            heard = self.kept[half.seat.other][: half.progress.heard]
+            assert message.tick in _sealed_ticks(heard)
 
 
-def _tick(message: Any) -> int:
-    return getattr(message, "tick", -1)
+def _sealed_ticks(payloads: list[bytes]) -> set[int]:
+    """The turns of which these messages hold a receipt."""
+    messages = [read_message(GAME, number, each) for number, each in enumerate(payloads, start=1)]
+    return {message.tick for message in messages if isinstance(message, OrderSealed)}
 
 
 @contextmanager
@@ -208,10 +205,10 @@ def play_roughly(
 def _interrupt(half: HalfTable, rng: Random) -> None:
     """Somebody offers or takes a draw, resigns, stops the clock, or ends the game: what may not be is refused."""
     table = half.table
-    deeds = [table.abandon, lambda: table.resign(half.seat), lambda: table.pause(half.seat)]
-    deeds += [lambda: table.offer_draw(half.seat)] * 4
+    draws = [partial(table.offer_draw, half.seat)] * 4
+    ends = [table.abandon, partial(table.resign, half.seat), partial(table.pause, half.seat)]
     with suppress(CompanionError):
-        rng.choice(deeds)()
+        rng.choice([*ends, *draws])()
 
 
 def same(line: MemoryLine) -> None:

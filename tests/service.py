@@ -106,13 +106,8 @@ class Running(Served):
         self._process = subprocess.Popen(
             [
                 sys.executable,
-                "-u",
-                "-m",
-                "companion",
-                "-v",
-                "play",
-                "--settings",
-                str(settings),
+                *["-u", "-m", "companion", "-v", "play", "--settings"],
+                settings,
                 *arguments,
             ],
             stdout=subprocess.PIPE,

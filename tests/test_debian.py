@@ -18,15 +18,9 @@ from companion.maintenance.settings.template import settings_text
 
 ROOT = Path(__file__).parent.parent
 DEBIAN = ROOT / "systemd/debian"
-SCRIPTS = sorted(
-    [
-        ROOT / "systemd/configure.sh",
-        *DEBIAN.glob("*.p*inst"),
-        *DEBIAN.glob("*.p*rm"),
-        *DEBIAN.glob("*.config"),
-        *DEBIAN.glob("*.rtupdate"),
-    ]
-)
+ENDINGS = ("p*inst", "p*rm", "config", "rtupdate")
+SCRIPTS = [path for ending in ENDINGS for path in sorted(DEBIAN.glob(f"*.{ending}"))]
+SCRIPTS.append(ROOT / "systemd/configure.sh")
 
 
 @pytest.fixture(scope="module")
@@ -62,11 +56,8 @@ def test_units_and_commands_lead_to_the_packages_environment(
 ) -> None:
     shutil.copytree(ROOT / "systemd", tmp_path / "systemd")
     environment.system(tmp_path, tmp_path / "systemd")
-    for path in (
-        path for place in ("lib", "usr") for path in (tmp_path / place).rglob("*") if path.is_file()
-    ):
-        text = path.read_text()
-        assert "/opt/" not in text, path.name
+    for path in (*(tmp_path / "lib").rglob("*"), *(tmp_path / "usr").rglob("*")):
+        assert path.is_dir() or "/opt/" not in path.read_text(), path.name
     service = (tmp_path / "lib/systemd/system/companion.service").read_text()
     assert re.findall(r"(?m)^Exec\w+=.*", service) == [
         f"ExecStart={DEBIAN_HOME}/bin/companion play --settings /etc/tabletop-companion/settings.toml "
@@ -94,22 +85,16 @@ def test_one_environment_serves_every_python(environment: ModuleType, tmp_path: 
     environment.share(home)
     environment.environment(home)
     (home / "bin/python3").unlink()
-    (home / "bin/python3").symlink_to(
-        sys.executable if sys.prefix == sys.base_prefix else Path(sys.executable).resolve()
-    )
+    (home / "bin/python3").symlink_to(Path(sys.executable).resolve())
     assert sorted(path.name for path in environment.site_packages(home, "").iterdir()) == [
         "pure-1.dist-info",
         "pure.py",
     ]
     script = "import sys, pure, fast; print(sys.prefix, pure.__file__, fast.python)"
-    said = subprocess.run(
-        [home / "bin/python3", "-I", "-c", script], capture_output=True, text=True, check=True
-    ).stdout
-    assert said.split() == [
-        str(home),
-        str(environment.site_packages(home, "").resolve() / "pure.py"),
-        own,
-    ]
+    command = [home / "bin/python3", "-I", "-c", script]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    shared = environment.site_packages(home, "").resolve() / "pure.py"
+    assert said.split() == [str(home), str(shared), own]
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)

@@ -138,13 +138,6 @@ def test_links_lead_somewhere(page: str) -> None:
             assert fragment in anchors(str(there.relative_to(ROOT))), link
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_named_files_of_the_project_exist(page: str) -> None:
-    for piece in code_of(page):
-        if re.fullmatch(r"(?:companion|docs|hardware|systemd|tests|vision|web)/[a-z\d_./]+", piece):
-            assert (ROOT / piece).exists(), piece
-
-
 def test_what_the_program_says_of_the_pages_is_there() -> None:
     """Comments such as: docs/security.md, "Fair chance"."""
     named = set()
@@ -171,8 +164,10 @@ def test_what_the_program_says_of_the_pages_is_there() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_commands_options_and_targets_exist(page: str) -> None:
+def test_files_commands_options_and_targets_exist(page: str) -> None:
     for line in code_of(page):
+        if re.fullmatch(r"(?:companion|docs|hardware|systemd|tests|vision|web)/[a-z\d_./]+", line):
+            assert (ROOT / line).exists(), line
         if found := re.search(r"(?:^|[\s/])companion ([a-z][\w-]*)(.*)", line):
             assert found[1] in commands(), line
             for option in re.findall(r"(?<!\S)--[\w-]+", found[2]):

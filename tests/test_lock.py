@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -21,16 +22,8 @@ LOCK, HUB_LOCK, BUILD_LOCK = (
     "companion/hub.lock",
     "companion/build.lock",
 )
-PARTS = (
-    "companion",
-    "hardware",
-    "vision",
-    "web",
-    "systemd",
-    "pyproject.toml",
-    "README.md",
-    "LICENSE",
-)
+PACKAGES = ("companion", "hardware", "vision", "web")
+PARTS = (*PACKAGES, "systemd", "pyproject.toml", "README.md", "LICENSE")
 """What the wheel is made of."""
 MACHINES = {
     "Bookworm": {"python_version": "3.11", "python_full_version": "3.11.2"},
@@ -74,14 +67,7 @@ def versions(name: str, here: dict[str, str] | None = None) -> dict[str, str]:
 @pytest.mark.parametrize("machine", ["aarch64", "x86_64"])
 @pytest.mark.parametrize("system", MACHINES)
 def test_everything_that_is_needed_is_there_once(system: str, machine: str) -> None:
-    here = MACHINES[system] | {
-        "sys_platform": "linux",
-        "platform_machine": machine,
-        "platform_system": "Linux",
-        "implementation_name": "cpython",
-        "platform_python_implementation": "CPython",
-        "os_name": "posix",
-    }
+    here = default_environment() | MACHINES[system] | {"platform_machine": machine}
     found = versions(LOCK, here)
     for need in map(Requirement, wanted()):
         if need.marker is None or need.marker.evaluate(here):
@@ -131,15 +117,11 @@ def test_the_wheel_holds_everything(tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     data = f"{wheel.name.split('-py3')[0]}.data/data/share/tabletop-companion"
-    for folder in ("companion", "hardware", "vision", "web"):
-        for path in (ROOT / folder).rglob("*"):
-            if path.is_file() and not {"__pycache__", "pictures"} & set(
-                path.parts
-            ):  # the README's pictures
-                assert str(path.relative_to(ROOT)) in names, path
+    for path in (path for folder in PACKAGES for path in (ROOT / folder).rglob("*")):
+        # the README's pictures stay outside
+        if path.is_file() and {"__pycache__", "pictures"}.isdisjoint(path.parts):
+            assert str(path.relative_to(ROOT)) in names, path
     for path in filter(Path.is_file, (ROOT / "systemd").iterdir()):
         assert f"{data}/systemd/{path.name}" in names, path
     packages = {name.partition("/")[0] for name in names if name.endswith(".py")}
-    assert packages == {"companion", "hardware", "vision", "web"}, (
-        "neither tests nor benches are installed"
-    )
+    assert packages == set(PACKAGES), "neither tests nor benches are installed"

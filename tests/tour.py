@@ -61,6 +61,19 @@ class Stop:
     client: Client | None = None
 
 
+def screen_and_south(state: str) -> Iterator[Stop]:
+    """The table screen and South's page."""
+    yield Stop(f"{state}-screen", "/")
+    yield Stop(f"{state}-south", "/seat/south")
+
+
+def everybody(state: str) -> Iterator[Stop]:
+    """Both seats, the table screen and a spectator."""
+    yield from screen_and_south(state)
+    yield Stop(f"{state}-north", "/seat/north")
+    yield Stop(f"{state}-watch", "/watch")
+
+
 class Walk(Protocol):
     """What leads from state to state: `stops` are the pages, as `client` sees them."""
 
@@ -121,10 +134,8 @@ class Tour:
         yield Stop("taken", "/join/south", is_guest=True)
         yield Stop("lobby-seat", "/seat/south")
         self.table.choose("binmat")
-        yield from (
-            Stop(f"chosen-{page}", path)
-            for page, path in (("screen", "/"), ("seat", "/seat/south"))
-        )
+        yield Stop("chosen-screen", "/")
+        yield Stop("chosen-seat", "/seat/south")
         self.table.go_home()
         yield Stop("lobby-host", "/host")
         yield Stop("lobby-watch", "/watch")
@@ -140,31 +151,22 @@ class Tour:
         if self.table.view().phase is Phase.SETUP:
             yield Stop(f"{name}-lesson-setup-screen", "/")
             self.table.confirm("host", self.table.view().moment, 0, force=True)
-        yield from (
-            Stop(f"{name}-lesson-{page}", path)
-            for page, path in (("screen", "/"), ("south", "/seat/south"))
-        )
+        yield from screen_and_south(f"{name}-lesson")
         self.table.skip_lesson("host")
         self.table.help(True)
         yield Stop(f"{name}-help-screen", "/")
         self.table.abandon()
-        everybody = (
-            ("screen", "/"),
-            ("south", "/seat/south"),
-            ("north", "/seat/north"),
-            ("watch", "/watch"),
-        )
         if len(GAMES[name].presets) > 1:
             self.table.new_game(name, dict(GAMES[name].presets[0].options), 7)
-            yield from (Stop(f"{name}-orders-first-{page}", path) for page, path in everybody[:2])
+            yield from screen_and_south(f"{name}-orders-first")
             self.table.resume("host")
             self._look()
-            yield from (Stop(f"{name}-orders-dealt-{page}", path) for page, path in everybody)
+            yield from everybody(f"{name}-orders-dealt")
             self.table.abandon()
         self.table.new_game(name, dict(GAMES[name].presets[-1].options), 7)
         self._look()
         if self.table.view().phase is Phase.SETUP:
-            yield from (Stop(f"{name}-setup-{page}", path) for page, path in everybody[:2])
+            yield from screen_and_south(f"{name}-setup")
         shown: set[str] = set()
         steps = 0
         while self._state() != "over" and steps < LAST_NEW:
@@ -174,11 +176,11 @@ class Tour:
                 shown.add(state)
                 steps = 0
                 self._look()
-                yield from (Stop(f"{name}-{state}-{page}", path) for page, path in everybody)
+                yield from everybody(f"{name}-{state}")
             self.go_on()
         if self._state() != "over":
             self.table.resign(Seat.NORTH)
-        yield from (Stop(f"{name}-over-{page}", path) for page, path in everybody)
+        yield from everybody(f"{name}-over")
         yield Stop(f"{name}-host", f"/host?game={name}")
         yield Stop(f"{name}-rules", f"/rules/{name}")
 
@@ -192,16 +194,10 @@ class Tour:
         while Seat.SOUTH in session_of(self.table).awaited:
             self.table.hand_in(Seat.SOUTH, self.table.view().moment, self.next_action()[1])
         self._lay()
-        yield from (
-            Stop(f"{name}-orders-machine-{page}", path)
-            for page, path in (("screen", "/"), ("south", "/seat/south"))
-        )
+        yield from screen_and_south(f"{name}-orders-machine")
         yield Stop(f"{name}-here", "/here")
         self.table.resign(Seat.SOUTH)
-        yield from (
-            Stop(f"{name}-over-machine-{page}", path)
-            for page, path in (("screen", "/"), ("south", "/seat/south"))
-        )
+        yield from screen_and_south(f"{name}-over-machine")
         self.table.free_seat(Seat.NORTH)
         self.client.post("/api/seat/north/take", name="Jonas")
 
@@ -240,12 +236,14 @@ class Tour:
     def _state(self) -> str:
         """What is going on, in a word: the phase, whether a placing or a duel is on, whether somebody has sealed."""
         view = self.table.view(Seat.SOUTH)
-        kinds = {
-            "placing": view.board.standing and view.board.standing.placing,
-            "duel": view.board.standing and view.board.standing.duel,
-        }
-        kinds["sealed"] = any(each.sealed_at for each in view.seats.values())
-        return "-".join([str(view.phase), *(kind for kind, holds in kinds.items() if holds)])
+        words, standing = [str(view.phase)], view.board.standing
+        if standing and standing.placing:
+            words.append("placing")
+        if standing and standing.duel:
+            words.append("duel")
+        if any(each.sealed_at for each in view.seats.values()):
+            words.append("sealed")
+        return "-".join(words)
 
     def _look(self) -> None:
         """The camera looks at the rendered table until it lies as it should."""

@@ -59,10 +59,8 @@ class HubTour:
     def stops(self) -> Iterator[Stop]:
         """Every page in every state; what a stop shows holds until the next one is asked for."""
         yield Stop("hub-empty-screen", "/")
-        yield from (
-            Stop(f"hub-empty{path.replace('/', '-')}", path, is_guest=True)
-            for path in ("/watch", "/tournaments", "/standings")
-        )
+        for page in ("watch", "tournaments", "standings"):
+            yield Stop(f"hub-empty-{page}", f"/{page}", is_guest=True)
         yield Stop("hub-key", "/host", is_guest=True)
         yield Stop("hub-missing", NOWHERE, is_guest=True)
         _become_host(self.client, HUB_KEY)
@@ -87,15 +85,9 @@ class HubTour:
             self.league.cards.make(name)
         rng = Random(5)
         for number in range(40):
-            south, north = rng.sample(range(1, 10), 2)
-            keep_result(
-                self.league,
-                south,
-                north,
-                rng.choice((*SEATS, None)),
-                "outbuffered",
-                at_s=float(number),
-            )
+            pair = rng.sample(range(1, 10), 2)
+            winner = rng.choice((*SEATS, None))
+            keep_result(self.league, *pair, winner, "outbuffered", at_s=float(number))
         yield Stop("hub-standings", "/standings?game=outbuffered", is_guest=True)
         yield Stop("hub-people", "/host/people")
 
@@ -110,16 +102,10 @@ class HubTour:
         yield Stop("hub-cup-entered", "/tournament/1", is_guest=True)
         cups.pair_round(1)
         yield from self._round("round")
-        for place, verdict in enumerate(
-            (BoardEnd.SOUTH, BoardEnd.DRAW, BoardEnd.NORTH_BY_DEFAULT, BoardEnd.NEITHER)
-        ):
-            _send(
-                self.client,
-                "/host/tournament/1",
-                do="decide",
-                place=f"1.{place + 1}.1",
-                verdict=verdict,
-            )
+        ends = (BoardEnd.SOUTH, BoardEnd.DRAW, BoardEnd.NORTH_BY_DEFAULT, BoardEnd.NEITHER)
+        for number, verdict in enumerate(ends, start=1):
+            place = f"1.{number}.1"
+            _send(self.client, "/host/tournament/1", do="decide", place=place, verdict=verdict)
         yield from self._round("decided")
         _send(self.client, "/host/tournament/1", do="end")
         yield from self._round("over")

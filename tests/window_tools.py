@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import PHONE, WALL, Client, Served, browser, sit_down, until
+from service import Client, Served, sit_down, until
 from tour import cdp
 
 from companion.core.clock import FakeClock
@@ -16,14 +16,6 @@ from companion.core.config import CameraSettings, Settings, WebSettings
 from companion.service.app import Companion
 
 Windows = tuple[WebDriver, WebDriver, WebDriver]
-
-
-@contextmanager
-def three_windows() -> Iterator[Windows]:
-    """South's phone, North's phone, and the table screen."""
-    with ExitStack() as stack:
-        south, north, wall = (stack.enter_context(browser(size)) for size in (PHONE, PHONE, WALL))
-        yield south, north, wall
 
 
 @contextmanager

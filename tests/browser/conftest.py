@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from finger_tools import OWN_CLOCK
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import PHONE, browser
+from service import PHONE, WALL, browser
 from tour import cdp
-from window_tools import Windows, three_windows
+from window_tools import Windows
 
 AXE = Path(__file__).parents[1] / "node_modules" / "axe-core" / "axe.min.js"
 
@@ -19,8 +19,8 @@ AXE = Path(__file__).parents[1] / "node_modules" / "axe-core" / "axe.min.js"
 @pytest.fixture(scope="module")
 def windows() -> Iterator[Windows]:
     """Two phones and the table screen."""
-    with three_windows() as opened:
-        yield opened
+    with browser(PHONE) as south, browser(PHONE) as north, browser(WALL) as wall:
+        yield south, north, wall
 
 
 @pytest.fixture(scope="module")

@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from served import served
-from service import Client, Served, browser, tap, until
-from window_tools import text_of
+from service import Client, browser, tap, until
+from window_tools import no_errors, text_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-TABLET = (1024, 768)
-
-
-@pytest.fixture(scope="module")
-def window() -> Iterator[WebDriver]:
-    with browser(TABLET, is_whole=True) as opened:
-        yield opened
-
-
-def as_host(window: WebDriver, service: Served) -> None:
-    """Type the host key as a person does."""
-    window.get(f"{service.url}/host")
-    if window.find_elements(By.ID, "key"):
-        window.find_element(By.ID, "key").send_keys(service.host_key)
-        window.find_element(By.CSS_SELECTOR, "form button").click()
-    until("the host's page", lambda: window.find_elements(By.ID, "options"))
-    window.get_log("browser")  # type: ignore[attr-defined] # Chrome has it; the key was asked for with a 403
 
 
 def label_of(window: WebDriver, selector: str) -> str:
@@ -37,11 +19,18 @@ def label_of(window: WebDriver, selector: str) -> str:
     return str(window.execute_script(script, selector))
 
 
-def test_the_page_follows_the_table(tmp_path: Path, window: WebDriver) -> None:
-    with served(tmp_path, "outbuffered") as service:
+def test_the_page_follows_the_table(tmp_path: Path) -> None:
+    with (
+        served(tmp_path, "outbuffered") as service,
+        browser((1024, 768), is_whole=True) as window,
+    ):
         client = Client(service.url)
         until("orders", lambda: client.get("/api/view")["phase"] == "orders")
-        as_host(window, service)
+        window.get(f"{service.url}/host")
+        window.find_element(By.ID, "key").send_keys(service.host_key)
+        window.find_element(By.CSS_SELECTOR, "form button").click()
+        until("the host's page", lambda: window.find_elements(By.ID, "options"))
+        window.get_log("browser")  # the key was asked for with a 403
         until("the way to the page", lambda: window.find_elements(By.LINK_TEXT, "What it sees"))
         window.find_element(By.LINK_TEXT, "What it sees").click()
         until(
@@ -67,5 +56,4 @@ def test_the_page_follows_the_table(tmp_path: Path, window: WebDriver) -> None:
         tap(window, "#health-pictures a")
         until("one frame, large", lambda: "What was read" in text_of(window, "main"))
         assert "purple flag" in text_of(window, "table.layout")
-        severe = [entry for entry in window.get_log("browser") if entry["level"] == "SEVERE"]  # type: ignore[attr-defined] # Chrome has it
-        assert severe == []
+        no_errors(window)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 
 import pytest
 from bot_tools import QuickCoach
@@ -12,7 +11,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webdriver import WebDriver
 from served import served
-from service import PHONE, Client, Served, browser, sit_down, tap, too_wide, until
+from service import PHONE, Client, browser, sit_down, tap, too_wide, until
 from window_tools import no_errors, text_of
 
 from companion.bots.coach import Coach
@@ -25,24 +24,6 @@ const box = name => document.querySelector(name).getBoundingClientRect();
 const [why, ask, words] = [box('.wall-why'), box('.wall-ask'), box('.help-wall .can')];
 return why.right <= ask.left && why.top >= words.bottom && why.bottom <= box('#live > .sign').top;
 """
-
-
-@pytest.fixture(scope="module")
-def seat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, WebDriver]]:
-    """South's phone, with the machine at North."""
-    folder = tmp_path_factory.mktemp("coach")
-    with ExitStack() as stack:
-        patch = stack.enter_context(pytest.MonkeyPatch.context())
-        patch.setattr(
-            "companion.service.app.MachinePlayers", partial(MachinePlayers, open_process=QuickCoach)
-        )
-        patch.setattr("companion.service.app.Coach", partial(Coach, open_process=QuickCoach))
-        service = stack.enter_context(served(folder))
-        window = stack.enter_context(browser(PHONE))
-        sit_down(window, service, "south", "Mara")
-        client = Client(service.url)
-        client.post("/api/seat/north/machine", name="Pip")
-        yield service, window
 
 
 def advice(window: WebDriver, about: str) -> str:
@@ -62,41 +43,49 @@ def advice(window: WebDriver, about: str) -> str:
     return window.find_element(By.ID, "advice").text
 
 
-def test_the_coach_is_asked_before_and_after(seat: tuple[Served, WebDriver]) -> None:
-    service, window = seat
-    client = Client(service.url)
-    until("the machine", lambda: "Pip" in window.find_element(By.TAG_NAME, "body").text)
-    tap(window, ".game[data-body*=outbuffered]")
-    tap(window, "[data-post='/api/seat/south/start']")
-    # the rendered pieces lie as the game wants them: its set-up may be over before anybody asks
-    until("orders", lambda: client.get("/api/view")["phase"] == "orders")
-    until("the keys", lambda: window.find_elements(By.CSS_SELECTOR, ".key.order"))
-    assert "Nothing has been entered" in advice(window, "now")
-    assert client.get("/api/view")["seats"]["south"]["coached"]
-    assert not client.get("/api/view")["seats"]["south"]["sealed_at"]
-    assert too_wide(window) <= 0, "the sheet is wider than the phone"
-    tap(window, "#help > [data-help]")
-    for letter in "UII":
-        tap(window, f".key.order[data-letter={letter}]")
-    tap(window, "#hand-in")
-    until("the next turn", lambda: _moved_on(client))
-    until("the keys again", lambda: window.find_elements(By.CSS_SELECTOR, ".key.order"))
-    assert advice(window, "last")
-    tap(window, "#help > [data-help]")
-    whys = advice(window, "theirs").splitlines()
-    assert whys[0].startswith("Pip, turn 1: ")
-    assert "This looks best against what most people do here." in whys
-    tap(window, "#help > [data-help]")
-    client.post("/api/table/help", is_wanted=True)
-    with browser((1280, 800)) as wall:
-        wall.get(service.url)
-        until("the key", lambda: wall.find_elements(By.CSS_SELECTOR, ".wall-why"))
-        assert wall.execute_script(_CLEAR), "the key lies on the words, or under another key"
-        tap(wall, ".wall-why")
-        until("the words", lambda: "This looks best" in text_of(wall, ".reasons"), PATIENCE_S)
-        wall.find_element(By.TAG_NAME, "body").send_keys(Keys.ESCAPE)
-        until("closed", lambda: not wall.find_elements(By.CSS_SELECTOR, ".reasons"))
-        no_errors(wall, window)
+def test_the_coach_is_asked_before_and_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On South's phone, with the machine at North."""
+    for part in (MachinePlayers, Coach):
+        quick = partial(part, open_process=QuickCoach)
+        monkeypatch.setattr(f"companion.service.app.{part.__name__}", quick)
+    with served(tmp_path) as service, browser(PHONE) as window:
+        sit_down(window, service, "south", "Mara")
+        client = Client(service.url)
+        client.post("/api/seat/north/machine", name="Pip")
+        until("the machine", lambda: "Pip" in window.find_element(By.TAG_NAME, "body").text)
+        tap(window, ".game[data-body*=outbuffered]")
+        tap(window, "[data-post='/api/seat/south/start']")
+        # the rendered pieces lie as the game wants them: its set-up may be over before anybody asks
+        until("orders", lambda: client.get("/api/view")["phase"] == "orders")
+        until("the keys", lambda: window.find_elements(By.CSS_SELECTOR, ".key.order"))
+        assert "Nothing has been entered" in advice(window, "now")
+        assert client.get("/api/view")["seats"]["south"]["coached"]
+        assert not client.get("/api/view")["seats"]["south"]["sealed_at"]
+        assert too_wide(window) <= 0, "the sheet is wider than the phone"
+        tap(window, "#help > [data-help]")
+        for letter in "UII":
+            tap(window, f".key.order[data-letter={letter}]")
+        tap(window, "#hand-in")
+        until("the next turn", lambda: _moved_on(client))
+        until("the keys again", lambda: window.find_elements(By.CSS_SELECTOR, ".key.order"))
+        assert advice(window, "last")
+        tap(window, "#help > [data-help]")
+        whys = advice(window, "theirs").splitlines()
+        assert whys[0].startswith("Pip, turn 1: ")
+        assert "This looks best against what most people do here." in whys
+        tap(window, "#help > [data-help]")
+        client.post("/api/table/help", is_wanted=True)
+        with browser((1280, 800)) as wall:
+            wall.get(service.url)
+            until("the key", lambda: wall.find_elements(By.CSS_SELECTOR, ".wall-why"))
+            assert wall.execute_script(_CLEAR), "the key lies on the words, or under another key"
+            tap(wall, ".wall-why")
+            until("the words", lambda: "This looks best" in text_of(wall, ".reasons"), PATIENCE_S)
+            wall.find_element(By.TAG_NAME, "body").send_keys(Keys.ESCAPE)
+            until("closed", lambda: not wall.find_elements(By.CSS_SELECTOR, ".reasons"))
+            no_errors(wall, window)
 
 
 def _moved_on(client: Client) -> bool:

@@ -1,4 +1,4 @@
-"""The replay in a real browser: keys, slider, links of the notation; and removing a game by a second key."""
+"""The replay in a real browser: keys, slider and links of the notation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import browser, tap, until
-from web_fixtures import HOST_KEY, open_place
+from web_fixtures import open_place
 
 from companion.core.kit import Seat
 from web.server.server import serve
@@ -52,7 +52,6 @@ def test_a_replay_steps_and_scrubs(tmp_path: Path) -> None:
             until("the replay", lambda: window.find_elements(By.ID, "turns"))
             _steps(window)
             assert not [line for line in window.get_log("browser") if line["level"] == "SEVERE"]
-            _removes(window, url)
 
 
 def _steps(window: WebDriver) -> None:
@@ -88,15 +87,3 @@ def _steps(window: WebDriver) -> None:
     until("the game to play by itself", lambda: "Turn 3" in shown(window))
     tap(window, "#play-key")
     assert window.find_element(By.ID, "play-key").get_attribute("aria-pressed") == "false"
-
-
-def _removes(window: WebDriver, url: str) -> None:
-    window.get(f"{url}/host")
-    window.find_element(By.NAME, "key").send_keys(HOST_KEY)
-    window.find_element(By.NAME, "key").submit()
-    until("the host's page", lambda: window.find_elements(By.CSS_SELECTOR, "#options, .host"))
-    window.get(f"{url}/history/1")
-    tap(window, '[data-post="/api/history/remove"]')
-    tap(window, ".sure [data-yes]")
-    until("the list without it", lambda: window.current_url.endswith("/history"))
-    assert not window.find_elements(By.CSS_SELECTOR, 'a[href="/history/1"]')

@@ -24,17 +24,10 @@ def tour() -> Iterator[Tour]:
         yield walk
 
 
-def begin(tour: Tour, game: str = "outbuffered") -> None:
-    """A game whose board is set."""
-    tour.table.new_game(game, {}, 7)
-    while tour.table.view().phase is Phase.SETUP:
-        tour.table.confirm(
-            "host", tour.table.view().moment, tour.table.view().turn.stage, force=True
-        )
-
-
 def test_the_sign_counts_the_orders_down(window: WebDriver, tour: Tour) -> None:
-    begin(tour)
+    tour.table.new_game("outbuffered", {}, 7)
+    while tour.table.view().phase is Phase.SETUP:
+        tour.go_on()
     visit(window, tour, SEAT)
     for words in ("Three orders to go", "Two orders to go", "One order to go"):
         says(window, words)
@@ -42,8 +35,6 @@ def test_the_sign_counts_the_orders_down(window: WebDriver, tour: Tour) -> None:
     says(window, "Hand in, or change your mind")
     tour.table.redraw()
     tour.table.step()
-    says(window, "Hand in, or change your mind")
-    window.refresh()
     says(window, "Hand in, or change your mind")
     tap(window, "#clear")
     says(window, "Three orders to go")

@@ -134,7 +134,7 @@ def losing(name: str, pages: int) -> Callable[[], Response | None]:
     return lose
 
 
-@pytest.mark.parametrize("name", ["seat.js", "squares.js", "phone.css"])
+@pytest.mark.parametrize("name", ["squares.js", "phone.css"])
 def test_a_page_that_lost_a_part_says_so_and_loads_again_once(
     tmp_path: Path, window: WebDriver, name: str
 ) -> None:

@@ -176,16 +176,6 @@ def test_the_marker_tells_which_of_two_equal_scouts_lies_on_top() -> None:
     assert (after.seen, after.markers) == ({d1: WHITE}, {d1: markers[c1]})
 
 
-def test_a_ball_that_may_lie_lower_or_on_a_hidden_piece_is_not_guessed() -> None:
-    """Near the edge of its square the height decides on which square it is; the piece beneath is not seen."""
-    seen = on_board("kahmate", lay(d9="blue big+ball"), tilt_deg=45.0)
-    for face in ("ball", "blue big"):
-        seen.table.nudge(seen.piece(face).id, 0.0, 12.0)
-    reading, d9 = seen.read(3), Square.parse("d9")
-    assert Square.parse("d10") not in reading.seen
-    assert d9 in reading.unknown or reading.seen.get(d9) == "ball"
-
-
 def test_a_piece_that_hides_a_corner_marker_leaves_its_own_square_readable() -> None:
     layout = lay(a11="pink big", h11="blue big", a1="pink smart")
     seen = on_board("kahmate", layout, tilt_deg=45.0)

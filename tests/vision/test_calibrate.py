@@ -64,8 +64,7 @@ def seen(lens: Lens, tilt: float, turn: float, far: float, shift: tuple[float, f
     points = np.column_stack([rays, np.ones(len(rays))]) @ to_page.T
     maps = (points[:, :2] / points[:, 2:] * 4 - 0.5).astype(np.float32).reshape(SIZE[1], SIZE[0], 2)
     picture = cv2.remap(page(), maps, None, cv2.INTER_LINEAR, borderValue=200)  # type: ignore[call-overload]  # stubs deny None
-    noise = np.random.default_rng(int(tilt * 7 + turn + 100 * far)).normal(20, 2, picture.shape)
-    return (picture * 0.8 + noise).clip(0, 255).astype(np.uint8)
+    return np.asarray(picture, np.uint8)
 
 
 def views(lens: Lens) -> Iterator[Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import cv2
 import numpy as np
 import pytest
 from bench.reading.fans import read_fans
@@ -120,17 +119,6 @@ def test_a_card_between_two_zones_makes_both_unknown(table: SimulatedTable) -> N
     reading = read(table)
     assert {C1, D1} <= reading.unknown
     assert not reading.fans
-
-
-def test_a_thing_in_a_zone_makes_it_unknown(table: SimulatedTable) -> None:
-    table.set_up({C1: ("9^",)})
-    luma = table.render_luma()
-    x, y = table.square_px(C2)
-    cv2.circle(luma, (round(x) - 30, round(y)), 28, 110, -1)
-    reading = board_reader({KIT.game: KIT}).read_picture(luma)
-    assert C2 in reading.unknown
-    assert C1 not in reading.unknown
-    assert reading.fans[C1] == ("9^",)
 
 
 def test_still_pictures_agree_and_a_moved_card_is_read_anew() -> None:

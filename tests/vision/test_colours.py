@@ -65,16 +65,6 @@ def test_a_usb_camera_has_colours_in_every_format(
     assert looks_red(UsbCamera(0, CameraSettings(), FakeClock()).frame())
 
 
-def test_a_usb_camera_without_colours_gives_none(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    UsbBus(monkeypatch, tmp_path).plug(0, Webcam("GREY", SIZE))
-    frame = UsbCamera(0, CameraSettings(), FakeClock()).frame()
-    assert frame.colours is not None
-    assert frame.colours() is None
-    assert painted(frame.luma, None) is frame.luma
-
-
 def test_the_raspberry_pis_camera_has_colours_below_its_brightness(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

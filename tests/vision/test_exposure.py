@@ -102,13 +102,6 @@ def test_an_exposure_that_is_held_by_hand_is_left_alone(light: float, words: str
 # ---- black and frozen -------------------------------------------------------------------------------------------
 
 
-def test_noise_in_the_picture_is_life() -> None:
-    sight, webcam = BlankDetector(), Webcam()
-    for second in range(100):
-        assert sight.trouble("usb:0", webcam.luma(SIZE), second / 2) == ""
-        assert not sight.wants_reopening(second / 2)
-
-
 def test_a_frozen_camera_is_opened_anew_every_quarter_of_a_minute() -> None:
     sight = BlankDetector()
     picture = shown(SIZE)

@@ -135,14 +135,6 @@ def test_two_looks_settle_what_is_certain_and_three_the_rest(
     assert [settled_by(looks[:number], BEFORE, 3)[1] for number in numbers] == settled
 
 
-def test_a_first_board_needs_three_looks_and_a_hidden_square_is_empty_by_the_last_two() -> None:
-    hidden = look((A1, 54), unknown=frozenset({B2}))
-    looks = (hidden, BEFORE, BEFORE)
-    told = [settled_by(looks[:number], None, 3) for number in (1, 2, 3)]
-    assert [is_settled for _, is_settled in told] == [False, False, True]
-    assert [vote.unknown for vote, _ in told] == [{B2}, {B2}, frozenset()]
-
-
 # ---- hard markers --------------------------------------------------------------------------------
 
 

@@ -17,10 +17,8 @@ from companion.printing.printed_kit import printed_kit, printed_table
 from vision.cameras.lenses import KeptLens
 from vision.detection.markers import Luma
 from vision.diagnosis import BoardEye
-from vision.pose.board_fit import Evidence
-from vision.pose.lens_choice import explaining_fit
 from vision.pose.lens_tuner import LensTuner
-from vision.pose.optics import LENSES, Lens
+from vision.pose.optics import Lens
 from vision.pose.pose import corner_points_mm
 from vision.reading.board_reader import board_reader
 from vision.simulation.printed import unpacked
@@ -53,25 +51,6 @@ def test_two_corners_and_pieces_tell_a_lens_far_from_the_believed_one() -> None:
     luma, tally = through(GLASSES[name], kit, layout, wide_view(rng)), Tally(name)
     judge_view(kit, layout, luma, tally)
     assert (tally.pieces, tally.right, tally.wrong) == (22, 22, [])
-
-
-def test_an_ordinary_lens_stays_one() -> None:
-    """The simplest model that explains the board is taken: a fisheye would explain this view as well."""
-    view = View(focal_ratio=0.8, k1=-0.04, tilt_deg=30.0)
-    table, true = printed_table(ARENA, view), camera_pose(ARENA, view)
-    table.set_up({})
-    points_mm = np.vstack([corner_points_mm(ARENA.board, marker) for marker in ARENA.board.corners])
-    fit = explaining_fit(
-        table.render_luma(),
-        ARENA.board,
-        Evidence(points_mm, true.to_px(points_mm)),
-        LENSES["webcam"],
-        0.2,
-    )
-    assert fit is not None
-    assert not fit.pose.lens.is_fisheye
-    assert abs(fit.pose.lens.k2) < 1e-4
-    assert fit.pose.lens.focal_ratio == pytest.approx(0.8, rel=0.01)
 
 
 def test_a_wide_lens_is_learned_once_and_kept_with_its_model() -> None:

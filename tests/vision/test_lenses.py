@@ -14,7 +14,7 @@ from camera_tools import UsbBus, Webcam
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings
 from companion.core.errors import CameraError
-from companion.core.ports import Frame, Reading
+from companion.core.ports import Reading
 from companion.games.outbuffered import Outbuffered
 from companion.printing.printed_kit import printed_table
 from vision.cameras.camera_link import Cameras
@@ -244,14 +244,3 @@ def test_the_camera_learns_its_lens_and_has_it_at_the_next_start(
         watcher.step()
         assert watched.reader.seen.lens.focal_ratio == pytest.approx(0.86, rel=0.02)
         assert watched.reader.seen.lens.k1 == pytest.approx(-0.05, abs=0.02)
-
-
-def test_another_lens_starts_the_reading_anew() -> None:
-    table = printed_table(KIT)
-    reader = board_reader({KIT.game: KIT})
-    first = reader.read(Frame(table.render_luma(), 0.0, 1))
-    reader.use_lens(Lens(0.8), exact=True)
-    assert reader.pose is None
-    second = reader.read(Frame(table.render_luma(), 0.1, 2))
-    assert (first.game, second.game) == (KIT.game, KIT.game)
-    assert reader.seen.lens == Lens(0.8)

@@ -176,11 +176,6 @@ def test_movement_that_goes_on_for_long_is_never_learned_as_noise(kind: str, cam
 # ---- light ---------------------------------------------------------------------------------------
 
 
-def test_a_picture_that_goes_dark_altogether_is_a_movement() -> None:
-    shown = Shown(noisy(2))
-    assert shown.see(np.zeros((HEIGHT, WIDTH), np.float32)).moving
-
-
 def test_a_lamp_is_no_movement_but_everything_is_read_again_when_it_stays() -> None:
     shown = Shown(lit(lambda number: 1.0 if number < LEARNING else 0.7))
     after = [shown.see() for _ in range(6)]

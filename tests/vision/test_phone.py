@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 
 import cv2
-import numpy as np
 import pytest
 from PIL import Image
 
@@ -81,15 +80,3 @@ def test_rubbish_is_said_and_never_reaches_opencv(
     line.put(sent, clock.monotonic_s())
     with pytest.raises(CameraError, match="no pictures that can be read"):
         PhoneCamera(line, clock).frame()
-
-
-def test_colours_are_worked_out_when_they_are_asked_for(clock: FakeClock, line: PhoneLine) -> None:
-    file = io.BytesIO()
-    Image.new("RGB", (64, 48), (220, 30, 30)).save(file, "JPEG")
-    line.put(file.getvalue(), clock.monotonic_s())
-    frame = PhoneCamera(line, clock).frame()
-    assert frame.colours is not None
-    tint = frame.colours()
-    assert tint is not None
-    assert tint.shape == (12, 16, 2)
-    assert np.all(tint[:, :, 0] > 200), "Cr comes first"

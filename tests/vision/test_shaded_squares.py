@@ -1,7 +1,5 @@
 """Bare squares are told from pieces under shadows with hard edges, whatever lies there."""
 
-from dataclasses import replace
-
 import cv2
 import numpy as np
 import pytest
@@ -73,11 +71,6 @@ def test_a_patch_that_ends_with_the_square_is_no_shadow(dark: float, half_mm: fl
     assert reflectance(tone, SEEN, PAPER, ALL) is None
 
 
-def test_where_nothing_beyond_the_square_is_in_sight_no_light_is_told() -> None:
-    assert reflectance(lit(0, 0.5), SEEN, PAPER, (False,) * 4) is None
-    assert reflectance(lit(0, 0.5), ~SEEN, PAPER, ALL) is None
-
-
 def crossed(angle_deg: float, rim_deg: float) -> NDArray[np.float32]:
     """White paper across which the hard edge of one shadow and the soft rim of another run."""
     angle = np.radians(rim_deg)
@@ -90,17 +83,3 @@ def test_two_shadows_that_cross_are_light(angle_deg: float, rim_deg: float) -> N
     found = reflectance(crossed(angle_deg, rim_deg), SEEN, PAPER, ALL)
     assert found is not None
     assert (np.abs(np.log(found.ravel()[PAPER.inside])) < 0.2).mean() > 0.92
-
-
-@pytest.mark.parametrize("dark", [0.3, 0.7])
-@pytest.mark.parametrize("half_mm", [6.0, 14.9])
-@pytest.mark.parametrize("middle_alone", [False, True])
-def test_a_patch_under_two_shadows_that_cross_is_none(
-    dark: float, half_mm: float, middle_alone: bool
-) -> None:
-    """Also where a mark is printed and only the middle is asked."""
-    tone = crossed(40, 120)
-    tone[FAR.reshape(SIDE, SIDE) < half_mm] *= dark
-    disc = np.flatnonzero(np.hypot(*PLACES.T) < min(half_mm, 7.0))
-    paper = replace(PAPER, inside=disc, gentle=2) if middle_alone else PAPER
-    assert reflectance(tone, SEEN, paper, ALL) is None

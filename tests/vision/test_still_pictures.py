@@ -102,23 +102,16 @@ def test_an_unknown_dictionary_is_refused() -> None:
 
 
 def test_a_print_too_soft_to_decode_is_told_by_its_likeness_or_not_at_all() -> None:
-    rng, corners = (
-        np.random.default_rng(2),
-        np.array([[20, 20], [83, 20], [83, 83], [20, 83]], dtype=np.float64),
-    )
+    corners = np.array([[20, 20], [83, 20], [83, 83], [20, 83]], dtype=np.float64)
     for turns in range(4):
         picture = np.full((104, 104), 230, np.uint8)
         picture[20:84, 20:84] = cv2.resize(
             np.rot90(marker_modules(21), turns), (64, 64), interpolation=0
         )
-        soft = cv2.GaussianBlur(picture, (0, 0), 4.5) + rng.integers(0, 12, picture.shape).astype(
-            np.uint8
-        )
-        found = best_guess(np.asarray(soft, np.uint8), corners, (20, 21, 22, 23))
+        soft = np.asarray(cv2.GaussianBlur(picture, (0, 0), 4.5), np.uint8)
+        found = best_guess(soft, corners, (20, 21, 22, 23))
         assert found is not None
         assert found.marker == 21
-        assert np.allclose(found.corners_px, np.roll(corners, turns, axis=0)), (
-            "upper left of the print comes first"
-        )
-        assert best_guess(np.asarray(soft, np.uint8), corners, (20, 22, 23)) is None
+        assert np.allclose(found.corners_px, np.roll(corners, turns, axis=0))
+        assert best_guess(soft, corners, (20, 22, 23)) is None
     assert best_guess(np.full((104, 104), 128, np.uint8), corners, (20, 21)) is None

@@ -9,10 +9,8 @@ from bench.reading.corners import cover_corner
 from reading_tools import KITS, Seen
 
 from vision.detection.markers import MarkerFinder
-from vision.pose.optics import Lens
-from vision.pose.pose import Pose, corner_points_mm, flat
+from vision.pose.pose import corner_points_mm, flat
 from vision.simulation.render import camera_pose
-from vision.simulation.view import View
 
 ARENA = KITS["arena"]
 VIEW = {"width": 1920, "height": 1080, "tilt_deg": 25.0}
@@ -31,18 +29,6 @@ def test_a_board_with_a_hidden_corner_is_read_whole(hidden: int) -> None:
     assert np.linalg.norm(pose.to_px(ends) - true.to_px(ends), axis=1).max() < 1.5
     assert reading.seen == {}
     assert len(reading.unknown) <= 1, "the square at the hidden corner may be unsure"
-
-
-@pytest.mark.parametrize("lens", [Lens(0.405, -0.03), Lens(0.5, is_fisheye=True)], ids=str)
-def test_places_between_those_worked_out_are_right(lens: Lens) -> None:
-    view = View(width=1920, height=1080, tilt_deg=55.0, focal_ratio=lens.focal_ratio)
-    true = camera_pose(ARENA, view)
-    pose = Pose(true.rotation, true.translation, lens, true.size)
-    maps = pose.plane_maps((-20.0, -20.0), (270.0, 270.0), 3.0, 1.6)
-    rows, columns = np.indices(maps.pixels.shape[:2])
-    places = np.column_stack([columns.ravel(), rows.ravel()]).astype(np.float64)
-    exact = pose.to_px(flat(maps.to_board(places), 3.0))
-    assert np.abs(maps.pixels.reshape(-1, 2) - exact).max() < 0.05
 
 
 @pytest.mark.parametrize("covered", [0, 1, 2])

@@ -67,7 +67,7 @@ def test_printed_lines_put_the_far_end_right_that_noisy_corners_put_wrong(seed: 
 
 def test_the_spread_of_a_pose_is_as_large_as_its_errors() -> None:
     """Over many noises the far end lies within three standard deviations, the lens being part of what is unsure."""
-    outside, reaches = 0, []
+    outside = 0
     board = KAHMATE.board
     end = np.array([[board.width_mm, board.height_mm, 0.0]])
     view = View(tilt_deg=35.0, focal_ratio=0.9)
@@ -82,11 +82,8 @@ def test_the_spread_of_a_pose_is_as_large_as_its_errors() -> None:
         off_mm = float(np.linalg.norm(pose.to_plane(true.to_px(end))[0] - end[0, :2]))
         reach_mm = 3 * float(pose.spread_mm(end)[0])
         outside += off_mm > reach_mm
-        reaches.append(reach_mm)
+        assert reach_mm > 0.25 * board.pitch_mm, "two corners never tell where the far end lies"
     assert outside <= 3
-    assert min(reaches) > 0.25 * board.pitch_mm, (
-        "two corners alone never tell where the far end lies"
-    )
 
 
 def test_what_lies_beyond_lines_that_fit_nowhere_is_not_confirmed() -> None:

@@ -34,12 +34,6 @@ def test_every_format_gives_its_brightness_in_the_size_that_the_camera_sends(
     assert off.mean() <= 0.5
 
 
-def test_a_camera_that_converts_whatever_is_asked_for_is_read_as_well(bus: UsbBus) -> None:
-    bus.plug(0, Webcam("YUYV")).converts = True
-    luma = opened().frame().luma
-    assert np.abs(luma[:, 8:].astype(int) - shown((1920, 1080))[:, 8:]).max() <= 1
-
-
 def test_a_picture_is_stamped_when_it_was_taken_and_not_when_it_was_fetched(
     bus: UsbBus, monkeypatch: pytest.MonkeyPatch
 ) -> None:

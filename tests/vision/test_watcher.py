@@ -6,7 +6,6 @@ import cv2
 
 from companion.core.clock import FakeClock
 from companion.core.errors import CameraError
-from companion.core.grid import Square
 from companion.core.ports import Camera, CameraState, CameraStatus, Frame, Reading
 from companion.games.outbuffered import Outbuffered
 from companion.printing.printed_kit import printed_table
@@ -58,16 +57,6 @@ class Watched:
     @property
     def states(self) -> list[CameraState]:
         return [status.state for status in self.statuses]
-
-
-def test_the_watcher_passes_readings_and_says_a_change_once() -> None:
-    watched = Watched()
-    watched.table.set_up({Square(0, 0): ("purple robot",)})
-    readings = [watched.watcher.step() for _ in range(4)]
-    assert watched.readings == readings
-    assert watched.states == [CameraState.SEES_BOARD]
-    assert watched.readings[-1].quiet
-    assert watched.readings[-1].seen == {Square(0, 0): "purple robot"}
 
 
 def test_the_watcher_says_when_the_board_is_gone() -> None:
