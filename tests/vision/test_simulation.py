@@ -13,6 +13,7 @@ from companion.core.ports import WorldPiece
 from companion.games.outbuffered import Outbuffered
 from companion.printing.printed_kit import printed_table
 from vision.detection.markers import dictionary_of
+from vision.simulation.objects import fill_outline
 from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.simulation.view import View
 
@@ -117,3 +118,9 @@ def test_noise_is_seeded_and_changes_from_frame_to_frame() -> None:
     assert (first == other.frame().luma).all()
     change = first.astype(int) - one.frame().luma
     assert 3.5 < change.std() < 5
+
+
+def test_an_outline_is_filled_to_its_edge() -> None:
+    mask = np.zeros((64, 64), np.uint8)
+    fill_outline(mask, np.array([(10.0, 20.0), (50.0, 20.0), (50.0, 40.0), (10.0, 40.0)]))
+    assert cv2.boundingRect(mask & 128) == (10, 20, 41, 21)
