@@ -1,11 +1,13 @@
-"""The cue language: which event sounds and lights what. Data and functions of time, without a pin or a clock.
+"""The cue language: which event sounds and lights what. Data and functions of time, without a pin
+or a clock.
 
-A seat has three order lamps (1 2 3) and a turn lamp. What lasts (lamp n on, turn lamp pulsing) is the table's state
-and comes as `SeatLamps`; a cue adds a tone and, where its row says so, lamps that return to that state by themselves,
-so that a lost cue loses nothing. Tones are written as in `tone`: a note and its ms, `·n` for a pause of n ms.
+A seat has three order lamps (1 2 3) and a turn lamp. What lasts (lamp n on, turn lamp pulsing) is
+the table's state and comes as `SeatLamps`; a cue adds a tone and, where its row says so, lamps that
+return to that state by themselves, so that a lost cue loses nothing. Tones are written as in
+`tone`: a note and its ms, `·n` for a pause of n ms.
 
-The cues of what happens in games (`companion.core.event_cues`) stand beside the events: those of several games in
-`companion/games/events.py`, a game's own in its `events.py`.
+The cues of what happens in games (`companion.core.event_cues`) stand beside the events: those of
+several games in `companion/games/events.py`, a game's own in its `events.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from companion.core.kit import SEATS, Seat
 from companion.core.ports import Cue, SeatLamps, Signal, TurnLamp
 
 LAMPS = ("1", "2", "3", "turn")
-"""The lamps of a seat from left to right; with the seat before them (`south_turn`) they name a lamp of the panel."""
+"""The lamps of a seat from left to right; with the seat before them (`south_turn`) they name a lamp
+of the panel."""
 
 ORDER_LAMPS = LAMPS[:3]
 
@@ -30,12 +33,14 @@ FLASH_MS = 80.0
 FASTEST_BLINK_MS = 400.0
 """Nothing blinks faster than 2.5 times a second; flashes that come twice begin this far apart."""
 SAME_TONE_MS = 300.0
-"""The same tone may not come twice within this time; keys excepted, and the clock, which is always heard."""
+"""The same tone may not come twice within this time; keys excepted, and the clock, which is always
+heard."""
 REPEAT_AFTER_MS: Mapping[Cue | EventCue, float] = {Cue.BOARD_WRONG: 20_000.0}
 """Cues that come again after this time while the turn lamp still shows `TurnLamp.WRONG`."""
 SILENT_NOTE_MS = 60.0
 SILENT_GAP_MS = 40.0
-"""Between notes without a pause, as short as the language's shortest pause: else two notes would show as one."""
+"""Between notes without a pause, as short as the language's shortest pause: else two notes would
+show as one."""
 
 
 class Rank(IntEnum):
@@ -50,7 +55,9 @@ class Rank(IntEnum):
 
 
 class LampLevel(Enum):
-    """What a cue does to a lamp. `OPPOSITE` and `SAME` refer to what the lamp showed when the cue began."""
+    """What a cue does to a lamp. `OPPOSITE` and `SAME` refer to what the lamp showed when the cue
+    began.
+    """
 
     OFF = 0
     ON = 1
@@ -78,7 +85,9 @@ class Track:
         return math.inf if self.is_cycle else sum(step.ms for step in self.steps)
 
     def at(self, t_ms: float) -> tuple[LampLevel | None, float]:
-        """Return the level at a time since the beginning (None: it has ended), and the ms until that may change."""
+        """Return the level at a time since the beginning (None: it has ended), and the ms until
+        that may change.
+        """
         if self.is_cycle:
             t_ms %= sum(step.ms for step in self.steps)
         for step in self.steps:
@@ -104,7 +113,7 @@ def _flashes(count: int, period_ms: float) -> Track:
     return _track(*(flash * count), (rest_ms, LampLevel.OFF), is_cycle=True)
 
 
-# ---- tones and ranks -------------------------------------------------------------------------------------------
+# ---- tones and ranks -----------------------------------------------------------------------------
 
 
 class _Row(NamedTuple):
@@ -144,7 +153,8 @@ _ROWS: Mapping[Cue, _Row] = {
     Cue.OFF_WAIT: _Row(Rank.TROUBLE, tone("E6 60 A5 60"), True),
     Cue.OFF: _Row(Rank.TROUBLE, tone("E5 200"), True),
 }
-# The power's rows (awake, switching off) rank with trouble: nothing may hide that the cord must not be pulled yet.
+# The power's rows (awake, switching off) rank with trouble: nothing may hide that the cord must not
+# be pulled yet.
 
 
 @lru_cache(maxsize=256)
@@ -169,11 +179,13 @@ def rank_of(cue: Cue | EventCue) -> Rank:
 
 
 def seats_of(signal: Signal) -> frozenset[Seat]:
-    """Return whose lamps a signal concerns: those it names, or both where the row says so or nobody is named."""
+    """Return whose lamps a signal concerns: those it names, or both where the row says so or nobody
+    is named.
+    """
     return frozenset(SEATS) if _row(signal.cue).for_both or not signal.seats else signal.seats
 
 
-# ---- lamps of a cue --------------------------------------------------------------------------------------------
+# ---- lamps of a cue ------------------------------------------------------------------------------
 
 _RUN_STEP_MS = 100.0
 _WON_RUNS = 3
@@ -237,8 +249,8 @@ def lamps_of(signal: Signal, seat: Seat, silent: bool = False) -> Mapping[str, T
 
     Lamps left out are not touched.
 
-    With `silent`, the turn lamp plays the rhythm of the tone. Empty for a seat that the signal does not concern; only
-    the loser of a game goes dark without being named.
+    With `silent`, the turn lamp plays the rhythm of the tone. Empty for a seat that the signal does
+    not concern; only the loser of a game goes dark without being named.
     """
     if signal.cue is Cue.WON and signal.seats and seat not in signal.seats:
         return _LOST
@@ -258,7 +270,9 @@ def lamps_of(signal: Signal, seat: Seat, silent: bool = False) -> Mapping[str, T
 
 
 def rhythm_of(notes: Tone) -> Track:
-    """Return a tone for the eye: the opposite for each note (at least 60 ms), the same for pauses."""
+    """Return a tone for the eye: the opposite for each note (at least 60 ms), the same for
+    pauses.
+    """
     steps: list[LampStep] = []
     for note in notes:
         if not note.name:
@@ -271,14 +285,15 @@ def rhythm_of(notes: Tone) -> Track:
     return Track(tuple(steps))
 
 
-# ---- lasting patterns ------------------------------------------------------------------------------------------
+# ---- lasting patterns ----------------------------------------------------------------------------
 
 SHORT_LAMPS: Mapping[Cue | EventCue, TurnLamp] = {
     Cue.TIME_SHORT: TurnLamp.WRONG,
     Cue.CLOCK_LOW: TurnLamp.HANDS,
     Cue.CLOCK_LAST: TurnLamp.LAST,
 }
-"""How a turn lamp blinks from the first of such a cue until the turn passes: a pattern that lasts."""
+"""How a turn lamp blinks from the first of such a cue until the turn passes: a pattern that
+lasts."""
 TICKS: frozenset[Cue | EventCue] = frozenset(
     {Cue.TIME_SHORT, Cue.TIME_OUT, Cue.CLOCK_LOW, Cue.CLOCK_LAST}
 )

@@ -12,7 +12,8 @@ HOLD_S = 1.0
 LONG_S = 2.0
 """How long a key is down before it counts as held for long."""
 LOST_EDGE_S = 1.0
-"""How long after a press began its end may still be on the way. A busy machine passes edges on late."""
+"""How long after a press began its end may still be on the way. A busy machine passes edges on
+late."""
 _ROUNDING_S = 1e-6
 
 

@@ -1,7 +1,8 @@
-"""The system lamp: one lamp that says how the machine is, also before the service runs and after it has ended.
+"""The system lamp: one lamp that says how the machine is, also before the service runs and after it
+has ended.
 
-It is driven by a process of its own (`companion lamp`), from the word that the service leaves under `/run`
-(`companion.service.systemd`): so it tells of a service that has crashed or hangs.
+It is driven by a process of its own (`companion lamp`), from the word that the service leaves under
+`/run` (`companion.service.systemd`): so it tells of a service that has crashed or hangs.
 
 ============ ================================== ================================================
 shown        lamp                               when

@@ -1,4 +1,5 @@
-"""Lamps and buzzer in time: cues, states and alarms come in from anywhere, and one thread plays them.
+"""Lamps and buzzer in time: cues, states and alarms come in from anywhere, and one thread plays
+them.
 
 An alarm is played at its own due time, not when somebody gets round to it.
 """
@@ -25,7 +26,8 @@ from hardware.wiring import Buzzer, Lamp, LampPin
 _log = logging.getLogger(__name__)
 
 SWITCH_S = 0.0005
-"""Time in seconds for which a thread that draws pages may keep Python's interpreter while lamps wait for it.
+"""Time in seconds for which a thread that draws pages may keep Python's interpreter while lamps
+wait for it.
 
 Python's own 5 ms made a key's lamp 2 to 3 ms later, and 7 ms on a fifth of a core.
 """
@@ -54,7 +56,9 @@ class SetSilent(NamedTuple):
 
 
 class TryOut(NamedTuple):
-    """Until a monotonic time lamps and buzzer show this, and nothing of the table: lamps that are on, and a cue."""
+    """Until a monotonic time lamps and buzzer show this, and nothing of the table: lamps that are
+    on, and a cue.
+    """
 
     until_s: float
     lamps: frozenset[str]
@@ -65,9 +69,11 @@ _Order = Signal | Show | SetAlarms | SetSilent | TryOut
 
 
 class Outputs:
-    """Opened lamps and an opened buzzer; `orders` may be filled from any thread, the rest is called from one.
+    """Opened lamps and an opened buzzer; `orders` may be filled from any thread, the rest is called
+    from one.
 
-    `lose` is told once of a lamp or buzzer that fails, by its name, and that one is left alone from then on.
+    `lose` is told once of a lamp or buzzer that fails, by its name, and that one is left alone from
+    then on.
     """
 
     def __init__(

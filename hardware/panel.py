@@ -1,9 +1,9 @@
 """The panel: two pads, their lamps, a buzzer and the table button, on whatever pins there are.
 
-Three kinds of threads meet here. The pin factory's only stamps an edge and puts it into a queue. `panel-input` takes
-it out, debounces and calls `on_press`. `panel-output` alone drives lamps and buzzer (`hardware.outputs`), from another
-queue that `show`, `signal` and `alarms` fill from anywhere. So nothing a listener does can stop the keys, and no two
-threads drive one lamp.
+Three kinds of threads meet here. The pin factory's only stamps an edge and puts it into a queue.
+`panel-input` takes it out, debounces and calls `on_press`. `panel-output` alone drives lamps and
+buzzer (`hardware.outputs`), from another queue that `show`, `signal` and `alarms` fill from
+anywhere. So nothing a listener does can stop the keys, and no two threads drive one lamp.
 """
 
 from __future__ import annotations
@@ -37,12 +37,13 @@ _SOONEST_S = 0.0005
 _POLL_S = 0.02
 """While a key is down its line is also read this often, because edges can get lost."""
 MAX_STAMP_AGE_S = 1.0
-"""An older stamp, or one to come, is of another clock: the kernel decides which one lgpio passes on."""
+"""An older stamp, or one to come, is of another clock: the kernel decides which one lgpio passes
+on."""
 LAMPS_FIRST_S = 0.004
 """Time in seconds for which a change of the table waits until its lamps are lit.
 
-Without it the threads that draw pages take the processor first: on a fifth of a core the lamp of a key came after 43 ms
-(99th percentile), and comes after 15 ms.
+Without it the threads that draw pages take the processor first: on a fifth of a core the lamp of a
+key came after 43 ms (99th percentile), and comes after 15 ms.
 """
 _JOIN_S = 2.0
 
@@ -64,12 +65,13 @@ def _nothing(_: Press) -> None:
 
 
 class Panel(Closeable):
-    """Buttons, lamps and buzzer as wired in the settings; a context manager, and `close` may be called twice.
+    """Buttons, lamps and buzzer as wired in the settings; a context manager, and `close` may be
+    called twice.
 
-    `on_press` gets every `Press` in the panel's own thread, and `on_release` the same once its key was let go; what
-    they raise is logged and goes no further. Pins that
-    cannot be used are named in `problems`. Without a `pin_factory` the machine's own is taken (raises `PanelError`).
-    With `threads=False` nothing happens by itself: `step()` does all that is due at the clock's time.
+    `on_press` gets every `Press` in the panel's own thread, and `on_release` the same once its key
+    was let go; what they raise is logged and goes no further. Pins that cannot be used are named in
+    `problems`. Without a `pin_factory` the machine's own is taken (raises `PanelError`). With
+    `threads=False` nothing happens by itself: `step()` does all that is due at the clock's time.
     """
 
     def __init__(
@@ -86,7 +88,8 @@ class Panel(Closeable):
         self._clock = clock
         self._on_press = on_press
         self.on_table_press = on_press
-        """Gets the presses of the table button; the same as `on_press` gets until somebody else wants them."""
+        """Gets the presses of the table button; the same as `on_press` gets until somebody else
+        wants them."""
         self._on_release = on_release
         self._edges: SimpleQueue[_Edge | None] = SimpleQueue()
         self._problems: tuple[str, ...] = ()
@@ -151,8 +154,8 @@ class Panel(Closeable):
     def show(self, lamps: Mapping[Seat, SeatLamps], trouble: bool = False) -> None:
         """Set the lasting lamps of both seats (a seat left out is dark).
 
-        Returns when they are lit, after `LAMPS_FIRST_S` at the latest: a finger waits for its lamp, so that pages are
-        drawn after it.
+        Returns when they are lit, after `LAMPS_FIRST_S` at the latest: a finger waits for its lamp,
+        so that pages are drawn after it.
         """
         if self._is_closed:
             return
@@ -164,8 +167,9 @@ class Panel(Closeable):
     def alarms(self, alarms: Sequence[Alarm]) -> None:
         """Replace all pending alarms, each of which is played at its own time. Returns at once.
 
-        One that has begun and is handed in once more goes on; a cue of a short time that has begun and is not handed in
-        any more ends its blinking. What is more than 250 ms late shows, but makes no sound.
+        One that has begun and is handed in once more goes on; a cue of a short time that has begun
+        and is not handed in any more ends its blinking. What is more than 250 ms late shows, but
+        makes no sound.
         """
         if not self._is_closed:
             self._outputs.orders.put(SetAlarms(tuple(alarms), self._clock.monotonic_s()))
@@ -176,14 +180,18 @@ class Panel(Closeable):
             self._outputs.orders.put(SetSilent(silent))
 
     def check(self, until_s: float, lamps: frozenset[str], signal: Signal | None = None) -> None:
-        """Until a monotonic time keys have no effect, and lamps and buzzer show this instead of the table's state."""
+        """Until a monotonic time keys have no effect, and lamps and buzzer show this instead of the
+        table's state.
+        """
         self._checked_until_s = until_s
         if not self._is_closed:
             self._outputs.orders.put(TryOut(until_s, lamps, signal))
 
     @property
     def down(self) -> frozenset[str]:
-        """Names of the buttons that are pressed now. Only for a check: while a game is on they are a secret."""
+        """Names of the buttons that are pressed now. Only for a check: while a game is on they are
+        a secret.
+        """
         return frozenset(
             name
             for name, key in self._keys.items()
@@ -374,9 +382,11 @@ def open_panel(
     on_press: Callable[[Press], None],
     on_release: Callable[[Press], None] = _nothing,
 ) -> Panel | None:
-    """Return the panel on the machine's own pins, or None where there is none (`panel_reason` says why).
+    """Return the panel on the machine's own pins, or None where there is none (`panel_reason` says
+    why).
 
-    `enabled = "auto"`: None when there are no usable pins; `"yes"`: raises `PanelError` instead; `"no"`: None.
+    `enabled = "auto"`: None when there are no usable pins; `"yes"`: raises `PanelError` instead;
+    `"no"`: None.
     """
     if settings.enabled == "no":
         return None

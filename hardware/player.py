@@ -1,4 +1,6 @@
-"""What lamps and buzzer show and sound at a moment: the cues and states that came in, and which cuts which. Pure."""
+"""What lamps and buzzer show and sound at a moment: the cues and states that came in, and which
+cuts which. Pure.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ class _Voice:
     tone: Tone
 
     def at(self, now_ms: float) -> tuple[float | None, float]:
-        """Return the frequency (None: a pause or the end), and the ms until that changes (infinite: it has ended)."""
+        """Return the frequency (None: a pause or the end), and the ms until that changes (infinite:
+        it has ended).
+        """
         t_ms = now_ms - self.start_ms
         for note in self.tone:
             if t_ms < note.ms:
@@ -109,7 +113,8 @@ class CuePlayer:
             self._again = None
 
     def signal(self, signal: Signal, now_ms: float, is_late: bool = False) -> None:
-        """Take a cue: it sounds and shows at once, or is lost where something of higher rank is under way.
+        """Take a cue: it sounds and shows at once, or is lost where something of higher rank is
+        under way.
 
         One that `is_late` only shows: its tone would tell a wrong time.
         """
@@ -145,13 +150,17 @@ class CuePlayer:
             self._voice = None
 
     def keep_short(self, seats: Set[Seat], now_ms: float) -> None:
-        """Keep the turns of these seats short of time: the lamps of the others end their blinking."""
+        """Keep the turns of these seats short of time: the lamps of the others end their
+        blinking.
+        """
         for seat, state in self._seats.items():
             if state.short_ms is not None and seat not in seats:
                 state.short_ms, state.changed_ms = None, now_ms
 
     def _sounds(self, signal: Signal, rank: Rank, now_ms: float) -> bool:
-        """Return whether the tone may be played: nothing higher sounds, and the same was not heard (seen) just now."""
+        """Return whether the tone may be played: nothing higher sounds, and the same was not heard
+        (seen) just now.
+        """
         heard_by = seats_of(signal) if self._silent else frozenset()
         name = tone_of(signal.cue), heard_by
         may_repeat = rank is Rank.KEY or signal.cue in TICKS
@@ -204,7 +213,8 @@ class CuePlayer:
             if level in (LampLevel.ON, LampLevel.OFF):
                 return level is LampLevel.ON, left_ms
             if level is not None:
-                # A blinking lamp would blur a rhythm: hold what it showed when the cue, or its own pattern, began.
+                # A blinking lamp would blur a rhythm: hold what it showed when the cue, or its own
+                # pattern, began.
                 held_ms = max(overlay.start_ms, self._seats[seat].changed_ms)
                 was_lit = self._steady(seat, lamp, held_ms)[0]
                 return was_lit is (level is LampLevel.SAME), left_ms

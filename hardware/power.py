@@ -1,4 +1,6 @@
-"""The table button held for five seconds switches the machine off; lamps, tones and a sentence tell of it before."""
+"""The table button held for five seconds switches the machine off; lamps, tones and a sentence tell
+of it before.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +14,23 @@ from companion.core.kit import SEATS
 from companion.core.ports import Closeable, Cue, Press, Signal
 
 TELL_S = 3.0
-"""Held for so long it begins to be told, and is no press for the table any more: letting go then changes nothing."""
+"""Held for so long it begins to be told, and is no press for the table any more: letting go then
+changes nothing."""
 OFF_S = 5.0
 LOOK_S = 0.05
 LOST_S = 20.0
-"""A machine that is still there so long after it was asked has not heard; any other sentence is gone by then, too."""
+"""A machine that is still there so long after it was asked has not heard; any other sentence is
+gone by then, too."""
 
 
 @dataclass(frozen=True)
 class PowerActions:
     """What comes of the button; none of these may block.
 
-    `play` gets each press that is meant for the table: once the button is let go, for only then it is known that it
-    was not held for this, and at once where `is_at_once` says that a press cannot wait. `signal` plays a cue, `tell`
-    shows a sentence on the pages (empty: none any more), and `switch_off` asks the machine and answers whether it
-    could, and what is to be told.
+    `play` gets each press that is meant for the table: once the button is let go, for only then it
+    is known that it was not held for this, and at once where `is_at_once` says that a press cannot
+    wait. `signal` plays a cue, `tell` shows a sentence on the pages (empty: none any more), and
+    `switch_off` asks the machine and answers whether it could, and what is to be told.
     """
 
     play: Callable[[Press], None]
@@ -37,10 +41,11 @@ class PowerActions:
 
 
 class PowerKey(Closeable):
-    """Stands between the table button and the table; a context manager, `close` may be called twice.
+    """Stands between the table button and the table; a context manager, `close` may be called
+    twice.
 
-    `is_down` answers whether the button is down now; it may not block. With `threads=False` nothing happens by itself:
-    `step` does what is due.
+    `is_down` answers whether the button is down now; it may not block. With `threads=False` nothing
+    happens by itself: `step` does what is due.
     """
 
     def __init__(

@@ -1,4 +1,6 @@
-"""The panel without hardware: the same `Panel` on gpiozero's mock pins, and fingers and eyes for it."""
+"""The panel without hardware: the same `Panel` on gpiozero's mock pins, and fingers and eyes for
+it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from hardware.panel import Panel
 from hardware.wiring import button_pins, lamp_pins
 
 _BOARD = "c03114"
-"""Revision code of the Raspberry Pi 4 B that the mock pins belong to, whatever the environment says."""
+"""Revision code of the Raspberry Pi 4 B that the mock pins belong to, whatever the environment
+says."""
 SHORTEST_PRESS_S = 0.005
 """How long a finger is on a key at least. A line that is low for less time carries a spike."""
 _REMEMBERED_STATES = 100
@@ -25,7 +28,9 @@ _REMEMBERED_TONES = 1000
 
 
 class _StampedPin(MockPWMPin):  # type: ignore[misc]  # gpiozero has no types
-    """A mock pin that notes in monotonic seconds when it really comes on, or changes its frequency while it is on."""
+    """A mock pin that notes in monotonic seconds when it really comes on, or changes its frequency
+    while it is on.
+    """
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
         self.began_s: deque[float] = deque(maxlen=_REMEMBERED_TONES)
@@ -63,7 +68,9 @@ class SimulatedPanelHands:
         self._buzzer = factory.pin(settings.buzzer) if panel.has_buzzer else None
 
     def press(self, button: str) -> None:
-        """Hold a button down: its pin is connected to ground. Raises KeyError for one that is not wired."""
+        """Hold a button down: its pin is connected to ground. Raises KeyError for one that is not
+        wired.
+        """
         pin = self.held_buttons[button]
         with self._lock:
             self._pressed_s[button] = time.monotonic()
@@ -98,7 +105,8 @@ class SimulatedPanelHands:
         return tuple(self.lamps[lamp][0].began_s)
 
     def tones_began_s(self) -> tuple[float, ...]:
-        """Return when the buzzer's pin began each tone, in seconds of the machine's monotonic clock.
+        """Return when the buzzer's pin began each tone, in seconds of the machine's monotonic
+        clock.
 
         The last thousand.
         """
@@ -119,6 +127,7 @@ def simulated_panel(
     factory = MockFactory(revision=_BOARD, pin_class=_StampedPin)
     panel = Panel(settings, clock, on_press, factory, on_release=on_release, threads=threads)
     for pin in factory.pins.values():
-        # A mock pin remembers every state it ever had: a pulsing lamp would fill the memory in the long run.
+        # A mock pin remembers every state it ever had: a pulsing lamp would fill the memory in the
+        # long run.
         pin.states = deque(pin.states, maxlen=_REMEMBERED_STATES)
     return panel, SimulatedPanelHands(settings, panel, factory)

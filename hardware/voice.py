@@ -1,4 +1,6 @@
-"""The machine's voice: sentences spoken one after the other by `espeak-ng`, in a thread that nobody waits for."""
+"""The machine's voice: sentences spoken one after the other by `espeak-ng`, in a thread that nobody
+waits for.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,8 @@ _JOIN_S = 2.0
 class MachineVoice(Closeable):
     """Speaks through `espeak-ng`; a context manager, and `close` may be called twice.
 
-    What does not work is told to `on_trouble` once, as a sentence, and not again. With `threads=False` nothing is said
-    until `step`.
+    What does not work is told to `on_trouble` once, as a sentence, and not again. With
+    `threads=False` nothing is said until `step`.
     """
 
     def __init__(

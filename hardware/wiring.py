@@ -24,7 +24,9 @@ as short as that. With this frequency it begins within 10 ms, for 100 wake-ups a
 
 @dataclass(frozen=True)
 class ButtonPin:
-    """A wired button; `name` as in `PanelHands`, no seat for the table button. It connects the pin to ground."""
+    """A wired button; `name` as in `PanelHands`, no seat for the table button. It connects the pin
+    to ground.
+    """
 
     name: str
     seat: Seat | None
@@ -34,7 +36,9 @@ class ButtonPin:
 
 @dataclass(frozen=True)
 class LampPin:
-    """A wired lamp; `lamp` is one of `cues.LAMPS`, `is_active_low`: it is wired between 3V3 and the pin."""
+    """A wired lamp; `lamp` is one of `cues.LAMPS`, `is_active_low`: it is wired between 3V3 and the
+    pin.
+    """
 
     name: str
     seat: Seat

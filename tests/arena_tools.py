@@ -22,7 +22,9 @@ def start(**options: object) -> State:
 
 
 def at(south: Places, north: Places, turn: int = 1, **options: object) -> State:
-    """A position: each robot by number on a square, with all its points or with as many as stand beside the square."""
+    """A position: each robot by number on a square, with all its points or with as many as stand
+    beside the square.
+    """
     state = start(**options)
 
     def side(places: Places) -> tuple[Robot, ...]:

@@ -1,4 +1,6 @@
-"""What the tests of one card game share: positions made by hand, turns played, refusals, all cards of a state."""
+"""What the tests of one card game share: positions made by hand, turns played, refusals, all cards
+of a state.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +32,11 @@ def start(**options: Any) -> State:
 
 
 def at(state: State, lane: int = 0, **piles: str | bool) -> State:
-    """The state with other cards in one lane or in hands, oldest first (decks: from the top), such as `attack="5& 3%"`.
+    """The state with other cards in one lane or in hands, oldest first (decks: from the top), such
+    as `attack="5& 3%"`.
 
-    `south` and `north` are hands, `deck`, `discard`, `defence`, `attack`, `is_up`, `are_open` belong to the lane.
+    `south` and `north` are hands, `deck`, `discard`, `defence`, `attack`, `is_up`, `are_open`
+    belong to the lane.
     """
     changes: dict[str, Any] = {}
     names = {"deck": "decks", "discard": "discards"}

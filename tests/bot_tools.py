@@ -24,7 +24,9 @@ def bot_of(name: str, seat: Seat, level: int, seed: int = 1, **options: Any) -> 
 
 
 def states(name: str, count: int, most: int, **options: Any) -> Iterator[Any]:
-    """So many states of games that go on, each after up to `most` random decisions of a game of its own."""
+    """So many states of games that go on, each after up to `most` random decisions of a game of its
+    own.
+    """
     game = game_named(name)
     number = found = 0
     while found < count:
@@ -93,7 +95,9 @@ def played(
 
 
 class QuickCoach:
-    """The lowest level in this process, for machine and coach: it answers at once, however busy the machine is."""
+    """The lowest level in this process, for machine and coach: it answers at once, however busy the
+    machine is.
+    """
 
     def __init__(self, command: Sequence[str]) -> None:
         self._game = next(word for word in command if word in GAMES)
@@ -118,7 +122,9 @@ class QuickCoach:
 
 @dataclass
 class Programs:
-    """Processes that answer by a script: an action, or an error to be raised; what they are told is kept."""
+    """Processes that answer by a script: an action, or an error to be raised; what they are told is
+    kept.
+    """
 
     answers: Callable[[Mapping[str, Any]], str] = lambda _: "UUS"
     why: tuple[str, ...] = ()

@@ -1,4 +1,6 @@
-"""Fakes of the devices behind the adapters, with the shapes, strides and troubles of the real ones."""
+"""Fakes of the devices behind the adapters, with the shapes, strides and troubles of the real
+ones.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ def shown(size: tuple[int, int]) -> Any:
     return SHOWN[: size[1], : size[0]].copy()
 
 
-# ---- V4L2 through OpenCV ----------------------------------------------------------------------------------------
+# ---- V4L2 through OpenCV -------------------------------------------------------------------------
 
 
 class Webcam:
@@ -113,7 +115,9 @@ class FakeCapture:
         return True, self._raw(luma)
 
     def _raw(self, luma: Any) -> Any:
-        """As the kernel hands it over: (H, W, 2) for YUYV, (3 H / 2, W) for planes, (1, bytes) for MJPG."""
+        """As the kernel hands it over: (H, W, 2) for YUYV, (3 H / 2, W) for planes, (1, bytes) for
+        MJPG.
+        """
         fourcc = self.webcam.fourcc
         if fourcc in ("YUYV", "UYVY"):
             colour = np.full_like(luma, 128)

@@ -1,4 +1,6 @@
-"""A game's chance computed anew by code that shares nothing with the program, and words for what browsers do."""
+"""A game's chance computed anew by code that shares nothing with the program, and words for what
+browsers do.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ SOUTHS, NORTHS = "5e" * 32, "a0" * 32
 
 
 def recomputed(opened: dict[str, Any]) -> tuple[str, str]:
-    """Commitment and seed (in hexadecimal digits) of what was opened: the check that docs/security.md gives to outsiders."""
+    """Commitment and seed (in hexadecimal digits) of what was opened: the check that
+    docs/security.md gives to outsiders.
+    """
     commitment = hashlib.sha256(bytes.fromhex(opened["secret"])).hexdigest()
     given = opened["contributions"]
     text = f"{commitment} {opened['secret']} {given.get('south', '-')} {given.get('north', '-')}"

@@ -56,10 +56,12 @@ def is_room_in_memory() -> bool:
 
 
 def open_folder(config: pytest.Config) -> None:
-    """Begin the folder of this run, in memory where there is enough of it; workers find it in their environment.
+    """Begin the folder of this run, in memory where there is enough of it; workers find it in their
+    environment.
 
-    In it lies what tests, their services and browsers leave behind, and what services have compiled of templates, for
-    the next one. Everything is written and synced as ever; only nobody waits for a disk.
+    In it lies what tests, their services and browsers leave behind, and what services have compiled
+    of templates, for the next one. Everything is written and synced as ever; only nobody waits for
+    a disk.
     """
     if SHARED in os.environ:
         return
@@ -80,7 +82,9 @@ def open_folder(config: pytest.Config) -> None:
 
 
 def compile_templates_once() -> None:
-    """Have all applications of a process share what Jinja makes of a file of templates: each test opens a new one."""
+    """Have all applications of a process share what Jinja makes of a file of templates: each test
+    opens a new one.
+    """
     compiled: dict[tuple[str, str | None, str], Any] = {}
     plainly = Environment.compile
 
@@ -102,7 +106,9 @@ def compile_templates_once() -> None:
 
 
 def compile_addresses_once() -> None:
-    """Have all applications of a process share what Werkzeug makes of an address: else half of what each test opens."""
+    """Have all applications of a process share what Werkzeug makes of an address: else half of what
+    each test opens.
+    """
     compiled: dict[tuple[str, str | None, bool | None], dict[str, Any]] = {}
     plainly = Rule.compile
 
@@ -123,7 +129,9 @@ def compile_addresses_once() -> None:
 
 
 def draw_tables_once() -> None:
-    """Have all rendered cameras of a process share the last pictures of an empty table: many tests look at the same."""
+    """Have all rendered cameras of a process share the last pictures of an empty table: many tests
+    look at the same.
+    """
     table = sys.modules.get("vision.simulation.table")
     if table is None:
         return
@@ -141,7 +149,9 @@ def draw_tables_once() -> None:
 
 
 def write_numbers_once() -> None:
-    """Have ReportLab keep how it writes numbers: that is a third of all printing, and kits have the same shapes."""
+    """Have ReportLab keep how it writes numbers: that is a third of all printing, and kits have the
+    same shapes.
+    """
     accel = sys.modules.get("reportlab.lib.rl_accel")
     if accel is None:
         return
@@ -157,7 +167,9 @@ def write_numbers_once() -> None:
 
 
 def print_kits_once() -> None:
-    """Have all processes of a run share the kits that are printed for rendered cameras: each takes seconds."""
+    """Have all processes of a run share the kits that are printed for rendered cameras: each takes
+    seconds.
+    """
     printed = sys.modules.get("companion.printing.printed_kit")
     if printed is None:
         return
@@ -180,7 +192,9 @@ def print_kits_once() -> None:
 
 
 class ExamplesWhereSomeAre:
-    """Looks for examples only in files with a prompt: to go through all that others contain takes each worker seconds."""
+    """Looks for examples only in files with a prompt: to go through all that others contain takes
+    each worker seconds.
+    """
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collect_file(self, file_path: Path) -> Generator[None, list[Any], list[Any]]:
@@ -190,7 +204,9 @@ class ExamplesWhereSomeAre:
 
 
 def begin_apart(config: pytest.Config) -> None:
-    """Have each worker of a whole run begin to import at another folder: all files are compiled once, not by everyone."""
+    """Have each worker of a whole run begin to import at another folder: all files are compiled
+    once, not by everyone.
+    """
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker is None or config.args != config.getini("testpaths"):
         return
@@ -219,7 +235,9 @@ def pytest_sessionfinish() -> None:
 
 
 def open_files() -> set[str]:
-    """Regular files and devices that this process holds open; sockets and pipes come and go by themselves."""
+    """Regular files and devices that this process holds open; sockets and pipes come and go by
+    themselves.
+    """
     found = set()
     for number in os.listdir("/proc/self/fd"):
         path = f"/proc/self/fd/{number}"
@@ -244,9 +262,11 @@ def open_pins() -> set[int]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin the longest first, then in turn what takes long or waits for a browser and what computes; the light ones last.
+    """Begin the longest first, then in turn what takes long or waits for a browser and what
+    computes; the light ones last.
 
-    So no worker has a long file before it when the others are through, and never do all of them wait at once.
+    So no worker has a long file before it when the others are through, and never do all of them
+    wait at once.
     """
     items.sort(key=lambda item: item.path)  # the same for all workers, wherever they have begun
     heaviest: dict[Path, int] = {}
@@ -269,7 +289,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leave modules and test functions out of every later garbage collection, and collect more rarely."""
+    """Leave modules and test functions out of every later garbage collection, and collect more
+    rarely.
+    """
     draw_tables_once()
     print_kits_once()
     write_numbers_once()
@@ -280,7 +302,9 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def no_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fail a test that leaves a thread, an open file, a device or (in the panel's tests) a pin behind."""
+    """Fail a test that leaves a thread, an open file, a device or (in the panel's tests) a pin
+    behind.
+    """
     about_pins = request.module is not None and request.module.__name__.startswith("test_panel")
     threads, files, count = set(threading.enumerate()), open_files(), open_count()
     pins, factory = open_pins() if about_pins else set(), Device.pin_factory
@@ -292,7 +316,9 @@ def no_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
     left = {thread.name for thread in threading.enumerate() if thread not in threads}
     assert not left, f"threads still run: {', '.join(sorted(left))}"
     if open_count() > count:
-        gc.collect()  # what a test leaves to the collector would else close its files in the middle of another test
+        # what a test leaves to the collector would else close its files in the middle of another
+        # test
+        gc.collect()
     end_s = time.monotonic() + GRACE_S
     while (kept := open_files() - files) and time.monotonic() < end_s:
         time.sleep(0.01)  # a service that outlives the test may have one open for a moment
@@ -301,7 +327,9 @@ def no_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def games_may_be_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests keep their games below /tmp, which is memory on many machines: only made-up machines are told of it."""
+    """Tests keep their games below /tmp, which is memory on many machines: only made-up machines
+    are told of it.
+    """
     true = probes.is_lost_at_power_off
 
     def of_made_up_machines(machine: probes.Machine, folder: Path) -> bool:

@@ -1,7 +1,8 @@
 """Journals with damage in them, and what must hold when one is opened.
 
-Whatever was done to the file: it opens, plays on, and holds only inputs as they were written; where any is missing, or
-something was set aside, `notice` says so. Only a log that has lost its end, or is gone, cannot be told from a whole one.
+Whatever was done to the file: it opens, plays on, and holds only inputs as they were written; where
+any is missing, or something was set aside, `notice` says so. Only a log that has lost its end, or
+is gone, cannot be told from a whole one.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ def changed(path: Path, statement: str) -> None:
 
 
 def made_journal(path: Path, games: int = 3, with_log: bool = False) -> tuple[bytes, bytes]:
-    """Games of two people, the last one on; answers the file, and its write-ahead log (empty: it was written back)."""
+    """Games of two people, the last one on; answers the file, and its write-ahead log (empty: it
+    was written back).
+    """
     clock = FakeClock(10.0)
     with Journal(path) as journal, Table(journal, clock) as table:
         journal.key("host")
@@ -100,7 +103,8 @@ def damage(kind: str, content: bytes, log: bytes, rng: Random) -> tuple[bytes, b
 def problems_after(
     folder: Path, content: bytes, log: bytes | None, is_told: bool = True
 ) -> list[str]:
-    """Open a damaged journal as the service does, play on, open it once more; answers what should not have been.
+    """Open a damaged journal as the service does, play on, open it once more; answers what should
+    not have been.
 
     Beside it lies `made.sqlite`, the journal as it was before the damage.
     """

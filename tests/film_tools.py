@@ -1,7 +1,8 @@
 """A film of a rendered table that Chromium's fake camera plays, and that changes while it plays.
 
-The file is YUV4MPEG2 of some pictures of the same table, with the noise of a sensor. Chromium reads it anew for every
-picture that it gives, so that what is written over it is what the camera sees next.
+The file is YUV4MPEG2 of some pictures of the same table, with the noise of a sensor. Chromium reads
+it anew for every picture that it gives, so that what is written over it is what the camera sees
+next.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Draws what docs/hardware.md shows: the wiring, and the printed parts from their OpenSCAD sources. `make docs-pictures`.
+"""Draws what docs/hardware.md shows: the wiring, and the printed parts from their OpenSCAD sources.
+`make docs-pictures`.
 
 python hardware_pictures.py           everything, into docs/pictures
 python hardware_pictures.py wiring    the wiring alone, without OpenSCAD
@@ -29,7 +30,9 @@ _INK, _INK_2, _PAPER, _PLATE, _WELL = "#111", "#444", "#fff", "#fff", "#eee"
 
 
 class Shot(NamedTuple):
-    """A picture of parts: where the camera stands is (turned about x, about z), degrees; from so near (mm)."""
+    """A picture of parts: where the camera stands is (turned about x, about z), degrees; from so
+    near (mm).
+    """
 
     name: str
     source: str

@@ -1,4 +1,6 @@
-"""Games for tests of the history: made from the rules alone, or played at a table on a fake clock."""
+"""Games for tests of the history: made from the rules alone, or played at a table on a fake
+clock.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ def made_game(
 def play(
     table: Table, clock: FakeClock, name: str, turns: int, seed: int = 1, end: str = "resign"
 ) -> None:
-    """A game at the table, some turns of random actions; then South resigns, the host ends it, or it stays on."""
+    """A game at the table, some turns of random actions; then South resigns, the host ends it, or
+    it stays on.
+    """
     rng, game = Random(seed), GAMES[name]
     table.new_game(name, SHORT[name], seed)
     while turns:

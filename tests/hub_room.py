@@ -1,4 +1,6 @@
-"""A room of twelve tables without any network: each has played some real game so far, for pictures and pages' tests."""
+"""A room of twelve tables without any network: each has played some real game so far, for pictures
+and pages' tests.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ class NoHub:
 
 
 def played_records(game: str, decisions: int, seed: int) -> list[PublicRecord]:
-    """What a table tells of a game in which so many random decisions were made; it ends in the middle of a turn."""
+    """What a table tells of a game in which so many random decisions were made; it ends in the
+    middle of a turn.
+    """
     with (
         tempfile.TemporaryDirectory() as folder,
         Journal(Path(folder) / "journal.sqlite") as journal,

@@ -84,7 +84,9 @@ def running(folder: Path, **more: Any) -> Iterator[Hub]:
 
 
 class TableAtHub:
-    """A table on a journal, that has joined a hub: `Played` without threads, and its line with one."""
+    """A table on a journal, that has joined a hub: `Played` without threads, and its line with
+    one.
+    """
 
     def __init__(self, folder: Path, member: Membership, clock: Clock | None = None) -> None:
         self.folder, self.member, self.clock = folder, member, clock or RealClock()
@@ -157,7 +159,9 @@ async def stored(server: str, seed: str, table: str) -> list[PublicRecord]:
 
 
 def kept(hub: Hub, table: str) -> list[PublicRecord]:
-    """All that a hub's store has of a table, in its order; while it is started anew it is asked again."""
+    """All that a hub's store has of a table, in its order; while it is started anew it is asked
+    again.
+    """
 
     def answer() -> list[list[PublicRecord]]:
         with suppress(OSError, NatsError):
@@ -228,7 +232,9 @@ def services(folder: Path) -> Iterator[list[Companion]]:
 
 
 async def let_in(hub: Hub, table: TableAtHub | None, refused: list[str]) -> Client:
-    """A connection with a table's key, or the hub's own; it is asked for again where a server has not read the key yet."""
+    """A connection with a table's key, or the hub's own; it is asked for again where a server has
+    not read the key yet.
+    """
     prefix = inbox_prefix(table.member.table) if table else "_INBOX"
     seed = table.member.seed if table else hub.folder.now.seed
 
@@ -255,7 +261,9 @@ async def let_in(hub: Hub, table: TableAtHub | None, refused: list[str]) -> Clie
 def with_key_of(
     hub: Hub, table: TableAtHub | None, act: Act, refused: list[str] | None = None
 ) -> None:
-    """Do something with a table's key (None: the hub's own). What NATS refuses is noted in `refused`."""
+    """Do something with a table's key (None: the hub's own). What NATS refuses is noted in
+    `refused`.
+    """
     done = []
 
     async def do() -> None:

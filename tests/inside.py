@@ -1,4 +1,6 @@
-"""What tests look at behind the public surface of things: every private name that they need stands here, once."""
+"""What tests look at behind the public surface of things: every private name that they need stands
+here, once.
+"""
 
 from __future__ import annotations
 

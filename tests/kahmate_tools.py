@@ -1,4 +1,6 @@
-"""Positions of Kahmate for tests, written by hand, and a second, slow reading of which actions are legal."""
+"""Positions of Kahmate for tests, written by hand, and a second, slow reading of which actions are
+legal.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +37,11 @@ def at(
     ran: str = "",
     cards: tuple[tuple[int, ...], tuple[int, ...]] = (FULL_HAND, FULL_HAND),
 ) -> State:
-    """A position: pieces such as `B@b4 R@c4` (the others are parked on their own line), the ball's square.
+    """A position: pieces such as `B@b4 R@c4` (the others are parked on their own line), the ball's
+    square.
 
-    `down` names squares of turned-over pieces with the rounds of their owner that they still lie: `e6=1 b4=2`.
+    `down` names squares of turned-over pieces with the rounds of their owner that they still lie:
+    `e6=1 b4=2`.
     """
     places = [*_team(blue, _PARKED[0], ball), *_team(pink, _PARKED[1], ball)]
     number = {square: piece for piece, square in enumerate(places)}
@@ -70,7 +74,9 @@ def _team(text: str, parked: tuple[str, ...], ball: str) -> list[str]:
 
 
 def do(state: State, *texts: str) -> Step[State]:
-    """Actions of whoever is on turn, one after the other; two cards at once as `3/1`, South's first."""
+    """Actions of whoever is on turn, one after the other; two cards at once as `3/1`, South's
+    first.
+    """
     step: Step[State] = Step(state, ())
     for text in texts:
         if "/" in text:
@@ -149,13 +155,15 @@ def shown(step: Step[State]) -> list[str]:
     return [stage.title for stage in step.stages]
 
 
-# ---- the slow reading: from the public dump alone, by the sentences of the rulings ----------------------------------
+# ---- the slow reading: from the public dump alone, by the sentences of the rulings ---------------
 
 SPEEDS = {"R": 3, "B": 2, "T": 3, "F": 4, "S": 3}
 
 
 class Slow:
-    """Which actions of a round are legal, found by walking over a plain dump with squares as (file, rank)."""
+    """Which actions of a round are legal, found by walking over a plain dump with squares as (file,
+    rank).
+    """
 
     def __init__(self, dump: dict[str, Any]) -> None:
         self.seat = dump["seat"]
@@ -215,7 +223,9 @@ class Slow:
                         yield _text(walk) + "-goal"
 
     def after_run(self, text: str, wins: Iterator[bool]) -> dict[str, Any]:
-        """Where runner and ball are after a run, and who is turned over; `wins`: who wins each face-off."""
+        """Where runner and ball are after a run, and who is turned over; `wins`: who wins each
+        face-off.
+        """
         walk = [_pair(name) for name in text.removesuffix("-goal").split("-")]
         start = walk[0]
         seated = {square: piece for square, piece in self.pieces.items() if square != start}

@@ -1,4 +1,6 @@
-"""A league on a file of its own and its clock, for every test that asks for them by `league` and `clock`."""
+"""A league on a file of its own and its clock, for every test that asks for them by `league` and
+`clock`.
+"""
 
 from __future__ import annotations
 

@@ -40,7 +40,9 @@ def until(what: str, look: Callable[[], Any], timeout_s: float = WAIT_S) -> Any:
 
 
 class Broker:
-    """Mosquitto with nothing on disk; `user` (None: anybody) with the password `secret` may come in."""
+    """Mosquitto with nothing on disk; `user` (None: anybody) with the password `secret` may come
+    in.
+    """
 
     def __init__(self, folder: Path, user: str | None = None, tls: bool = False) -> None:
         self.port = free_port()

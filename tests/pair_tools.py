@@ -1,4 +1,6 @@
-"""Two tables at a real hub that play one game, and what a changed program with the key of one is answered."""
+"""Two tables at a real hub that play one game, and what a changed program with the key of one is
+answered.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ def phases(tables: list[TableAtHub]) -> list[Phase]:
 
 
 def play(tables: list[TableAtHub], rng: Random, between: Callable[[], None] = lambda: None) -> None:
-    """To the end, by random actions; what comes too late because the other table was quicker is refused."""
+    """To the end, by random actions; what comes too late because the other table was quicker is
+    refused.
+    """
 
     def plays() -> bool:
         between()

@@ -1,4 +1,6 @@
-"""For tests of the panel: one on mock pins with fingers and a clock that is told when to move; what a player plays."""
+"""For tests of the panel: one on mock pins with fingers and a clock that is told when to move; what
+a player plays.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ class Rig:
         self.panel.step()
 
     def bounce(self, button: str, *ms: float) -> None:
-        """Change a button's line so often, waiting so long after each; ends as it began for an even number."""
+        """Change a button's line so often, waiting so long after each; ends as it began for an even
+        number.
+        """
         for strike, wait_ms in zip(
             itertools.cycle((self.hands.press, self.hands.release)), ms, strict=False
         ):

@@ -1,7 +1,9 @@
-"""A fake of Picamera2 with the shapes and troubles of the real one (0.3.38); `test_camera_contract` holds them together.
+"""A fake of Picamera2 with the shapes and troubles of the real one (0.3.38); `test_camera_contract`
+holds them together.
 
-Its cameras are listed in libcamera's order and opened in the order of their ids, buffers come out of a contiguous
-memory that has an end, a failed opening leaves a pipe open, and `stop` waits for an event loop that may have ended.
+Its cameras are listed in libcamera's order and opened in the order of their ids, buffers come out
+of a contiguous memory that has an end, a failed opening leaves a pipe open, and `stop` waits for an
+event loop that may have ended.
 """
 
 from __future__ import annotations

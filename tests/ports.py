@@ -7,10 +7,11 @@ import socket
 
 
 def free_port() -> int:
-    """A port that nobody uses, below those that the system gives to outgoing connections (`ip_local_port_range`).
+    """A port that nobody uses, below those that the system gives to outgoing connections
+    (`ip_local_port_range`).
 
-    One of those may be taken again before anybody listens there: by any other test's connection, and even by the one
-    that tries whether somebody listens already, which then speaks to itself.
+    One of those may be taken again before anybody listens there: by any other test's connection,
+    and even by the one that tries whether somebody listens already, which then speaks to itself.
     """
     while True:
         port = 10_000 + secrets.randbelow(22_000)

@@ -32,7 +32,8 @@ def nginx(
     at: str = "/",
     onto: str = "",
 ) -> Iterator[int]:
-    """Answers its port once `answers` says that it is there; `more`: other headers; `tls`: of its certificate.
+    """Answers its port once `answers` says that it is there; `more`: other headers; `tls`: of its
+    certificate.
 
     Only what lies under `at` is handed on; with `onto` that stands in its place.
     """

@@ -28,7 +28,9 @@ def _running(window: WebDriver) -> None:
 
 
 class Shot(NamedTuple):
-    """A picture: its name, the stop of the tour, window and theme, what happens before it, and its width, pixels."""
+    """A picture: its name, the stop of the tour, window and theme, what happens before it, and its
+    width, pixels.
+    """
 
     name: str
     stop: str

@@ -1,7 +1,8 @@
-"""Ends what a run of the tests has begun when the run itself is gone, however it ended: also after a SIGKILL.
+"""Ends what a run of the tests has begun when the run itself is gone, however it ended: also after
+a SIGKILL.
 
-`python tests/reaper.py` reads process ids, one a line. When its standard input ends, so has the run. Then it kills each
-of these processes, with all that they have begun.
+`python tests/reaper.py` reads process ids, one a line. When its standard input ends, so has the
+run. Then it kills each of these processes, with all that they have begun.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ def family(pid: int) -> Iterator[int]:
 
 
 def is_driver(pid: int) -> bool:
-    """Tell whether the process is still a browser's driver: its number may be somebody else's by now."""
+    """Tell whether the process is still a browser's driver: its number may be somebody else's by
+    now.
+    """
     try:
         return Path(f"/proc/{pid}/comm").read_text().strip() == DRIVER
     except OSError:

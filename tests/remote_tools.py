@@ -1,4 +1,6 @@
-"""Two tables with journals of their own that play one game, and a line between them that delays, cuts and repeats."""
+"""Two tables with journals of their own that play one game, and a line between them that delays,
+cuts and repeats.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +98,9 @@ def act(table: Table, seat: Seat, rng: Random) -> bool:
 
 @dataclass
 class MemoryLine:
-    """What either table has told, kept in order as a hub keeps it; nothing of it is ever changed."""
+    """What either table has told, kept in order as a hub keeps it; nothing of it is ever
+    changed.
+    """
 
     south: HalfTable
     north: HalfTable
@@ -110,7 +114,9 @@ class MemoryLine:
         return self.north if half is self.south else self.south
 
     def send(self, half: HalfTable) -> bool:
-        """One more message of this table is kept; what is kept already must still be what it tells."""
+        """One more message of this table is kept; what is kept already must still be what it
+        tells.
+        """
         sent, kept = half.progress.sent, self.kept[half.seat]
         assert list(sent[: len(kept)]) == kept
         if len(sent) == len(kept):
@@ -141,7 +147,9 @@ class MemoryLine:
             pass
 
     def _require_bound(self, half: HalfTable, payload: bytes) -> None:
-        """An order of a turn in which both act leaves its table only once that table holds the other one's receipt."""
+        """An order of a turn in which both act leaves its table only once that table holds the
+        other one's receipt.
+        """
         message = read_message(GAME, len(self.kept[half.seat]) + 1, payload)
         if not isinstance(message, OrderOpened):
             return
@@ -175,7 +183,9 @@ def paired(
 def play_roughly(
     line: MemoryLine, rng: Random, *, kills: float = 0.02, most: int = 60_000, ends: float = 0.0
 ) -> None:
-    """A whole game by random actions, while messages wait, come twice, and tables are closed and opened anew."""
+    """A whole game by random actions, while messages wait, come twice, and tables are closed and
+    opened anew.
+    """
     for _ in range(most):
         if all(half.session.phase is Phase.OVER for half in line.tables):
             return
@@ -203,7 +213,9 @@ def play_roughly(
 
 
 def _interrupt(half: HalfTable, rng: Random) -> None:
-    """Somebody offers or takes a draw, resigns, stops the clock, or ends the game: what may not be is refused."""
+    """Somebody offers or takes a draw, resigns, stops the clock, or ends the game: what may not be
+    is refused.
+    """
     table = half.table
     draws = [partial(table.offer_draw, half.seat)] * 4
     ends = [table.abandon, partial(table.resign, half.seat), partial(table.pause, half.seat)]
@@ -212,7 +224,9 @@ def _interrupt(half: HalfTable, rng: Random) -> None:
 
 
 def same(line: MemoryLine) -> None:
-    """Both tables have the same game in every part that is not a table's own time of day or clock."""
+    """Both tables have the same game in every part that is not a table's own time of day or
+    clock.
+    """
     line.flush()
     same_game(*(half.table for half in line.tables))
 
@@ -250,7 +264,9 @@ def _game(session: Session) -> tuple[object, ...]:
 
 
 def looks(half: HalfTable) -> list[str]:
-    """What a table's journal, pages and public records have, without what is random in every run."""
+    """What a table's journal, pages and public records have, without what is random in every
+    run.
+    """
     entries = [
         repr(entry)
         for entry in half.journal.entries()

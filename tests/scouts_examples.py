@@ -1,4 +1,6 @@
-"""What Scouts refuses in set-up, turns and plays: what is tried, by notation or by hand, and what is answered."""
+"""What Scouts refuses in set-up, turns and plays: what is tried, by notation or by hand, and what
+is answered.
+"""
 
 from scouts_tools import SET_UP, Example, after, at, gone, start
 

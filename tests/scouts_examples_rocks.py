@@ -1,4 +1,6 @@
-"""What Scouts refuses of rocks, of hands and of the pieces' sides: what is tried, and what is answered."""
+"""What Scouts refuses of rocks, of hands and of the pieces' sides: what is tried, and what is
+answered.
+"""
 
 from scouts_tools import Example, at, gone, start
 
@@ -18,14 +20,16 @@ ROCKS_AND_HANDS: dict[Reason, list[Example]] = {
         Example(
             at("c4"),
             "B@h5",
-            "The boulder does not fit on h5. It covers two files and two ranks, h5 being the lowest on the left.",
+            "The boulder does not fit on h5. It covers two files and two ranks, h5 being the "
+            "lowest on the left.",
             "rocks",
             "h5",
         ),
         Example(
             at("c4"),
             "B@a10",
-            "The boulder does not fit on a10. It covers two files and two ranks, a10 being the lowest on the left.",
+            "The boulder does not fit on a10. It covers two files and two ranks, a10 being the "
+            "lowest on the left.",
             "rocks",
             "a10",
         ),

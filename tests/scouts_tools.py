@@ -1,4 +1,6 @@
-"""What the tests of Scouts share: positions built by hand, and the rules once more, slowly, from squares and lists."""
+"""What the tests of Scouts share: positions built by hand, and the rules once more, slowly, from
+squares and lists.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ def at(
     turn: int = 7,
     **options: object,
 ) -> State:
-    """A state in play: squares of upper and lower scouts, of those with intel, and of rocks by their faces."""
+    """A state in play: squares of upper and lower scouts, of those with intel, and of rocks by
+    their faces.
+    """
     read = GAME.options(options)
     sides = [(mask(white), mask(white_low)), (mask(black), mask(black_low))]
     (own, own_low), (foe, foe_low) = sides if seat is Seat.SOUTH else sides[::-1]
@@ -95,7 +99,9 @@ def tops(state: State) -> dict[Square, str]:
 
 
 def by_hand(state: State, changes: Mapping[str, str | None]) -> dict[Square, str]:
-    """What is seen after hands have changed the top of some squares; None: nothing lies there any more."""
+    """What is seen after hands have changed the top of some squares; None: nothing lies there any
+    more.
+    """
     seen = tops(state)
     for name, face in changes.items():
         seen.pop(Square.parse(name), None)
@@ -130,7 +136,7 @@ def gone(origin: str, target: str, face: str = "white scout") -> dict[str, str |
     return {origin: None, target: face}
 
 
-# ---- the rules once more --------------------------------------------------------------------------------------------
+# ---- the rules once more -------------------------------------------------------------------------
 
 Place = tuple[int, int]
 _EIGHT = [(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1) if (x, y) != (0, 0)]
@@ -146,7 +152,9 @@ def placed_at(name: str) -> Place:
 
 
 class SlowScouts:
-    """The same game from the rulings' sentences, with a list of scouts on each square and nothing clever."""
+    """The same game from the rulings' sentences, with a list of scouts on each square and nothing
+    clever.
+    """
 
     def __init__(self, stacking: bool = True) -> None:
         self.stacking = stacking
@@ -268,7 +276,8 @@ class SlowScouts:
         for place, scouts in self.board.items():
             if scouts:
                 found[named(place)] = [
-                    f"{'black' if scout['seat'] else 'white'} scout{' with intel' if scout['intel'] else ''}"
+                    f"{'black' if scout['seat'] else 'white'} "
+                    f"scout{' with intel' if scout['intel'] else ''}"
                     for scout in scouts
                 ]
         for (seat, letter), covered in self.rocks.items():

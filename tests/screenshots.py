@@ -1,4 +1,5 @@
-"""Pictures of every page in every state of every game, at five sizes, light and dark, in every language.
+"""Pictures of every page in every state of every game, at five sizes, light and dark, in every
+language.
 
 `python -m screenshots FOLDER`, with `tests` on the path.
 """

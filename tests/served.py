@@ -1,6 +1,8 @@
-"""The whole service in this process: it begins in a tenth of the time that a process of its own takes.
+"""The whole service in this process: it begins in a tenth of the time that a process of its own
+takes.
 
-For tests that neither kill it nor begin it anew, nor look at how it ends or what it writes to its log.
+For tests that neither kill it nor begin it anew, nor look at how it ends or what it writes to its
+log.
 """
 
 from __future__ import annotations
@@ -39,7 +41,8 @@ def served(
     picture: str = "",
     engines: tuple[str, ...] = (),
 ) -> Iterator[Inside]:
-    """The service until the end of the block: simulated, or with a still picture for its camera and no pads.
+    """The service until the end of the block: simulated, or with a still picture for its camera and
+    no pads.
 
     `engines` are programs from outside, as in the settings.
     """

@@ -93,12 +93,15 @@ class Served:
 
 
 class Running(Served):
-    """`companion play` on a free port, with its state in a folder; `kill` is SIGKILL, `stop` is polite."""
+    """`companion play` on a free port, with its state in a folder; `kill` is SIGKILL, `stop` is
+    polite.
+    """
 
     def __init__(self, folder: Path, *arguments: str, reading_time_s: float = 0.3) -> None:
         settings = folder / "settings.toml"
         settings.write_text(
-            f'state_dir = "{folder}"\n[web]\nhost = "127.0.0.1"\n[table]\nreading_time_s = {reading_time_s}\n'
+            f'state_dir = "{folder}"\n[web]\nhost = "127.0.0.1"\n[table]\nreading_time_s = '
+            f"{reading_time_s}\n"
             '[voice]\nby = "off"\n'
         )
         share_templates(folder)
@@ -215,7 +218,7 @@ class Client:
         return dict(json.loads(answer))
 
 
-# ---- what people do in a browser -----------------------------------------------------------------------------------
+# ---- what people do in a browser -----------------------------------------------------------------
 
 
 def sign(window: WebDriver) -> str:
@@ -299,7 +302,9 @@ class Part(WebElement):
 
 
 class Window(webdriver.Chrome):
-    """A headless Chromium that notes whether anything was done to it that the next test would find."""
+    """A headless Chromium that notes whether anything was done to it that the next test would
+    find.
+    """
 
     _web_element_cls = Part
     is_spoiled = False
@@ -322,10 +327,12 @@ _IDLE: list[Window] = []
 
 @contextmanager
 def browser(size: tuple[int, int], dark: bool = False, is_whole: bool = False) -> Iterator[Window]:
-    """A headless Chromium as new, and lent to nobody else; skips without one unless COMPANION_REQUIRE_BROWSER is set.
+    """A headless Chromium as new, and lent to nobody else; skips without one unless
+    COMPANION_REQUIRE_BROWSER is set.
 
-    It may have served another test of this process: what that one has left, such as cookies, is gone. A whole one hides
-    a page behind another tab; without its own windows the same browser takes a third less time.
+    It may have served another test of this process: what that one has left, such as cookies, is
+    gone. A whole one hides a page behind another tab; without its own windows the same browser
+    takes a third less time.
     """
     idle = next((each for each in _IDLE if each.is_whole == is_whole), None)
     if idle:
@@ -354,7 +361,9 @@ def browser(size: tuple[int, int], dark: bool = False, is_whole: bool = False) -
 
 
 def too_wide(window: WebDriver) -> int:
-    """By how many pixels a page is wider than its window; a phone's `innerWidth` would grow along with the page."""
+    """By how many pixels a page is wider than its window; a phone's `innerWidth` would grow along
+    with the page.
+    """
     script = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
     return int(window.execute_script(script))
 
@@ -423,7 +432,7 @@ def close_browsers() -> None:
     reaper.stop()
 
 
-# ---- what fingers do on a board --------------------------------------------------------------------------------------
+# ---- what fingers do on a board ------------------------------------------------------------------
 
 _TAP = """
 const svg = document.querySelector('#live .view .board[tabindex]');

@@ -1,4 +1,6 @@
-"""A table with its pages, its settings file and a panel on mock pins, all in the caller's thread."""
+"""A table with its pages, its settings file and a panel on mock pins, all in the caller's
+thread.
+"""
 
 from __future__ import annotations
 

@@ -88,7 +88,9 @@ def _detector() -> cv2.aruco.ArucoDetector:
 
 
 def markers_mm(page: Image, dpi: int = DPI) -> Iterator[tuple[int, Points]]:
-    """Every marker of any kind on a page: id and (4, 2) corners in mm from the page's upper left, y down."""
+    """Every marker of any kind on a page: id and (4, 2) corners in mm from the page's upper left, y
+    down.
+    """
     corners, ids, _ = _detector().detectMarkers(page)
     for marker, four in zip(() if ids is None else np.ravel(ids), corners, strict=True):
         middles_px = four.reshape(4, 2).astype(
@@ -138,7 +140,9 @@ def _inked(page: Image, dpi: int) -> tuple[int, int, int, int]:
 
 
 def joined_mm(first: Image, second: Image, dpi: int, *, above: bool) -> Points:
-    """Where the second page lies on the first (mm, y down) when the art on both edges is laid on itself."""
+    """Where the second page lies on the first (mm, y down) when the art on both edges is laid on
+    itself.
+    """
     left, top, right, bottom = _inked(second, dpi)
     inset, band, edge = (round(mm * dpi / 25.4) for mm in (2.5, 13, 16))
     if above:
@@ -171,7 +175,9 @@ def joined_mm(first: Image, second: Image, dpi: int, *, above: bool) -> Points:
 def corners_when_joined(
     tiling: Tiling, pages: list[Image], dpi: int = DPI
 ) -> list[tuple[int, Points]]:
-    """All markers of a board's pages, (4, 2) in mm on the first page, y down, when the pages lie on each other."""
+    """All markers of a board's pages, (4, 2) in mm on the first page, y down, when the pages lie on
+    each other.
+    """
     by_place = {(w.column, w.row): page for w, page in zip(tiling.windows, pages, strict=True)}
     lies: dict[tuple[int, int], Points] = {(0, 0): np.zeros(2)}
     for column, row in product(range(tiling.across), range(tiling.down)):

@@ -1,4 +1,6 @@
-"""The printed parts of docs/building.md: their pictures, their sizes, and that they can be printed without support."""
+"""The printed parts of docs/building.md: their pictures, their sizes, and that they can be printed
+without support.
+"""
 
 from __future__ import annotations
 

@@ -60,7 +60,8 @@ def test_units_and_commands_lead_to_the_packages_environment(
         assert path.is_dir() or "/opt/" not in path.read_text(), path.name
     service = (tmp_path / "lib/systemd/system/companion.service").read_text()
     assert re.findall(r"(?m)^Exec\w+=.*", service) == [
-        f"ExecStart={DEBIAN_HOME}/bin/companion play --settings /etc/tabletop-companion/settings.toml "
+        f"ExecStart={DEBIAN_HOME}/bin/companion play --settings "
+        "/etc/tabletop-companion/settings.toml "
         "--state-dir /var/lib/tabletop-companion"
     ]
     assert f"program={DEBIAN_HOME}/bin/companion\n" in (tmp_path / "usr/bin/companion").read_text()
@@ -110,7 +111,7 @@ def test_its_scripts_end_at_the_first_error(script: Path) -> None:
         assert ended.returncode == 0, ended.stdout
 
 
-# ---- once its files lie there ----------------------------------------------------------------------------------------
+# ---- once its files lie there --------------------------------------------------------------------
 
 
 def configured(root: Path) -> None:

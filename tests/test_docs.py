@@ -1,4 +1,6 @@
-"""What the documentation says is true: links lead somewhere, commands and targets exist, examples and tables are right."""
+"""What the documentation says is true: links lead somewhere, commands and targets exist, examples
+and tables are right.
+"""
 
 from __future__ import annotations
 
@@ -48,14 +50,18 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 def code_of(page: str) -> list[str]:
-    """All that is code on a page: every line of the fenced blocks, every piece between backticks."""
+    """All that is code on a page: every line of the fenced blocks, every piece between
+    backticks.
+    """
     fenced = [line for _, body in _FENCE.findall(text_of(page)) for line in body.splitlines()]
     return [*fenced, *(" ".join(piece.split()) for piece in _INLINE.findall(prose_of(page)))]
 
 
 @cache
 def anchors(page: str) -> frozenset[str]:
-    """What links may name after the `#`: the headings, as GitHub writes them; the second of two alike ends in `-1`."""
+    """What links may name after the `#`: the headings, as GitHub writes them; the second of two
+    alike ends in `-1`.
+    """
     found: list[str] = []
     for heading in re.findall(r"^#+ (.*)$", prose_of(page), re.MULTILINE):
         plain = re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
@@ -85,7 +91,9 @@ def _parts(command: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParse
 
 
 def command_of(name: str, rest: str) -> argparse.ArgumentParser:
-    """What reads the options of `companion NAME REST`, where the rest may begin with commands of its own."""
+    """What reads the options of `companion NAME REST`, where the rest may begin with commands of
+    its own.
+    """
     command = commands()[name]
     for word in rest.split():
         if word not in _parts(command):
@@ -118,7 +126,7 @@ def test_what_make_runs_of_the_tests_can_be_imported() -> None:
     )
 
 
-# ---- the pages -------------------------------------------------------------------------------------------------------
+# ---- the pages -----------------------------------------------------------------------------------
 
 
 def test_every_page_is_linked_from_the_front_page() -> None:
@@ -160,7 +168,7 @@ def test_what_the_program_says_of_the_pages_is_there() -> None:
         ), heading
 
 
-# ---- commands and targets --------------------------------------------------------------------------------------------
+# ---- commands and targets ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -188,7 +196,7 @@ def test_the_table_of_commands_is_complete() -> None:
             )
 
 
-# ---- examples --------------------------------------------------------------------------------------------------------
+# ---- examples ------------------------------------------------------------------------------------
 
 
 def test_the_engine_dialogue() -> None:

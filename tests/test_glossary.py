@@ -1,4 +1,6 @@
-"""The words of docs/glossary.md: each stands in one row, and no sentence for people uses what they replace."""
+"""The words of docs/glossary.md: each stands in one row, and no sentence for people uses what they
+replace.
+"""
 
 from __future__ import annotations
 

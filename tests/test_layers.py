@@ -47,7 +47,8 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 """Which packages a package may import besides itself; every package of the project has a line."""
 ROOTS = {"companion", "companion.__main__"}
-"""What lies above all packages: the version, and `python -m companion`, which calls the command line."""
+"""What lies above all packages: the version, and `python -m companion`, which calls the command
+line."""
 GAME_PACKAGES = {
     path.name for path in (ROOT / "companion/games").iterdir() if (path / "__init__.py").is_file()
 }
@@ -74,7 +75,9 @@ def package_of(module: str) -> str:
 
 @cache
 def imports_of(path: Path) -> set[str]:
-    """The project's modules that a file imports, those under TYPE_CHECKING and inside functions included."""
+    """The project's modules that a file imports, those under TYPE_CHECKING and inside functions
+    included.
+    """
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):

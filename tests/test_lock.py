@@ -1,4 +1,6 @@
-"""The list of dependencies with their hashes fits pyproject.toml, and the wheel holds all that an installation needs."""
+"""The list of dependencies with their hashes fits pyproject.toml, and the wheel holds all that an
+installation needs.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """How many of the project's files and functions lie on three ways through the running service.
 
-An order from its request until a watching page has it, a picture until the table names a wrong piece, a key from its
-pin until watching pages are told. The real service runs in this process and is traced from outside. Only threads that
-lie on a way count: neither those that follow the table for themselves nor what draws the simulated table.
+An order from its request until a watching page has it, a picture until the table names a wrong
+piece, a key from its pin until watching pages are told. The real service runs in this process and
+is traced from outside. Only threads that lie on a way count: neither those that follow the table
+for themselves nor what draws the simulated table.
 """
 
 from __future__ import annotations
@@ -77,7 +78,8 @@ class Trace:
         files = len({code.co_filename for code in codes})
         functions = len({(code.co_filename, code.co_qualname) for code in codes})
         print(
-            f"{way}: {files} files and {functions} functions; wanted {MOST[way][0]} and {MOST[way][1]}"
+            f"{way}: {files} files and {functions} functions; wanted {MOST[way][0]} and "
+            f"{MOST[way][1]}"
         )
         assert files > 0
         assert files <= MOST[way][0]

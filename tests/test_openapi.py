@@ -1,4 +1,6 @@
-"""The description for programs is made of the routes and types that there are, and says nothing else."""
+"""The description for programs is made of the routes and types that there are, and says nothing
+else.
+"""
 
 from __future__ import annotations
 
@@ -124,7 +126,7 @@ def describe_in(app: Flask) -> dict[str, Any]:
     return describe(routes_of(app), app.extensions["guard"])
 
 
-# ---- what is answered -----------------------------------------------------------------------------------------------
+# ---- what is answered ----------------------------------------------------------------------------
 
 
 class Watched:

@@ -1,7 +1,8 @@
 """No regular expression takes long for the worst 100 kB that a stranger can send.
 
-Every pattern of the source is tried, whether it is a constant of a module or stands in a call, with text made of its own
-letters: a pattern that goes back over its text again and again shows it at once.
+Every pattern of the source is tried, whether it is a constant of a module or stands in a call, with
+text made of its own letters: a pattern that goes back over its text again and again shows it at
+once.
 """
 
 from __future__ import annotations

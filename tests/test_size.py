@@ -1,4 +1,6 @@
-"""How large the program is: syntax nodes by package, and how many stand on a line. `pytest -s tests/test_size.py`."""
+"""How large the program is: syntax nodes by package, and how many stand on a line. `pytest -s
+tests/test_size.py`.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 SOURCES = ("companion", "hardware", "vision", "web", "systemd")
-MAX_SOURCE, MAX_TESTS = 373_600, 423_700
-"""Nothing may grow beyond what was there on 29 November 2026; 305,000 and 270,000 are the aim.
-
-Together they are what they were before hard sceneries moved from the renderer to the bench.
-"""
-MAX_NODES_A_LINE = 4.5
-"""4.2 is the aim."""
+MAX_SOURCE, MAX_TESTS = 359_100, 276_300
+"""Nothing may grow beyond what was there on 29 November 2026. 305,000 and 270,000 are the aim."""
+MAX_NODES_A_LINE = 4.2
 _CONTEXTS = (ast.Load, ast.Store, ast.Del)
 
 

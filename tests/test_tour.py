@@ -1,4 +1,6 @@
-"""No page is left out of the walk: screenshots and the checks of the browser look at every one that there is."""
+"""No page is left out of the walk: screenshots and the checks of the browser look at every one that
+there is.
+"""
 
 from __future__ import annotations
 
@@ -58,17 +60,22 @@ PATH = "/table"
 OWN_ADDRESS = re.compile(
     r"""\b(?:href|src|action|formaction)=["']?(/[^"'>\s]*)|url\(["']?(/[^"')]*)"""
 )
-"""An address of this server that a browser follows by itself; scripts put the path before all others."""
+"""An address of this server that a browser follows by itself; scripts put the path before all
+others."""
 WHOLE = re.compile(r'<link rel="expect" href="#(\w+)" blocking="render">')
-"""What a browser waits for before it draws anything of a page, so that nothing jumps on a slow line."""
+"""What a browser waits for before it draws anything of a page, so that nothing jumps on a slow
+line."""
 UNSAFE = re.compile(
     r"""<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=|(?:src|href)="(?:https?:)?//"""
 )
-"""Code and styles inside a page, and what a browser fetches from elsewhere: the headers of pages forbid it."""
+"""Code and styles inside a page, and what a browser fetches from elsewhere: the headers of pages
+forbid it."""
 
 
 def astray(app: Flask, stops: Iterable[Stop], jar: CookieJar) -> Iterator[str]:
-    """The addresses outside the path in the pages that lie under it, and code inside of them, with the name of their stop."""
+    """The addresses outside the path in the pages that lie under it, and code inside of them, with
+    the name of their stop.
+    """
     browser = app.test_client(use_cookies=False)
     for stop in stops:
         headers = {"Accept": "text/html"}

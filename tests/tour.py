@@ -1,4 +1,5 @@
-"""A walk through every page in every state of every game: what screenshots show and what the accessibility check reads.
+"""A walk through every page in every state of every game: what screenshots show and what the
+accessibility check reads.
 
 `tour_hub` walks on through a hub and through a game at two tables.
 """
@@ -50,7 +51,8 @@ LONGEST_PX = 4000
 
 @dataclass(frozen=True)
 class Stop:
-    """One page in one state: its name, its path, and whether the guest's browser has neither seat nor host key.
+    """One page in one state: its name, its path, and whether the guest's browser has neither seat
+    nor host key.
 
     `client` is whoever looks at it, where that is not the walk's own one.
     """
@@ -120,7 +122,7 @@ class Tour:
                 yield from self._machine(name)
         yield from self._documents()
 
-    # ---- states ------------------------------------------------------------------------------------------------------
+    # ---- states ----------------------------------------------------------------------------------
 
     def _before(self) -> Iterator[Stop]:
         yield Stop("lobby-screen", "/")
@@ -146,7 +148,9 @@ class Tour:
         self.client.send("/host", f"key={self.companion.host_key}".encode())
 
     def _game(self, name: str) -> Iterator[Stop]:
-        """One game from its lesson and its set-up to its end, as far as each state shows something of its own."""
+        """One game from its lesson and its set-up to its end, as far as each state shows something
+        of its own.
+        """
         self.table.begin_lesson(name)
         if self.table.view().phase is Phase.SETUP:
             yield Stop(f"{name}-lesson-setup-screen", "/")
@@ -231,10 +235,12 @@ class Tour:
         yield Stop("hub-join", "/host/hub")
         yield Stop("hub-game-without-hub", "/host/hub/game")
 
-    # ---- one step of a game ------------------------------------------------------------------------------------------
+    # ---- one step of a game ----------------------------------------------------------------------
 
     def _state(self) -> str:
-        """What is going on, in a word: the phase, whether a placing or a duel is on, whether somebody has sealed."""
+        """What is going on, in a word: the phase, whether a placing or a duel is on, whether
+        somebody has sealed.
+        """
         view = self.table.view(Seat.SOUTH)
         words, standing = [str(view.phase)], view.board.standing
         if standing and standing.placing:
@@ -259,7 +265,9 @@ class Tour:
         self._look()
 
     def go_on(self) -> None:
-        """One step of the game that is on: the board is confirmed, the clock started, or an action handed in."""
+        """One step of the game that is on: the board is confirmed, the clock started, or an action
+        handed in.
+        """
         view = self.table.view()
         if view.phase in (Phase.SETUP, Phase.STAGES):
             self.table.confirm("host", view.moment, view.turn.stage, force=True)
@@ -288,7 +296,7 @@ def touring() -> Iterator[Tour]:
             tour.close()
 
 
-# ---- looking ---------------------------------------------------------------------------------------------------------
+# ---- looking -------------------------------------------------------------------------------------
 
 
 def resize(window: WebDriver, size: tuple[int, int]) -> None:

@@ -1,4 +1,6 @@
-"""The walk through the pages of a hub, and through those of two tables that play one game over it."""
+"""The walk through the pages of a hub, and through those of two tables that play one game over
+it.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,8 @@ WATCHED = {
 
 
 PLAYED = ("outbuffered", "scouts")
-"""At two tables: a game of orders that both seal, one of turns, and one whose cards the hub deals."""
+"""At two tables: a game of orders that both seal, one of turns, and one whose cards the hub
+deals."""
 
 
 class HubTour:

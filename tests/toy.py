@@ -1,4 +1,6 @@
-"""A sixth game of a few lines: two counters race along a strip; it proves that nothing else knows a game by name."""
+"""A sixth game of a few lines: two counters race along a strip; it proves that nothing else knows a
+game by name.
+"""
 
 from __future__ import annotations
 

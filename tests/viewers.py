@@ -1,4 +1,6 @@
-"""What a table's pages send to everybody but South: every page, stream, answer and refusal, for tests of secrets."""
+"""What a table's pages send to everybody but South: every page, stream, answer and refusal, for
+tests of secrets.
+"""
 
 from __future__ import annotations
 

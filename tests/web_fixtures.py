@@ -1,4 +1,6 @@
-"""A table with its pages and no threads, fake simulation ports, and short words for what browsers do."""
+"""A table with its pages and no threads, fake simulation ports, and short words for what browsers
+do.
+"""
 
 from __future__ import annotations
 

@@ -20,7 +20,9 @@ Windows = tuple[WebDriver, WebDriver, WebDriver]
 
 @contextmanager
 def standing(folder: Path, **web: Any) -> Iterator[tuple[Companion, str]]:
-    """The service in this process and its address, on a clock that stands; nothing runs by itself."""
+    """The service in this process and its address, on a clock that stands; nothing runs by
+    itself.
+    """
     settings = Settings(
         state_dir=str(folder),
         camera=CameraSettings(source="none"),
@@ -41,7 +43,9 @@ def take_seat(window: WebDriver, url: str) -> None:
 
 
 def begin(service: Served, windows: Windows, way: str, **options: Any) -> Client:
-    """Both sit down, the host starts the game, everybody has a page open; the clock still stands."""
+    """Both sit down, the host starts the game, everybody has a page open; the clock still
+    stands.
+    """
     south, north, wall = windows
     client = Client(service.url)
     sit_down(south, service, "south", "Mara")
@@ -62,7 +66,9 @@ def reaches(client: Client, turns: int) -> None:
 
 
 def shows(window: WebDriver, turns: int) -> None:
-    """The page has the turn, and the keys take presses again: right after a turn a bouncing finger is not heard."""
+    """The page has the turn, and the keys take presses again: right after a turn a bouncing finger
+    is not heard.
+    """
     script = "return document.querySelector('.turns .figures, .top > span b')?.textContent"
     until(f"{turns} on the page", lambda: window.execute_script(script) == str(turns))
     until(

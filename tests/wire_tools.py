@@ -1,4 +1,6 @@
-"""A line that is listened to: all bytes between a table and its NATS, and the messages that they are."""
+"""A line that is listened to: all bytes between a table and its NATS, and the messages that they
+are.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ _SIZES = {b"PUB": 1, b"HPUB": 2, b"MSG": 1, b"HMSG": 2}
 
 
 class WireTap:
-    """A relay to a port of this machine that keeps what goes through, for each connection and direction."""
+    """A relay to a port of this machine that keeps what goes through, for each connection and
+    direction.
+    """
 
     def __init__(self, to: int) -> None:
         self._to = to
@@ -86,7 +90,9 @@ def _messages(sent: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
 
 
 def without_chance(text: str) -> str:
-    """The text without what is drawn anew in every run: names of tables and games, keys, salts, marks, ports, times."""
+    """The text without what is drawn anew in every run: names of tables and games, keys, salts,
+    marks, ports, times.
+    """
     text = re.sub(r"(\"rtt\":)\d+", r"\1N", text)  # how far the hub is from its own NATS
     text = re.sub(
         r"(\"seq\":|Sequence: ?)\d+", r"\1N", text

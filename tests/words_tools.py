@@ -1,6 +1,8 @@
-"""A language that nobody speaks: every sentence of the catalogues stands in brackets, so that one without is found.
+"""A language that nobody speaks: every sentence of the catalogues stands in brackets, so that one
+without is found.
 
-`⟦{many} and {end}⟧`: what is not in brackets was never given to `say`, or has lost its pattern on the way to a page.
+`⟦{many} and {end}⟧`: what is not in brackets was never given to `say`, or has lost its pattern on
+the way to a page.
 """
 
 from __future__ import annotations
@@ -35,14 +37,18 @@ TOLD = (
 """Attributes that people read or hear."""
 SILENT = ("script", "style")
 PLAIN_CLASSES = frozenset(("mono", "receipt", "code", "lab", "letter", "leg", "notation"))
-"""What stands in such an element is the same in every language: notation, receipts, addresses, keys."""
+"""What stands in such an element is the same in every language: notation, receipts, addresses,
+keys."""
 PLAIN = re.compile(
     r"Camera Module \d( Wide)?|HQ Camera|\bauto\b|"
     + "|".join(LANGUAGES.values())
-    + r"|Tabletop Companion|SHA-256|Wi-Fi|JSON|PNG|WebP|PDF|GPIO|BCM|https?://\S+|/[\w/<>.-]+"  # names of things
-    r"|\d+ [0-9a-f]{64}(?: south| north)*"  # what a phone's script is to answer: a game, its commitment, seats
+    # names of things
+    + r"|Tabletop Companion|SHA-256|Wi-Fi|JSON|PNG|WebP|PDF|GPIO|BCM|https?://\S+|/[\w/<>.-]+"
+    # what a phone's script is to answer: a game, its commitment, seats
+    r"|\d+ [0-9a-f]{64}(?: south| north)*"
     r"|\b\d+ de [a-z]+ de \d{4}|\b\d+:[a-z]?[A-Z]+\b"  # dates in Spanish, orders by unit
-    r"|\b[A-Z]{1,3}\d?\b|\b[a-h]\d{1,2}\b|\b\d+[a-z]{1,2}\b|\bpx\b|\bmm\b|\bcm\b|\bx\b"  # notation and units
+    # notation and units
+    r"|\b[A-Z]{1,3}\d?\b|\b[a-h]\d{1,2}\b|\b\d+[a-z]{1,2}\b|\bpx\b|\bmm\b|\bcm\b|\bx\b"
 )
 WORD = re.compile(r"[^\W\d_]{2,}")
 _VOID = frozenset(
@@ -84,7 +90,9 @@ _TWO_WORDS = re.compile(r"[^\W\d_]{2,}[,.:;]? [^\W\d_]{2,}")
 
 @cache
 def extracted() -> Catalog:
-    """The sentences of the program, as `make messages` finds them; some two seconds of work, once."""
+    """The sentences of the program, as `make messages` finds them; some two seconds of work,
+    once.
+    """
     command = re.search(
         r"pybabel -q (extract .*?)\\\n\t+(.*)\n", (ROOT / "Makefile").read_text(encoding="utf-8")
     )
@@ -114,7 +122,9 @@ CUT = {"{text!o}": "⟦{text!o}", "{text!w}": "{text!w}⟧"}
 
 
 def bracketed(language: str, one: str, many: str, n: int | None) -> str:
-    """The pattern in the language that nobody speaks; what no catalogue can hold stays outside, also within another."""
+    """The pattern in the language that nobody speaks; what no catalogue can hold stays outside,
+    also within another.
+    """
     pattern = many if many and n != 1 else one
     if one in CUT:
         return CUT[one]
@@ -140,12 +150,16 @@ def outside(text: str) -> str:
 
 
 def stray(text: str) -> str:
-    """The words of a text that were not translated; empty: none. Names of languages stand in their own words."""
+    """The words of a text that were not translated; empty: none. Names of languages stand in their
+    own words.
+    """
     return " ".join(WORD.findall(PLAIN.sub(" ", outside(text))))
 
 
 def strays_of_page(html: str, names: Iterable[str] = ()) -> set[str]:
-    """Everything on a page that people read or hear and that was not translated; `names` were typed by people."""
+    """Everything on a page that people read or hear and that was not translated; `names` were typed
+    by people.
+    """
     reader = _Page()
     reader.feed(html)
     found = set()
@@ -159,7 +173,9 @@ def strays_of_page(html: str, names: Iterable[str] = ()) -> set[str]:
 
 
 def strays_of_json(value: object, key: str = "") -> set[str]:
-    """The same of an answer to a program or a script: what has a name of `_LABELS`, and what has several words."""
+    """The same of an answer to a program or a script: what has a name of `_LABELS`, and what has
+    several words.
+    """
     if isinstance(value, dict):
         inner = ((name, each) for name, each in value.items() if name not in _NAMES)
         return {text for name, each in inner for text in strays_of_json(each, str(name))}
@@ -171,7 +187,9 @@ def strays_of_json(value: object, key: str = "") -> set[str]:
 
 
 class _Page(HTMLParser):
-    """Collects what a page tells: text, the attributes of `TOLD`, and what its scripts are given to tell."""
+    """Collects what a page tells: text, the attributes of `TOLD`, and what its scripts are given to
+    tell.
+    """
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)

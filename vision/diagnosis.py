@@ -80,10 +80,11 @@ class _Look:
 
 
 class BoardEye:
-    """Answers what pages ask of the camera, from any thread. Nothing is computed unless it is asked for.
+    """Answers what pages ask of the camera, from any thread. Nothing is computed unless it is asked
+    for.
 
-    `source` is the camera of the settings, `offers` answers which there are, and `kept` is how many settled frames
-    are kept.
+    `source` is the camera of the settings, `offers` answers which there are, and `kept` is how many
+    settled frames are kept.
     """
 
     def __init__(
@@ -127,9 +128,11 @@ class BoardEye:
                 and reading.game is not None
                 and frames[-1].reading.game not in (None, reading.game)
             ):
-                frames.clear()  # large pictures, such as those of cards, are not kept through another game
+                # large pictures, such as those of cards, are not kept through another game
+                frames.clear()
             if frames and frames[-1].reading == reading:
-                frames.pop()  # the board is as before something moved: the newest picture of it counts
+                # the board is as before something moved: the newest picture of it counts
+                frames.pop()
             frames.append(look)
 
     # ---- the last frame -----------------------------------------------------

@@ -1,7 +1,8 @@
 """Oddities of cameras, by name or by VID:PID. The next one is one line.
 
 Mirrored pictures, damaged ones, and cameras that freeze or go black are told from the pictures
-themselves, whatever the camera: see `vision.reading.board_reader` and `vision.cameras.blank_detector`.
+themselves, whatever the camera: see `vision.reading.board_reader` and
+`vision.cameras.blank_detector`.
 """
 
 from __future__ import annotations

@@ -69,7 +69,9 @@ def board_watcher(
     listeners: WatchListeners,
     fps: float = 10.0,
 ) -> Watcher:
-    """Return a watcher that reads the board in front of one of these cameras `fps` times a second."""
+    """Return a watcher that reads the board in front of one of these cameras `fps` times a
+    second.
+    """
     link = CameraLink(cameras, clock, reader)
     report = CameraReport(listeners.on_status, cameras.expected)
     return Watcher(
@@ -280,7 +282,8 @@ class Pace:
         if len(hard) <= _OFTEN * len(durations_s):
             return ""
         return say(
-            "A picture of a changed board takes this machine {ms} ms. While hands move it reads about {rate} a second "
+            "A picture of a changed board takes this machine {ms} ms. While hands move it reads "
+            "about {rate} a second "
             "and otherwise only looks whether they have gone.",
             ms=f"{1000 * hard[len(hard) // 2]:.0f}",
             rate=round(1 / ((1 + GLANCES) * hard[len(hard) // 2]), 1),

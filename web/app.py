@@ -1,4 +1,6 @@
-"""The factory of the pages' application: wires routes, guard, errors and headers, and knows no game by name."""
+"""The factory of the pages' application: wires routes, guard, errors and headers, and knows no game
+by name.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,8 @@ log = logging.getLogger(__name__)
 METHODS = ("GET", "HEAD", "OPTIONS", "POST")
 MAX_BODY_BYTES = 16 * 1024
 _POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; "
     "form-action 'self'; frame-ancestors 'self'; base-uri 'none'"
 )
 
@@ -233,7 +236,8 @@ def watch_requests(
 ) -> None:
     """Check every request and set the headers of every answer.
 
-    `screen_language` is that of the big screen; `auto`: the browser's. `join_urls` leads away from foreign names.
+    `screen_language` is that of the big screen; `auto`: the browser's. `join_urls` leads away from
+    foreign names.
     """
     limits = RequestLimits(guard.owner_of, time.monotonic)
 
@@ -295,7 +299,8 @@ _TOKEN = re.compile(r"[0-9a-z]{1,12}")
 def _set_headers(answer: Response) -> None:
     """Set the headers that every answer carries. Nothing but static files is ever stored.
 
-    A page that asked for something long is told, by the word it gave, that the answer is on its way.
+    A page that asked for something long is told, by the word it gave, that the answer is on its
+    way.
     """
     token = request.args.get("wait", "")
     if _TOKEN.fullmatch(token):

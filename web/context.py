@@ -1,4 +1,6 @@
-"""What every page has at hand: the table, the games, the guard, the streams, and the fragments of the live pages."""
+"""What every page has at hand: the table, the games, the guard, the streams, and the fragments of
+the live pages.
+"""
 
 from __future__ import annotations
 
@@ -136,7 +138,9 @@ class PageContext:
         return past is None or past.count() == 0
 
     def is_newcomer(self, asked: Request) -> bool:
-        """Return whether the own screen, or a phone in the own Wi-Fi, asks before there is an owner."""
+        """Return whether the own screen, or a phone in the own Wi-Fi, asks before there is an
+        owner.
+        """
         own, address = self.features.own_wifi, asked.remote_addr or ""
         is_near = bool(own and own.hotspot and address.startswith(HOTSPOT_NET))
         return (is_own_screen(asked) or is_near) and not self.guard.is_key_used()
@@ -147,7 +151,9 @@ class PageContext:
         return self.join_code is not None and not is_let_in
 
     def require_at_table(self, asked: Request) -> None:
-        """Raise `Illegal` where strangers share the network and the request comes from nobody at the table."""
+        """Raise `Illegal` where strangers share the network and the request comes from nobody at
+        the table.
+        """
         if self.needs_code(asked):
             who = say("Only a seat, the owner or the table’s own screen can do that here")
             raise Illegal(Refusal.NOT_YOUR_SEAT, who)
@@ -169,8 +175,9 @@ class PageContext:
 
         None: for everybody.
 
-        `own_screen`: the page is asked for by this very machine, so it may show the host key. `at_table`: by somebody
-        who may know how people get in. Who asks while it is being drawn waits for that drawing.
+        `own_screen`: the page is asked for by this very machine, so it may show the host key.
+        `at_table`: by somebody who may know how people get in. Who asks while it is being drawn
+        waits for that drawing.
         """
         key = FragmentKey(page, viewer, own_screen, at_table, spoken(), request.script_root)
         with self._drawing[key]:
@@ -237,7 +244,8 @@ class PageContext:
             "south": self.table.settings.tip_south,
             "upright": self.table.settings.upright,
             "dark_minutes": self.table.settings.dark_minutes,
-            # On the table screen the seat that sits at its left comes first, in whatever has a part for each.
+            # On the table screen the seat that sits at its left comes first, in whatever has a part
+            # for each.
             "SEATS": SEATS
             if key.page != "table" or self.table.settings.tip_south == "left"
             else SEATS[::-1],

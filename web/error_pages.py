@@ -1,4 +1,6 @@
-"""Errors as people and programs see them: a page or `{"error": {kind, message, rule}}`, never a trace."""
+"""Errors as people and programs see them: a page or `{"error": {kind, message, rule}}`, never a
+trace.
+"""
 
 from __future__ import annotations
 

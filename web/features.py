@@ -1,4 +1,6 @@
-"""What the application of the pages is given: where it is served, and what the installation has beside its table."""
+"""What the application of the pages is given: where it is served, and what the installation has
+beside its table.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +36,10 @@ if TYPE_CHECKING:
 class Site:
     """Where the pages are served, and the secrets by which they know people.
 
-    `join_urls` answers the addresses of the table screen, the best one for phones first. `signing_key` signs the
-    cookies of seats and host; `host_key` is what a person types to become the host, `make_host_key` makes another one
-    and keeps it. `compiled` is a folder for compiled templates. `key_command` shows the host key on the machine.
+    `join_urls` answers the addresses of the table screen, the best one for phones first.
+    `signing_key` signs the cookies of seats and host; `host_key` is what a person types to become
+    the host, `make_host_key` makes another one and keeps it. `compiled` is a folder for compiled
+    templates. `key_command` shows the host key on the machine.
     """
 
     settings: WebSettings
@@ -61,7 +64,9 @@ class Workbench:
 
 @dataclass(frozen=True)
 class Welcome:
-    """What helps people in and along: the Wi-Fi (None: no code for it), a screen’s voice, whether there are pads."""
+    """What helps people in and along: the Wi-Fi (None: no code for it), a screen’s voice, whether
+    there are pads.
+    """
 
     wifi: Callable[[], Wifi | None] = lambda: None
     voice: Spoken | None = None
@@ -72,9 +77,9 @@ class Welcome:
 class PhoneRoom:
     """What an old phone needs to be the camera.
 
-    `eye` is None while no camera is watched, `status` tells how the camera is. `urls` are the addresses of all pages,
-    `address` opens the way by HTTPS and returns its address; it raises a `CompanionError`.
-    `is_open` tells whether that way is there already.
+    `eye` is None while no camera is watched, `status` tells how the camera is. `urls` are the
+    addresses of all pages, `address` opens the way by HTTPS and returns its address; it raises a
+    `CompanionError`. `is_open` tells whether that way is there already.
     """
 
     line: PhoneLine
@@ -106,7 +111,9 @@ class PhoneRoom:
 
 @dataclass(frozen=True)
 class CameraRoom:
-    """The camera for pages: the eye (None: no camera), the photographs, and what an old phone needs."""
+    """The camera for pages: the eye (None: no camera), the photographs, and what an old phone
+    needs.
+    """
 
     eye: BoardEye | None
     album: PhotographFolder
@@ -164,10 +171,11 @@ class HubSeat(Protocol):
 class Features:
     """What an installation has beside its table. None: it has no such pages.
 
-    `upkeep` is what the settings page writes, `check` tries pads and lamps, `past` are the games that were played,
-    `health` says how the service is, `staff` is the key that calls somebody. `workbench` is there in simulation only.
-    `opponents` are the characters that the machine can play as, `coach` is who advises people, `hub` joins a
-    room of many tables, `own_wifi` changes the machine's Wi-Fi.
+    `upkeep` is what the settings page writes, `check` tries pads and lamps, `past` are the games
+    that were played, `health` says how the service is, `staff` is the key that calls somebody.
+    `workbench` is there in simulation only. `opponents` are the characters that the machine can
+    play as, `coach` is who advises people, `hub` joins a room of many tables, `own_wifi` changes
+    the machine's Wi-Fi.
     """
 
     welcome: Welcome = field(default_factory=Welcome)

@@ -1,4 +1,5 @@
-"""An old phone as the camera: the owner's page with its code, and the page and the pictures of the phone itself.
+"""An old phone as the camera: the owner's page with its code, and the page and the pictures of the
+phone itself.
 
 The phone sees no orders: it is told what lies on the board, which is what it shows the table.
 """
@@ -53,7 +54,8 @@ class _Feedback(NamedTuple):
 class PhoneCameraPages:
     """The routes of the phone: its page, its pairing, its pictures.
 
-    `is_secure`: they are served by HTTPS alone. Otherwise the page leads there, past the browser's warning.
+    `is_secure`: they are served by HTTPS alone. Otherwise the page leads there, past the browser's
+    warning.
     """
 
     name = "eye"
@@ -94,8 +96,8 @@ class PhoneCameraPages:
 
         Return when the next is wanted, and what is read on the board.
 
-        `taken_ms` of the address is when it was taken at the earliest, by the clock of the last answer. Without a
-        picture the answer only tells that clock.
+        `taken_ms` of the address is when it was taken at the earliest, by the clock of the last
+        answer. Without a picture the answer only tells that clock.
         """
         room = self._room
         if not room.pairing.is_camera(self._guard.camera_mark(request)):

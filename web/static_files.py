@@ -1,4 +1,6 @@
-"""What every application of pages serves: styles, scripts, the sign of the browser's tab, the choice of a language."""
+"""What every application of pages serves: styles, scripts, the sign of the browser's tab, the
+choice of a language.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ from pathlib import Path
 class MadeFiles:
     """Files by game and its stamp, which changes with the game. A full disk only costs time.
 
-    `folder` None: nothing is kept. `most` is the number of files that are kept, the newest ones (None: all).
+    `folder` None: nothing is kept. `most` is the number of files that are kept, the newest ones
+    (None: all).
     """
 
     def __init__(self, folder: Path | None, suffix: str, most: int | None = None) -> None:

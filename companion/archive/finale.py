@@ -1,7 +1,7 @@
 """The end of a game for those who were there: how it ended, where it turned if it did, the score.
 
-All of it is worked out of what everybody at the table may know the moment a game is over, because the last turn may
-still be taken back: boards, open cards, events that were told, and receipts.
+All of it is worked out of what everybody at the table may know the moment a game is over, because
+the last turn may still be taken back: boards, open cards, events that were told, and receipts.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ def evening_of(at: float) -> date:
 
 
 def score_of(line: GameLine, evening: Iterable[GameLine]) -> Mapping[Seat, float] | None:
-    """Return how many games of an evening each of the two has won against the other, whatever the game
-    and the side. A draw is half a game for each.
+    """Return how many games of an evening each of the two has won against the other, whatever the
+    game and the side. A draw is half a game for each.
 
     None: one of them has no name, or both have the same.
     """

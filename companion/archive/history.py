@@ -52,9 +52,9 @@ Painter = Callable[[Replay, int, Callable[[str], bytes | None]], bytes]
 class History:
     """The games of a journal, and those brought in from elsewhere.
 
-    `on_table` answers the number of the game that lies on the table (0: none). `folder` holds what can be
-    made anew at any time: summaries and pictures. Without `album` there are no photographs, without `paint` none is
-    drawn.
+    `on_table` answers the number of the game that lies on the table (0: none). `folder` holds what
+    can be made anew at any time: summaries and pictures. Without `album` there are no photographs,
+    without `paint` none is drawn.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class History:
         self._minutes: tuple[tuple[tuple[int, str], ...], Mapping[str, int]] | None = None
         """How long games take, with the newest game that was counted."""
 
-    # ---- the list ----------------------------------------------------------------------------------------------------
+    # ---- the list --------------------------------------------------------------------------------
 
     def count(self) -> int:
         """Return how many games there are."""
@@ -152,7 +152,7 @@ class History:
     def _lies_on_table(self, number: int) -> bool:
         return self._on_table() == number
 
-    # ---- telling again -----------------------------------------------------------------------------------------------
+    # ---- telling again ---------------------------------------------------------------------------
 
     def replay(self, number: int) -> Replay:
         """Return a game told again.
@@ -168,7 +168,8 @@ class History:
                 sentence = say("The game is still on: it is shown when it is over")
             elif line.is_closed:
                 sentence = say(
-                    "This game can still be taken back: it is shown when another one is on the table"
+                    "This game can still be taken back: it is shown when another one is on the "
+                    "table"
                 )
             raise Illegal(Refusal.WRONG_PHASE, sentence)
         return self._replay_of(line)
@@ -268,7 +269,7 @@ class History:
             self._pictures.keep(number, stamp, picture)
         return picture
 
-    # ---- bringing in, removing, forgetting ---------------------------------------------------------------------------
+    # ---- bringing in, removing, forgetting -------------------------------------------------------
 
     def bring_in(self, content: bytes) -> int:
         """Play a file again, check its receipts, and keep it under a number of its own.
@@ -331,7 +332,7 @@ class History:
         self._pictures.remove()
         return count
 
-    # ---- statistics --------------------------------------------------------------------------------------------------
+    # ---- statistics ------------------------------------------------------------------------------
 
     def statistics(self) -> Sequence[PlayerRecord]:
         """Return what each player did in the games that are over, who played most first."""

@@ -1,8 +1,9 @@
 """A photograph of the board with every turn: taken when hands are done, kept on disk as evidence
 and for the replay.
 
-One JPEG of some 30 kB a turn, `photographs/GAME/MOMENT.jpg` in the state directory. Its moment is that of the turn that
-is done, `GAME.0` for the set-up. Written in a thread of its own. A full disk is told once and harms nothing else.
+One JPEG of some 30 kB a turn, `photographs/GAME/MOMENT.jpg` in the state directory. Its moment is
+that of the turn that is done, `GAME.0` for the set-up. Written in a thread of its own. A full disk
+is told once and harms nothing else.
 """
 
 from __future__ import annotations
@@ -148,8 +149,9 @@ class Photographer(Closeable):
 
     `close` may be called twice.
 
-    `take` answers a JPEG, or None while the board does not lie still in view. `start` runs a thread of its own.
-    Without it the caller's `step` does the work. `tell` hears a sentence when a photograph could not be written.
+    `take` answers a JPEG, or None while the board does not lie still in view. `start` runs a thread
+    of its own. Without it the caller's `step` does the work. `tell` hears a sentence when a
+    photograph could not be written.
     """
 
     def __init__(

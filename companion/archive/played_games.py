@@ -1,6 +1,7 @@
 """What may be known of the games that were played: lines of a list, replays in scenes, statistics.
 
-A game that is still on has a line and nothing else. Whatever is hidden in one that is over may be told.
+A game that is still on has a line and nothing else. Whatever is hidden in one that is over may be
+told.
 """
 
 from __future__ import annotations
@@ -47,9 +48,10 @@ class GameLine:
 
     `begun` is Unix time (0: not known), `length_s` without pauses (0: not known).
 
-    `players` of a seat sat there one after the other, the last one at the end. `reason` is a sentence. For a broken
-    game it says what is wrong. `options` are those that differ from the usual, each as its title and its choice.
-    `is_closed`: it is over, but lies on the table and may be taken back, and its notation tells what is hidden.
+    `players` of a seat sat there one after the other, the last one at the end. `reason` is a
+    sentence. For a broken game it says what is wrong. `options` are those that differ from the
+    usual, each as its title and its choice. `is_closed`: it is over, but lies on the table and may
+    be taken back, and its notation tells what is hidden.
     """
 
     number: int
@@ -91,7 +93,8 @@ class PastTurn:
     """A turn in the notation: its number from 1, its moment, what each seat did, and its scenes
     `first` to `last`.
 
-    `counted` is its number as the game counts, in which a turn may have several lines. 0: a part of the set-up.
+    `counted` is its number as the game counts, in which a turn may have several lines. 0: a part of
+    the set-up.
     """
 
     number: int
@@ -117,8 +120,9 @@ class ReplayStep:
 
     `turn` 0 is the start, `stage` counts from 1.
 
-    `moves` are the ways that pieces have gone in it, each from one square to another. `lanes`, `count` and `hands` are
-    there in a game of cards, with everything that any seat saw. `orders` are those of this and the earlier stages.
+    `moves` are the ways that pieces have gone in it, each from one square to another. `lanes`,
+    `count` and `hands` are there in a game of cards, with everything that any seat saw. `orders`
+    are those of this and the earlier stages.
     """
 
     place: int
@@ -143,8 +147,9 @@ class ReplayStep:
 
 @dataclass(frozen=True)
 class TurningPoint:
-    """The turn after which the winner led to the end: its number as the game counts it, its place in the
-    replay, and what happened."""
+    """The turn after which the winner led to the end: its number as the game counts it, its place
+    in the replay, and what happened.
+    """
 
     turn: int
     place: int
@@ -156,9 +161,10 @@ class Finale:
     """The end of a game, with nothing in it that anybody at the table may not know while it can be
     taken back.
 
-    `names` are those of the seats at the end, or of their sides, `how` says in a few words how it ended. `turning` is
-    None unless the lead has changed hands. `evening`: how many games each of these two has won since the morning, a
-    draw being half a game. None: they have no names by which they could be told apart. `fits`: all receipts match.
+    `names` are those of the seats at the end, or of their sides, `how` says in a few words how it
+    ended. `turning` is None unless the lead has changed hands. `evening`: how many games each of
+    these two has won since the morning, a draw being half a game. None: they have no names by which
+    they could be told apart. `fits`: all receipts match.
     """
 
     number: int
@@ -203,7 +209,8 @@ class MachineRecord:
 
 @dataclass(frozen=True)
 class PlayerRecord:
-    """A player, told apart by name, with what they did against people in all games (`total`) and in each.
+    """A player, told apart by name, with what they did against people in all games (`total`) and in
+    each.
 
     `against` are the machine's characters.
     """

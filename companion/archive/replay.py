@@ -35,7 +35,8 @@ class PlayedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A finished game: enough to play it again.
 
-    `players` are the names of who sat there, `begun` is the Unix time of its first input. Both may be missing.
+    `players` are the names of who sat there, `begun` is the Unix time of its first input. Both may
+    be missing.
     """
 
     game: str
@@ -60,7 +61,9 @@ class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def counts_turns(self) -> bool:
-        """Return whether the chance of a turn is that of its number, and not of its moment's tick."""
+        """Return whether the chance of a turn is that of its number, and not of its moment's
+        tick.
+        """
         return self.chance is not None or self.is_chosen
 
 
@@ -106,7 +109,8 @@ def game_file(
 def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
     """Yield every turn with the state before it and what comes of it.
 
-    Raises a `CompanionError` where file, rules and receipts disagree, about the outcome after the last turn.
+    Raises a `CompanionError` where file, rules and receipts disagree, about the outcome after the
+    last turn.
     """
     game = game_named(played.game)
     options = game.options(played.options)

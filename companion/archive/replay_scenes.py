@@ -1,4 +1,6 @@
-"""A game that is over, told again scene by scene: every turn is resolved anew and every receipt checked."""
+"""A game that is over, told again scene by scene: every turn is resolved anew and every receipt
+checked.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,8 @@ class _Played:
 class Replay:
     """A game that is over. Scenes are made when they are asked for, and any thread may ask.
 
-    `trouble` says where file, rules or receipts disagree (empty: all fits). `photographs` are the moments of which
-    there are some.
+    `trouble` says where file, rules or receipts disagree (empty: all fits). `photographs` are the
+    moments of which there are some.
     """
 
     def __init__(self, line: GameLine, played: GameFile, photographs: Sequence[str] = ()) -> None:

@@ -1,4 +1,5 @@
-"""A finished game as text for people: tags as in chess's PGN, then its turns, then what proves them.
+"""A finished game as text for people: tags as in chess's PGN, then its turns, then what proves
+them.
 
     [Game "outbuffered"]
     [Options {}]
@@ -16,8 +17,9 @@
     1. 3.1 | south 0f3a… 6b5e… | north 77c1… 09ad…
     2. 3.2 | south …
 
-What follows a tag is JSON. A receipt's line has the moment, then of each seat the salt and the receipt: SHA-256 of
-`MOMENT SEAT ACTION SALT`. A result is `"south"`, `"north"`, `"tie"`, or `"*"` for a game without one.
+What follows a tag is JSON. A receipt's line has the moment, then of each seat the salt and the
+receipt: SHA-256 of `MOMENT SEAT ACTION SALT`. A result is `"south"`, `"north"`, `"tie"`, or `"*"`
+for a game without one.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ from companion.core.kit import SEATS
 _OPTIONAL = {
     "Chance": "chance", "Chosen": "is_chosen", "Machines": "machines", "Coached": "coached",
 }  # fmt: skip
-"""Tags that are left out where nothing is to be said, and the fields of a game file that they are."""
+"""Tags that are left out where nothing is to be said, and the fields of a game file that they
+are."""
 
 
 def write_sheet(played: GameFile) -> str:

@@ -2,9 +2,10 @@
 
 Players are told apart by name, whatever its capitals.
 
-Who sat at a seat last has played the game. Who played against himself has not. A game from elsewhere counts as well,
-but nobody knows how long its turns took. The machine is no player: games against its characters are counted apart. A
-game in which a player asked the coach does not count for that player.
+Who sat at a seat last has played the game. Who played against himself has not. A game from
+elsewhere counts as well, but nobody knows how long its turns took. The machine is no player: games
+against its characters are counted apart. A game in which a player asked the coach does not count
+for that player.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ class _Tally:
 
 @dataclass
 class _Player:
-    """What is counted of a player: by game against people, by character against the machine, and all against people."""
+    """What is counted of a player: by game against people, by character against the machine, and
+    all against people.
+    """
 
     name: str = ""
     total: _Tally = field(default_factory=_Tally)
@@ -109,7 +112,9 @@ def records_of(games: Iterable[tuple[GameLine, Summary]]) -> tuple[PlayerRecord,
 
 
 def typical_minutes(games: Iterable[tuple[GameLine, Summary]]) -> dict[str, int]:
-    """Return how many minutes a game takes here, by the median, where enough were played to their end."""
+    """Return how many minutes a game takes here, by the median, where enough were played to their
+    end.
+    """
     lengths_s: defaultdict[str, list[float]] = defaultdict(list)
     for line, summary in games:
         if line.ending is not Ending.ABANDONED and summary.length_s:

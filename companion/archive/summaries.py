@@ -124,7 +124,9 @@ class Summaries:
 
 
 def _versioned(stamp: str) -> str:
-    """Return the stamp under which a summary lies: another version of the program may count otherwise."""
+    """Return the stamp under which a summary lies: another version of the program may count
+    otherwise.
+    """
     return f"{__version__} {stamp}"
 
 

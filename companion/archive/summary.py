@@ -32,15 +32,16 @@ from companion.table.remote.remote_game import REMOTE
 from companion.table.session import MACHINE, Phase, Session
 
 NAP_S = 30 * 60.0
-"""Maximum number of seconds that count of a gap between two inputs: nobody plays on a turn for longer."""
+"""Maximum number of seconds that count of a gap between two inputs: nobody plays on a turn for
+longer."""
 
 
 class Summary(msgspec.Struct, frozen=True):
     """What a list and statistics want to know of a game.
 
-    `players` are name and door of who sat at a seat, one after the other. `is_over`, else `trouble` says why it cannot
-    be read, or nobody has ended it. `reason` and `trouble` are packed. `times` are seconds a turn, `commands` how often
-    each was given.
+    `players` are name and door of who sat at a seat, one after the other. `is_over`, else `trouble`
+    says why it cannot be read, or nobody has ended it. `reason` and `trouble` are packed. `times`
+    are seconds a turn, `commands` how often each was given.
     """
 
     game: str
@@ -62,7 +63,9 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 def digest_of(game: str, turns: Sequence[PlayedTurn]) -> str:
-    """Return by what a game is known again: the moments and receipts of its turns, which no other game has."""
+    """Return by what a game is known again: the moments and receipts of its turns, which no other
+    game has.
+    """
     marks = []
     for turn in turns:
         seats = [seat for seat in SEATS if seat in turn.orders]

@@ -1,7 +1,7 @@
 """Opponents: programs that play a seat from its own view.
 
-May import `core`, `games`, `vision`, `table` and `storage`. Nothing but the standard library and the asked game's
-module is brought in by it, so that an opponent's process stays small.
+May import `core`, `games`, `vision`, `table` and `storage`. Nothing but the standard library and
+the asked game's module is brought in by it, so that an opponent's process stays small.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """An opponent for Robot Arena: both sides' orders as a game of numbers, in which only orders that
 matter are written.
 
-All orders of a turn are 11 to the power of the robots. So each side begins with a few plans. A plan is answered robot
-by robot (the best order for one while the others keep theirs, until nothing gets better), the answers are plans too,
-and the small table of plans against plans is solved with mixed strategies by regret matching (double oracle: McMahan,
-Gordon and Blum, 2003). A part of the opponent is taken to be what it was seen to be (restricted Nash response:
-Johanson, Zinkevich and Bowling, 2007).
+All orders of a turn are 11 to the power of the robots. So each side begins with a few plans. A plan
+is answered robot by robot (the best order for one while the others keep theirs, until nothing gets
+better), the answers are plans too, and the small table of plans against plans is solved with mixed
+strategies by regret matching (double oracle: McMahan, Gordon and Blum, 2003). A part of the
+opponent is taken to be what it was seen to be (restricted Nash response: Johanson, Zinkevich and
+Bowling, 2007).
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ from companion.games.arena.screen import order_words
 
 @dataclass(frozen=True)
 class Strength:
-    """A level as data: turns that may be tried (nodes), rounds of answers, and how much its judgement is bent."""
+    """A level as data: turns that may be tried (nodes), rounds of answers, and how much its
+    judgement is bent.
+    """
 
     nodes: int
     rounds: int
@@ -97,7 +100,8 @@ class ArenaBot(Bot):
         weights = weights._replace(near=weights.near * self._strength.rashness)
         self._field = Field(Arena().options(options), weights, self._side)
         self._guess: dict[int, int] = {}
-        """Where the opponent's robots would stand after this turn by the plain plan, by their numbers."""
+        """Where the opponent's robots would stand after this turn by the plain plan, by their
+        numbers."""
         self._right = 1.0
         self._guessed = 4.0
 
@@ -142,8 +146,8 @@ class ArenaBot(Bot):
 class _Search:
     """One turn's game of plans.
 
-    Plans are tuples of orders. Sides are 0 for the own one, 1 for the other. `trust` is how far the other side is
-    taken to play its plain plan.
+    Plans are tuples of orders. Sides are 0 for the own one, 1 for the other. `trust` is how far the
+    other side is taken to play its plain plan.
     """
 
     def __init__(
@@ -209,7 +213,9 @@ class _Search:
         return rng.choices(self.plans[0], weights)[0]
 
     def _find_plans(self) -> None:
-        """Add each side's best answer to the other's mix until there is no new one (double oracle)."""
+        """Add each side's best answer to the other's mix until there is no new one (double
+        oracle).
+        """
         for _ in range(self.strength.rounds):
             mine, theirs = self._solve()
             before = len(self.plans[0]) + len(self.plans[1])
@@ -316,7 +322,9 @@ class _Search:
         return None
 
     def _may_fall(self, index: int) -> bool:
-        """Return whether a robot of the other side can be brought down although it defends itself."""
+        """Return whether a robot of the other side can be brought down although it defends
+        itself.
+        """
         field = self.field
         robots = self.robots
         options = self.field.options
@@ -362,7 +370,9 @@ class _Search:
         return tuple(plan)
 
     def plain_places(self) -> dict[int, int]:
-        """Return where the other side's robots would stand after its plain plan, by their numbers."""
+        """Return where the other side's robots would stand after its plain plan, by their
+        numbers.
+        """
         idle = [NOTHING] * len(self.units[0])
         places = self.field.moved(self.robots.places, self.joined(idle, self.plain(1)))
         return {self.robots.numbers[index]: places[index] for index in self.units[1]}
@@ -391,7 +401,9 @@ class _Search:
         return codes
 
     def codes_of(self, action: str) -> Codes:
-        """Return the own side's plan in notation as codes. A robot that is not named does nothing."""
+        """Return the own side's plan in notation as codes. A robot that is not named does
+        nothing.
+        """
         orders_by_number = dict(parse_orders(action).given)
         numbers = [self.robots.numbers[index] for index in self.units[0]]
         return tuple(
@@ -441,7 +453,9 @@ class _Search:
         return reasons
 
     def _outlook(self, plan: Codes) -> tuple[str, ...]:
-        """Return the other side's likeliest plan, and by which orders the next best plan differs."""
+        """Return the other side's likeliest plan, and by which orders the next best plan
+        differs.
+        """
         mix = self._expected_plans()
         theirs, share = mix[0]
         if self.strength.rounds:

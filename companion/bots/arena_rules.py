@@ -1,7 +1,9 @@
-"""The rules of Robot Arena as the search needs them: lists of numbers, and what a position is worth.
+"""The rules of Robot Arena as the search needs them: lists of numbers, and what a position is
+worth.
 
-Robots are listed South's first, each side by rising numbers. An order is its place in `companion.games.arena.orders`'
-`CODES`: 0 to 3 moves, 4 to 7 attacks, then defend, self-destruct and nothing.
+Robots are listed South's first, each side by rising numbers. An order is its place in
+`companion.games.arena.orders`' `CODES`: 0 to 3 moves, 4 to 7 attacks, then defend, self-destruct
+and nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ _SPAWN_FADE = 0.6
 
 
 class Robots(NamedTuple):
-    """All robots between two turns: each one's side, number, place and hit points, and the turn that comes."""
+    """All robots between two turns: each one's side, number, place and hit points, and the turn
+    that comes.
+    """
 
     sides: tuple[int, ...]
     numbers: tuple[int, ...]
@@ -52,7 +56,8 @@ class Weights(NamedTuple):
     doomed: float = 6.0
     """An enemy that those beside it can bring down in the next turn."""
     spawn: float = 0.55
-    """Of a new robot that is kept from coming, by who stands on its point, if it were due at once."""
+    """Of a new robot that is kept from coming, by who stands on its point, if it were due at
+    once."""
     near: float = 0.8
     """Every step of an own robot towards the next enemy.
 
@@ -88,7 +93,9 @@ def _by_columns(rows: list[tuple[int, int, int, int]], turn: int) -> Robots:
 
 
 class Field:
-    """A board with its options: carries turns out and values what comes of them, for South, as a side sees it."""
+    """A board with its options: carries turns out and values what comes of them, for South, as a
+    side sees it.
+    """
 
     def __init__(self, options: ArenaOptions, weights: Weights, side: int = 0) -> None:
         self.options = options

@@ -1,4 +1,5 @@
-"""The contract of an opponent, which sees one seat's view and chooses an action in the game's notation.
+"""The contract of an opponent, which sees one seat's view and chooses an action in the game's
+notation.
 
 Also the sentences in which all opponents give their reasons.
 """
@@ -18,12 +19,15 @@ LEVELS = (1, 2, 3)
 """Beginner, club player, as strong as it can be."""
 _MIN_LIKELY = 10
 _CERTAIN = 95
-"""Chance in percent from which an expected reply is worth a word, and from which it is told as sure."""
+"""Chance in percent from which an expected reply is worth a word, and from which it is told as
+sure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An action in the game's text notation, how many positions were looked at for it, and its reasons, best first."""
+    """An action in the game's text notation, how many positions were looked at for it, and its
+    reasons, best first.
+    """
 
     action: str
     nodes: int
@@ -35,7 +39,8 @@ class Verdict:
     """What a bot thinks of an action: what it would have done, and how much worse the action is by
     its own judgement.
 
-    `loss` is a share of a whole game, 0 to 1, as far as such a thing can be said. None: it cannot compare them.
+    `loss` is a share of a whole game, 0 to 1, as far as such a thing can be said. None: it cannot
+    compare them.
     """
 
     best: Choice
@@ -90,10 +95,11 @@ def reasons_of(*lines: str) -> tuple[str, ...]:
 
 
 class Bot(ABC):
-    """One player of one game: what it does depends on the views it was shown, its options and its own seed alone.
+    """One player of one game: what it does depends on the views it was shown, its options and its
+    own seed alone.
 
-    Budgets are counted in nodes, never in seconds, so that a game can be played again and each move be checked. A bot
-    must never raise on a view of a running game in which its seat has to act.
+    Budgets are counted in nodes, never in seconds, so that a game can be played again and each move
+    be checked. A bot must never raise on a view of a running game in which its seat has to act.
 
     :param options: the game's options, as `Game.options` takes them
     :param level: one of `LEVELS`
@@ -106,7 +112,9 @@ class Bot(ABC):
         self.rng = Random(seed)
 
     def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: B027
-        """Remember what a turn has shown: the view after it, and its events as this seat may know them."""
+        """Remember what a turn has shown: the view after it, and its events as this seat may know
+        them.
+        """
 
     @abstractmethod
     def choose(self, view: Mapping[str, Any]) -> Choice:

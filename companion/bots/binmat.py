@@ -1,9 +1,9 @@
 """An opponent for BINMAT: what it cannot see is dealt out again and again, and each deal is played
 on by thumb rules.
 
-It remembers which cards the other side was seen to draw. Of the legal actions the most promising ones are tried, in
-rounds of which each keeps the better half (sequential halving: Karnin, Koren and Somekh, 2013). All actions of a round
-are tried on the same deals.
+It remembers which cards the other side was seen to draw. Of the legal actions the most promising
+ones are tried, in rounds of which each keeps the better half (sequential halving: Karnin, Koren and
+Somekh, 2013). All actions of a round are tried on the same deals.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ _DONE = "."
 _CHECKS = 6
 """On so many deals an action has to win at once to be sure."""
 _PRIOR = (0.05, 0.15)
-"""What a point by rule of thumb counts beside a game won in every playout, for the defender and the attacker."""
+"""What a point by rule of thumb counts beside a game won in every playout, for the defender and the
+attacker."""
 _LONGEST = 110
 """Turns of a playout. A game of more turns is left undecided there."""
 _SURE = 100.0
@@ -52,7 +53,9 @@ _UNSEEN_POWER = 1.6
 
 @dataclass(frozen=True)
 class Strength:
-    """A level as data: how many actions are tried, on how many deals a round, and how much its judgement is bent."""
+    """A level as data: how many actions are tried, on how many deals a round, and how much its
+    judgement is bent.
+    """
 
     tried: int
     deals: tuple[int, ...]
@@ -252,7 +255,7 @@ def _apart(table: Table, ranked: list[Action]) -> list[Action]:
     return list(distinct.values())
 
 
-# ---- rules of thumb -------------------------------------------------------------------------------------------------
+# ---- rules of thumb ------------------------------------------------------------------------------
 
 
 def points_of(table: Table, action: Action) -> float:

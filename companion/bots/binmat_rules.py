@@ -1,8 +1,9 @@
-"""The rules of BINMAT as playouts need them, and how a view is dealt out: lists that change, no sentences.
+"""The rules of BINMAT as playouts need them, and how a view is dealt out: lists that change, no
+sentences.
 
-Decks are listed from the bottom, so that the top card is popped. Stacks and piles from the oldest card. Seats are 0
-(South, the defender) and 1 (North, the attacker). An action is `(letter, card, lane)`, as in
-`companion.games.binmat.orders.CardAction`.
+Decks are listed from the bottom, so that the top card is popped. Stacks and piles from the oldest
+card. Seats are 0 (South, the defender) and 1 (North, the attacker). An action is `(letter, card,
+lane)`, as in `companion.games.binmat.orders.CardAction`.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class Table:
         other.winner = self.winner
         return other
 
-    # ---- what is legal ----------------------------------------------------------------------------------------------
+    # ---- what is legal ---------------------------------------------------------------------------
 
     def can_draw(self, lane: int) -> bool:
         """Return whether the attacker may draw from this lane deck."""
@@ -142,7 +143,7 @@ class Table:
             actions += [("x", card, ATTACKER_PILE) for card in hand]
         return [*actions, PASS]
 
-    # ---- what an action does ----------------------------------------------------------------------------------------
+    # ---- what an action does ---------------------------------------------------------------------
 
     def play(self, action: Action, rng: Random) -> None:
         """Carry out a legal action of the seat on turn."""
@@ -325,11 +326,13 @@ def damage_of(
     return strength - wall + 1
 
 
-# ---- views ----------------------------------------------------------------------------------------------------------
+# ---- views ---------------------------------------------------------------------------------------
 
 
 class Hidden(NamedTuple):
-    """Where a view shows backs: the list on a table, the place in it, and whether the opponent has the card."""
+    """Where a view shows backs: the list on a table, the place in it, and whether the opponent has
+    the card.
+    """
 
     cards: list[str]
     place: int

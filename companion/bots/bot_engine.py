@@ -2,9 +2,9 @@
 
 The process behind a seat that the machine plays.
 
-Requests: `new` (seat and options), `see` (the view after a turn, and its events), `choose` (the view in which the seat
-has to act), `judge` (such a view, and an action: how good is it?). See docs/interfaces.md. Whatever is wrong gets an
-`error` and changes nothing.
+Requests: `new` (seat and options), `see` (the view after a turn, and its events), `choose` (the
+view in which the seat has to act), `judge` (such a view, and an action: how good is it?). See
+docs/interfaces.md. Whatever is wrong gets an `error` and changes nothing.
 """
 
 from __future__ import annotations

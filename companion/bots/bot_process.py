@@ -1,4 +1,6 @@
-"""An opponent in a process of its own: it is told one seat's views over a pipe, and nothing else reaches it."""
+"""An opponent in a process of its own: it is told one seat's views over a pipe, and nothing else
+reaches it.
+"""
 
 from __future__ import annotations
 
@@ -109,8 +111,9 @@ def _environment() -> dict[str, str]:
 class BotProcess:
     """One opponent and its process. A context manager.
 
-    Any failure ends the child and raises `BotFailure`. After that, and after `close`, every call fails. Calls come one
-    at a time. `close` may come from another thread, which ends a call that waits.
+    Any failure ends the child and raises `BotFailure`. After that, and after `close`, every call
+    fails. Calls come one at a time. `close` may come from another thread, which ends a call that
+    waits.
 
     :param command: a program that speaks the protocol of `bot_engine`
     """

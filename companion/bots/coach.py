@@ -1,6 +1,8 @@
-"""The coach: the strongest opponent's search from a learner's own view, in a process of its own for each question.
+"""The coach: the strongest opponent's search from a learner's own view, in a process of its own for
+each question.
 
-It is told what `MachineTurn` tells, as a machine at that seat would be, and what it answers goes to the seat alone.
+It is told what `MachineTurn` tells, as a machine at that seat would be, and what it answers goes to
+the seat alone.
 """
 
 from __future__ import annotations
@@ -45,9 +47,10 @@ Raises `Malformed` or `Illegal` for one that is not legal there.
 class Hint:
     """What the coach says to a seat: an action in notation and in words, and why in sentences.
 
-    `judgement` is what it thinks of what was done, as a sentence. Empty: nothing was done yet. `is_best`: nothing would
-    have been better, so that the action is the one that was done or as good as that. `is_theirs`: it is the machine's
-    own action and its own reasons, and `judgement` says whose and when.
+    `judgement` is what it thinks of what was done, as a sentence. Empty: nothing was done yet.
+    `is_best`: nothing would have been better, so that the action is the one that was done or as
+    good as that. `is_theirs`: it is the machine's own action and its own reasons, and `judgement`
+    says whose and when.
     """
 
     action: str
@@ -61,7 +64,8 @@ class Hint:
 class Coach:
     """Answers the seats of a table, one question at a time. Any thread may ask.
 
-    `key` is the installation's secret from which the seeds come, so that the same question has the same answer.
+    `key` is the installation's secret from which the seeds come, so that the same question has the
+    same answer.
     """
 
     def __init__(

@@ -1,6 +1,8 @@
-"""Plays the seats that are given to a machine: asks its process for actions, and hands them in like anybody else.
+"""Plays the seats that are given to a machine: asks its process for actions, and hands them in like
+anybody else.
 
-Each seat has a thread and, while a game is on, a process of its own, which is told nothing but `MachineTurn`.
+Each seat has a thread and, while a game is on, a process of its own, which is told nothing but
+`MachineTurn`.
 """
 
 from __future__ import annotations
@@ -71,8 +73,8 @@ class _Casting:
 class MachinePlayers(Closeable):
     """Both seats' machines. A context manager, and `close` may be called twice.
 
-    `key` is a secret of this installation, from which the seeds of the opponents come. Without `start` nothing happens
-    by itself: `step` does what is due, and waits for the process meanwhile.
+    `key` is a secret of this installation, from which the seeds of the opponents come. Without
+    `start` nothing happens by itself: `step` does what is due, and waits for the process meanwhile.
     """
 
     def __init__(
@@ -211,7 +213,9 @@ class _MachinePlayer:
         return said_by_bot(choice.why)
 
     def _pause_s(self, turn: MachineTurn, now_s: float) -> float:
-        """Return the time from being asked to handing in, at least: never a notable part of what a clock leaves."""
+        """Return the time from being asked to handing in, at least: never a notable part of what a
+        clock leaves.
+        """
         low_s, high_s = self._casting.tempo_s
         pause_s = Random(secrets.randbits(32)).uniform(low_s, high_s)
         if turn.due_s is None:

@@ -14,7 +14,8 @@ def solve(
 ) -> tuple[list[float], list[float]]:
     """Return both sides' mixed strategies for a matrix, of which rows want much and columns little.
 
-    :param in_turn: columns answer the rows' newest mix, which converges faster. Else both answer at once
+    :param in_turn: columns answer the rows' newest mix, which converges faster. Else both answer at
+    once
 
     >>> mine, theirs = solve([[1.0, -1.0], [-1.0, 1.0]], 100)
     >>> round(mine[0], 1), round(theirs[0], 1)
@@ -43,7 +44,9 @@ def solve(
 
 
 def _next_mix(regrets: list[float], gains: list[float], mix: list[float]) -> list[float]:
-    """Add to the regrets, in place and never below nought, and return the mix in proportion to them."""
+    """Add to the regrets, in place and never below nought, and return the mix in proportion to
+    them.
+    """
     # regret: by how much a plan would have done better than the mix
     mean = sum(map(mul, gains, mix))
     for index, gain in enumerate(gains):

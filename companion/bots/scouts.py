@@ -1,7 +1,7 @@
 """An opponent for Scouts: whole turns of both sides are searched, the most promising ones deeper.
 
-The last turn of every line is not made: its best pair of plays is found from what each play is worth. All is open in
-this game, so that a bot needs no memory but the turn that it has begun.
+The last turn of every line is not made: its best pair of plays is found from what each play is
+worth. All is open in this game, so that a bot needs no memory but the turn that it has begun.
 """
 
 from __future__ import annotations
@@ -61,9 +61,11 @@ _SET_UPS = ("cdefb", "decfg", "dcefb")
 
 @dataclass(frozen=True)
 class Strength:
-    """A level as data: how many turns are looked at in each ply, and how much its judgement is bent.
+    """A level as data: how many turns are looked at in each ply, and how much its judgement is
+    bent.
 
-    `widths` are those of the rounds: each looks at the best turns of the round before again, one turn deeper.
+    `widths` are those of the rounds: each looks at the best turns of the round before again, one
+    turn deeper.
     """
 
     widths: tuple[tuple[int, ...], ...]
@@ -87,7 +89,8 @@ STRENGTHS = {
 
 Plays = tuple[tuple[int, int], ...]
 Turn = tuple[float, Plays, Node]
-"""What a turn is worth at first sight, its plays (masks of origin and target), and the node after it."""
+"""What a turn is worth at first sight, its plays (masks of origin and target), and the node after
+it."""
 
 
 class ScoutsBot(Bot):
@@ -212,7 +215,8 @@ def _rock_text(kind: int, covered: int) -> str:
 class _Search:
     """Looks at turns from one position.
 
-    `visits` count the positions that own turns have led to: such a position is worth less every time.
+    `visits` count the positions that own turns have led to: such a position is worth less every
+    time.
     """
 
     def __init__(
@@ -421,7 +425,8 @@ class _Search:
             words.append(say("This gathers intel."))
         words.append(
             say(
-                "As far as one can see ahead, this side’s scouts then get farther than the other side’s."
+                "As far as one can see ahead, this side’s scouts then get farther than the other "
+                "side’s."
             )
         )
         return tuple(words)

@@ -1,4 +1,5 @@
-"""The rules of Scouts as the search needs them: six masks, a turn as moves of bits, and what each move is worth.
+"""The rules of Scouts as the search needs them: six masks, a turn as moves of bits, and what each
+move is worth.
 
 A node is seen from the side that plays: `(own, foe, own_low, foe_low, intel, low_intel)`, as in
 `companion.games.scouts.state.Position`. Values are in ranks walked, for the side that plays.
@@ -51,7 +52,9 @@ def rank_values(rng: Random, noise: float) -> list[float]:
 
 
 class Terrain:
-    """What does not change while a turn is thought over: rocks, the rule of stacks, and the worth of every square."""
+    """What does not change while a turn is thought over: rocks, the rule of stacks, and the worth
+    of every square.
+    """
 
     def __init__(self, values: list[float], stone: int, may_stack: bool) -> None:
         self.values = values
@@ -81,7 +84,9 @@ class Terrain:
         return sum([worth[bool(intel & bit)][bit] for bit in bits(scouts)])
 
     def _worth_beneath(self, scouts: int, intel: int, seat: int, own: int) -> float:
-        """Return what scouts are worth that wait under others. `own` are those of their seat on top."""
+        """Return what scouts are worth that wait under others. `own` are those of their seat on
+        top.
+        """
         worth = self.worth[seat]
         return sum(
             [

@@ -79,9 +79,11 @@ def _restore(options: argparse.Namespace) -> None:
 
 
 def _new_file(path: Path) -> IO[bytes]:
-    """Return a new file that nobody else reads: names are in it, and what the settings know of the house.
+    """Return a new file that nobody else reads: names are in it, and what the settings know of the
+    house.
 
-    Root may have been asked to put it into the service's own folder: a link that lies there is not followed.
+    Root may have been asked to put it into the service's own folder: a link that lies there is not
+    followed.
     """
     path.unlink(missing_ok=True)
     return open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb")

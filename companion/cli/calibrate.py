@@ -1,4 +1,6 @@
-"""`companion calibrate`: measures the lens of a camera from the printed page, for who wants it exact."""
+"""`companion calibrate`: measures the lens of a camera from the printed page, for who wants it
+exact.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,8 @@ def print_page(path: Path, paper: Paper) -> None:
 
     write_file(path, calibration_page(paper))
     print(
-        f"{path}: print it at 100 %, on matt paper, and glue it flat on something stiff. Then run companion calibrate "
+        f"{path}: print it at 100 %, on matt paper, and glue it flat on something stiff. Then run "
+        "companion calibrate "
         "and hold the page in front of the camera as it says."
     )
 
@@ -43,7 +46,8 @@ def measure_live(settings: Settings) -> LensFit:
     """Measure the settings' camera, saying after each view what is still missing, and keep the
     lens.
 
-    Raises `CameraError` when the camera fails or the views do not fit together. Nothing is kept then.
+    Raises `CameraError` when the camera fails or the views do not fit together. Nothing is kept
+    then.
     """
     with closing(open_camera(settings.camera, RealClock())) as camera:
         first = camera.frame()  # only now is it known how much of the sensor a picture shows
@@ -60,7 +64,9 @@ def measure_live(settings: Settings) -> LensFit:
 
 
 def measure_folder(settings: Settings, folder: Path) -> LensFit:
-    """Measure from pictures that the settings' camera took, and keep the lens if that camera is connected."""
+    """Measure from pictures that the settings' camera took, and keep the lens if that camera is
+    connected.
+    """
     work = Calibration(nominal_lens(settings.camera, None))
     paths = pictures_in(folder)
     if not paths:
@@ -77,7 +83,8 @@ def measure_folder(settings: Settings, folder: Path) -> LensFit:
         if (width, height) not in sizes_px:
             sizes_px.add((width, height))
             print(
-                f"{path.name}: {width} x {height}, not {wanted_px[0]} x {wanted_px[1]} as the camera is set."
+                f"{path.name}: {width} x {height}, not {wanted_px[0]} x {wanted_px[1]} as the "
+                "camera is set."
             )
         trouble = work.add(luma)
         print(f"{number} of {len(paths)}, {path.name}: {trouble or 'taken'}.")
@@ -136,6 +143,7 @@ def _result(work: Calibration) -> LensFit:
     if measured.misfit > WORST_MISFIT or measured.spread > WORST_SPREAD:
         raise CameraError(
             f"The views do not fit together ({measured.rms_px:.2f} px left over, focal length to "
-            f"{100 * measured.spread:.1f} %): glue the page flat, hold it still, tilt it more, and begin again"
+            f"{100 * measured.spread:.1f} %): glue the page flat, hold it still, tilt it more, and "
+            "begin again"
         )
     return measured

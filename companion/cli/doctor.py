@@ -1,6 +1,8 @@
-"""`companion doctor`: what is wrong with the machine, camera, pins, disk, clock and network, and what to do about it.
+"""`companion doctor`: what is wrong with the machine, camera, pins, disk, clock and network, and
+what to do about it.
 
-A companion that runs has camera and pins open: it is asked itself. Otherwise everything is looked at from here.
+A companion that runs has camera and pins open: it is asked itself. Otherwise everything is looked
+at from here.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ from vision.cameras.lenses import LensShelf
 from web.security.tls import BadCertificate, certificate_context
 
 HELLO_TIMEOUT_S = 3.0
-"""For a running companion to say that it is one. Whatever else listens there may say nothing at all."""
+"""For a running companion to say that it is one. Whatever else listens there may say nothing at
+all."""
 LOOK_TIMEOUT_S = 15.0
 """For a running companion to look at everything."""
 
@@ -74,7 +77,9 @@ def _all_findings(settings: Settings, path: Path) -> Iterable[Finding]:
 
 
 def save_bundle(settings: Settings, target: Path, path: Path) -> None:
-    """Write a support bundle: the running companion's own, or else what can be found out from here."""
+    """Write a support bundle: the running companion's own, or else what can be found out from
+    here.
+    """
     bundle = _ask_host_page(settings, "/host/health/bundle.zip")
     if bundle is None:
         findings = _all_findings(settings, path)
@@ -83,13 +88,14 @@ def save_bundle(settings: Settings, target: Path, path: Path) -> None:
     print(f"{target}: no order, name, key or address is in it. Look into it before you send it.")
 
 
-# ---- the running companion -------------------------------------------------------------------------------------------
+# ---- the running companion -----------------------------------------------------------------------
 
 
 def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
     """Return what the companion that runs with these settings finds. None: none does.
 
-    Where its journal, and in it the host key, may not be read, only what everybody may know is told.
+    Where its journal, and in it the host key, may not be read, only what everybody may know is
+    told.
     """
     try:
         address = own_address(settings.web)
@@ -112,7 +118,9 @@ def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
 
 
 def _ask_host_page(settings: Settings, path: str) -> bytes | None:
-    """Return a page that only the host may see. None: nobody answers, or the key may not be read."""
+    """Return a page that only the host may see. None: nobody answers, or the key may not be
+    read.
+    """
     try:
         key = host_key_of(settings)
         status, content = ask_address(
@@ -123,7 +131,7 @@ def _ask_host_page(settings: Settings, path: str) -> bytes | None:
     return content if status == 200 else None
 
 
-# ---- from here -------------------------------------------------------------------------------------------------------
+# ---- from here -----------------------------------------------------------------------------------
 
 
 def examine(settings: Settings, machine: Machine | None = None) -> Iterator[Finding]:

@@ -1,6 +1,7 @@
 """What is said to somebody at a terminal.
 
-At the start of `companion play` what was found, the addresses, and QR codes. Else what a command begins to do.
+At the start of `companion play` what was found, the addresses, and QR codes. Else what a command
+begins to do.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 def greeting(companion: Companion, on_terminal: bool) -> str:
     """Return what a companion that has just begun says.
 
-    Keys, codes and the Wi-Fi's password, which is in its QR code alone, only go to a terminal: a file or a log is read
-    by others.
+    Keys, codes and the Wi-Fi's password, which is in its QR code alone, only go to a terminal: a
+    file or a log is read by others.
     """
     first, *others = companion.urls()
     wifi = companion.wifi()

@@ -79,7 +79,9 @@ def _line_words(line: GameLine) -> str:
 
 
 def _player_words(line: GameLine, seat: Seat) -> str:
-    """Return who played a seat at the end, whether it was the machine, and whether the coach was asked."""
+    """Return who played a seat at the end, whether it was the machine, and whether the coach was
+    asked.
+    """
     sitters = line.players.get(seat)
     # whoever sat there last counts
     name = (sitters[-1].name if sitters else "") or seat
@@ -121,7 +123,7 @@ def _content(path: Path) -> bytes:
         raise Malformed(f"{path} cannot be read: {error.strerror or error}") from None
 
 
-# ---- replay ----------------------------------------------------------------------------------------------------------
+# ---- replay --------------------------------------------------------------------------------------
 
 
 def _replay(options: argparse.Namespace) -> None:

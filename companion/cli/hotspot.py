@@ -2,8 +2,9 @@
 
 Only when somebody wants it.
 
-The profile lies in `systemd/hotspot.nmconnection`. Its password is made here, never given on a command line (others
-could read it in the list of processes), and printed by nobody but the table's own code for phones.
+The profile lies in `systemd/hotspot.nmconnection`. Its password is made here, never given on a
+command line (others could read it in the list of processes), and printed by nobody but the table's
+own code for phones.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ def _hotspot(options: argparse.Namespace) -> None:
 
 
 def run_command(command: Sequence[str]) -> tuple[int, str]:
-    """Run a command. Return its exit status (127: it is not installed) and what it said, in English."""
+    """Run a command. Return its exit status (127: it is not installed) and what it said, in
+    English.
+    """
     english = {**os.environ, "LC_ALL": "C"}
     try:
         done = subprocess.run(
@@ -88,12 +91,14 @@ class Hotspot:
     def open(self, name: str) -> str:
         """Write the profile and the names, bring it up, and let phones know. Return what was done.
 
-        The password of a profile that is there already stays: phones that know it still get in. Raises `Malformed` for
-        a name, `NoHotspot` where NetworkManager refuses: then all is as it was.
+        The password of a profile that is there already stays: phones that know it still get in.
+        Raises `Malformed` for a name, `NoHotspot` where NetworkManager refuses: then all is as it
+        was.
         """
         if not NAME.fullmatch(name):
             raise Malformed(
-                "The name of a hotspot is 1 to 32 letters, digits, spaces, dots, dashes or underscores"
+                "The name of a hotspot is 1 to 32 letters, digits, spaces, dots, dashes or "
+                "underscores"
             )
         self._require_root()
         with as_owner_of(self.settings.parent):
@@ -120,8 +125,10 @@ class Hotspot:
         self._tell_phones(WifiSettings(name, password))
         port = settings.web.port
         return (
-            f"The hotspot {name} is on, now and after every start: join it by the code on the table screen, then "
-            f"http://{HOTSPOT_NAMES[0]}:{port}/ or http://{HOTSPOT_ADDRESS}:{port}/. It has no internet "
+            f"The hotspot {name} is on, now and after every start: join it by the code on the "
+            "table screen, then "
+            f"http://{HOTSPOT_NAMES[0]}:{port}/ or http://{HOTSPOT_ADDRESS}:{port}/. It has no "
+            "internet "
             "access unless the machine is connected by cable."
         )
 
@@ -140,7 +147,8 @@ class Hotspot:
         if wifi.password == _password_in(former):  # else somebody has named another one since
             self._tell_phones(WifiSettings())
         return (
-            "The hotspot is off; its password is forgotten. If phones join a Wi-Fi of yours, name it "
+            "The hotspot is off; its password is forgotten. If phones join a Wi-Fi of yours, name "
+            "it "
             "on the settings page."
         )
 
@@ -158,7 +166,9 @@ class Hotspot:
             return ""
 
     def _tell_phones(self, wifi: WifiSettings) -> None:
-        """Have the table screen show the code of this network, or none. A service that runs begins anew."""
+        """Have the table screen show the code of this network, or none. A service that runs begins
+        anew.
+        """
         with as_owner_of(self.settings.parent):
             owner = self.settings.stat() if self.settings.exists() else None
             file = SettingsFile(self.settings)

@@ -1,6 +1,8 @@
-"""`companion hub`: a hub of many tables on this machine, and this table's way to one: `hub join`, `hub leave`.
+"""`companion hub`: a hub of many tables on this machine, and this table's way to one: `hub join`,
+`hub leave`.
 
-`hub offer` and `hub play` begin one game at two tables of a hub. Tournaments are made on the hub's pages.
+`hub offer` and `hub play` begin one game at two tables of a hub. Tournaments are made on the hub's
+pages.
 """
 
 from __future__ import annotations
@@ -35,10 +37,11 @@ from companion.storage.journal import Journal
 PORT, NATS_PORT = 8500, 4222
 FOLDER = "~/.local/share/tabletop-hub"
 COLLECT_S = 600.0
-"""Interval in seconds at which all objects are gone through for garbage: it takes 100 ms and more, in which nobody
-hears the tables."""
+"""Interval in seconds at which all objects are gone through for garbage: it takes 100 ms and more,
+in which nobody hears the tables."""
 SWITCH_S = 0.0005
-"""Time in seconds after which a thread that draws lets another one on that has something to send."""
+"""Time in seconds after which a thread that draws lets another one on that has something to
+send."""
 
 
 def add_hub(commands: Commands) -> None:
@@ -153,7 +156,8 @@ def _run(options: argparse.Namespace) -> None:
         print(f"Code to join:  {shown_code(code)}  (for one table; the wall shows the next one)")
         print(f"On each table:  companion hub join {place} {code}")
         print("Ctrl-C ends the hub.", flush=True)
-        # Garbage in circles is looked for seldom: what comes with an event goes with its last reference.
+        # Garbage in circles is looked for seldom: what comes with an event goes with its last
+        # reference.
         gc.freeze()
         young, middle, _ = gc.get_threshold()
         gc.set_threshold(young, middle, 1_000_000)
@@ -218,7 +222,8 @@ def _join(options: argparse.Namespace) -> None:
         print("This table has joined the hub; its host has to let it in.")
     else:
         print(
-            f"This table has joined the hub as number {member.number}; it sends once the hub's host has let it in."
+            f"This table has joined the hub as number {member.number}; it sends once the hub's "
+            "host has let it in."
         )
 
 

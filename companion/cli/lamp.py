@@ -37,7 +37,8 @@ def run_lamp(settings: PanelSettings, folder: Path, factory: Any = None) -> int:
 
     Return the exit status. Without a lamp or pins there is nothing to do.
 
-    The machine takes its time: SIGTERM comes last of all, once every service has ended and the disks are synced.
+    The machine takes its time: SIGTERM comes last of all, once every service has ended and the
+    disks are synced.
     """
     from companion.service.systemd import LAMP_FILE  # noqa: PLC0415
     from hardware.lamp import Sense, SystemLamp  # noqa: PLC0415 - brings gpiozero

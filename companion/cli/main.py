@@ -1,4 +1,6 @@
-"""The command line: `companion COMMAND …`. Errors are one line and exit status 1, wrong usage is 2."""
+"""The command line: `companion COMMAND …`. Errors are one line and exit status 1, wrong usage is
+2.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +96,7 @@ def parser() -> argparse.ArgumentParser:
     return parser
 
 
-# ---- play ------------------------------------------------------------------------------------------------------------
+# ---- play ----------------------------------------------------------------------------------------
 
 
 def _add_play(commands: Commands) -> None:
@@ -133,7 +135,7 @@ def _play(options: argparse.Namespace) -> None:
     run(settings, settings_path(options), True if options.simulate else None, greet)
 
 
-# ---- read, doctor, calibrate -----------------------------------------------------------------------------------------
+# ---- read, doctor, calibrate ---------------------------------------------------------------------
 
 
 def _add_read(commands: Commands) -> None:
@@ -159,7 +161,8 @@ def _add_doctor(commands: Commands) -> None:
         _doctor,
         "machine, power, disk, clock, camera, pins, network: what is wrong, what to do",
         has_settings=True,
-        end="Exit status: 0 nothing to do, 1 something does not work, 3 something needs attention soon.",
+        end="Exit status: 0 nothing to do, 1 something does not work, 3 something needs attention "
+        "soon.",
     )
     add_port_of_running(command)
     command.add_argument("--json", action="store_true", help="the same as JSON")
@@ -213,7 +216,7 @@ def _calibrate(options: argparse.Namespace) -> int:
     return 0
 
 
-# ---- selfplay, engine, bot -------------------------------------------------------------------------------------------
+# ---- selfplay, engine, bot -----------------------------------------------------------------------
 
 
 def _add_selfplay(commands: Commands) -> None:

@@ -1,4 +1,6 @@
-"""What the commands have in common: their settings, the numbers that they take, the files that they write."""
+"""What the commands have in common: their settings, the numbers that they take, the files that they
+write.
+"""
 
 from __future__ import annotations
 

@@ -26,7 +26,8 @@ def ask_running(settings: Settings, path: str, body: Mapping[str, Any]) -> dict[
         answer: dict[str, Any] = json.loads(content)
     except (OSError, ValueError):
         raise SystemTrouble(
-            f"A companion is running, but does not answer on port {settings.web.port}: name its port with --port"
+            f"A companion is running, but does not answer on port {settings.web.port}: name its "
+            "port with --port"
         ) from None
     if status != 200:
         raise SystemTrouble(f"The companion that is running refuses: {refusal_in(content)}")

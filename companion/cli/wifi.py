@@ -1,4 +1,5 @@
-"""`companion wifi`: root's part of the table's own Wi-Fi. It carries out one wish of the service, and answers.
+"""`companion wifi`: root's part of the table's own Wi-Fi. It carries out one wish of the service,
+and answers.
 
 Passwords go to NetworkManager in files that only root may read, never on a command line.
 """
@@ -38,9 +39,11 @@ JOINED_PROFILE = Path(f"etc/NetworkManager/system-connections/{JOINED}.nmconnect
 PAGE_S = 2.0
 """Pause in seconds before the own Wi-Fi is left: the phone has its answer by then."""
 ATTEMPTS, AGAIN_S = 3, 5.0
-"""Attempts to open the own Wi-Fi and seconds between them: while the machine boots, its radio comes late."""
+"""Attempts to open the own Wi-Fi and seconds between them: while the machine boots, its radio comes
+late."""
 JOIN_S = "45"
-"""Timeout in seconds for joining a Wi-Fi, address included. NetworkManager's own for the password is 25."""
+"""Timeout in seconds for joining a Wi-Fi, address included. NetworkManager's own for the password
+is 25."""
 
 
 def add_wifi(commands: Commands) -> None:
@@ -65,7 +68,9 @@ def run_wifi(wish_path: Path, answer_path: Path, hands: WifiHands) -> int:
 
 
 def take_wish(path: Path) -> WifiWish:
-    """Read a wish and remove its file. Raises `Malformed` for what is none, without repeating it."""
+    """Read a wish and remove its file. Raises `Malformed` for what is none, without repeating
+    it.
+    """
     try:
         with open_file(path, follow_link=False) as file:
             wish = msgspec.json.decode(file.read(MAX_WISH_BYTES), type=WifiWish)
@@ -173,7 +178,9 @@ class WifiHands:
 
 
 def trouble_of(output: str) -> Trouble:
-    """Return why NetworkManager did not join, by its own words (`nmc_device_reason_to_string` of nmcli)."""
+    """Return why NetworkManager did not join, by its own words (`nmc_device_reason_to_string` of
+    nmcli).
+    """
     if "Secrets were required" in output:
         return "password"
     return "not_found" if "network could not be found" in output else "refused"

@@ -11,7 +11,9 @@ from pathlib import Path
 
 @dataclass
 class Message:
-    """A pattern with its plural (empty: none), its translations, and the files in which it stands."""
+    """A pattern with its plural (empty: none), its translations, and the files in which it
+    stands.
+    """
 
     one: str = ""
     many: str = ""
@@ -39,7 +41,9 @@ def plural_of(header: Message) -> str:
 
 
 def team_of(header: Message) -> str:
-    """Return the header's `Language-Team`, which is the language in its own word. Empty: it says none."""
+    """Return the header's `Language-Team`, which is the language in its own word. Empty: it says
+    none.
+    """
     match = re.search(r"^Language-Team: (.+)$", "".join(header.words), re.MULTILINE)
     return match[1] if match else ""
 

@@ -14,8 +14,8 @@ def command_words(name: str, state_dir: str = "") -> str:
 
     `state_dir` is named where it is not the usual one.
 
-    As a service it is `companion`, which the installation has put on everybody's path together with its settings. From
-    a clone it is what was typed there, such as `.venv/bin/companion`.
+    As a service it is `companion`, which the installation has put on everybody's path together with
+    its settings. From a clone it is what was typed there, such as `.venv/bin/companion`.
     """
     if "INVOCATION_ID" in os.environ:  # systemd's, for every service that it starts
         return f"companion {name}"

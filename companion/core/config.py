@@ -19,7 +19,8 @@ from companion.core.i18n import LANGUAGES, Verbatim, headed, say
 from companion.core.resources import is_small_machine
 
 RETIRED_SETTINGS = (("panel", "brightness"), ("table", "demonstration_minutes"), ("web", "metrics"))
-"""Sections and entries that no longer exist. One in a file is told at the start and stops nothing."""
+"""Sections and entries that no longer exist. One in a file is told at the start and stops
+nothing."""
 
 if TYPE_CHECKING:
     Language = str
@@ -37,7 +38,9 @@ class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PadPins(_Section, frozen=True):
-    """BCM numbers of one side's buttons and lamps. Leave an entry out, or write `""`, when it is not wired."""
+    """BCM numbers of one side's buttons and lamps. Leave an entry out, or write `""`, when it is
+    not wired.
+    """
 
     up: WiredPin = ""
     down: WiredPin = ""
@@ -75,7 +78,8 @@ class PanelSettings(_Section, frozen=True):
     switch_off: bool = True
     """Whether the table button, held for five seconds, switches the machine off."""
     system_lamp: WiredPin = 1
-    """Pin of the lamp for booting, ready, fault, safe to unplug. The firmware leaves GPIO 1 high."""
+    """Pin of the lamp for booting, ready, fault, safe to unplug. The firmware leaves GPIO 1
+    high."""
     system_lamp_active_low: bool = True
     """Whether the system lamp is wired between 3V3 and its pin."""
     silent: bool = False
@@ -90,8 +94,8 @@ class CameraSettings(_Section, frozen=True):
     source: str = "auto"
     """Camera: `auto`, `none`, `picamera`, `usb:0`, or the path of a picture or a folder.
 
-    `picamera:imx708` has this sensor, `usb:C920` these words in its name. `http://…` is a stream of JPEGs and `rtsp://…`
-    a video in the network.
+    `picamera:imx708` has this sensor, `usb:C920` these words in its name. `http://…` is a stream of
+    JPEGs and `rtsp://…` a video in the network.
     """
     size: Literal["auto", "1280x720", "1920x1080"] = "auto"
     """Size that is asked of the camera. `auto` is 1920x1080, with little memory 1280x720."""
@@ -167,7 +171,8 @@ class TableSettings(_Section, frozen=True):
     tip_south: Literal["left", "right"] = "left"
     """Side of the table screen on which South sits."""
     upright: bool = False
-    """Whether boards stand upright on a wide table screen, South below, instead of lying on their side."""
+    """Whether boards stand upright on a wide table screen, South below, instead of lying on their
+    side."""
     dark_minutes: Annotated[int, Meta(ge=0, le=1440)] = 60
     """Minutes without any change at the table after which the table screen goes dark. 0: never."""
     theme: Literal["system", "light", "dark", "night"] = "system"
@@ -236,7 +241,8 @@ class LogSettings(_Section, frozen=True):
 
 
 TOPIC = r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*"
-"""How a topic is spelled: a broker or Home Assistant would take anything else for something else."""
+"""How a topic is spelled: a broker or Home Assistant would take anything else for something
+else."""
 
 
 class MqttSettings(_Section, frozen=True):
@@ -390,7 +396,8 @@ def _without_retired(tree: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def find_settings(path: Path | None, state_dir: str | None) -> Path:
-    """Return the settings file: the one that is named, else `settings.toml` in the folder of the state.
+    """Return the settings file: the one that is named, else `settings.toml` in the folder of the
+    state.
 
     It may not exist.
     """
@@ -426,7 +433,8 @@ _PAGE_PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*")
 def is_page_path(text: str) -> bool:
     """Return whether pages can lie under this path: plain letters, no slash at the end, no `..`.
 
-    >>> [is_page_path(text) for text in ("", "/table", "/api/ingress/x_1", "table", "/table/", "//evil", "/..")]
+    >>> [is_page_path(text) for text in ("", "/table", "/api/ingress/x_1", "table", "/table/",
+      "//evil", "/..")]
     [True, True, True, False, False, False, False]
     """
     return _PAGE_PATH.fullmatch(text) is not None

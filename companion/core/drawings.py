@@ -1,8 +1,9 @@
 """Every piece, mark and order as SVG, the same on screen and on paper.
 
-All drawings live in a box of 100 x 100, x to the right, y down. South is round and plain, North angular and dotted.
-Colours come from outside: `currentColor` is the side's fill, `--edge` (else `--line`) the outline, `--face` what is
-printed on the fill, `--stone` the rocks, `--stop` and `--on-stop` refusals, `--hatch-a` and `--hatch-b` the shutter.
+All drawings live in a box of 100 x 100, x to the right, y down. South is round and plain, North
+angular and dotted. Colours come from outside: `currentColor` is the side's fill, `--edge` (else
+`--line`) the outline, `--face` what is printed on the fill, `--stone` the rocks, `--stop` and
+`--on-stop` refusals, `--hatch-a` and `--hatch-b` the shutter.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from xml.etree import ElementTree
 _EDGE = "var(--edge,var(--line))"
 _INK, _PAPER_WHITE = "#1B1814", "#fff"
 SIGN = "#FFC20E"
-"""The colour of the sign in print, in moving pictures and for a lamp; `--sign` of the pages is the same."""
+"""The colour of the sign in print, in moving pictures and for a lamp; `--sign` of the pages is the
+same."""
 _DOT_PITCH, _DOT_AT, _DOT_RADIUS = 9.0, 2.6, 1.7
 
 
@@ -31,8 +33,10 @@ def _dotted(path: str) -> str:
 def _cased(path: str) -> str:
     """Return a line in the side's colour between two thin outlines."""
     return (
-        f'<path d="{path}" fill="none" stroke="var(--line)" stroke-width="8" stroke-linecap="square"/>'
-        f'<path d="{path}" fill="none" stroke="currentColor" stroke-width="4.6" stroke-linecap="square"/>'
+        f'<path d="{path}" fill="none" stroke="var(--line)" stroke-width="8" '
+        'stroke-linecap="square"/>'
+        f'<path d="{path}" fill="none" stroke="currentColor" stroke-width="4.6" '
+        'stroke-linecap="square"/>'
     )
 
 
@@ -59,8 +63,8 @@ _WHITE = f'<circle cx="50" cy="50" r="38" fill="{_PAPER_WHITE}" stroke="{_INK}" 
 _STONE = f'fill="var(--stone)" stroke="var(--line)" stroke-width="4"{_ROUND}'
 
 _ROBOT_SOUTH = (
-    f'<path d="M50 20V9" stroke="{_EDGE}" stroke-width="5"/><circle cx="50" cy="9" r="6" fill="{_EDGE}"/>'
-    + _solid(_DOME, 5)
+    f'<path d="M50 20V9" stroke="{_EDGE}" stroke-width="5"/><circle cx="50" cy="9" r="6" '
+    f'fill="{_EDGE}"/>' + _solid(_DOME, 5)
 )
 _ROBOT_NORTH = (
     f'<path d="M34 22V8M66 22V8" stroke="{_EDGE}" stroke-width="5"/>'
@@ -84,28 +88,37 @@ _PIECES = {
     "flag-n": f'<path d="M24 96V8" stroke="{_EDGE}" stroke-width="7"/>'
     + _solid(_PENNANT, 5)
     + _dotted(_PENNANT),
-    "disc": f'<circle cx="50" cy="50" r="42" fill="currentColor" stroke="{_EDGE}" stroke-width="6"/>',
+    "disc": f'<circle cx="50" cy="50" r="42" fill="currentColor" stroke="{_EDGE}" '
+    'stroke-width="6"/>',
     "diamond": (
         _solid(_RHOMB, 6, _ROUND)
         + _dotted(_RHOMB)
         + '<path d="M50 22L78 50L50 78L22 50z" fill="currentColor"/>'
     ),
-    "scout-s": f'{_WHITE}<circle cx="50" cy="50" r="26" fill="none" stroke="{_INK}" stroke-width="3"/>',
-    "scout-s2": f'{_WHITE}<path d="{_ALMOND}" fill="{_INK}"/><circle cx="50" cy="50" r="8" fill="{_PAPER_WHITE}"/>',
-    "scout-n": f'{_BLACK}<path d="M50 24L76 50L50 76L24 50z" fill="none" stroke="{_PAPER_WHITE}" stroke-width="3"/>',
-    "scout-n2": f'{_BLACK}<path d="{_ALMOND}" fill="{_PAPER_WHITE}"/><circle cx="50" cy="50" r="8" fill="{_INK}"/>',
+    "scout-s": f'{_WHITE}<circle cx="50" cy="50" r="26" fill="none" stroke="{_INK}" '
+    'stroke-width="3"/>',
+    "scout-s2": f'{_WHITE}<path d="{_ALMOND}" fill="{_INK}"/><circle cx="50" cy="50" r="8" '
+    f'fill="{_PAPER_WHITE}"/>',
+    "scout-n": f'{_BLACK}<path d="M50 24L76 50L50 76L24 50z" fill="none" stroke="{_PAPER_WHITE}" '
+    'stroke-width="3"/>',
+    "scout-n2": f'{_BLACK}<path d="{_ALMOND}" fill="{_PAPER_WHITE}"/><circle cx="50" cy="50" r="8" '
+    f'fill="{_INK}"/>',
     "ball": (
         '<g transform="rotate(-35 50 50)">'
-        f'<ellipse cx="50" cy="50" rx="44" ry="27" fill="#B5651D" stroke="{_INK}" stroke-width="5"/>'
-        f'<path d="M30 50h40M38 44v12M50 44v12M62 44v12" fill="none" stroke="{_PAPER_WHITE}" stroke-width="4"/></g>'
+        f'<ellipse cx="50" cy="50" rx="44" ry="27" fill="#B5651D" stroke="{_INK}" '
+        'stroke-width="5"/>'
+        f'<path d="M30 50h40M38 44v12M50 44v12M62 44v12" fill="none" stroke="{_PAPER_WHITE}" '
+        'stroke-width="4"/></g>'
     ),
     "boulder": (
         f'<path d="M12 20L24 8L74 9L92 28L91 74L70 92L22 90L10 70z" {_STONE}/>'
-        '<path d="M24 8L38 38L92 28M38 38L22 90" fill="none" stroke="var(--line)" stroke-width="2.5"/>'
+        '<path d="M24 8L38 38L92 28M38 38L22 90" fill="none" stroke="var(--line)" '
+        'stroke-width="2.5"/>'
     ),
     "rock": (
         f'<g transform="translate(25 0)"><path d="M8 16L22 7L42 14L44 82L26 93L7 84z" {_STONE}/>'
-        '<path d="M8 16L27 28L42 14M27 28L26 93" fill="none" stroke="var(--line)" stroke-width="2.5"/></g>'
+        '<path d="M8 16L27 28L42 14M27 28L26 93" fill="none" stroke="var(--line)" '
+        'stroke-width="2.5"/></g>'
     ),
 }
 
@@ -117,15 +130,18 @@ _ORDERS = {
     "order-idle": _arrow("M22 14H42V86H22zM58 14H78V86H58z"),
     "order-shoot": (
         '<circle cx="50" cy="50" r="15" fill="currentColor"/>'
-        '<path d="M42 4H58V28H42zM42 72H58V96H42zM4 42H28V58H4zM72 42H96V58H72z" fill="currentColor"/>'
+        '<path d="M42 4H58V28H42zM42 72H58V96H42zM4 42H28V58H4zM72 42H96V58H72z" '
+        'fill="currentColor"/>'
     ),
 }
 
 _SIGNS = {
     "tick": '<path d="M12 54L40 80L88 22" fill="none" stroke="currentColor" stroke-width="14"/>',
-    "cross": '<path d="M20 20L80 80M80 20L20 80" fill="none" stroke="var(--stop)" stroke-width="16"/>',
+    "cross": '<path d="M20 20L80 80M80 20L20 80" fill="none" stroke="var(--stop)" '
+    'stroke-width="16"/>',
     "noentry": (
-        '<circle cx="50" cy="50" r="46" fill="var(--stop)"/><path d="M20 40H80V60H20z" fill="var(--on-stop)"/>'
+        '<circle cx="50" cy="50" r="46" fill="var(--stop)"/><path d="M20 40H80V60H20z" '
+        'fill="var(--on-stop)"/>'
     ),
     "dice": (
         '<path d="M12 12H88V88H12z" fill="none" stroke="currentColor" stroke-width="10"/>'
@@ -133,18 +149,22 @@ _SIGNS = {
         ' fill="currentColor"/>'
     ),
     "shield": (
-        '<path d="M50 6L90 20V50C90 74 72 88 50 96C28 88 10 74 10 50V20z" fill="none" stroke="currentColor"'
+        '<path d="M50 6L90 20V50C90 74 72 88 50 96C28 88 10 74 10 50V20z" fill="none" '
+        'stroke="currentColor"'
         ' stroke-width="10"/>'
     ),
     "burst": _arrow(
-        "M50 4L60 30L84 16L72 42L96 50L72 58L84 84L60 70L50 96L40 70L16 84L28 58L4 50L28 42L16 16L40 30z"
+        "M50 4L60 30L84 16L72 42L96 50L72 58L84 84L60 70L50 96L40 70L16 84L28 58L4 50L28 42L16 "
+        "16L40 30z"
     ),
     "blade": (
-        '<path d="M48 17L90 50L48 83V64H10V36H48z" fill="none" stroke="currentColor" stroke-width="10"'
+        '<path d="M48 17L90 50L48 83V64H10V36H48z" fill="none" stroke="currentColor" '
+        'stroke-width="10"'
         ' stroke-linejoin="miter"/>'
     ),
     "shot": (
-        '<path d="M50 2V24M50 76V98M2 50H24M76 50H98M16 16L31 31M69 69L84 84M84 16L69 31M31 69L16 84" fill="none"'
+        '<path d="M50 2V24M50 76V98M2 50H24M76 50H98M16 16L31 31M69 69L84 84M84 16L69 31M31 69L16 '
+        '84" fill="none"'
         ' stroke="currentColor" stroke-width="8"/>'
     ),
 }
@@ -157,7 +177,8 @@ _GROUND = {
     "start-n": _cased("M68 14H86V32M86 68V86H68M32 86H14V68"),
     # Four brackets where robots appear; there the square's label stands outside the board.
     "spawn-s": _cased(
-        "M68 14H78a8 8 0 0 1 8 8V32M86 68V78a8 8 0 0 1-8 8H68M32 86H22a8 8 0 0 1-8-8V68M14 32V22a8 8 0 0 1 8-8H32"
+        "M68 14H78a8 8 0 0 1 8 8V32M86 68V78a8 8 0 0 1-8 8H68M32 86H22a8 8 0 0 1-8-8V68M14 32V22a8 "
+        "8 0 0 1 8-8H32"
     ),
     "spawn-n": _cased("M68 14H86V32M86 68V86H68M32 86H14V68M14 32V14H32"),
     "base-s": _cased("M18 50a32 32 0 1 1 64 0a32 32 0 1 1-64 0z"),
@@ -166,12 +187,15 @@ _GROUND = {
 }
 
 _SUITS = {
-    # The suits' own signs & % + ! ^ #, as heavy as the figures beside them: shapes, not colours, tell them apart.
+    # The suits' own signs & % + ! ^ #, as heavy as the figures beside them: shapes, not colours,
+    # tell them apart.
     "suit-form": _stroke(
-        "M82 88L34 36C22 22 30 9 46 9C62 9 68 24 58 34C48 44 17 48 17 69C17 83 30 91 44 91C66 91 82 74 82 52"
+        "M82 88L34 36C22 22 30 9 46 9C62 9 68 24 58 34C48 44 17 48 17 69C17 83 30 91 44 91C66 91 "
+        "82 74 82 52"
     ),
     "suit-kin": _stroke(
-        "M10 27a15 15 0 1 1 30 0a15 15 0 1 1-30 0z M60 73a15 15 0 1 1 30 0a15 15 0 1 1-30 0z M80 10L20 90"
+        "M10 27a15 15 0 1 1 30 0a15 15 0 1 1-30 0z M60 73a15 15 0 1 1 30 0a15 15 0 1 1-30 0z M80 "
+        "10L20 90"
     ),
     "suit-data": _arrow("M40 8H60V40H92V60H60V92H40V60H8V40H40z"),
     "suit-chaos": _arrow("M37 6H63L57 62H43z")
@@ -214,24 +238,28 @@ _PLAYERS = {
 }
 
 _FACES = {
-    # The machine's three characters: neither round like South nor angular like North, in plate and ink.
+    # The machine's three characters: neither round like South nor angular like North, in plate and
+    # ink.
     "face-pip": (
         f'<path d="M50 27c-7-5 7-9 0-15" {_LINE}/><circle cx="50" cy="9" r="6" fill="{_EDGE}"/>'
-        f'<path d="M50 26c23 0 34 21 34 40c0 19-15 28-34 28s-34-9-34-28c0-19 11-40 34-40z" {_PLATE}/>'
+        '<path d="M50 26c23 0 34 21 34 40c0 19-15 28-34 28s-34-9-34-28c0-19 11-40 34-40z" '
+        f"{_PLATE}/>"
         f'<circle cx="50" cy="54" r="15" {_LINE}/><circle cx="55" cy="50" r="6.5" fill="{_EDGE}"/>'
         f'<path d="M34 77q16 12 32 0" {_LINE} stroke-linecap="round"/>'
     ),
     "face-bo": (
         f'<path d="M31 20V10H69V20" {_LINE}/><path d="M14 20H86V70L73 94H27L14 70z" {_PLATE}/>'
         f'<path d="M2 40H14V62H2zM86 40H98V62H86z" fill="{_EDGE}"/>'
-        f'<path d="M24 46h22a11 11 0 0 1-22 0zM54 46h22a11 11 0 0 1-22 0zM20 46H48M52 46H80" {_LINE}/>'
+        '<path d="M24 46h22a11 11 0 0 1-22 0zM54 46h22a11 11 0 0 1-22 0zM20 46H48M52 46H80" '
+        f"{_LINE}/>"
         f'<path d="M33 70H67M33 80H67" {_LINE}/>'
     ),
     "face-zeno": (
         f'<path d="M50 15V4M38 8H62" {_LINE}/>'
         + _solid("M50 14L80 34L72 96H28L20 34z", 5, _ROUND)
         + "<path"
-        ' d="M27 44L46 51V58L28 53zM73 44L54 51V58L72 53zM50 26l7 7l-7 7l-7-7z" fill="var(--face,#fff)"/>'
+        ' d="M27 44L46 51V58L28 53zM73 44L54 51V58L72 53zM50 26l7 7l-7 7l-7-7z" '
+        'fill="var(--face,#fff)"/>'
         '<path d="M40 78H56L62 73" fill="none" stroke="var(--face,#fff)" stroke-width="5"/>'
     ),
 }
@@ -239,13 +267,15 @@ _FACES = {
 _CHEERING = {
     # The robots at the end of a game; in play they keep a straight face.
     "smile-s": (
-        _ROBOT_SOUTH
-        + '<path d="M26 58a10 11 0 0 1 20 0M54 58a10 11 0 0 1 20 0" fill="none" stroke="var(--face,#fff)"'
-        ' stroke-width="6" stroke-linecap="round"/><path d="M32 69H68a18 15 0 0 1-36 0z" fill="var(--face,#fff)"/>'
+        _ROBOT_SOUTH + '<path d="M26 58a10 11 0 0 1 20 0M54 58a10 11 0 0 1 20 0" fill="none" '
+        'stroke="var(--face,#fff)"'
+        ' stroke-width="6" stroke-linecap="round"/><path d="M32 69H68a18 15 0 0 1-36 0z" '
+        'fill="var(--face,#fff)"/>'
     ),
     "smile-n": (
         _ROBOT_NORTH + f'<path d="M22 44H78V62H22z" fill="var(--face,{_INK})"/>'
-        '<path d="M31 58L39 50L47 58M53 58L61 50L69 58" fill="none" stroke="currentColor" stroke-width="5"/>'
+        '<path d="M31 58L39 50L47 58M53 58L61 50L69 58" fill="none" stroke="currentColor" '
+        'stroke-width="5"/>'
         f'<path d="M30 71H70L60 85H40z" fill="var(--face,{_INK})"/>'
     ),
 }
@@ -257,15 +287,18 @@ _KEYS = {
         '<path d="M6 43H42V22L72 50L42 78V57H6z" fill="currentColor"/>'
     ),
     "home": (
-        '<path d="M6 52L50 12L94 52M20 46V90H80V46" fill="none" stroke="currentColor" stroke-width="10"'
+        '<path d="M6 52L50 12L94 52M20 46V90H80V46" fill="none" stroke="currentColor" '
+        'stroke-width="10"'
         ' stroke-linejoin="round"/>'
     ),
     "turning": (
-        '<path d="M14 88V60a30 30 0 0 1 60 0v8" fill="none" stroke="currentColor" stroke-width="13"/>'
+        '<path d="M14 88V60a30 30 0 0 1 60 0v8" fill="none" stroke="currentColor" '
+        'stroke-width="13"/>'
         '<path d="M50 60H98L74 92z" fill="currentColor"/>'
     ),
     "undo": (
-        '<path d="M28 30H62a24 24 0 0 1 0 48H36" fill="none" stroke="currentColor" stroke-width="13"/>'
+        '<path d="M28 30H62a24 24 0 0 1 0 48H36" fill="none" stroke="currentColor" '
+        'stroke-width="13"/>'
         '<path d="M2 30L38 4V56z" fill="currentColor"/>'
     ),
     "exchange": (
@@ -273,15 +306,19 @@ _KEYS = {
         '<path d="M62 10L92 34L62 58zM38 42L8 66L38 90z" fill="currentColor"/>'
     ),
     "laptop": (
-        '<path d="M18 20H82V66H18z" fill="none" stroke="currentColor" stroke-width="9" stroke-linejoin="round"/>'
+        '<path d="M18 20H82V66H18z" fill="none" stroke="currentColor" stroke-width="9" '
+        'stroke-linejoin="round"/>'
         '<path d="M4 78H96V88H4z" fill="currentColor"/>'
     ),
     "bell": (
-        '<path d="M22 78V44a28 28 0 0 1 56 0v34l9 8H13z" fill="none" stroke="currentColor" stroke-width="9" '
-        'stroke-linejoin="round"/><path d="M50 16V6M42 93h16" stroke="currentColor" stroke-width="9"/>'
+        '<path d="M22 78V44a28 28 0 0 1 56 0v34l9 8H13z" fill="none" stroke="currentColor" '
+        'stroke-width="9" '
+        'stroke-linejoin="round"/><path d="M50 16V6M42 93h16" stroke="currentColor" '
+        'stroke-width="9"/>'
     ),
     "eye": (
-        '<path d="M6 50a50 50 0 0 1 88 0a50 50 0 0 1-88 0z" fill="none" stroke="currentColor" stroke-width="9"/>'
+        '<path d="M6 50a50 50 0 0 1 88 0a50 50 0 0 1-88 0z" fill="none" stroke="currentColor" '
+        'stroke-width="9"/>'
         '<circle cx="50" cy="50" r="14" fill="currentColor"/>'
     ),
     "lever": (
@@ -289,7 +326,8 @@ _KEYS = {
         '<path d="M10 26H42V46H10zM58 56H90V76H58z" fill="currentColor"/>'
     ),
     "printer": (
-        '<path d="M24 42V8H76V42M24 72H8V42H92V72H76M24 58H76V92H24z" fill="none" stroke="currentColor"'
+        '<path d="M24 42V8H76V42M24 72H8V42H92V72H76M24 58H76V92H24z" fill="none" '
+        'stroke="currentColor"'
         ' stroke-width="9" stroke-linejoin="round"/>'
     ),
 }
@@ -305,7 +343,8 @@ DRAWINGS: dict[str, str] = {
     **_CHEERING,
     **_KEYS,
 }
-"""The inside of every drawing, by name; those of games that come from outside are added when the program starts."""
+"""The inside of every drawing, by name; those of games that come from outside are added when the
+program starts."""
 ON_PAPER = frozenset(_PLAYERS)
 """Drawings that only what is printed shows: no page carries them."""
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -335,17 +374,23 @@ def add(drawings: Mapping[str, str]) -> None:
 
 
 PATTERNS = (
-    f'<pattern id="dots" width="{_DOT_PITCH:g}" height="{_DOT_PITCH:g}" patternUnits="userSpaceOnUse">'
-    f'<circle cx="{_DOT_AT:g}" cy="{_DOT_AT:g}" r="{_DOT_RADIUS:g}" fill="var(--face,{_INK})" opacity=".5"/></pattern>'
-    '<pattern id="hatch" width="12" height="12" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-    '<rect width="12" height="12" fill="var(--hatch-b)"/><rect width="6" height="12" fill="var(--hatch-a)"/></pattern>'
+    f'<pattern id="dots" width="{_DOT_PITCH:g}" height="{_DOT_PITCH:g}" '
+    'patternUnits="userSpaceOnUse">'
+    f'<circle cx="{_DOT_AT:g}" cy="{_DOT_AT:g}" r="{_DOT_RADIUS:g}" fill="var(--face,{_INK})" '
+    'opacity=".5"/></pattern>'
+    '<pattern id="hatch" width="12" height="12" patternUnits="userSpaceOnUse" '
+    'patternTransform="rotate(45)">'
+    '<rect width="12" height="12" fill="var(--hatch-b)"/><rect width="6" height="12" '
+    'fill="var(--hatch-a)"/></pattern>'
 )
 
 
 def sprite(names: Collection[str] | None = None) -> str:
-    """Return one hidden `<svg>` for a page: the patterns `dots` and `hatch`, and symbols of all or some drawings.
+    """Return one hidden `<svg>` for a page: the patterns `dots` and `hatch`, and symbols of all or
+    some drawings.
 
-    Show a drawing with `<svg viewBox="0 0 100 100"><use href="#robot-s"/></svg>`; set `color`, `--edge` and `--face`.
+    Show a drawing with `<svg viewBox="0 0 100 100"><use href="#robot-s"/></svg>`; set `color`,
+    `--edge` and `--face`.
     """
     hidden = 'width="0" height="0" style="position:absolute" aria-hidden="true"'
     shown = symbols(DRAWINGS if names is None else names)
@@ -360,10 +405,12 @@ def symbols(names: Iterable[str]) -> str:
 
 
 def standalone(name: str, *, colour: str, edge: str, face: str) -> str:
-    """Return a complete SVG document of one drawing for a converter that knows neither CSS variables nor patterns.
+    """Return a complete SVG document of one drawing for a converter that knows neither CSS
+    variables nor patterns.
 
-    Colours are `#rgb` or `#rrggbb`: `colour` fills, `edge` outlines, `face` is printed on the fill. Dots become
-    circles in a plain colour half-way between fill and face. Raises KeyError for an unknown name.
+    Colours are `#rgb` or `#rrggbb`: `colour` fills, `edge` outlines, `face` is printed on the fill.
+    Dots become circles in a plain colour half-way between fill and face. Raises KeyError for an
+    unknown name.
     """
     values = {
         "edge": edge,

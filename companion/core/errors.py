@@ -20,7 +20,9 @@ from enum import StrEnum
 
 
 def trace_of(error: BaseException) -> str:
-    """Type and places of an unexpected error for the log, without its words: they may hold somebody's order."""
+    """Type and places of an unexpected error for the log, without its words: they may hold
+    somebody's order.
+    """
     return f"{type(error).__name__}\n{''.join(traceback.format_tb(error.__traceback__))}"
 
 
@@ -64,8 +66,8 @@ class Refusal(StrEnum):
 class Illegal(CompanionError, ValueError):
     """A well-formed input that the rules or the moment do not allow.
 
-    `reason` is a member of a `StrEnum` (a game's own, or `Refusal`); `rule` names a paragraph of the game's rules.
-    `square` is the text of the square that breaks the rule, where one does.
+    `reason` is a member of a `StrEnum` (a game's own, or `Refusal`); `rule` names a paragraph of
+    the game's rules. `square` is the text of the square that breaks the rule, where one does.
     """
 
     kind = "illegal"
@@ -107,7 +109,9 @@ class ConfigError(CompanionError, ValueError):
 
 
 class SystemTrouble(CompanionError, OSError):
-    """Something of the machine cannot be used: a file, a device, a port. Its message is the whole error."""
+    """Something of the machine cannot be used: a file, a device, a port. Its message is the whole
+    error.
+    """
 
     kind = "system"
 

@@ -1,7 +1,7 @@
 """Notes and tones, and how something that happens in a game is heard and lit: its cue.
 
-The table's own cues (a key is taken, the board is right) are the rows of `hardware/cues.py`; a game declares those of
-its events beside the events themselves.
+The table's own cues (a key is taken, the board is right) are the rows of `hardware/cues.py`; a game
+declares those of its events beside the events themselves.
 """
 
 from __future__ import annotations
@@ -65,9 +65,10 @@ class CueLamps(Enum):
 class EventCue:
     """How an event is heard, and seen on the pads' lamps.
 
-    `name` is what a broker is told, `tone` as in `tone`. `for_both`: both pads show it, whomever it happens to.
-    `is_call`: it calls people to the table and ranks with the turn's cues; else it is a part of the reveal. `words`
-    name it on the page Health, where it can be tried; empty: it is not offered there.
+    `name` is what a broker is told, `tone` as in `tone`. `for_both`: both pads show it, whomever it
+    happens to. `is_call`: it calls people to the table and ranks with the turn's cues; else it is a
+    part of the reveal. `words` name it on the page Health, where it can be tried; empty: it is not
+    offered there.
     """
 
     name: str

@@ -1,7 +1,8 @@
-"""Files that people name: read only where they are ordinary files, without waiting for anybody, and never too much.
+"""Files that people name: read only where they are ordinary files, without waiting for anybody, and
+never too much.
 
-A path in a setting or on the command line may lead to a device or a pipe (`/dev/zero`): reading such a thing never
-ends, or never begins.
+A path in a setting or on the command line may lead to a device or a pipe (`/dev/zero`): reading
+such a thing never ends, or never begins.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ def open_file(path: str | Path, follow_link: bool = True) -> BinaryIO:
 
     Raises OSError, also for anything else that has this name.
 
-    `follow_link=False`: a link in the last part of the path is refused, too. A device is not even opened, because some
-    of them act on that alone.
+    `follow_link=False`: a link in the last part of the path is refused, too. A device is not even
+    opened, because some of them act on that alone.
     """
     path = expanded(path)
     _demand_regular(os.stat(path, follow_symlinks=follow_link), path)
@@ -108,7 +109,9 @@ def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
 
 @contextmanager
 def as_owner_of(folder: Path) -> Iterator[None]:
-    """Let root work in a folder as its owner: nothing there becomes root's, and no link there leads root astray."""
+    """Let root work in a folder as its owner: nothing there becomes root's, and no link there leads
+    root astray.
+    """
     owner = folder.stat() if folder.exists() else None
     if os.geteuid() != 0 or owner is None or owner.st_uid == 0:
         yield
@@ -164,7 +167,8 @@ def _demand_size(size: int, most: int, path: str | Path) -> None:
 
 
 def is_dense(content: bytes) -> bool:
-    """Return whether JSON from elsewhere holds more lists and objects than its length can be meant for.
+    """Return whether JSON from elsewhere holds more lists and objects than its length can be meant
+    for.
 
     Each `[]` of two bytes becomes eighty in memory.
     """

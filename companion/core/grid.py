@@ -13,7 +13,8 @@ _SQUARE = re.compile(r"([a-z])([1-9][0-9]?)")
 
 
 class Square(NamedTuple):
-    """One square. `file` counts from South's left, `rank` away from South, both from 0; written `a1`.
+    """One square. `file` counts from South's left, `rank` away from South, both from 0; written
+    `a1`.
 
     >>> str(Square.parse("c4")), Square.parse("c4")
     ('c4', Square(file=2, rank=3))

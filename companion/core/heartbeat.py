@@ -1,4 +1,6 @@
-"""What of the service is alive: each loop says so by a beat, the watchdog and `/health` ask who has fallen silent."""
+"""What of the service is alive: each loop says so by a beat, the watchdog and `/health` ask who has
+fallen silent.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +10,18 @@ from companion.core.clock import Clock
 
 TABLE, JOURNAL, CAMERA = "table", "journal", "camera"
 BOUNDS_S: Mapping[str, float] = {TABLE: 5.0, JOURNAL: 10.0, CAMERA: 30.0}
-"""How long each may be silent. The table's loop beats ten times a second, the journal is asked every two seconds,
-and the camera's loop beats with every frame, or every ten seconds while it waits to open a camera once more: to open
-one may take a while longer."""
+"""How long each may be silent. The table's loop beats ten times a second, the journal is asked
+every two seconds, and the camera's loop beats with every frame, or every ten seconds while it waits
+to open a camera once more: to open one may take a while longer."""
 
 
 class Heartbeats:
-    """When each loop was heard last. Every method may be called from any thread, none waits for anything.
+    """When each loop was heard last. Every method may be called from any thread, none waits for
+    anything.
 
-    `bounds` are the names that are listened for with the seconds that each may be silent, counted from the making
-    of this object: a loop that never begins is late as well. `loops` are those that note their last round themselves:
-    each function returns its monotonic time.
+    `bounds` are the names that are listened for with the seconds that each may be silent, counted
+    from the making of this object: a loop that never begins is late as well. `loops` are those that
+    note their last round themselves: each function returns its monotonic time.
     """
 
     def __init__(

@@ -1,9 +1,11 @@
-"""Languages: a sentence for people is English text that remembers its pattern, and is said to each in his own language.
+"""Languages: a sentence for people is English text that remembers its pattern, and is said to each
+in his own language.
 
-`say("{side!c} bounces and stays on {square}.", side=..., square=...)` answers a `str` with the English sentence, to be
-compared, stored and logged like any other. Whoever shows it to a person calls `translate`; the pages do that for all
-they print. What is glued together by `+` or an f-string forgets its pattern: use `say`, `joined` and `listed` instead.
-The catalogues are `locale/*.po` (gettext), written anew by `make messages`.
+`say("{side!c} bounces and stays on {square}.", side=..., square=...)` answers a `str` with the
+English sentence, to be compared, stored and logged like any other. Whoever shows it to a person
+calls `translate`; the pages do that for all they print. What is glued together by `+` or an
+f-string forgets its pattern: use `say`, `joined` and `listed` instead. The catalogues are
+`locale/*.po` (gettext), written anew by `make messages`.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ LOCALE = Path(__file__).parents[1] / "locale"
 
 
 def languages_in(folder: Path) -> Mapping[str, str]:
-    """Return what can be spoken, by its code, in its own word: English, and each catalogue of a folder.
+    """Return what can be spoken, by its code, in its own word: English, and each catalogue of a
+    folder.
 
     A catalogue's header says the word as `Language-Team`.
     """
@@ -47,7 +50,9 @@ COLOUR = "colour"
 
 
 class Said(str):
-    """A sentence in English that knows its pattern, the plural's pattern (empty: none) and its parts by name."""
+    """A sentence in English that knows its pattern, the plural's pattern (empty: none) and its
+    parts by name.
+    """
 
     __slots__ = ("many", "parts", "pattern")
     pattern: str
@@ -60,7 +65,9 @@ class Said(str):
 
 
 class Verbatim(str):
-    """What somebody has typed, such as a name: the same in every language, also where the catalogue knows the word."""
+    """What somebody has typed, such as a name: the same in every language, also where the catalogue
+    knows the word.
+    """
 
     __slots__ = ()
 
@@ -97,7 +104,8 @@ def to_owner(text: str, name: str) -> str:
 
     Any other sentence as it is.
 
-    >>> to_owner(say("{side!c}: choose a card", side="lime"), "lime"), to_owner(say("Choose a game"), "lime")
+    >>> to_owner(say("{side!c}: choose a card", side="lime"), "lime"), to_owner(say("Choose a
+      game"), "lime")
     ('Choose a card', 'Choose a game')
     """
     if not text.startswith(("Both: ", f"{_converted(name, 'c')}: ")):
@@ -180,7 +188,9 @@ def translate(text: object, language: str | None = None) -> str:
 
 
 def plain_words(value: object) -> str:
-    """Return what msgspec's `enc_hook` makes of a sentence: the words in the language spoken now."""
+    """Return what msgspec's `enc_hook` makes of a sentence: the words in the language spoken
+    now.
+    """
     if isinstance(value, Said | Verbatim):
         return translate(value)
     raise NotImplementedError(f"{type(value).__name__} has no plain form")
@@ -263,11 +273,13 @@ def best_language(wanted: Iterable[str]) -> str:
 
 
 def words_for_scripts(language: str) -> Mapping[str, str]:
-    """Return the translations that the pages' scripts need: those whose pattern stands in one of them."""
+    """Return the translations that the pages' scripts need: those whose pattern stands in one of
+    them.
+    """
     return {} if language == "en" else catalogue_of(language).scripts
 
 
-# ---- inside ----------------------------------------------------------------------------------------------------------
+# ---- inside --------------------------------------------------------------------------------------
 
 
 _CONVERTED = re.compile(r"\{(\w+)!([cowitT])\}")
@@ -275,7 +287,9 @@ _CONVERTED = re.compile(r"\{(\w+)!([cowitT])\}")
 
 @lru_cache(maxsize=4096)
 def _conversions(pattern: str) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Return a pattern whose `{name!c}` are `{name_c}`, and those pairs: `str.format` knows no such conversions."""
+    """Return a pattern whose `{name!c}` are `{name_c}`, and those pairs: `str.format` knows no such
+    conversions.
+    """
     return _CONVERTED.sub(r"{\1_\2}", pattern), tuple(_CONVERTED.findall(pattern))
 
 
@@ -295,7 +309,9 @@ def _converted(text: str, conversion: str) -> str:
 
 
 def _with_article(name: str, language: str) -> str:
-    """Return a piece's name as a sentence in this language has it: `el robot`, `la bandera`, `l’éclaireur`."""
+    """Return a piece's name as a sentence in this language has it: `el robot`, `la bandera`,
+    `l’éclaireur`.
+    """
     usual, other, nouns = _pattern(language, ARTICLES).split("|")
     # every catalogue names the noun first, and then what describes it
     noun = name.partition(" ")[0].lower()
@@ -303,7 +319,9 @@ def _with_article(name: str, language: str) -> str:
 
 
 def _contracted(text: str, language: str) -> str:
-    """Return a sentence whose prepositions and articles are one word where the language has it so."""
+    """Return a sentence whose prepositions and articles are one word where the language has it
+    so.
+    """
     for pair in _pattern(language, CONTRACTIONS).split(";"):
         long, is_pair, short = pair.partition("=")
         if is_pair:
@@ -315,7 +333,8 @@ def _contracted(text: str, language: str) -> str:
 def _fill(pattern: str, parts: Mapping[str, object], language: str = "en") -> str:
     """Return a pattern with its parts. What has none stays as it is, braces and all.
 
-    `{name!t}` and, at the beginning of a sentence, `{name!T}` have an article: of translations alone.
+    `{name!t}` and, at the beginning of a sentence, `{name!T}` have an article: of translations
+    alone.
     """
     if not parts:
         return pattern
@@ -387,7 +406,9 @@ def lookup(language: str, one: str, many: str, n: int | None) -> str:
 
 @dataclass(frozen=True)
 class _Catalogue:
-    """A language's words by English pattern (several where it counts), which of them scripts say, and its plural."""
+    """A language's words by English pattern (several where it counts), which of them scripts say,
+    and its plural.
+    """
 
     words: Mapping[str, tuple[str, ...]]
     scripts: Mapping[str, str]
@@ -417,7 +438,8 @@ def catalogue_of(language: str) -> _Catalogue:
 DECIMAL = say("0.5")
 """How a number is written. One that is a part of a sentence is handed in as a number."""
 ARTICLES = say("the |the |$^")
-"""The article of a piece's name, another one, and which nouns have that, as a regular expression."""
+"""The article of a piece's name, another one, and which nouns have that, as a regular
+expression."""
 CONTRACTIONS = say("to the|of the")
 """Pairs such as `a el=al;de el=del`: what a preposition and an article become."""
 MONTHS = (

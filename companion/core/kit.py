@@ -1,9 +1,11 @@
-"""What lies on the table: the board's geometry in millimetres, its pieces, their faces and their markers.
+"""What lies on the table: the board's geometry in millimetres, its pieces, their faces and their
+markers.
 
-Board axes: the origin is the outer south-west corner of square a1, x runs to South's right, y away from South,
-z up from the paper; all lengths in mm. Markers are squares of the dictionary `DICTIONARY`; a marker's upper edge
-points away from South. Marker ids 0-19 are board corners (four a game), pieces begin at 20, cards at 100, tiles with
-orders at 180; an id means one thing in all games, so that a piece of another game is recognised as such.
+Board axes: the origin is the outer south-west corner of square a1, x runs to South's right, y away
+from South, z up from the paper; all lengths in mm. Markers are squares of the dictionary
+`DICTIONARY`; a marker's upper edge points away from South. Marker ids 0-19 are board corners (four
+a game), pieces begin at 20, cards at 100, tiles with orders at 180; an id means one thing in all
+games, so that a piece of another game is recognised as such.
 """
 
 import math
@@ -18,10 +20,12 @@ from companion.core.grid import Square
 from companion.core.i18n import say
 
 DICTIONARY = "DICT_5X5_100"
-"""Name of the OpenCV marker dictionary: no false reads in measurements, 1-2 px more needed than 4x4."""
+"""Name of the OpenCV marker dictionary: no false reads in measurements, 1-2 px more needed than
+4x4."""
 
 CARD_DICTIONARY = "DICT_5X5_250"
-"""The dictionary of cards, which are many: it begins with the markers of `DICTIONARY`, and cards follow them."""
+"""The dictionary of cards, which are many: it begins with the markers of `DICTIONARY`, and cards
+follow them."""
 
 
 class Seat(StrEnum):
@@ -39,20 +43,26 @@ class Seat(StrEnum):
 SEATS = (Seat.SOUTH, Seat.NORTH)
 
 LINE_MM, FRAME_MM = 0.5, 0.8
-"""Width of the line round each square, which lies inside of it, and of the frame round a board without gaps."""
+"""Width of the line round each square, which lies inside of it, and of the frame round a board
+without gaps."""
 TOP_TO_TAG = 1.4
-"""Side of a plain piece's top by side of its marker: one module of quiet zone and a thin coloured rim."""
+"""Side of a plain piece's top by side of its marker: one module of quiet zone and a thin coloured
+rim."""
 WIDE_RIM_MM = 4.2
-"""The rim of pieces that carry something to read: a letter, or the drawing that tells one face from the other."""
+"""The rim of pieces that carry something to read: a letter, or the drawing that tells one face from
+the other."""
 LOOSE_MM = 4.0
-"""How much smaller a piece of several squares is than these, so that neither its neighbours nor it get stuck."""
+"""How much smaller a piece of several squares is than these, so that neither its neighbours nor it
+get stuck."""
 _SQUARE_PLAY_MM = 0.4
 
 SEAT_WORDS: Mapping[Seat, str] = {Seat.SOUTH: say("south"), Seat.NORTH: say("north")}
-"""What people call the seats, in the middle of a sentence; as a part of `say` a seat itself is as good."""
+"""What people call the seats, in the middle of a sentence; as a part of `say` a seat itself is as
+good."""
 
 Layout = Mapping[Square, tuple[str, ...]]
-"""Which faces lie on which square, from the bottom to the top; squares without a piece are left out."""
+"""Which faces lie on which square, from the bottom to the top; squares without a piece are left
+out."""
 
 
 SIDE_COLOURS = (
@@ -67,7 +77,8 @@ SIDE_COLOURS = (
     "ice",
     "crimson",
 )
-"""The colours that a side can have: each is a token of the style sheets, readable in light and in dark."""
+"""The colours that a side can have: each is a token of the style sheets, readable in light and in
+dark."""
 
 
 @dataclass(frozen=True)
@@ -104,14 +115,19 @@ class Face:
     letter: str = ""
     """What is written on it, one or two characters such as a number or a role."""
     size: tuple[int, int] = (1, 1)
-    """How many squares it covers, across and along; it may be turned by a right angle. It lies in all of them."""
+    """How many squares it covers, across and along; it may be turned by a right angle. It lies in
+    all of them."""
     sign: str = ""
-    """Name of a drawing that is printed on the piece beside its letter, so that it looks like what it is."""
+    """Name of a drawing that is printed on the piece beside its letter, so that it looks like what
+    it is."""
     lies: bool = False
-    """True for a piece that is turned over: only its outline is drawn, and its letter lies on its side."""
+    """True for a piece that is turned over: only its outline is drawn, and its letter lies on its
+    side."""
 
     def turned_size(self, turn_deg: float) -> tuple[int, int]:
-        """Return how many squares it covers, across and along, where it lies turned by an angle near a right one."""
+        """Return how many squares it covers, across and along, where it lies turned by an angle
+        near a right one.
+        """
         # quarter turns: after an even number of them it lies as before
         is_across = round(turn_deg / 90) % 2 == 0
         return self.size if is_across else self.size[::-1]
@@ -128,7 +144,8 @@ class Mark:
 
 @dataclass(frozen=True)
 class Board:
-    """A printed board: squares, the strips beyond the first and last rank, and four corner markers in them.
+    """A printed board: squares, the strips beyond the first and last rank, and four corner markers
+    in them.
 
     `corners` are the marker ids at south-west, south-east, north-east, north-west.
     """
@@ -148,9 +165,11 @@ class Board:
     tones: int = 1
     """2: neighbouring squares differ, as on a chess board."""
     has_goals: bool = False
-    """True when the strips beyond the first and the last rank are goals, in the pattern of who defends them."""
+    """True when the strips beyond the first and the last rank are goals, in the pattern of who
+    defends them."""
     depth_mm: float = 0.0
-    """How deep each rank is where that is not the width of a square: the zones of a board of cards."""
+    """How deep each rank is where that is not the width of a square: the zones of a board of
+    cards."""
 
     @cached_property
     def pitch_mm(self) -> float:
@@ -183,14 +202,17 @@ class Board:
         return square.file * self.pitch_mm + half, square.rank * self.rank_pitch_mm + half_depth
 
     def middle_mm(self, first: Square, size: tuple[int, int]) -> tuple[float, float]:
-        """Return the middle of so many squares, across and along, of which `first` is the lowest on the left."""
+        """Return the middle of so many squares, across and along, of which `first` is the lowest on
+        the left.
+        """
         x, y = self.centre_mm(first)
         return x + (size[0] - 1) * self.pitch_mm / 2, y + (size[1] - 1) * self.rank_pitch_mm / 2
 
     def nearest_first(
         self, size: tuple[int, int], x_mm: float, y_mm: float
     ) -> tuple[Square, float, float]:
-        """Return the lowest left of the squares over which a piece with this middle lies best, and how far it is off.
+        """Return the lowest left of the squares over which a piece with this middle lies best, and
+        how far it is off.
 
         The square may lie off the board. What the piece is off is counted in squares.
         """
@@ -212,7 +234,9 @@ class Board:
 
     @cached_property
     def corner_centres_mm(self) -> dict[int, tuple[float, float]]:
-        """Centre of each corner marker by id: flush with the outer files, in the middle of the strips."""
+        """Centre of each corner marker by id: flush with the outer files, in the middle of the
+        strips.
+        """
         left, right = self.corner_mm / 2, self.width_mm - self.corner_mm / 2
         low, high = -self.strip_mm / 2, self.height_mm + self.strip_mm / 2
         places = ((left, low), (right, low), (right, high), (left, high))
@@ -221,9 +245,11 @@ class Board:
 
 @dataclass(frozen=True)
 class Card:
-    """A playing card: its name, value and suit in notation, and its marker of `CARD_DICTIONARY` (100-249).
+    """A playing card: its name, value and suit in notation, and its marker of `CARD_DICTIONARY`
+    (100-249).
 
-    `value` and `suit` are what is printed (10, not a); `drawing` is the suit's sign in `companion.core.drawings`.
+    `value` and `suit` are what is printed (10, not a); `drawing` is the suit's sign in
+    `companion.core.drawings`.
     """
 
     name: str
@@ -237,10 +263,11 @@ class Card:
 class Deck:
     """Cards of one back, poker size. They look the same when turned by 180 degrees.
 
-    Value and suit stand in the upper left and, upside down, in the lower right corner; the marker in the upper right
-    and, upside down, in the lower left: each marker's top points to the nearer short edge, so that either of the two
-    tells where the card lies. Both stand `inset_mm` from the edges. On the board cards lie fanned in zones: `zones`
-    says in which rank each seat's are; a fan begins at the edge of its seat and grows away from it.
+    Value and suit stand in the upper left and, upside down, in the lower right corner; the marker
+    in the upper right and, upside down, in the lower left: each marker's top points to the nearer
+    short edge, so that either of the two tells where the card lies. Both stand `inset_mm` from the
+    edges. On the board cards lie fanned in zones: `zones` says in which rank each seat's are; a fan
+    begins at the edge of its seat and grows away from it.
     """
 
     cards: tuple[Card, ...]
@@ -250,9 +277,11 @@ class Deck:
     marker_mm: float = 12.5
     inset_mm: float = 3.0
     step_mm: float = 17.0
-    """How far a card of a fan lies from the one before, so that marker and value of each are seen."""
+    """How far a card of a fan lies from the one before, so that marker and value of each are
+    seen."""
     lane_piles: tuple[str, ...] = (say("deck"), say("discard"))
-    """Piles at South's end of each lane, from the board outwards: they lie beside what the camera reads."""
+    """Piles at South's end of each lane, from the board outwards: they lie beside what the camera
+    reads."""
     side_piles: tuple[str, ...] = (say("deck"), say("discard"))
     """North's own piles beside the lanes, the farther from North first."""
 
@@ -261,10 +290,11 @@ class Deck:
 class OrderTiles:
     """Orders that lie as tiles behind a wall, where the camera reads them: one row for each seat.
 
-    A row's axes, in mm, are those of its owner: the origin is the middle of a strip of markers at the owner's edge,
-    where no wall hides it from a camera, x runs to the right, y away from the owner. Beyond the strip come the places,
-    the first at the left, the wall's foot, and the wall. Markers are of `CARD_DICTIONARY`, with ids that nothing else
-    has, so that nobody who reads a board reads them.
+    A row's axes, in mm, are those of its owner: the origin is the middle of a strip of markers at
+    the owner's edge, where no wall hides it from a camera, x runs to the right, y away from the
+    owner. Beyond the strip come the places, the first at the left, the wall's foot, and the wall.
+    Markers are of `CARD_DICTIONARY`, with ids that nothing else has, so that nobody who reads a
+    board reads them.
     """
 
     rows: Mapping[Seat, tuple[int, ...]]
@@ -379,12 +409,16 @@ class Kit:
         return max(map(attrgetter("height_mm"), self.faces), default=0.0)
 
     def has_wide_rim(self, face: Face) -> bool:
-        """Return whether there is something to read round the marker: a letter, or which of two faces this is."""
+        """Return whether there is something to read round the marker: a letter, or which of two
+        faces this is.
+        """
         return face.size == (1, 1) and (bool(face.letter) or len(self.faces_beside(face.name)) > 1)
 
     @cached_property
     def tops_mm(self) -> Mapping[str, tuple[float, float]]:
-        """Width and depth of each face's piece as it is cut out, its marker upright in the middle."""
+        """Width and depth of each face's piece as it is cut out, its marker upright in the
+        middle.
+        """
         board, tops = self.board, {}
         for face in self.faces:
             across, along = face.size
@@ -398,7 +432,9 @@ class Kit:
         return tops
 
     def kind(self, face: str) -> str:
-        """Return the first face of the piece that can show this face: the same before and after it is turned over."""
+        """Return the first face of the piece that can show this face: the same before and after it
+        is turned over.
+        """
         return self._turned.get(face, (face,))[0]
 
     def faces_beside(self, face: str) -> tuple[str, ...]:
@@ -411,7 +447,9 @@ class Kit:
         return frozenset(face.name for face in self.faces if face.size != (1, 1))
 
     def anchored(self, layout: Mapping[Square, tuple[str, ...]]) -> Layout:
-        """Return the layout with every piece that covers several squares in the first of them alone."""
+        """Return the layout with every piece that covers several squares in the first of them
+        alone.
+        """
         big = self.large
         if not big:
             return layout
@@ -431,7 +469,7 @@ class Kit:
         return self._by_marker.get(marker)
 
 
-# ---- what the camera tells of rows of order tiles --------------------------------------------------------------------
+# ---- what the camera tells of rows of order tiles ------------------------------------------------
 
 
 class RowFault(StrEnum):
@@ -452,7 +490,8 @@ class RowFault(StrEnum):
 
 @dataclass(frozen=True)
 class RowSeen:
-    """One seat's row: the letters of its tiles from left to right, or what is wrong, and in which place (from 1).
+    """One seat's row: the letters of its tiles from left to right, or what is wrong, and in which
+    place (from 1).
 
     The text is a secret of the seat's owner and is not shown when this is printed.
     """
@@ -467,7 +506,9 @@ class RowSeen:
 
 @dataclass(frozen=True)
 class RowsWanted:
-    """Rows of some seats are to be read, from pictures taken after `since_s`; `number` tells requests apart."""
+    """Rows of some seats are to be read, from pictures taken after `since_s`; `number` tells
+    requests apart.
+    """
 
     number: int
     seats: frozenset[Seat]

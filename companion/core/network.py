@@ -1,4 +1,6 @@
-"""How phones get in: the addresses of the pages, and the Wi-Fi that they join first, as people and QR codes tell it."""
+"""How phones get in: the addresses of the pages, and the Wi-Fi that they join first, as people and
+QR codes tell it.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ _SIOCGIFADDR = 0x8915
 
 @dataclass(frozen=True)
 class Wifi:
-    """A wireless network; an empty `password` is an open one. The password is in no repr, hence in no log."""
+    """A wireless network; an empty `password` is an open one. The password is in no repr, hence in
+    no log.
+    """
 
     name: str
     password: str = field(default="", repr=False)
@@ -107,7 +111,9 @@ def shown_code(code: str) -> str:
 
 
 def page_urls(web: WebSettings, port: int) -> tuple[str, ...]:
-    """Addresses of the table screen, the one for phones first: with a certificate the names for which it may be."""
+    """Addresses of the table screen, the one for phones first: with a certificate the names for
+    which it may be.
+    """
     scheme, usual = ("https", 443) if web.certificate else ("http", 80)
     own = addresses(web.host)
     hosts = dict.fromkeys((*web.names, *own) if web.certificate else (*own, *web.names))
@@ -133,11 +139,13 @@ def from_here(host: str) -> str:
     return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
 
 
-# ---- addresses -------------------------------------------------------------------------------------------------------
+# ---- addresses -----------------------------------------------------------------------------------
 
 
 class InterfaceAddress(NamedTuple):
-    """The IPv4 address of a network interface. VPNs and containers have no hardware behind theirs."""
+    """The IPv4 address of a network interface. VPNs and containers have no hardware behind
+    theirs.
+    """
 
     ip: str
     has_hardware: bool

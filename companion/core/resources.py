@@ -1,11 +1,13 @@
 """Memory and processor: what is saved of them, how much there is, and which threads go first.
 
-The C library's allocator is told to give back what is freed: a service of many threads would keep it.
+The C library's allocator is told to give back what is freed: a service of many threads would keep
+it.
 
-glibc gives each thread an arena of its own and returns memory of small blocks only from the end of an arena; pictures
-raise the size from which blocks are mapped for themselves. So without a word to it some twenty threads that draw pages
-and pictures keep hundreds of megabytes that nobody uses (mallopt(3), "Environment variables"). Said here by the
-program itself, so that it holds however it is started. Other C libraries (musl) know no such settings: nothing is done.
+glibc gives each thread an arena of its own and returns memory of small blocks only from the end of
+an arena; pictures raise the size from which blocks are mapped for themselves. So without a word to
+it some twenty threads that draw pages and pictures keep hundreds of megabytes that nobody uses
+(mallopt(3), "Environment variables"). Said here by the program itself, so that it holds however it
+is started. Other C libraries (musl) know no such settings: nothing is done.
 """
 
 from __future__ import annotations
@@ -24,11 +26,13 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 """Names of malloc.h."""
 ARENAS = 1
 MAPPED_BYTES = 128 * 1024
-"""Blocks from this size on are mapped for themselves and given back at once: pictures, whole files, documents."""
+"""Blocks from this size on are mapped for themselves and given back at once: pictures, whole files,
+documents."""
 SPARE_BYTES = 1024 * 1024
 """Bytes that may stay free at the arena's end."""
 SMALL_MB = 700
-"""Boards of 512 MB tell of 416 to 505, according to what the graphics take; the next larger ones of 900 and more."""
+"""Boards of 512 MB tell of 416 to 505, according to what the graphics take; the next larger ones of
+900 and more."""
 
 READING = 5
 """Steps of `nice` by which a thread that reads pictures gives way."""

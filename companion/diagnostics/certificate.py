@@ -1,4 +1,6 @@
-"""The doctor's look at the certificate of the pages: what a phone checks in it, told before a phone does."""
+"""The doctor's look at the certificate of the pages: what a phone checks in it, told before a phone
+does.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,14 @@ from companion.diagnostics.findings import Finding, Grade
 SOON_S = 14 * 24 * 3600.0
 """Seconds before its end at which a certificate wants to be renewed."""
 _NO_CHECK_TIME = 0x20_0000
-"""`X509_V_FLAG_NO_CHECK_TIME` of OpenSSL, which `ssl` does not name: dates are judged whenever they are asked for."""
+"""`X509_V_FLAG_NO_CHECK_TIME` of OpenSSL, which `ssl` does not name: dates are judged whenever they
+are asked for."""
 
 
 @dataclass(frozen=True)
 class Validity:
-    """From when until when a certificate counts, in seconds of Unix time, and the wanted names that it is not for.
+    """From when until when a certificate counts, in seconds of Unix time, and the wanted names that
+    it is not for.
 
     `refused`: why no phone takes it, whatever the day; empty: it can be taken.
     """
@@ -33,7 +37,9 @@ class Validity:
 
 
 def validity(served: ssl.SSLContext, certificate: str, names: Sequence[str] = ()) -> Validity:
-    """Return what a phone that trusts the issuer of this PEM file reads in it when it is served so."""
+    """Return what a phone that trusts the issuer of this PEM file reads in it when it is served
+    so.
+    """
     try:
         begins, ends = _dates(served, certificate)
     except ssl.SSLError as error:
@@ -101,7 +107,8 @@ def _today(validity: Validity, now_s: float) -> Finding:
         return Finding("https", Grade.OK, say("The certificate is valid until {day}.", day=ends))
     if now_s < validity.begins_s:
         text = say(
-            "The certificate is not valid before {day}, and phones reject it until then: is the clock right?",
+            "The certificate is not valid before {day}, and phones reject it until then: is the "
+            "clock right?",
             day=begins,
         )
         return Finding("https", Grade.WARN, text)

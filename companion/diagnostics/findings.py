@@ -11,7 +11,9 @@ from typing import Protocol
 
 
 class Grade(StrEnum):
-    """How serious a finding is. Only `FAIL` keeps the companion from running. `WARN` wants to be seen to soon."""
+    """How serious a finding is. Only `FAIL` keeps the companion from running. `WARN` wants to be
+    seen to soon.
+    """
 
     OK = "ok"
     NOTE = "note"
@@ -54,9 +56,10 @@ class Status(StrEnum):
 class Health:
     """What a machine may know of the service, nothing of any game.
 
-    `late`: who of the table's loop, the journal and the camera has fallen silent, with the seconds since it was heard.
-    `journal` is `ok`, `full` (no other game can begin), `unwritable` or `silent`; `camera` and `pins` are `ok`, `none`
-    or `trouble`, a camera also `no_board`; `machine` is the worst that was found on it.
+    `late`: who of the table's loop, the journal and the camera has fallen silent, with the seconds
+    since it was heard. `journal` is `ok`, `full` (no other game can begin), `unwritable` or
+    `silent`; `camera` and `pins` are `ok`, `none` or `trouble`, a camera also `no_board`; `machine`
+    is the worst that was found on it.
     """
 
     status: Status

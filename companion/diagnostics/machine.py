@@ -1,4 +1,6 @@
-"""The doctor's look at the machine itself: board, warmth, voltage, memory, disk, clock, versions."""
+"""The doctor's look at the machine itself: board, warmth, voltage, memory, disk, clock,
+versions.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ from companion.diagnostics.probes import Machine
 MIN_FREE_BYTES = 200_000_000
 LOW_BYTES = 500_000_000
 WARM_C, HOT_C = 75.0, 80.0
-"""At 80 degrees a Raspberry Pi begins to slow its processor down (Raspberry Pi documentation, `temp_limit`)."""
+"""At 80 degrees a Raspberry Pi begins to slow its processor down (Raspberry Pi documentation,
+`temp_limit`)."""
 LOW_MEMORY_MB = 100
 _EARLIEST_UNIX_S = 1_735_689_600  # 1 January 2025: an older clock was never set
 _SUPPLY = say(
@@ -84,19 +87,21 @@ def power(machine: Machine) -> Iterator[Finding]:
         yield Finding("power", Grade.WARN, text)
     if flags.throttled or flags.capped or flags.too_warm:
         text = say(
-            "Heat or low voltage is slowing the processor down: give it air and a good power supply."
+            "Heat or low voltage is slowing the processor down: give it air and a good power "
+            "supply."
         )
         yield Finding("power", Grade.WARN, text)
     elif flags.was_throttled or flags.was_capped or flags.was_too_warm:
         text = say(
-            "The processor has been slowed down at times since the machine was switched on: give it air."
+            "The processor has been slowed down at times since the machine was switched on: give "
+            "it air."
         )
         yield Finding("power", Grade.NOTE, text)
     if flags == probes.Throttling():
         yield Finding("power", Grade.OK, say("The voltage is fine, and nothing is slowed down."))
 
 
-# ---- the disk --------------------------------------------------------------------------------------------------------
+# ---- the disk ------------------------------------------------------------------------------------
 
 
 def free_bytes(folder: Path) -> int:
@@ -126,7 +131,8 @@ def space(machine: Machine, folder: Path) -> Finding:
     mount = probes.volume(machine, existing)
     if mount and mount.read_only:
         text = say(
-            "{folder} is on a read-only file system. Restart the machine. If that does not help, the "
+            "{folder} is on a read-only file system. Restart the machine. If that does not help, "
+            "the "
             "card is worn out: save a backup and use a new card.",
             folder=str(existing),
         )
@@ -149,15 +155,18 @@ def space(machine: Machine, folder: Path) -> Finding:
 
 
 def forgetful(machine: Machine, folder: Path) -> str:
-    """Return a sentence for the pages where everything that is kept in a folder goes with the power.
+    """Return a sentence for the pages where everything that is kept in a folder goes with the
+    power.
 
     Else empty.
     """
     if not probes.is_lost_at_power_off(machine, folder.resolve()):
         return ""
     return say(
-        "Games are kept in memory only: they are lost when the power goes off. Switch the overlay file system off "
-        "(sudo raspi-config, Performance Options), or set state_dir to a folder on the card or a USB stick."
+        "Games are kept in memory only: they are lost when the power goes off. Switch the overlay "
+        "file system off "
+        "(sudo raspi-config, Performance Options), or set state_dir to a folder on the card or a "
+        "USB stick."
     )
 
 
@@ -181,7 +190,7 @@ def disk_health(machine: Machine, folder: Path) -> Iterator[Finding]:
         yield Finding("disk", Grade.OK, say("{disk}: no known errors.", disk=name))
 
 
-# ---- clock and versions ----------------------------------------------------------------------------------------------
+# ---- clock and versions --------------------------------------------------------------------------
 
 
 def clock(machine: Machine) -> Finding:

@@ -1,4 +1,6 @@
-"""The doctor's look at how phones get here: addresses, name, hotspot, Wi-Fi. And at what starts the service."""
+"""The doctor's look at how phones get here: addresses, name, hotspot, Wi-Fi. And at what starts the
+service.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ def port(host: str, number: int) -> Finding:
             probe.bind((host, number))
         except OSError as error:
             text = say(
-                "{host}:{port} cannot be used ({error}). Is a companion running already? If not, set [web] port.",
+                "{host}:{port} cannot be used ({error}). Is a companion running already? If not, "
+                "set [web] port.",
                 host=host,
                 port=number,
                 error=error.strerror,
@@ -51,7 +54,8 @@ def name(machine: Machine) -> Finding:
     if (machine.root / "run/avahi-daemon/pid").exists():  # it answers for `<name>.local`
         return Finding("network", Grade.OK, say("Its name on the network is {name}.", name=local))
     text = say(
-        "Nothing answers to {name}: run sudo apt install avahi-daemon. The address works without it.",
+        "Nothing answers to {name}: run sudo apt install avahi-daemon. The address works without "
+        "it.",
         name=local,
     )
     return Finding("network", Grade.NOTE, text)
@@ -61,7 +65,8 @@ def wifi(machine: Machine) -> Iterator[Finding]:
     """Yield whether the Wi-Fi sleeps, is weak or is blocked."""
     if probes.is_radio_blocked(machine):
         text = say(
-            "The Wi-Fi is blocked: set its country with sudo raspi-config, or run rfkill unblock wlan."
+            "The Wi-Fi is blocked: set its country with sudo raspi-config, or run rfkill unblock "
+            "wlan."
         )
         yield Finding("wifi", Grade.NOTE, text)
         return
@@ -69,7 +74,8 @@ def wifi(machine: Machine) -> Iterator[Finding]:
         troubles = []
         if device.saves_power:
             text = say(
-                "{name} is saving power, which can make phones wait: run sudo iw dev {name} set power_save off.",
+                "{name} is saving power, which can make phones wait: run sudo iw dev {name} set "
+                "power_save off.",
                 name=device.name,
             )
             troubles.append(text)

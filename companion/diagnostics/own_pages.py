@@ -38,8 +38,8 @@ def ask_address(
 ) -> tuple[int, bytes]:
     """Ask what runs at an address of this machine. Return the status and content of its answer.
 
-    `sign` is the field of `/health` by which it is known: whatever else listens there is not told the key. Raises
-    OSError where nothing answers that has it.
+    `sign` is the field of `/health` by which it is known: whatever else listens there is not told
+    the key. Raises OSError where nothing answers that has it.
     """
     place = urlsplit(address)
     host = place.hostname or ""

@@ -1,7 +1,8 @@
-"""What the machine tells of itself, read from `/proc`, `/sys` and a few commands. None or empty where it does not tell.
+"""What the machine tells of itself, read from `/proc`, `/sys` and a few commands. None or empty
+where it does not tell.
 
-Every probe is a pure function of a `Machine`: a folder that stands for `/`, and a way to run commands. Nothing here
-judges: see `machine` and `network`.
+Every probe is a pure function of a `Machine`: a folder that stands for `/`, and a way to run
+commands. Nothing here judges: see `machine` and `network`.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Machine:
             return []
 
 
-# ---- the board -------------------------------------------------------------------------------------------------------
+# ---- the board -----------------------------------------------------------------------------------
 
 
 def model(machine: Machine) -> str:
@@ -85,7 +86,8 @@ def temperature_c(machine: Machine) -> float | None:
 class Throttling:
     """The firmware's flags: what holds now, and what has been since the start.
 
-    Bits 0 to 3 and 16 to 19 of `vcgencmd get_throttled`, as the Raspberry Pi documentation of `vcgencmd` names them.
+    Bits 0 to 3 and 16 to 19 of `vcgencmd get_throttled`, as the Raspberry Pi documentation of
+    `vcgencmd` names them.
     """
 
     under_voltage: bool = False
@@ -134,12 +136,13 @@ def memory(machine: Machine) -> MachineMemory | None:
     return MachineMemory(int(fields["MemTotal"]) // 1000, int(fields["MemAvailable"]) // 1000)
 
 
-# ---- the disk --------------------------------------------------------------------------------------------------------
+# ---- the disk ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Volume:
-    """What a folder lies on: the block device (`8:1`), its file system, and whether it can be written.
+    """What a folder lies on: the block device (`8:1`), its file system, and whether it can be
+    written.
 
     `upper`: of an overlay the folder that takes what is written; empty: there is none.
     """
@@ -176,8 +179,9 @@ def volume(machine: Machine, folder: Path) -> Volume | None:
 def is_lost_at_power_off(machine: Machine, folder: Path) -> bool:
     """Return whether what is written to a folder is kept in memory alone.
 
-    On an overlay that depends on its upper folder. Where that cannot be seen it is a container's, which keeps it as
-    long as the container, or the read-only root of `raspi-config`, which keeps it in memory.
+    On an overlay that depends on its upper folder. Where that cannot be seen it is a container's,
+    which keeps it as long as the container, or the read-only root of `raspi-config`, which keeps it
+    in memory.
     """
     mount = volume(machine, folder)
     if mount is None:
@@ -192,7 +196,9 @@ def is_lost_at_power_off(machine: Machine, folder: Path) -> bool:
 
 @dataclass(frozen=True)
 class Disk:
-    """A disk: its kind (`SD`, `MMC` or empty), its name, and how often the file system has found an error on it."""
+    """A disk: its kind (`SD`, `MMC` or empty), its name, and how often the file system has found an
+    error on it.
+    """
 
     kind: str
     name: str
@@ -221,7 +227,7 @@ def disk(machine: Machine, device: str) -> Disk | None:
     )
 
 
-# ---- the clock -------------------------------------------------------------------------------------------------------
+# ---- the clock -----------------------------------------------------------------------------------
 
 
 def is_synchronised(machine: Machine) -> bool | None:
@@ -232,12 +238,14 @@ def is_synchronised(machine: Machine) -> bool | None:
     return {"yes": True, "no": False}.get(answer)
 
 
-# ---- the network -----------------------------------------------------------------------------------------------------
+# ---- the network ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Wireless:
-    """A wireless interface: does it save power, and how strong is what it hears (dBm)? None: it does not tell."""
+    """A wireless interface: does it save power, and how strong is what it hears (dBm)? None: it
+    does not tell.
+    """
 
     name: str
     saves_power: bool | None
@@ -259,7 +267,9 @@ def wireless(machine: Machine) -> tuple[Wireless, ...]:
 
 
 def is_radio_blocked(machine: Machine) -> bool:
-    """Return whether a Wi-Fi is switched off by software, as it is until its country is set, or by a switch."""
+    """Return whether a Wi-Fi is switched off by software, as it is until its country is set, or by
+    a switch.
+    """
     return any(
         machine.text(f"{path}/type") == "wlan"
         and (machine.number(f"{path}/soft") == 1 or machine.number(f"{path}/hard") == 1)
@@ -267,7 +277,7 @@ def is_radio_blocked(machine: Machine) -> bool:
     )
 
 
-# ---- versions and the service ----------------------------------------------------------------------------------------
+# ---- versions and the service --------------------------------------------------------------------
 
 
 def system_name(machine: Machine) -> str:
@@ -283,7 +293,9 @@ def kernel(machine: Machine) -> str:
 
 @dataclass(frozen=True)
 class SystemdUnit:
-    """What systemd says of a service: `active`, `failed` …, and how often it was started anew by itself."""
+    """What systemd says of a service: `active`, `failed` …, and how often it was started anew by
+    itself.
+    """
 
     state: str
     restarts: int

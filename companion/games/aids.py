@@ -1,4 +1,6 @@
-"""What is printed beside board and pieces: player aids that recall the rules, cards for the hand, tiles for orders."""
+"""What is printed beside board and pieces: player aids that recall the rules, cards for the hand,
+tiles for orders.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from companion.core.kit import Seat
 
 @dataclass(frozen=True)
 class AidRow:
-    """A line of the list on a player aid: what it shows at the left, its name, and its figures or a few words."""
+    """A line of the list on a player aid: what it shows at the left, its name, and its figures or a
+    few words.
+    """
 
     name: str
     words: str = ""
@@ -34,7 +38,9 @@ class AidPoint:
 
 @dataclass(frozen=True)
 class PlayerAid:
-    """What a seat needs to know at a glance: the goal in one sentence, a list, and the rules in brief."""
+    """What a seat needs to know at a glance: the goal in one sentence, a list, and the rules in
+    brief.
+    """
 
     goal: str
     list_title: str
@@ -46,8 +52,9 @@ class PlayerAid:
 
 @dataclass(frozen=True)
 class OrderTile:
-    """An order that lies on the table as a tile: its drawing, its letter as players read it and in the notation, and
-    its word."""
+    """An order that lies on the table as a tile: its drawing, its letter as players read it and in
+    the notation, and its word.
+    """
 
     drawing: str
     initial: str

@@ -1,6 +1,8 @@
-"""The game contract: what the table, the pages, the pads and the camera ask a game, and nothing else.
+"""The game contract: what the table, the pages, the pads and the camera ask a game, and nothing
+else.
 
-A game is pure: no I/O, no clock, no global state, no randomness of its own. States, actions and events are frozen.
+A game is pure: no I/O, no clock, no global state, no randomness of its own. States, actions and
+events are frozen.
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `text` is the sentence, `why` the reason, `rule` the paragraph it follows.
 
-    `square` is where, `to` where it leads. `edge` is the direction (files, ranks) in which a move was refused.
+    `square` is where, `to` where it leads. `edge` is the direction (files, ranks) in which a move
+    was refused.
     """
 
     kind: EventKind
@@ -63,8 +66,8 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
 class Order(msgspec.Struct, frozen=True):
     """One revealed command of a seat: its letter in the notation and the drawings that show it.
 
-    `drawing` is how the owner ordered it, `on_board` where it leads on a picture with South below, `initial` the letter
-    that players read in their own language. Empty: the notation's.
+    `drawing` is how the owner ordered it, `on_board` where it leads on a picture with South below,
+    `initial` the letter that players read in their own language. Empty: the notation's.
     """
 
     letter: str
@@ -77,9 +80,10 @@ class Order(msgspec.Struct, frozen=True):
 class Stage:
     """A part of a turn that hands carry out before the next one is shown.
 
-    `expected` is the layout after it. None when the board is not to be checked any more. `tallies` are sums to be
-    shown with it. `todo` says what hands do where no moves on squares do (cards): the seat and a sentence each.
-    `headlines` are read one after another, the worst last; `badges` stand on the pieces after it.
+    `expected` is the layout after it. None when the board is not to be checked any more. `tallies`
+    are sums to be shown with it. `todo` says what hands do where no moves on squares do (cards):
+    the seat and a sentence each. `headlines` are read one after another, the worst last; `badges`
+    stand on the pieces after it.
     """
 
     title: str
@@ -153,9 +157,9 @@ class Example:
     """A picture to a paragraph: a part of a game played from its beginning, so that it cannot show
     what is not.
 
-    `actions` are its decisions in notation, those of both seats as `SOUTH | NORTH`. The picture is of the last one,
-    up to and with its `stage`, counted from 0. Only `files` and `ranks` from a1 on are drawn. 0: all. Without a
-    `caption` it has the sentences of that stage.
+    `actions` are its decisions in notation, those of both seats as `SOUTH | NORTH`. The picture is
+    of the last one, up to and with its `stage`, counted from 0. Only `files` and `ranks` from a1 on
+    are drawn. 0: all. Without a `caption` it has the sentences of that stage.
     """
 
     actions: tuple[str, ...]
@@ -194,23 +198,30 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BoardMixin(Generic[S, A]):
-    """What a game with a board tells the camera. A game that leaves out `expected` is not checked."""
+    """What a game with a board tells the camera. A game that leaves out `expected` is not
+    checked.
+    """
 
     def expected(self, state: S) -> Layout | None:
         """Return which faces lie on which square now. None: the board is not checked."""
 
     def is_checked(self, state: S) -> bool:
-        """Return False while pieces may also lie where a hand has put them for an action that is not decided yet."""
+        """Return False while pieces may also lie where a hand has put them for an action that is
+        not decided yet.
+        """
         return self.expected(state) is not None
 
     def as_laid(self, state: S, seat: Seat, action: A, step: Step[S]) -> Layout | None:
-        """Return how the board lies when a hand has just made a legal action, before anything follows.
+        """Return how the board lies when a hand has just made a legal action, before anything
+        follows.
 
         `step` is what `apply` answered. None: as after its first stage, or at its end.
         """
 
     def layouts_by_hand(self, state: S, seat: Seat, action: A, step: Step[S]) -> tuple[Layout, ...]:
-        """Return how the board may lie when hands have made a legal action: just after it, then after each stage."""
+        """Return how the board may lie when hands have made a legal action: just after it, then
+        after each stage.
+        """
         stages = [stage.expected for stage in step.stages]
         # without stages nothing follows but the next state
         first = stages[0] if stages else self.expected(step.state)
@@ -234,8 +245,8 @@ class BoardMixin(Generic[S, A]):
         """Return which rule the board breaks that hands of the seat on turn have made of
         `expected`. None: no single play.
 
-        `seen` is the face on top of each square where one is seen. The message is two sentences at most, the first says
-        what is no play. `square` is what stands in the way.
+        `seen` is the face on top of each square where one is seen. The message is two sentences at
+        most, the first says what is no play. `square` is what stands in the way.
         """
 
 
@@ -295,7 +306,9 @@ class ChanceMixin:
     """What everybody is told when the owner has chosen the seed."""
 
     def drawn(self, options: Any) -> Drawn | None:
-        """Return when something is drawn from the random numbers that `setup` and `apply` are given."""
+        """Return when something is drawn from the random numbers that `setup` and `apply` are
+        given.
+        """
 
     def chosen(self, options: Any) -> str | None:
         """Return what is usually drawn and was chosen by these options, as a sentence."""
@@ -317,12 +330,14 @@ class TextMixin(Generic[S, A]):
     minutes: ClassVar[int] = 20
     """How long it takes, as far as anybody knows before it has been played here."""
     how_to_win: ClassVar[tuple[str, ...]] = ()
-    """What one does, what stands in the way, how it ends: a caption each, at most two lines of 17 characters.
+    """What one does, what stands in the way, how it ends: a caption each, at most two lines of 17
+    characters.
 
     The pictures to them are `win-1` to `win-3` in `pictures.svg` beside the game's module.
     """
     help_words: ClassVar[Mapping[str, str]] = {}
-    """What comes of each order, by its English word, in a few words: the answer to “What can I do now?”."""
+    """What comes of each order, by its English word, in a few words: the answer to “What can I do
+    now?”."""
     lesson: ClassVar[Lesson | None] = None
     """The first game with a guide."""
 
@@ -336,7 +351,9 @@ class TextMixin(Generic[S, A]):
         """
 
     def lead(self, state: S) -> float | None:
-        """Return how far South leads by what everybody can see, in units of its own (below 0: North)."""
+        """Return how far South leads by what everybody can see, in units of its own (below 0:
+        North).
+        """
 
     def turn_number(self, state: S) -> int | None:
         """Return the number of the turn that is due as this game counts. 0: it is still set up.
@@ -356,8 +373,9 @@ class Game(
 ):
     """The rules of one game, and only the rules.
 
-    Must be overridden: everything abstract, and the class attributes without a value. What else stands here has a
-    default. The members of the mixins are optional: one that a game leaves out answers None: no, or nothing.
+    Must be overridden: everything abstract, and the class attributes without a value. What else
+    stands here has a default. The members of the mixins are optional: one that a game leaves out
+    answers None: no, or nothing.
     """
 
     name: ClassVar[str]
@@ -416,7 +434,8 @@ class Game(
     def check(self, state: S, seat: Seat, action: A) -> None:
         """Raise `Illegal` with reason and rule unless the action is legal.
 
-        Overridden where a game says which rule is broken, or where all actions would be too many to list.
+        Overridden where a game says which rule is broken, or where all actions would be too many to
+        list.
         """
         if action not in self.legal_actions(state, seat):
             raise Illegal(Refusal.AGAINST_RULES, say("That cannot be done now"), self.turn_rule)
@@ -434,7 +453,9 @@ class Game(
         """Return what that seat (None: everybody) may know. An open game adds to `common_view`."""
 
     def common_view(self, state: S) -> dict[str, Any]:
-        """Return what everybody may know of any game: who is to act, what should lie on the board, how it ended."""
+        """Return what everybody may know of any game: who is to act, what should lie on the board,
+        how it ended.
+        """
         return {
             "to_act": sorted(self.to_act(state)),
             "expected": plain_layout(self.expected(state)),
@@ -442,11 +463,15 @@ class Game(
         }
 
     def dump(self, state: S) -> View:
-        """Return everything the state holds, for the engine protocol. Overridden where a view hides something."""
+        """Return everything the state holds, for the engine protocol. Overridden where a view hides
+        something.
+        """
         return self.view(state, None)
 
     def parse(self, text: str) -> A:
-        """Return the action of a notation. Raises `Malformed`. Unless overridden an action is its notation."""
+        """Return the action of a notation. Raises `Malformed`. Unless overridden an action is its
+        notation.
+        """
         return cast(A, text)
 
     def format(self, action: A) -> str:
@@ -472,7 +497,9 @@ class Game(
         return (self.format(action),)
 
     def how_it_ended(self, state: S) -> str:
-        """Return how a game that is over by its rules has ended: a short sentence, beside who has won."""
+        """Return how a game that is over by its rules has ended: a short sentence, beside who has
+        won.
+        """
         outcome = self.outcome(state)
         return outcome.reason if outcome else ""
 

@@ -1,8 +1,8 @@
 """The rules as JSON lines: one request a line, one reply a line, for bots and tests in any
 language.
 
-Requests: `new`, `legal` (with `limit`), `is_legal`, `apply`, `state`, `view`. See docs/interfaces.md. Whatever is
-wrong gets an `error` reply and changes nothing.
+Requests: `new`, `legal` (with `limit`), `is_legal`, `apply`, `state`, `view`. See
+docs/interfaces.md. Whatever is wrong gets an `error` reply and changes nothing.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What happens in games: each kind of event is one declaration, with how it is drawn, heard and
 lit.
 
-`CommonEvent` are the kinds that several games share. A game declares its own as another `EventKind` in its
-`events.py` and names it as its `events`. Pages, printed rules, pads, the broker and the voice find all they need in the
-kind.
+`CommonEvent` are the kinds that several games share. A game declares its own as another `EventKind`
+in its `events.py` and names it as its `events`. Pages, printed rules, pads, the broker and the
+voice find all they need in the kind.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Reach(Enum):
 class Look:
     """How an event is drawn on the board while it is shown.
 
-    `around` is a drawing laid round the piece on its square, `size` of it in squares. `is_harm` draws it in the
-    colour of refusals. `swells`: the piece of which it tells grows for a moment. `is_told` False: the captions of
-    pictures leave its sentence out.
+    `around` is a drawing laid round the piece on its square, `size` of it in squares. `is_harm`
+    draws it in the colour of refusals. `swells`: the piece of which it tells grows for a moment.
+    `is_told` False: the captions of pictures leave its sentence out.
     """
 
     around: str = ""
@@ -46,10 +46,12 @@ class Look:
 
 @dataclass(frozen=True)
 class Highlight:
-    """An event that people remember: a key on the time line of a replay, and a figure when the game is over.
+    """An event that people remember: a key on the time line of a replay, and a figure when the game
+    is over.
 
-    `drawing` is what the key shows, `counted` says how many of them there were, such as `2 bounces`. Where two lie too
-    close on the line, the one of greater `weight` is shown. `is_loss`: its side has lost something by it.
+    `drawing` is what the key shows, `counted` says how many of them there were, such as `2
+    bounces`. Where two lie too close on the line, the one of greater `weight` is shown. `is_loss`:
+    its side has lost something by it.
     """
 
     drawing: str

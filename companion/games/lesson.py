@@ -1,7 +1,8 @@
-"""A first game with a guide, as data: where it begins, whose order is what and why, and what is promised to happen.
+"""A first game with a guide, as data: where it begins, whose order is what and why, and what is
+promised to happen.
 
-A lesson is declared in the folder of its game. The table asks for exactly its orders, one decision after the other,
-plays them by the rules, and goes on with the same game when the last one is done.
+A lesson is declared in the folder of its game. The table asks for exactly its orders, one decision
+after the other, plays them by the rules, and goes on with the same game when the last one is done.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from companion.games.events import EventKind
 class LessonStep:
     """One decision: the order of every seat that is to act, in notation.
 
-    `title` names the part of the lesson. Steps with one title that follow each other are one part. `head` says what is
-    about to happen, in at most 40 characters, `why` makes sense of it, `told` says it to the owner of each order.
-    `after` says what has happened. `shows` are events of which at least one of each kind happens, as often as named.
+    `title` names the part of the lesson. Steps with one title that follow each other are one part.
+    `head` says what is about to happen, in at most 40 characters, `why` makes sense of it, `told`
+    says it to the owner of each order. `after` says what has happened. `shows` are events of which
+    at least one of each kind happens, as often as named.
     """
 
     title: str
@@ -35,11 +37,14 @@ class LessonStep:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A whole lesson: the options with which its game begins, the goal in words and as drawings, and the steps."""
+    """A whole lesson: the options with which its game begins, the goal in words and as drawings,
+    and the steps.
+    """
 
     goal: str
     picture: tuple[tuple[tuple[str, str], ...], ...]
-    """Tiles to be read as first this, then that: each of drawings that lie on each other, with their colours."""
+    """Tiles to be read as first this, then that: each of drawings that lie on each other, with
+    their colours."""
     steps: tuple[LessonStep, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 class Key:
     """One order that a person can give, on the phone and on the pad.
 
-    `pad` is the pad's key (`up down left right a b`), `letter` what it adds to the notation, `initial` the letter that
-    players read in their own language. Empty: the notation's. Journals, receipts and files have the notation.
+    `pad` is the pad's key (`up down left right a b`), `letter` what it adds to the notation,
+    `initial` the letter that players read in their own language. Empty: the notation's. Journals,
+    receipts and files have the notation.
     """
 
     letter: str
@@ -24,12 +25,13 @@ class Key:
 class PadGrammar:
     """How keys spell an action: exactly `length` keys, each adding its letter. Ready hands it in.
 
-    `held_ready` is what holding the ready key down means instead of a press. Empty: nothing. A game whose orders are
-    more than single keys overrides `count`, `accepts` and `text`. They must depend on the keys alone, so that lamps and
-    refusals never tell what was entered.
+    `held_ready` is what holding the ready key down means instead of a press. Empty: nothing. A game
+    whose orders are more than single keys overrides `count`, `accepts` and `text`. They must depend
+    on the keys alone, so that lamps and refusals never tell what was entered.
 
-    `ready_is_key`: a short press of ready is a key of the draft (`ready`) as long as `accepts` takes it, and hands in
-    only when it does not. Held down it hands in at any time, so `text` then has an answer to every draft.
+    `ready_is_key`: a short press of ready is a key of the draft (`ready`) as long as `accepts`
+    takes it, and hands in only when it does not. Held down it hands in at any time, so `text` then
+    has an answer to every draft.
     """
 
     keys: tuple[Key, ...]

@@ -1,7 +1,9 @@
-"""Games that other packages bring, found by the entry points of the group `tabletop_companion.games`.
+"""Games that other packages bring, found by the entry points of the group
+`tabletop_companion.games`.
 
-Each is looked at once, when the program starts. One that cannot be used is left out, and said by the doctor and in the
-log. It never keeps the others from being played. docs/a-new-game.md walks through a whole one.
+Each is looked at once, when the program starts. One that cannot be used is left out, and said by
+the doctor and in the log. It never keeps the others from being played. docs/a-new-game.md walks
+through a whole one.
 """
 
 from __future__ import annotations
@@ -33,8 +35,9 @@ class UnusableGameError(ValueError):
 
 @dataclass(frozen=True)
 class PluginGame:
-    """An entry point that was found: its name, the package that it comes from, and why it is left out (empty: it is
-    not)."""
+    """An entry point that was found: its name, the package that it comes from, and why it is left
+    out (empty: it is not).
+    """
 
     name: str
     package: str
@@ -84,14 +87,17 @@ def _load(point: EntryPoint) -> str:
 
 
 def _check(name: str, game: object) -> None:
-    """Raise `UnusableGameError` unless it is a game that can be begun, printed and seen beside those that are there."""
+    """Raise `UnusableGameError` unless it is a game that can be begun, printed and seen beside
+    those that are there.
+    """
     if not isinstance(game, Game):
         raise UnusableGameError(
             f"It is no game: expected a Game of companion.games.base, found {type(game).__name__}"
         )
     if game.name != name or not _NAME.fullmatch(name):
         raise UnusableGameError(
-            f"It calls itself “{game.name}”, its entry point “{name}”: give both one name of small letters and figures"
+            f"It calls itself “{game.name}”, its entry point “{name}”: give both one name of small "
+            "letters and figures"
         )
     if name in GAMES:
         raise UnusableGameError(f"There is a game “{name}” already: choose another name")
@@ -116,7 +122,8 @@ def _check_looks(game: Game[Any, Any], kit: Kit) -> None:
     for seat in SEATS:
         if game.sides[seat].colour not in SIDE_COLOURS:
             raise UnusableGameError(
-                f"There is no colour “{game.sides[seat].colour}”: the pages know {', '.join(SIDE_COLOURS)}"
+                f"There is no colour “{game.sides[seat].colour}”: the pages know "
+                f"{', '.join(SIDE_COLOURS)}"
             )
     if game.events is not CommonEvent and (again := sorted({*game.events} & {*CommonEvent})):
         raise UnusableGameError(
@@ -132,7 +139,9 @@ def _drawings_of(game: Game[Any, Any], kit: Kit) -> Iterator[str]:
 
 
 def _check_markers(kit: Kit) -> None:
-    """Check the markers. The corners of a board tell its game: no other board, and no piece, may have their markers."""
+    """Check the markers. The corners of a board tell its game: no other board, and no piece, may
+    have their markers.
+    """
     corners: dict[int, str] = {}
     pieces: dict[int, str] = {}
     for other in GAMES.values():
@@ -154,7 +163,9 @@ def _check_markers(kit: Kit) -> None:
 
 
 def _check_tools(game: Game[Any, Any]) -> None:
-    """Check that what it brings to the command line is called by its name, so that names are unique."""
+    """Check that what it brings to the command line is called by its name, so that names are
+    unique.
+    """
     for command in tools_of(game).commands:
         name = command.name
         if not name.startswith(f"{game.name}-"):

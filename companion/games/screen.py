@@ -15,11 +15,12 @@ from companion.core.kit import Seat
 
 @dataclass(frozen=True)
 class Tally:
-    """A seat's sum, to be shown as it builds up: its parts with what each adds, the total, and what that is worth.
+    """A seat's sum, to be shown as it builds up: its parts with what each adds, the total, and what
+    that is worth.
 
-    `ladder` is a row of numbers (2 4 8 16 …) of which the first `reached` are filled. `is_greater`: it beats the other.
-    Without a `total` its parts are shown alone.
-    `lost` are those of its parts that its seat loses.
+    `ladder` is a row of numbers (2 4 8 16 …) of which the first `reached` are filled. `is_greater`:
+    it beats the other. Without a `total` its parts are shown alone. `lost` are those of its parts
+    that its seat loses.
     """
 
     seat: Seat
@@ -36,10 +37,10 @@ class Tally:
 class Headline:
     """What happened, in one sentence for both sides, to be read while nobody has to do anything.
 
-    `text` has at most 40 characters and calls people by their sides. `scene` is drawn large and read for twice the
-    time; empty: the sentence says it all. `faces` are its pieces from left to right: who bumps into whom, or who has
-    done something, then to whom. `lost` is what the last of them, on `square`, lost of `most` hit points, `left` what
-    it has now.
+    `text` has at most 40 characters and calls people by their sides. `scene` is drawn large and
+    read for twice the time; empty: the sentence says it all. `faces` are its pieces from left to
+    right: who bumps into whom, or who has done something, then to whom. `lost` is what the last of
+    them, on `square`, lost of `most` hit points, `left` what it has now.
     """
 
     text: str
@@ -51,12 +52,14 @@ class Headline:
     most: int = 0
 
 
-# ---- games of pieces -------------------------------------------------------------------------------------------------
+# ---- games of pieces -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class ChessClock:
-    """Each seat's time for the whole game, in seconds, and what it gets back at the end of each of its turns."""
+    """Each seat's time for the whole game, in seconds, and what it gets back at the end of each of
+    its turns.
+    """
 
     seconds: float
     increment_s: float = 0.0
@@ -64,7 +67,9 @@ class ChessClock:
 
 @dataclass(frozen=True)
 class Badge:
-    """What is told of the piece on a square: a short text such as `18`, and a bar that is filled to a share of 0..1."""
+    """What is told of the piece on a square: a short text such as `18`, and a bar that is filled to
+    a share of 0..1.
+    """
 
     text: str = ""
     share: float | None = None
@@ -74,7 +79,8 @@ class Badge:
 class ChoiceKey:
     """A key of a page: it begins a play, such as a pass, or is one, such as the end of a turn.
 
-    `hint` says when it can be used. `is_main` makes it the large one. `is_final` ends the game, so it is asked first.
+    `hint` says when it can be used. `is_main` makes it the large one. `is_final` ends the game, so
+    it is asked first.
     """
 
     name: str
@@ -88,8 +94,9 @@ class ChoiceKey:
 class Play:
     """A legal action as it is tapped: a piece, then where it goes, after a key where it needs one.
 
-    `text` is the notation, `label` at most 40 characters that say it, such as “Jump c1 to e3”. `squares` are all that
-    it leads over, or covers. `meets` are those on the way whose pieces can stop it.
+    `text` is the notation, `label` at most 40 characters that say it, such as “Jump c1 to e3”.
+    `squares` are all that it leads over, or covers. `meets` are those on the way whose pieces can
+    stop it.
     """
 
     text: str
@@ -115,7 +122,9 @@ class Play:
 
 @dataclass(frozen=True)
 class Unit:
-    """A piece that gets an order of its own: its name in the notation, where it stands, and a word on it."""
+    """A piece that gets an order of its own: its name in the notation, where it stands, and a word
+    on it.
+    """
 
     name: str
     square: Square
@@ -124,7 +133,8 @@ class Unit:
 
 @dataclass(frozen=True)
 class OrderKind:
-    """An order a unit can get: what it adds to the notation, its key, and whether a direction follows.
+    """An order a unit can get: what it adds to the notation, its key, and whether a direction
+    follows.
 
     `drawing` is drawn over the unit or, with a direction, over the edge to the square it leads to.
     """
@@ -155,8 +165,8 @@ class OrderSheet:
     """Orders for each of a seat's pieces, one action together: `1:N 2:aE 3:D`, by the order of the
     units.
 
-    A unit without an order is left out. `nothing` is the text of an order that does nothing, for a sheet on which no
-    unit has any.
+    A unit without an order is left out. `nothing` is the text of an order that does nothing, for a
+    sheet on which no unit has any.
     """
 
     units: tuple[Unit, ...]
@@ -170,7 +180,8 @@ class UnitOrder:
     """What a piece was ordered, once everybody may know it: the notation (None: not open yet),
     words and a drawing.
 
-    The drawing is turned clockwise by `degrees` on a picture with South below. Empty: it does nothing.
+    The drawing is turned clockwise by `degrees` on a picture with South below. Empty: it does
+    nothing.
     """
 
     unit: str
@@ -182,9 +193,11 @@ class UnitOrder:
 
 @dataclass(frozen=True)
 class Placing:
-    """Pieces that a seat places as it likes, one action together: `R@b1 R@d1 …`, in the order of `pieces`.
+    """Pieces that a seat places as it likes, one action together: `R@b1 R@d1 …`, in the order of
+    `pieces`.
 
-    Each piece is its letter and its face's name. `proposal` are the squares at which the page begins.
+    Each piece is its letter and its face's name. `proposal` are the squares at which the page
+    begins.
     """
 
     pieces: tuple[tuple[str, str], ...]
@@ -194,7 +207,9 @@ class Placing:
 
 @dataclass(frozen=True)
 class Duellist:
-    """One side of a face-off: its piece, where, what it does there, and the strengths that count."""
+    """One side of a face-off: its piece, where, what it does there, and the strengths that
+    count.
+    """
 
     face: str
     square: Square
@@ -213,7 +228,9 @@ class Duel:
 
 @dataclass(frozen=True)
 class HandCard:
-    """A card of a small open hand: its value, and whether it has been played. The choice of a card is its value."""
+    """A card of a small open hand: its value, and whether it has been played. The choice of a card
+    is its value.
+    """
 
     value: str
     is_spent: bool = False
@@ -223,10 +240,11 @@ class HandCard:
 class BoardUi:
     """What a viewer sees of a game of pieces beside its board, and by which means he acts.
 
-    `sign` says what is awaited in at most 40 characters, `hint` why or by which rule. `facts` are a few words on each
-    seat, such as “play 2 of 2”. `open_action` is what anybody at the table may do for the seat on turn, as on a chess
-    clock. Empty: nothing. `hands` are the cards of each seat that all may see. `keys` begin plays. `sheet`, `placing`
-    and `duel` are there while the viewer may act by them.
+    `sign` says what is awaited in at most 40 characters, `hint` why or by which rule. `facts` are a
+    few words on each seat, such as “play 2 of 2”. `open_action` is what anybody at the table may do
+    for the seat on turn, as on a chess clock. Empty: nothing. `hands` are the cards of each seat
+    that all may see. `keys` begin plays. `sheet`, `placing` and `duel` are there while the viewer
+    may act by them.
     """
 
     sign: str
@@ -250,7 +268,8 @@ class Possible:
     """Something that can be done: a drawing where it has one, a word, and what comes of it in a few
     words.
 
-    `squares` are where it leads or begins. `is_barred`: it would be refused now, or come to nothing.
+    `squares` are where it leads or begins. `is_barred`: it would be refused now, or come to
+    nothing.
     """
 
     drawing: str
@@ -260,12 +279,14 @@ class Possible:
     is_barred: bool = False
 
 
-# ---- games of cards and counters: what their screens show -----------------------------------------------------
+# ---- games of cards and counters: what their screens show ----------------------------------------
 
 
 @dataclass(frozen=True)
 class Count:
-    """The big number of a table screen: `number` of `total` things are left, such as 63 of 110 “turns left”."""
+    """The big number of a table screen: `number` of `total` things are left, such as 63 of 110
+    “turns left”.
+    """
 
     number: int
     total: int
@@ -278,7 +299,9 @@ Pile = tuple[str | None, ...]
 
 @dataclass(frozen=True)
 class Lane:
-    """A lane between the seats: each seat's stack, the deck between them, and the discard pile behind the deck."""
+    """A lane between the seats: each seat's stack, the deck between them, and the discard pile
+    behind the deck.
+    """
 
     name: str
     north: Pile
@@ -289,7 +312,9 @@ class Lane:
 
 @dataclass(frozen=True)
 class CardChoice:
-    """A legal action in notation, and how it is tapped: a key, with a card and a lane where it needs them."""
+    """A legal action in notation, and how it is tapped: a key, with a card and a lane where it
+    needs them.
+    """
 
     text: str
     key: str
@@ -305,9 +330,9 @@ class CardEntry:
 
     Where `zones` are known `LANE: ` may come first: their file, counted from 0 at South's left.
 
-    A card is `value + suit`. `open_seat` is the seat whose stack may have lain face up before: then each of its cards
-    is followed by `open_mark`. Of the other seat single cards may have, where `marks_single` says so. North's cards may
-    be none where `may_be_empty` says so.
+    A card is `value + suit`. `open_seat` is the seat whose stack may have lain face up before: then
+    each of its cards is followed by `open_mark`. Of the other seat single cards may have, where
+    `marks_single` says so. North's cards may be none where `may_be_empty` says so.
     """
 
     values: tuple[str, ...]
@@ -324,9 +349,9 @@ class CardEntry:
 class CardUi:
     """What a viewer may see of a game of cards and counters, and what he can do.
 
-    `acting` is who acts, by name. `facts` are a few words on each seat. `hands` holds the viewer's own cards by name
-    and the other's as backs. `choices` of the viewer None are those that anybody at the table may take for the seat
-    on turn. `entry` asks for cards that lie open.
+    `acting` is who acts, by name. `facts` are a few words on each seat. `hands` holds the viewer's
+    own cards by name and the other's as backs. `choices` of the viewer None are those that anybody
+    at the table may take for the seat on turn. `entry` asks for cards that lie open.
     """
 
     count: Count | None = None

@@ -1,4 +1,6 @@
-"""An action in words and drawings, as its seat gives it: by keys, by taps on squares or cards, on a sheet."""
+"""An action in words and drawings, as its seat gives it: by keys, by taps on squares or cards, on a
+sheet.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from companion.games.screen import CardChoice, CardUi, Play
 
 @dataclass(frozen=True)
 class SpelledOrder:
-    """A part of an action as people read it: a drawing where there is one, a letter or name, and words.
+    """A part of an action as people read it: a drawing where there is one, a letter or name, and
+    words.
 
     `is_units`: it is for one of several pieces, whose name is the letter.
     """

@@ -19,7 +19,8 @@ A = TypeVar("A")
 
 @dataclass(frozen=True)
 class Command:
-    """A command `companion NAME`: `add` adds its arguments, `run` is given what was typed and answers the exit status.
+    """A command `companion NAME`: `add` adds its arguments, `run` is given what was typed and
+    answers the exit status.
 
     `run` raises a `CompanionError`, of which one line is printed.
     """

@@ -47,7 +47,9 @@ class TurnLog:
         return tuple(self.events[self._staged :])
 
     def add_stage(self, title: str, expected: Layout | None, **more: Any) -> None:
-        """Add a stage of the events and headlines since the last one. `more` are further fields of `Stage`."""
+        """Add a stage of the events and headlines since the last one. `more` are further fields of
+        `Stage`.
+        """
         more = {"orders": {}, "headlines": tuple(self.headlines), **more}
         self.stages.append(Stage(title, events=self.fresh_events, expected=expected, **more))
         self._staged = len(self.events)

@@ -31,7 +31,8 @@ EAR = "hub"
 """What the hub is called among those who hear the key that calls the staff."""
 _MAX_SENTENCES = 8
 _CONTESTED = say(
-    "The other table reports a different result for your last game. Compare it in both lists of games, and tell the "
+    "The other table reports a different result for your last game. Compare it in both lists of "
+    "games, and tell the "
     "hub’s owner how it ended."
 )
 
@@ -195,7 +196,9 @@ class HubAdapter(Closeable):
         self._table.close_for(say("This table is closed.") if is_closed else "")
 
     def connected(self, is_connected: bool) -> None:
-        """Note that the hub hears us, or does not any more: the key that calls the staff goes by that."""
+        """Note that the hub hears us, or does not any more: the key that calls the staff goes by
+        that.
+        """
         self._bell.hear(is_connected, EAR)
         self._table.redraw()
 

@@ -28,7 +28,9 @@ class _Wanted(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
 
 
 class PairedGame(_Wanted, frozen=True):
-    """A board of a tournament's round: who sits where (packed sentences), and the game that counts."""
+    """A board of a tournament's round: who sits where (packed sentences), and the game that
+    counts.
+    """
 
     tournament: _Name
     round: int

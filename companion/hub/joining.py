@@ -1,4 +1,6 @@
-"""How a table joins a hub: it makes a key, shows the code, and is told where to send what everybody may know."""
+"""How a table joins a hub: it makes a key, shows the code, and is told where to send what everybody
+may know.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ MAX_ANSWER = 16_384
 
 
 class JoinRequest(msgspec.Struct, frozen=True):
-    """What a table says to join: the code on the hub's screen, its public key, its name and version."""
+    """What a table says to join: the code on the hub's screen, its public key, its name and
+    version.
+    """
 
     code: str
     key: str
@@ -45,7 +49,8 @@ class JoinRequest(msgspec.Struct, frozen=True):
 
 
 class JoinAnswer(msgspec.Struct, frozen=True):
-    """What the hub answers: the table's name in subjects and its number, the room's name, and where its NATS is.
+    """What the hub answers: the table's name in subjects and its number, the room's name, and where
+    its NATS is.
 
     A server without a host is at the hub's own address.
     """

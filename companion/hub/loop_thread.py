@@ -1,4 +1,6 @@
-"""A thread that runs one task of an event loop, for both ends of the line between a table and its hub."""
+"""A thread that runs one task of an event loop, for both ends of the line between a table and its
+hub.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,9 @@ class LoopThread:
             self._end(loop)
 
     def _end(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Close a loop, once its connections are closed, and what still runs in it: the library leaves tasks behind."""
+        """Close a loop, once its connections are closed, and what still runs in it: the library
+        leaves tasks behind.
+        """
         loop.run_until_complete(self._parted())
         loop.run_until_complete(loop.shutdown_default_executor())
         while pending := asyncio.all_tasks(loop):  # what is cancelled may begin another one
@@ -93,12 +97,16 @@ class LoopThread:
 
 
 def line_time_s() -> float:
-    """Return the running loop's time in seconds. A line repeats its questions by it, not by the table's clock."""
+    """Return the running loop's time in seconds. A line repeats its questions by it, not by the
+    table's clock.
+    """
     return asyncio.get_running_loop().time()
 
 
 class SteadyClient(Client):
-    """A connection to NATS that outlasts a message whose head cannot be read, which the library itself does not."""
+    """A connection to NATS that outlasts a message whose head cannot be read, which the library
+    itself does not.
+    """
 
     async def _process_headers(self, headers: bytes) -> dict[str, str] | None:
         try:
@@ -119,6 +127,8 @@ async def note_fault(error: Exception) -> None:
 
 
 async def hang_up(client: Client) -> None:
-    """Close a line whole, even where this task is cancelled meanwhile or the library has begun to close it."""
+    """Close a line whole, even where this task is cancelled meanwhile or the library has begun to
+    close it.
+    """
     if not client.is_closed:
         await asyncio.shield(asyncio.ensure_future(client.close()))

@@ -1,4 +1,6 @@
-"""What a table remembers of the hub that it has joined: a file beside the journal, for the service alone."""
+"""What a table remembers of the hub that it has joined: a file beside the journal, for the service
+alone.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,10 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 class Membership(msgspec.Struct, frozen=True):
     """`seed` is the table's secret NKey, made here. `address` the hub's pages, `servers` its NATS.
 
-    `table` is the table's name in subjects, `number` that for people. Inputs of the journal are sent from behind
-    `start` on. `names`: people's names are told as well. `ca` is a file with the certificate that the hub's is signed
-    by. Empty: one that this machine trusts. `closed`: the hub's host has closed this table.
+    `table` is the table's name in subjects, `number` that for people. Inputs of the journal are
+    sent from behind `start` on. `names`: people's names are told as well. `ca` is a file with the
+    certificate that the hub's is signed by. Empty: one that this machine trusts. `closed`: the
+    hub's host has closed this table.
     """
 
     address: str
@@ -46,7 +49,9 @@ def membership_path(settings: Settings) -> Path:
 
 
 def session_id(journal: Path) -> str:
-    """Return what tells this machine from another one with a copy of its files: when it was started, and their path."""
+    """Return what tells this machine from another one with a copy of its files: when it was
+    started, and their path.
+    """
     # the boot id differs for every machine, also for one that runs from a copied card
     try:
         machine = BOOT_ID.read_text()

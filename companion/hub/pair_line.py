@@ -1,7 +1,9 @@
-"""One table's end of a game at two tables: what its journal has to tell goes to the hub, what the other told to it.
+"""One table's end of a game at two tables: what its journal has to tell goes to the hub, what the
+other told to it.
 
-Each message has a subject of its own, by its number, which JetStream takes once: whatever is killed, cut or repeated,
-each is there once, and the other table asks for the next one by the number that its own journal has come to.
+Each message has a subject of its own, by its number, which JetStream takes once: whatever is
+killed, cut or repeated, each is there once, and the other table asks for the next one by the number
+that its own journal has come to.
 """
 
 from __future__ import annotations
@@ -71,14 +73,16 @@ log = logging.getLogger(__name__)
 ANSWERS_S = 5.0
 WRITTEN_S = 0.05
 LOOK_S, NEAR_S, GONE_S = 2.0, 10.0, 30.0
-"""Intervals in seconds at which a game that is on is looked at though nothing has woken us, and at which each table
-says that it is there. Seconds of silence after which a table is gone."""
+"""Intervals in seconds at which a game that is on is looked at though nothing has woken us, and at
+which each table says that it is there. Seconds of silence after which a table is gone."""
 CLAIM_S = 10.0
 """Seconds between two claims that this machine is the table."""
 _LOOK_BACK = 20
-"""Number of games among which the last one at two tables is looked for: it may have something to tell still."""
+"""Number of games among which the last one at two tables is looked for: it may have something to
+tell still."""
 CLONED = say(
-    "Another machine is connected to the hub as this table. On one of the two run “companion hub leave”, and join "
+    "Another machine is connected to the hub as this table. On one of the two run “companion hub "
+    "leave”, and join "
     "again."
 )
 _OLDER = say(
@@ -211,7 +215,9 @@ class PairLine:
         self._is_again_sent = False
 
     async def claim(self, client: Client) -> None:
-        """Tell the hub now and then which machine this is. Raises `SessionTaken` where another one is this table."""
+        """Tell the hub now and then which machine this is. Raises `SessionTaken` where another one
+        is this table.
+        """
         if line_time_s() < self._claim_s:
             return
         self._claim_s = line_time_s() + CLAIM_S
@@ -234,7 +240,9 @@ class PairLine:
             self._begin(answer.pair)
 
     async def exchange(self, client: Client, stream: JetStreamContext) -> None:
-        """Ask what was wished for, tell what there is to be told, and hear what there is to be heard."""
+        """Ask what was wished for, tell what there is to be told, and hear what there is to be
+        heard.
+        """
         await self._ask_hub(client)
         pair = self._pair
         if pair is None:
@@ -435,7 +443,9 @@ class PairLine:
             await self._send(stream, pair, self._progress(pair))
 
     def _show_trouble(self, lost: str = "") -> None:
-        """Say at the table what is wrong with the line, or whether another game is wanted. `lost`: it is cut."""
+        """Say at the table what is wrong with the line, or whether another game is wanted. `lost`:
+        it is cut.
+        """
         sentence = self._trouble(lost)
         if sentence != self._shown_trouble:
             self._shown_trouble = sentence

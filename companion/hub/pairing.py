@@ -1,8 +1,9 @@
 """How two tables at one hub agree on a game: what they ask of the hub, what it answers, and how
 each side checks it.
 
-One host offers a game and is told a code. The other one enters it. Both programs must be of the same version and have
-the same kit of the game. The game gets the higher of both tables' next numbers.
+One host offers a game and is told a code. The other one enters it. Both programs must be of the
+same version and have the same kit of the game. The game gets the higher of both tables' next
+numbers.
 """
 
 from __future__ import annotations
@@ -117,10 +118,11 @@ class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class PairAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The hub's answer: the game, the own offer's code, the offer that was looked at, or why not (packed).
+    """The hub's answer: the game, the own offer's code, the offer that was looked at, or why not
+    (packed).
 
-    `again`: the other table wants another game. `session` answers a claim: another machine is connected as this table
-    (`taken`), or has tried to (`shared`).
+    `again`: the other table wants another game. `session` answers a claim: another machine is
+    connected as this table (`taken`), or has tried to (`shared`).
     """
 
     pair: Pair | None = None

@@ -1,8 +1,10 @@
-"""The line to the hub, in a thread of its own: every input once and in order, and how the table is now.
+"""The line to the hub, in a thread of its own: every input once and in order, and how the table is
+now.
 
-What was sent is known by asking the hub for the last message that it has of this table. The next one names that
-message's number, and JetStream refuses it behind any other: whatever is killed, cut or repeated on the way, an input is
-there once, behind the one before. The table never waits for this thread.
+What was sent is known by asking the hub for the last message that it has of this table. The next
+one names that message's number, and JetStream refuses it behind any other: whatever is killed, cut
+or repeated on the way, an input is there once, behind the one before. The table never waits for
+this thread.
 """
 
 from __future__ import annotations
@@ -48,20 +50,24 @@ CONNECT_S, ANSWERS_S = 5, 3.0
 AGAIN_S, AGAIN_MOST_S = 0.25, 30.0
 """Least and most seconds after which a line that broke is tried anew."""
 WAITS_S = 5.0
-"""Interval in seconds at which a table that is not let in asks: its host may be standing at the hub."""
+"""Interval in seconds at which a table that is not let in asks: its host may be standing at the
+hub."""
 KEEPS_AGAIN_S = 3.0
 """Interval in seconds at which a hub that keeps nothing is asked whether it does again."""
 GOODBYE_S = 0.5
 """Timeout in seconds for what is on its way at the end."""
 ASK_AGAIN_S = 2.0
-"""Interval in seconds at which a hub that has just been started is asked for our game at two tables."""
+"""Interval in seconds at which a hub that has just been started is asked for our game at two
+tables."""
 LOOK_S, LET_PASS_S = 0.03, 0.02
-"""Interval in seconds at which the line looks whether there is news, and the pause that it makes even then. An input
-wakes nobody up, because what the table has to do after it comes first."""
+"""Interval in seconds at which the line looks whether there is news, and the pause that it makes
+even then. An input wakes nobody up, because what the table has to do after it comes first."""
 PULSE_S = 10.0
-"""Interval in seconds at which a table says how it is where nothing changes: a hub that hears nothing calls it lost."""
+"""Interval in seconds at which a table says how it is where nothing changes: a hub that hears
+nothing calls it lost."""
 _FULL = say(
-    "The hub cannot keep anything just now: its disk may be full. What is played here is sent later."
+    "The hub cannot keep anything just now: its disk may be full. What is played here is sent "
+    "later."
 )
 
 
@@ -76,8 +82,8 @@ class HubLine:
 
     `wake` may be called from any thread.
 
-    In the line's thread, `state` answers how the table is now, as it is sent. `command` is given what the hub asks for.
-    `connected` hears whether the hub hears us.
+    In the line's thread, `state` answers how the table is now, as it is sent. `command` is given
+    what the hub asks for. `connected` hears whether the hub hears us.
     """
 
     def __init__(
@@ -240,7 +246,9 @@ class HubLine:
             raise KeepsNothing(_FULL) from None
 
     async def _look_for_pair(self, client: Client) -> None:
-        """Ask which game at two tables is ours. A hub that does not know is asked again now and then."""
+        """Ask which game at two tables is ours. A hub that does not know is asked again now and
+        then.
+        """
         self._ask_pair_s = math.inf  # unless there is another one before the answer is here
         try:
             await self._pairs.look(client)
@@ -321,7 +329,8 @@ def _why(error: BaseException) -> str:
         return say("The hub has more from this table than was sent: checking again.")
     if _is_refusal(error):
         return say(
-            "The hub does not let this table in: ask its owner. If nobody knows it there, join again."
+            "The hub does not let this table in: ask its owner. If nobody knows it there, join "
+            "again."
         )
     if isinstance(
         error, nats.errors.NoServersError | OSError | TimeoutError | asyncio.TimeoutError

@@ -17,8 +17,8 @@ NEAR = "near"
 SEQUENCE = "Nats-Expected-Last-Subject-Sequence"
 """Header of a message: behind which one of its subject it comes, or is refused.
 
-No message has an id by which JetStream would find duplicates. All tables share those ids, so one table could use up
-another one's next id, whose message would then be taken for stored.
+No message has an id by which JetStream would find duplicates. All tables share those ids, so one
+table could use up another one's next id, whose message would then be taken for stored.
 """
 AGE = "Companion-Age"
 """Header of a record: seconds since the table accepted it, for clocks that are shown elsewhere."""

@@ -32,7 +32,8 @@ from web.server.server import Server, serve
 class HubSettings:
     """How a hub is run.
 
-    `name` (None: as before) is what the room is called. `delay_s` (None: as before) how late spectators see.
+    `name` (None: as before) is what the room is called. `delay_s` (None: as before) how late
+    spectators see.
     """
 
     folder: Path
@@ -138,7 +139,9 @@ class Hub(Closeable):
         self._stack.close()
 
     def _paired(self, pair: Pair) -> None:
-        """Let two tables that have agreed on a game write and read it, and tell the one that offered."""
+        """Let two tables that have agreed on a game write and read it, and tell the one that
+        offered.
+        """
         self.members.keep_rights()
         for table in pair.tables.values():
             self._look_at_pair(table)

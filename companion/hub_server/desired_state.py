@@ -33,7 +33,8 @@ class DesiredState:
 
     `send` takes a table and a command's bytes.
 
-    Settings that a table has not answered yet are kept in the folder and asked for again after a restart.
+    Settings that a table has not answered yet are kept in the folder and asked for again after a
+    restart.
     """
 
     def __init__(

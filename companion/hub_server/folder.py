@@ -30,7 +30,8 @@ class KnownTable(msgspec.Struct, frozen=True):
     """A table that has joined: its name in subjects, its number and name for people, its public
     NKey.
 
-    `waits`: the host has not let it in yet. `shut`: it may say nothing any more. `closed`: no game begins at it.
+    `waits`: the host has not let it in yet. `shut`: it may say nothing any more. `closed`: no game
+    begins at it.
     """
 
     id: str
@@ -47,9 +48,10 @@ class HubFile(msgspec.Struct, frozen=True):
 
     `seed` is its own NKey. Whoever has it may do everything at its NATS.
 
-    `pairs` are the games at two tables, of each table the last one. `asked` are the settings that tables have not
-    answered yet, by the tables' names in subjects. `seated` are the tables of the last `MOST_SEATED` games at two
-    tables, of each table `SEATED_EACH`: their results may come later.
+    `pairs` are the games at two tables, of each table the last one. `asked` are the settings that
+    tables have not answered yet, by the tables' names in subjects. `seated` are the tables of the
+    last `MOST_SEATED` games at two tables, of each table `SEATED_EACH`: their results may come
+    later.
     """
 
     seed: str
@@ -104,7 +106,9 @@ class HubFolder:
         return public_key(self._file.seed)
 
     def knows(self, table: str) -> bool:
-        """Return whether a table of this name in subjects has joined. Asked with everything that tables tell."""
+        """Return whether a table of this name in subjects has joined. Asked with everything that
+        tables tell.
+        """
         return any(known.id == table for known in self._file.tables)
 
     def change(self, make: Callable[[HubFile], HubFile]) -> HubFile:
@@ -116,7 +120,9 @@ class HubFolder:
         return fresh
 
     def join(self, name: str, key: str) -> KnownTable:
-        """Add a table with this public key: it gets the lowest number that is free. Raises `SystemTrouble`."""
+        """Add a table with this public key: it gets the lowest number that is free. Raises
+        `SystemTrouble`.
+        """
         joined: list[KnownTable] = []
 
         def add(file: HubFile) -> HubFile:

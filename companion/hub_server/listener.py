@@ -20,7 +20,9 @@ log = logging.getLogger(__name__)
 
 
 class RecordPlace(NamedTuple):
-    """A record's number in the store, and when its table accepted it: Unix time by the hub's clock."""
+    """A record's number in the store, and when its table accepted it: Unix time by the hub's
+    clock.
+    """
 
     sequence: int
     at_s: float
@@ -28,7 +30,9 @@ class RecordPlace(NamedTuple):
 
 @dataclass
 class HubListener:
-    """Takes what tables tell, in the store's thread, to the parts that keep it. Every call is quick."""
+    """Takes what tables tell, in the store's thread, to the parts that keep it. Every call is
+    quick.
+    """
 
     members: Members
     desired: DesiredState

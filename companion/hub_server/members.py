@@ -1,4 +1,6 @@
-"""The tables of a hub: who joins and leaves, what its host does about them, and who of them may do what at NATS."""
+"""The tables of a hub: who joins and leaves, what its host does about them, and who of them may do
+what at NATS.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ log = logging.getLogger(__name__)
 class Members:
     """Does what the host's pages ask for. Any thread may ask.
 
-    `servers` are told to tables that join. `forget` are called, in this order, with the name of a table that leaves.
+    `servers` are told to tables that join. `forget` are called, in this order, with the name of a
+    table that leaves.
     """
 
     def __init__(
@@ -48,7 +51,9 @@ class Members:
             room.update(request, asked=True, answer="")
 
     def has(self, table: str) -> bool:
-        """Return whether a table of this name in subjects has joined. Asked with everything that tables tell."""
+        """Return whether a table of this name in subjects has joined. Asked with everything that
+        tables tell.
+        """
         return self._folder.knows(table)
 
     def ids(self) -> tuple[str, ...]:

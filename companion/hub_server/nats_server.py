@@ -1,4 +1,6 @@
-"""The NATS server that a hub runs as its child: settings, credentials, start, and what happens when it dies."""
+"""The NATS server that a hub runs as its child: settings, credentials, start, and what happens when
+it dies.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,14 @@ from companion.table.public.messages import MOST_BYTES
 log = logging.getLogger(__name__)
 READY_S, PAUSE_S, RELOADS_S = 15.0, 0.02, 5.0
 READS = 2
-"""Number of its readings: the first one makes an account that is new, but does not yet listen to what that may say."""
+"""Number of its readings: the first one makes an account that is new, but does not yet listen to
+what that may say."""
 RELOADED = b"Reloaded server configuration"
 """What it says in its log once it knows who may come in."""
 PROGRAM = "nats-server"
 COLLECTS = {"GOGC": "50"}
-"""Its garbage is collected once it has grown by this percentage of what is used, not by 100: a quarter less memory."""
+"""Its garbage is collected once it has grown by this percentage of what is used, not by 100: a
+quarter less memory."""
 OWN_FILE, USERS_FILE = "nats.conf", "tables.conf"
 MAX_LINES, MAX_HEARD = 32, 64
 """Maximum number of lines with a table's key (it has one, and those that broke unnoticed), and of
@@ -41,7 +45,8 @@ OWN_ACCOUNT = "hub"
 
 @dataclass(frozen=True)
 class NatsSettings:
-    """Where it listens, where it keeps what it keeps and how much, and with which certificate (empty: none).
+    """Where it listens, where it keeps what it keeps and how much, and with which certificate
+    (empty: none).
 
     `connections` is how many may be open at once.
     """
@@ -77,10 +82,11 @@ class TableKey:
 def accounts_text(own_key: str, tables: Iterable[TableKey]) -> str:
     """Return who may do what, as nats-server reads it.
 
-    The hub may do everything, each table uses its own subjects alone. Each table is an account of its own, which takes
-    from the hub's the subjects that it may use. Rights alone would not do: NATS does not ask them about the subject to
-    which an answer goes, so a table could have JetStream's answers, with what it has itself stored in them, sent to
-    other tables or to JetStream's own interface.
+    The hub may do everything, each table uses its own subjects alone. Each table is an account of
+    its own, which takes from the hub's the subjects that it may use. Rights alone would not do:
+    NATS does not ask them about the subject to which an answer goes, so a table could have
+    JetStream's answers, with what it has itself stored in them, sent to other tables or to
+    JetStream's own interface.
     """
     let_in = [table for table in tables if not table.shut]
     accounts = {OWN_ACCOUNT: _own_account(own_key, let_in)}
@@ -96,9 +102,10 @@ def account_of(table: str) -> str:
 def _own_account(own_key: str, tables: Iterable[TableKey]) -> dict[str, object]:
     """Return the hub's account, which takes what tables say, and tells them what they may be told.
 
-    All of it goes from account to account as services, also what nobody answers. NATS has streams for that, but
-    crashes when somebody subscribes to one of another account in the moment in which it reads anew who may come in
-    (seen with 2.15.1, once in some 25 times under many subscriptions).
+    All of it goes from account to account as services, also what nobody answers. NATS has streams
+    for that, but crashes when somebody subscribes to one of another account in the moment in which
+    it reads anew who may come in (seen with 2.15.1, once in some 25 times under many
+    subscriptions).
     """
     imports = [
         _taken(account_of(table.table), subject)
@@ -114,7 +121,9 @@ def _own_account(own_key: str, tables: Iterable[TableKey]) -> dict[str, object]:
 
 
 def _table_account(table: TableKey) -> dict[str, object]:
-    """Return a table's account. Whoever has its key holds no more lines than leave room for all others."""
+    """Return a table's account. Whoever has its key holds no more lines than leave room for all
+    others.
+    """
     paired = may_publish_paired(table.pair, table.table, table.other) if table.pair else ()
     publish = [*may_publish(table.table), *paired]
     subscribe = [f"{inbox_prefix(table.table)}.>", *may_be_told(table.table)]
@@ -137,7 +146,9 @@ def _taken(account: str, subject: str) -> dict[str, dict[str, str]]:
 
 
 class NatsServer:
-    """The child. `start` and `check` belong to one thread that lives as long: the child dies with it."""
+    """The child. `start` and `check` belong to one thread that lives as long: the child dies with
+    it.
+    """
 
     def __init__(self, settings: NatsSettings) -> None:
         self._settings = settings
@@ -211,7 +222,8 @@ class NatsServer:
 
         Who may not any more is put out at once.
 
-        Whoever comes in keeps the connection. A child that has died meanwhile reads it when it is started anew.
+        Whoever comes in keeps the connection. A child that has died meanwhile reads it when it is
+        started anew.
         """
         for _ in range(READS):
             self._read_anew()

@@ -41,13 +41,15 @@ from web.security.rate_limit import Guesses
 HELD_S = 25.0
 """Seconds after which a machine that claims nothing is no table any more: each claims every ten."""
 REFUSED_S = 60.0
-"""Seconds for which it is told that another machine has tried: one that was refused tries every thirty."""
+"""Seconds for which it is told that another machine has tried: one that was refused tries every
+thirty."""
 
 
 class Sessions:
     """Which machine is connected as each table: two with one identity would overwrite each other.
 
-    `when_shared` is called with a table, and whether another machine has tried to connect as it lately.
+    `when_shared` is called with a table, and whether another machine has tried to connect as it
+    lately.
     """
 
     def __init__(self, clock: Clock, when_shared: Callable[[str, bool], None]) -> None:
@@ -83,8 +85,9 @@ class PairKeeper:
 
     A game that was agreed on is kept until either table agrees on another.
 
-    `when_paired` is called once a pair is kept: from then on its tables may write and read their messages. `when_asked`
-    with a table that has something to look at. `when_over` with a game that a table of it has done with.
+    `when_paired` is called once a pair is kept: from then on its tables may write and read their
+    messages. `when_asked` with a table that has something to look at. `when_over` with a game that
+    a table of it has done with.
     """
 
     def __init__(
@@ -234,7 +237,9 @@ def _without(file: HubFile, tables: set[str]) -> HubFile:
 
 
 def _with(file: HubFile, pair: Pair) -> HubFile:
-    """Return the file with a pair, its tables remembered, and the oldest ones beyond the bounds forgotten."""
+    """Return the file with a pair, its tables remembered, and the oldest ones beyond the bounds
+    forgotten.
+    """
     seated = {**file.seated, pair.id: dict(pair.tables)}
     for table in pair.tables.values():
         games = [game for game, tables in seated.items() if table in tables.values()]

@@ -1,7 +1,8 @@
-"""The hub's line to NATS, in a thread of its own: the streams, what tables tell, and the child that keeps it.
+"""The hub's line to NATS, in a thread of its own: the streams, what tables tell, and the child that
+keeps it.
 
-Whatever breaks is begun anew: the child, the connection, the consumer, which goes on behind the last message that the
-room has.
+Whatever breaks is begun anew: the child, the connection, the consumer, which goes on behind the
+last message that the room has.
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ ANSWERS_S = 5.0
 FREE_BYTES = 32 * 1024 * 1024
 """With less the hub says that its disk is full."""
 MAX_TOLD_BYTES, MAX_DIGITS = 2048, 4
-"""Maximum size of a message between two tables, and of digits of its number: all that one table can tell, some 20 MB,
-leaves what others have told in the store."""
+"""Maximum size of a message between two tables, and of digits of its number: all that one table can
+tell, some 20 MB, leaves what others have told in the store."""
 SHORTEST_WINDOW_S = 0.1
 """No message is known by an id.
 
@@ -83,12 +84,13 @@ PAIRS_KEPT_S = 60 * 86_400.0
 """Seconds that a game at two tables may rest."""
 
 FLOOD = Rate(20_000, 100.0)
-"""What a table may send: a long outage at once, and then more than any table does. A message that is none counts
-`BAD_COUNTS` times."""
+"""What a table may send: a long outage at once, and then more than any table does. A message that
+is none counts `BAD_COUNTS` times."""
 BAD_COUNTS = 200
 WISH_COUNTS = 20
 LARGE_BYTES = 4096
-"""A message counts once more for each of these that it has: the hub holds what spectators are to see later."""
+"""A message counts once more for each of these that it has: the hub holds what spectators are to
+see later."""
 
 
 class StoreAnew(CompanionError, RuntimeError):
@@ -334,7 +336,9 @@ class HubStore:
         return await stream.stream_info(RECORDS)
 
     async def _tell_last(self, stream: JetStreamContext) -> None:
-        """Read what every table has told last: the room shows it at once, whatever else there is to be followed."""
+        """Read what every table has told last: the room shows it at once, whatever else there is to
+        be followed.
+        """
         for table in self._listener.members.ids():
             try:
                 last = await stream.get_msg(RECORDS, subject=record_subject(table), direct=True)
@@ -402,7 +406,9 @@ class HubStore:
         self._listener.room.refuse_unread(table)
 
     async def _look(self, stream: JetStreamContext) -> None:
-        """Note whether there is room and the store answers. Raises `StoreAnew` where it is to be started anew."""
+        """Note whether there is room and the store answers. Raises `StoreAnew` where it is to be
+        started anew.
+        """
         is_room_back, answers = self._is_room_back(), False
         for _ in range(ASKED):  # it refuses for a moment while it reads anew who may come in
             with contextlib.suppress(NatsError, TimeoutError):
@@ -429,7 +435,9 @@ class HubStore:
             await self._client.publish(subject, payload)
 
     async def _purge(self, stream: JetStreamContext) -> None:
-        """Remove what is kept of tables and games that are gone, until it is done, also where the line breaks."""
+        """Remove what is kept of tables and games that are gone, until it is done, also where the
+        line breaks.
+        """
         for name, subject in tuple(self._forgotten):
             try:
                 await stream.purge_stream(name, subject=subject)
@@ -440,7 +448,8 @@ class HubStore:
     def _why(self, error: BaseException) -> str:
         if self._is_full:
             return say(
-                "The hub’s disk is full: tables keep what they have, and send it once there is room."
+                "The hub’s disk is full: tables keep what they have, and send it once there is "
+                "room."
             )
         if isinstance(error, CompanionError):
             return error.message

@@ -1,4 +1,6 @@
-"""What a director does about a tournament, and what tables report: each answers what it is then, or raises."""
+"""What a director does about a tournament, and what tables report: each answers what it is then, or
+raises.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ from companion.league.tournament import (
 
 MAX_ENTRANTS, MOST_ROUNDS, MOST_MINUTES, MOST_BOARDS = 500, 30, 600, 6
 BEFORE_S = 5.0
-"""A game that began so little before its round was paired may still be the round's: times of messages are rough."""
+"""A game that began so little before its round was paired may still be the round's: times of
+messages are rough."""
 T = TypeVar("T")
 Place = tuple[int, int, int]
 """A board: its round, its match and its place there, each counted from 0."""
@@ -198,7 +201,7 @@ def board_at(tournament: Tournament, place: Place) -> MatchBoard:
         raise Illegal(Refusal.WRONG_PHASE, say("There is no such board")) from None
 
 
-# ---- tables ----------------------------------------------------------------------------------------------------------
+# ---- tables --------------------------------------------------------------------------------------
 
 
 def open_boards(tournament: Tournament) -> Iterator[tuple[Place, MatchBoard]]:
@@ -242,7 +245,9 @@ def open_tables(tournament: Tournament) -> dict[str, Place]:
 
 
 class Reported(msgspec.Struct, frozen=True):
-    """What a table has reported: who sat where by their numbers (None: no card was shown), and who won."""
+    """What a table has reported: who sat where by their numbers (None: no card was shown), and who
+    won.
+    """
 
     table: str
     key: str
@@ -259,7 +264,8 @@ def report(tournament: Tournament, result: Reported) -> tuple[Tournament, Place]
 
     Raises `Illegal` where it does not fit.
 
-    Whoever has shown no card is taken for whom the table was paired for. Two who have changed sides play as they sit.
+    Whoever has shown no card is taken for whom the table was paired for. Two who have changed sides
+    play as they sit.
     """
     place = open_tables(tournament).get(result.table)
     current = tournament.round
@@ -312,7 +318,7 @@ def _who(shown: int | None, across: int | None, paired: int, other: int) -> int:
     return paired
 
 
-# ---- inside ----------------------------------------------------------------------------------------------------------
+# ---- inside --------------------------------------------------------------------------------------
 
 
 def _require_on(tournament: Tournament) -> None:

@@ -1,4 +1,6 @@
-"""The league of a room of tables: people's cards, results, ratings and tournaments, kept before anybody sees them."""
+"""The league of a room of tables: people's cards, results, ratings and tournaments, kept before
+anybody sees them.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ from companion.league.tournament_keeper import TournamentKeeper
 class League:
     """Its parts. Everything may be asked by any thread.
 
-    `free_tables` answers where a board may be played, the first first. `when_changed` is called after every change that
-    a page could show.
+    `free_tables` answers where a board may be played, the first first. `when_changed` is called
+    after every change that a page could show.
     """
 
     def __init__(

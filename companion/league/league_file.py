@@ -1,4 +1,6 @@
-"""What a league keeps, in one SQLite database in the hub's folder: everything of one change at once, or nothing."""
+"""What a league keeps, in one SQLite database in the hub's folder: everything of one change at
+once, or nothing.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,8 @@ class Season(msgspec.Struct, frozen=True):
 
 
 class KeptResult(msgspec.Struct, frozen=True):
-    """A result with the people who played it by their numbers: None showed no card, 0 is the machine.
+    """A result with the people who played it by their numbers: None showed no card, 0 is the
+    machine.
 
     `is_void`: the host has said that it does not count.
     """
@@ -66,7 +69,9 @@ class KeptResult(msgspec.Struct, frozen=True):
 
 
 class LogLine(msgspec.Struct, frozen=True):
-    """What was done about a tournament: by whom (`director`, or a table's name in subjects), and what it changed."""
+    """What was done about a tournament: by whom (`director`, or a table's name in subjects), and
+    what it changed.
+    """
 
     tournament: int
     at_s: float
@@ -239,7 +244,8 @@ class LeagueFile:
             # the same game may be told again, but only by the table that told it first
             run(
                 "INSERT INTO results (key, tableid, game, ended_s, south, north, winner, data)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET south = excluded.south,"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET south = "
+                "excluded.south,"
                 " north = excluded.north, winner = excluded.winner, data = excluded.data"
                 " WHERE results.tableid = excluded.tableid",
                 (

@@ -1,8 +1,9 @@
 """Who meets whom in the next round: Swiss, round robin, and a bracket for a knock-out.
 
-Swiss is a matching of least cost over everybody at once, as bbpPairings finds it: nobody meets anybody twice, nobody
-has two byes, nobody is a third time running on one side while that can be. Then points as equal as can be, sides in
-balance, nobody twice up or down, and in a group of equal points the upper half against the lower.
+Swiss is a matching of least cost over everybody at once, as bbpPairings finds it: nobody meets
+anybody twice, nobody has two byes, nobody is a third time running on one side while that can be.
+Then points as equal as can be, sides in balance, nobody twice up or down, and in a group of equal
+points the upper half against the lower.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from companion.league.tournament import (
 )
 
 FLOATS, SIDES, APART, BYE = 10**9, 10**13, 10**17, 10**24
-"""What one unit of each cost weighs: more than all that is less important of 250 matches together."""
+"""What one unit of each cost weighs: more than all that is less important of 250 matches
+together."""
 MAX_COST = 10**27
 Pairs = Sequence[tuple[int, int | None]]
 """South and North of each match. None: a bye."""
@@ -77,7 +79,9 @@ def _match(
 def _verdict_without(
     entrants: Sequence[Entrant], number: int, south: int, north: int
 ) -> BoardEnd | None:
-    """Return how a board has ended before it is played because somebody has withdrawn. None: nobody has."""
+    """Return how a board has ended before it is played because somebody has withdrawn. None: nobody
+    has.
+    """
     gone = [entrant for entrant in entrants if not entrant.is_there(number)]
     withdrawn = {person for entrant in gone for person in entrant.people}
     if not withdrawn:
@@ -87,7 +91,7 @@ def _verdict_without(
     return BoardEnd.NORTH_BY_DEFAULT if north not in withdrawn else BoardEnd.NEITHER
 
 
-# ---- Swiss ----------------------------------------------------------------------------------------------------------
+# ---- Swiss ---------------------------------------------------------------------------------------
 
 
 def _swiss(tournament: Tournament, number: int) -> Pairs:
@@ -141,7 +145,8 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
     raise Illegal(
         Refusal.WRONG_PHASE,
         say(
-            "Not everybody can be given a new opponent any more: end the tournament after this round"
+            "Not everybody can be given a new opponent any more: end the tournament after this "
+            "round"
         ),
     )
 
@@ -243,7 +248,9 @@ def has_had_bye(tournament: Tournament, entrant: int) -> bool:
 
 
 def _sides(tournament: Tournament, entrant: Entrant) -> str:
-    """Return the sides on the first board in all rounds: `S`, `N`, and `-` where it was not played."""
+    """Return the sides on the first board in all rounds: `S`, `N`, and `-` where it was not
+    played.
+    """
     letters = ""
     for round_ in tournament.rounds:
         match = round_.match_of(entrant.number)
@@ -256,7 +263,9 @@ def _sides(tournament: Tournament, entrant: Entrant) -> str:
 
 
 def _floated(tournament: Tournament, entrant: int) -> int:
-    """Return whether an entrant met fewer points (1) or more (-1) in the last round. A bye is downwards."""
+    """Return whether an entrant met fewer points (1) or more (-1) in the last round. A bye is
+    downwards.
+    """
     match = tournament.round.match_of(entrant) if tournament.round else None
     if match is None:
         return 0
@@ -269,7 +278,7 @@ def _floated(tournament: Tournament, entrant: int) -> int:
     return (own > other) - (own < other)
 
 
-# ---- round robin, knock-out -----------------------------------------------------------------------------------------
+# ---- round robin, knock-out ----------------------------------------------------------------------
 
 
 def _round_robin(tournament: Tournament, number: int) -> Pairs:

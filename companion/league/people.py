@@ -27,7 +27,8 @@ MACHINE_NUMBER = 0
 class Person(msgspec.Struct, frozen=True):
     """Somebody with a card: `number` is for ever, `card` is how tables call it, `code` opens it.
 
-    `is_shown`: the name may stand on the hub's pages and in its exports. Forgotten: neither code nor name.
+    `is_shown`: the name may stand on the hub's pages and in its exports. Forgotten: neither code
+    nor name.
     """
 
     number: int

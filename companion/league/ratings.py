@@ -1,8 +1,8 @@
 """How strong people are, by the games that they have played against one another: OpenSkill, always
 worked out anew.
 
-Bradley-Terry with full pairing (Weng and Lin, 2011), as `openskill` has it. Its 25 are shown as 1500 and a third of its
-first uncertainty as 67 points, so that numbers look as players know them.
+Bradley-Terry with full pairing (Weng and Lin, 2011), as `openskill` has it. Its 25 are shown as
+1500 and a third of its first uncertainty as 67 points, so that numbers look as players know them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from companion.league.people import MACHINE_NUMBER
 BEGIN, SCALE, FIRST = 1500.0, 24.0, 25.0
 """Rating of a newcomer. Points for one of OpenSkill's. What a newcomer has there."""
 CAUTION = 2.0
-"""How many times its uncertainty is taken from a rating for the list: one lucky game makes no champion."""
+"""How many times its uncertainty is taken from a rating for the list: one lucky game makes no
+champion."""
 
 
 class RatedGame(msgspec.Struct, frozen=True):

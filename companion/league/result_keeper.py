@@ -25,7 +25,8 @@ KEEP_S = 2.0
 What came later is followed once more.
 """
 LOOKED_AT = 500
-"""Number of the last results among which those are found at the start about which two tables do not agree."""
+"""Number of the last results among which those are found at the start about which two tables do not
+agree."""
 
 
 class ResultKeeper:
@@ -112,7 +113,8 @@ class ResultKeeper:
             self._ledger.changed()
 
     def decide(self, key: str, winner: Seat | None) -> None:
-        """Note what the host says: how a game ended about which its tables do not agree (None: a draw).
+        """Note what the host says: how a game ended about which its tables do not agree (None: a
+        draw).
 
         Raises `Illegal`.
         """

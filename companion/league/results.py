@@ -1,8 +1,9 @@
-"""Results out of what tables tell anyway: each game has one result at most, however often its end is told.
+"""Results out of what tables tell anyway: each game has one result at most, however often its end
+is told.
 
-A game is known by the mark of the input that began it, one at two tables by what both call it. So a result that comes a
-second time, after an outage, from a lost store, from a journal that was brought back or from a table that has joined
-anew, is the same one.
+A game is known by the mark of the input that began it, one at two tables by what both call it. So a
+result that comes a second time, after an outage, from a lost store, from a journal that was brought
+back or from a table that has joined anew, is the same one.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ BEGINS = "new_game"
 
 
 class Player(msgspec.Struct, frozen=True):
-    """Who played a seat: the card that was shown by the end of the game (empty: none), or a program."""
+    """Who played a seat: the card that was shown by the end of the game (empty: none), or a
+    program.
+    """
 
     card: str = ""
     is_machine: bool = False
@@ -33,10 +36,11 @@ class Player(msgspec.Struct, frozen=True):
 class GameResult(msgspec.Struct, frozen=True):
     """How a game ended. `winner` None: a draw.
 
-    `key` names the game. `entry` and `mark`, its receipt, name the input in the table's journal that ended it.
-    `began_s` and `ended_s` are Unix times by the hub's clock. `at` is set as long as only one table of a game at two
-    has told it: whose side is played there. `against` is what the other one has told, where that is something else: the
-    result counts once both say the same, or the hub's host has decided.
+    `key` names the game. `entry` and `mark`, its receipt, name the input in the table's journal
+    that ended it. `began_s` and `ended_s` are Unix times by the hub's clock. `at` is set as long as
+    only one table of a game at two has told it: whose side is played there. `against` is what the
+    other one has told, where that is something else: the result counts once both say the same, or
+    the hub's host has decided.
     """
 
     table: str
@@ -55,7 +59,9 @@ class GameResult(msgspec.Struct, frozen=True):
 
 
 class GameFollowed(msgspec.Struct, frozen=True):
-    """How far a table's records were followed: its game that is on, and the result that stands for it by now."""
+    """How far a table's records were followed: its game that is on, and the result that stands for
+    it by now.
+    """
 
     epoch: int = 0
     entry: int = 0
@@ -66,7 +72,9 @@ class GameFollowed(msgspec.Struct, frozen=True):
 
 
 class ResultChange(NamedTuple):
-    """What a record changes: a result that has come, one that was taken back with its last turn, or nothing."""
+    """What a record changes: a result that has come, one that was taken back with its last turn, or
+    nothing.
+    """
 
     come: GameResult | None = None
     gone: GameResult | None = None
@@ -114,7 +122,9 @@ def merged(one: GameResult, other: GameResult) -> GameResult | None:
 
 
 def decided(contested: GameResult, winner: Seat | None) -> GameResult:
-    """Return the whole result of a game about which its tables do not agree: somebody has decided."""
+    """Return the whole result of a game about which its tables do not agree: somebody has
+    decided.
+    """
     south, north = sides_of(contested)
     return replace(
         contested, at=None, against=None, winner=winner, south=south.south, north=north.north

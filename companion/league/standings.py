@@ -1,8 +1,9 @@
 """Who stands where: points, and what parts those who have as many.
 
-Buchholz is the sum of the opponents' points. Sonneborn-Berger counts those of whom was beaten wholly, and half of those
-of a draw. A round without a game counts as one against somebody with as many points as oneself (FIDE C.07, 2023). The
-direct encounter counts where all who are level so far have met.
+Buchholz is the sum of the opponents' points. Sonneborn-Berger counts those of whom was beaten
+wholly, and half of those of a draw. A round without a game counts as one against somebody with as
+many points as oneself (FIDE C.07, 2023). The direct encounter counts where all who are level so far
+have met.
 """
 
 from __future__ import annotations

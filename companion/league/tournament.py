@@ -118,8 +118,8 @@ class Round(msgspec.Struct, frozen=True):
 class Entrant(msgspec.Struct, frozen=True):
     """Somebody, or a team, in a tournament: `people` by their numbers, the first board first.
 
-    `since` is the first round that it plays, `until` the last one (0: to the end). In the rounds of `rests` it has
-    asked for a bye of half a point.
+    `since` is the first round that it plays, `until` the last one (0: to the end). In the rounds of
+    `rests` it has asked for a bye of half a point.
     """
 
     number: int
@@ -155,7 +155,8 @@ class Tournament(msgspec.Struct, frozen=True):
     entrants: tuple[Entrant, ...] = ()
     rounds: tuple[Round, ...] = ()
     order: tuple[int, ...] = ()
-    """The entrants by strength as the first round was drawn, where every later round follows from it."""
+    """The entrants by strength as the first round was drawn, where every later round follows from
+    it."""
     is_over: bool = False
 
     @property

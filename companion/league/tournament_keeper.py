@@ -1,4 +1,6 @@
-"""The tournaments of a hub: what the director and the results make of them, line by line in a log."""
+"""The tournaments of a hub: what the director and the results make of them, line by line in a
+log.
+"""
 
 from __future__ import annotations
 

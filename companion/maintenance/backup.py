@@ -1,9 +1,10 @@
-"""One file that holds an installation: settings, games, what is known of lenses, last choices, photographs if wanted.
+"""One file that holds an installation: settings, games, what is known of lenses, last choices,
+photographs if wanted.
 
-A backup is a ZIP file with `backup.json` in it, and the games as JSON lines. It holds no key of the installation and
-nothing of a game that is still on: neither a sealed order nor a hand ever leaves the machine. A restore is checked
-wholly, then laid ready in the state directory. It takes its place at the next start, before anything is opened, and
-what it replaces is kept in `before-restore`.
+A backup is a ZIP file with `backup.json` in it, and the games as JSON lines. It holds no key of the
+installation and nothing of a game that is still on: neither a sealed order nor a hand ever leaves
+the machine. A restore is checked wholly, then laid ready in the state directory. It takes its place
+at the next start, before anything is opened, and what it replaces is kept in `before-restore`.
 """
 
 from __future__ import annotations
@@ -47,10 +48,12 @@ FORMAT = 2
 MAX_BYTES = 2_000_000_000
 """What a backup may hold unpacked."""
 READY, UNDER_WAY, BEFORE = "restore", "restoring", "before-restore"
-"""Folders of the state directory: a restore that waits for the next start, one that is being done, what was before."""
+"""Folders of the state directory: a restore that waits for the next start, one that is being done,
+what was before."""
 _NOTE, _GAMES, _SETTINGS = "backup.json", "games.jsonl", "settings.toml"
 _JOURNAL = "journal.sqlite"
-"""What the games become when they are restored. Backups of version 1.0 held such a file themselves."""
+"""What the games become when they are restored. Backups of version 1.0 held such a file
+themselves."""
 _JSON_FILES = ("lenses.json", "choices.json")
 MAX_MEMBER_BYTES = {
     _NOTE: 16_000,
@@ -84,7 +87,9 @@ _UNREADABLE = (
 
 
 class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """`backup.json`: what the file holds. `at` is Unix time, `left_out` the number of a game that was still on."""
+    """`backup.json`: what the file holds. `at` is Unix time, `left_out` the number of a game that
+    was still on.
+    """
 
     format: int
     version: str
@@ -106,7 +111,7 @@ class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         return words
 
 
-# ---- making one ------------------------------------------------------------------------------------------------------
+# ---- making one ----------------------------------------------------------------------------------
 
 
 def make_backup(
@@ -148,13 +153,15 @@ def _pictures(album: PhotographFolder, left_out: int) -> Iterator[Path]:
                 yield album.path(game, moment)
 
 
-# ---- taking one back -------------------------------------------------------------------------------------------------
+# ---- taking one back -----------------------------------------------------------------------------
 
 
 def stage_restore(source: Path | IO[bytes], settings: Settings, settings_file: Path) -> BackupNote:
-    """Check a backup wholly and lay it ready for the next start. Raises `Malformed` for one that cannot be used.
+    """Check a backup wholly and lay it ready for the next start. Raises `Malformed` for one that
+    cannot be used.
 
-    The folder of the state and the keys of this installation stay as they are, and all seats are free afterwards.
+    The folder of the state and the keys of this installation stay as they are, and all seats are
+    free afterwards.
     """
     state = settings.journal_path.parent
     with _trouble():
@@ -189,7 +196,9 @@ def stage_forgetting(settings: Settings) -> None:
 
 
 def _new_folder(state: Path) -> Path:
-    """Return an empty folder for what is to be laid ready. Nobody else may read it: keys and passwords are in it."""
+    """Return an empty folder for what is to be laid ready. Nobody else may read it: keys and
+    passwords are in it.
+    """
     folder = state / f"{READY}.part"
     _clear(folder)
     folder.mkdir(mode=0o700, parents=True)
@@ -213,9 +222,11 @@ def unstage(settings: Settings) -> None:
 
 
 def apply_staged(settings: Settings, settings_file: Path) -> str:
-    """Do what waits for this start, before the journal is opened. Return a sentence. Empty: nothing waited.
+    """Do what waits for this start, before the journal is opened. Return a sentence. Empty: nothing
+    waited.
 
-    A power cut in the middle is finished at the next start: every step is a rename, and done at most once.
+    A power cut in the middle is finished at the next start: every step is a rename, and done at
+    most once.
     """
     state = settings.journal_path.parent
     ready, under_way, before = state / READY, state / UNDER_WAY, state / BEFORE
@@ -277,7 +288,7 @@ def _move(state: Path, name: str, before: Path) -> None:
             old.replace(before / old.name)
 
 
-# ---- checking --------------------------------------------------------------------------------------------------------
+# ---- checking ------------------------------------------------------------------------------------
 
 
 def _most_of(name: str) -> int:
@@ -308,12 +319,15 @@ def _unpack_all(source: IO[bytes], folder: Path) -> BackupNote:
 
 
 def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
-    """Raise `Malformed` for members that no backup has, and `SystemTrouble` where there is no room for them."""
+    """Raise `Malformed` for members that no backup has, and `SystemTrouble` where there is no room
+    for them.
+    """
     names = [entry.filename for entry in entries]
     if _NOTE in names and _JOURNAL in names:
         raise Malformed(
             say(
-                "This backup was made by version 1.0: restore it with that version, then make a new one."
+                "This backup was made by version 1.0: restore it with that version, then make a "
+                "new one."
             )
         )
     strange = [
@@ -329,7 +343,9 @@ def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
 
 
 def _read_note(path: Path) -> BackupNote:
-    """Return the note of a backup. Raises `Malformed` for one of another format, and `msgspec.DecodeError`."""
+    """Return the note of a backup. Raises `Malformed` for one of another format, and
+    `msgspec.DecodeError`.
+    """
     note = msgspec.json.decode(path.read_bytes(), type=BackupNote)
     if note.format != FORMAT:
         raise Malformed(
@@ -343,7 +359,9 @@ def _read_note(path: Path) -> BackupNote:
 
 
 def _check_settings(path: Path, settings: Settings, settings_file: Path) -> None:
-    """Raise `Malformed` for settings that cannot be read. What a page may not write stays as it is on this machine."""
+    """Raise `Malformed` for settings that cannot be read. What a page may not write stays as it is
+    on this machine.
+    """
     if not path.exists():
         return
     file = SettingsFile(path)
@@ -366,7 +384,8 @@ def _settings_in(path: Path) -> Settings:
 
 
 def _adopt_games(path: Path, here: Path) -> None:
-    """Give restored games the keys of this installation, and free their seats: nobody here holds a token of them.
+    """Give restored games the keys of this installation, and free their seats: nobody here holds a
+    token of them.
 
     Raises `Malformed` for games that cannot be folded.
     """
@@ -387,7 +406,9 @@ def _adopt_games(path: Path, here: Path) -> None:
 
 
 def _keys_of(path: Path) -> list[tuple[str, bytes]]:
-    """Return the keys of an installation. An empty list: it has no journal yet, or none that can be read."""
+    """Return the keys of an installation. An empty list: it has no journal yet, or none that can be
+    read.
+    """
     try:
         with Journal(path, read_only=True) as journal:
             return journal.keys()

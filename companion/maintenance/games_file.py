@@ -1,7 +1,9 @@
-"""The games of an installation as JSON lines, for a backup: one line for each row of the journal that may leave it.
+"""The games of an installation as JSON lines, for a backup: one line for each row of the journal
+that may leave it.
 
-No key, nothing of a game that is still on and no seat's secret is written. What is read is data of known types within
-bounds, and becomes rows of a new journal of this program's own: nothing from a backup ever reaches SQLite as more.
+No key, nothing of a game that is still on and no seat's secret is written. What is read is data of
+known types within bounds, and becomes rows of a new journal of this program's own: nothing from a
+backup ever reaches SQLite as more.
 """
 
 from __future__ import annotations
@@ -104,11 +106,13 @@ _BESIDE = {
 }
 
 
-# ---- writing ---------------------------------------------------------------------------------------------------------
+# ---- writing -------------------------------------------------------------------------------------
 
 
 def write_games(journal: Journal, target: IO[bytes]) -> tuple[int, int]:
-    """Write all games but one that is on. Return how many there are, and the number of that one (0: none is on)."""
+    """Write all games but one that is on. Return how many there are, and the number of that one (0:
+    none is on).
+    """
     journal.database.read(
         "BEGIN"
     )  # from here on the file is as it is now, whatever is written meanwhile
@@ -144,7 +148,9 @@ def _inputs(journal: Journal, game: int) -> Iterator[InputLine]:
 
 
 def _without_nonce(line: InputLine, nonces: dict[str, str]) -> InputLine:
-    """Put another nonce in the place of a seat's, which its token must carry: the same for the same."""
+    """Put another nonce in the place of a seat's, which its token must carry: the same for the
+    same.
+    """
     record = line.record
     if not isinstance(record, TakeSeat | MoveSeat) or not record.nonce:
         return line
@@ -152,11 +158,13 @@ def _without_nonce(line: InputLine, nonces: dict[str, str]) -> InputLine:
     return msgspec.structs.replace(line, record=msgspec.structs.replace(record, nonce=other))
 
 
-# ---- reading ---------------------------------------------------------------------------------------------------------
+# ---- reading -------------------------------------------------------------------------------------
 
 
 def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
-    """Make a new journal of the lines of a backup. Raises `Malformed` for what no backup of this program holds."""
+    """Make a new journal of the lines of a backup. Raises `Malformed` for what no backup of this
+    program holds.
+    """
     rows = bytes_read = 0
     path.touch(mode=0o600)
     with closing(sqlite3.connect(path, isolation_level=None)) as db:

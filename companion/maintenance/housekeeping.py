@@ -1,8 +1,9 @@
 """What is done beside the table while nobody waits for it: room on the disk, old games, dates,
 checks of what is kept.
 
-A thread of its own with a round every few seconds. Of the journal's lock each step holds what one game takes, some
-milliseconds. Games are removed and checked only while none is on and nobody has touched the table for a while.
+A thread of its own with a round every few seconds. Of the journal's lock each step holds what one
+game takes, some milliseconds. Games are removed and checked only while none is on and nobody has
+touched the table for a while.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ _NAMED = 8
 
 
 class Housekeeping(Closeable):
-    """Keeps the room of one table. `step` is one round. A context manager, `close` may be called twice."""
+    """Keeps the room of one table. `step` is one round. A context manager, `close` may be called
+    twice.
+    """
 
     def __init__(
         self,
@@ -97,7 +100,9 @@ class Housekeeping(Closeable):
             self.step()
 
     def step(self) -> None:
-        """Do one round. Whatever is wrong with a part of it, the others are done and the table goes on."""
+        """Do one round. Whatever is wrong with a part of it, the others are done and the table goes
+        on.
+        """
         self._do(self._look)
         wall_s, now_s = self._clock.wall_s(), self._clock.monotonic_s()
         self._do(lambda: self._journal.clock_was_set(wall_s, now_s))
@@ -109,9 +114,11 @@ class Housekeeping(Closeable):
             self._do(task)
 
     def give_back(self) -> None:
-        """Give freed memory back after a game, at the next set-up, else twice a minute: some milliseconds each time.
+        """Give freed memory back after a game, at the next set-up, else twice a minute: some
+        milliseconds each time.
 
-        What only refers to itself goes first: else it lies scattered among what is needed until there is enough of it.
+        What only refers to itself goes first: else it lies scattered among what is needed until
+        there is enough of it.
         """
         now, now_s = self._table.progress(), self._clock.monotonic_s()
         is_at_rest = now.phase in (Phase.LOBBY, Phase.SETUP, Phase.OVER)
@@ -152,7 +159,7 @@ class Housekeeping(Closeable):
         is_between = now.phase in (Phase.LOBBY, Phase.OVER)
         return is_between and self._clock.monotonic_s() - self._since_s >= QUIET_S
 
-    # ---- old games ---------------------------------------------------------------------------------------------------
+    # ---- old games -------------------------------------------------------------------------------
 
     def _thin(self) -> None:
         """Remove some of the games that are not to be kept any more, the oldest first."""
@@ -170,7 +177,9 @@ class Housekeeping(Closeable):
         self._journal.database.shrink(_PAGES)  # also what one round has left to the next
 
     def _old_games(self) -> list[int]:
-        """Return the games beyond what the settings keep, the oldest first, and none that was imported."""
+        """Return the games beyond what the settings keep, the oldest first, and none that was
+        imported.
+        """
         settings = self.settings
         if settings.keep == "all":
             return []
@@ -187,7 +196,7 @@ class Housekeeping(Closeable):
             if at < before and number != on_table
         ]
 
-    # ---- checks ------------------------------------------------------------------------------------------------------
+    # ---- checks ----------------------------------------------------------------------------------
 
     def _check(self) -> None:
         """Go through some of the games that were not looked at when the service began."""

@@ -1,7 +1,9 @@
-"""The table's own Wi-Fi: opened when the machine starts without a network, until it joins the one its owner names.
+"""The table's own Wi-Fi: opened when the machine starts without a network, until it joins the one
+its owner names.
 
-The service may not change the network. It leaves a wish in its own folder under `/run`. `companion wifi` carries it
-out as root (companion-wifi.path) and answers in a folder of root's. No password is in a log or on a command line.
+The service may not change the network. It leaves a wish in its own folder under `/run`. `companion
+wifi` carries it out as root (companion-wifi.path) and answers in a folder of root's. No password is
+in a log or on a command line.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ NO_ADDRESS_S = 120.0
 ANSWER_S = 300.0
 """Timeout in seconds for an answer: one Wi-Fi tried and the own one opened three times take 250."""
 LONELY_S = 600.0
-"""Time in seconds after which an own Wi-Fi that nobody has joined gives way to a known one: a slow router is up now."""
+"""Time in seconds after which an own Wi-Fi that nobody has joined gives way to a known one: a slow
+router is up now."""
 FIRST_PASSWORD = "tabletop"
 """Password of the own Wi-Fi while the table has no owner, and when the table button opens it."""
 HOTSPOT_NET = HOTSPOT_ADDRESS.rpartition(".")[0] + "."
@@ -45,7 +48,8 @@ Trouble = Literal["", "no_manager", "no_radio", "blocked", "password", "not_foun
 
 
 class WifiWish(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What root is to do: open the own Wi-Fi, join another one, or close the own one where another one is known.
+    """What root is to do: open the own Wi-Fi, join another one, or close the own one where another
+    one is known.
 
     `hotspot` is the own Wi-Fi that is opened or stays, or comes back when `wifi` cannot be joined.
     """
@@ -90,7 +94,8 @@ def has_guests() -> bool:
 class OwnWifi:
     """The service's part: `look` is one round. Every method may be called from any thread.
 
-    `password` returns the password of the own Wi-Fi, `tell` gets whether it is open after every change.
+    `password` returns the password of the own Wi-Fi, `tell` gets whether it is open after every
+    change.
     """
 
     def __init__(
@@ -149,7 +154,9 @@ class OwnWifi:
                     self.open(self._password())
 
     def _adopt(self, is_open: bool) -> None:
-        """Go by what is there: a service before this one may have opened it, and anybody may close it."""
+        """Go by what is there: a service before this one may have opened it, and anybody may close
+        it.
+        """
         last = self._read()
         before, self.hotspot = self.hotspot, last.hotspot if last and is_open else None
         if before != self.hotspot:
@@ -161,7 +168,9 @@ class OwnWifi:
         self._ask("open", Wifi(f"Tabletop {host}"[:_MAX_NAME_BYTES].rstrip(), password))
 
     def join(self, wifi: Wifi) -> None:
-        """Have another Wi-Fi tried. Raises `Malformed`, and `Illegal` while a wish is carried out."""
+        """Have another Wi-Fi tried. Raises `Malformed`, and `Illegal` while a wish is carried
+        out.
+        """
         require_valid(wifi)
         with self._lock:
             if self._wish is not None:
@@ -207,7 +216,9 @@ class OwnWifi:
 
 
 def trouble_words(trouble: Trouble, name: str) -> str:
-    """Return why a wish failed. Empty: it did not. `name` is the Wi-Fi that was tried, empty for the own one."""
+    """Return why a wish failed. Empty: it did not. `name` is the Wi-Fi that was tried, empty for
+    the own one.
+    """
     if not trouble:
         return ""
     common = {

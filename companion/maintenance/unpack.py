@@ -1,7 +1,8 @@
 """The members of a ZIP file from elsewhere, written out with a limit for each: a small file can
 unpack to gigabytes.
 
-What a member says about its size is believed only as an upper bound. What comes out is counted while it comes.
+What a member says about its size is believed only as an upper bound. What comes out is counted
+while it comes.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ def look_at(
 
     Raises `Malformed` and `SystemTrouble`.
 
-    `most_of` answers how many bytes a member of that name may have. All together have `most_bytes`, and what is free on
-    the disk of `folder` less what a game needs.
+    `most_of` answers how many bytes a member of that name may have. All together have `most_bytes`,
+    and what is free on the disk of `folder` less what a game needs.
     """
     if len(members) > MAX_MEMBERS:
         raise Malformed(

@@ -1,4 +1,6 @@
-"""The installation looked after while it runs: settings changed, backups made and taken back, all reset."""
+"""The installation looked after while it runs: settings changed, backups made and taken back, all
+reset.
+"""
 
 from __future__ import annotations
 
@@ -39,13 +41,15 @@ from companion.table.table import Table
 BACKED_UP, WELCOMED = "backed-up", "welcomed"
 """Empty files of the state directory: a backup was made, the first evening is over."""
 RESTART_AFTER_S = 10.0
-"""Seconds without a game and without another change before the service begins anew for a setting."""
+"""Seconds without a game and without another change before the service begins anew for a
+setting."""
 
 
 class Upkeep:
     """Settings, backup, restore and reset of a running service.
 
-    `use` is told of settings that work at once. `restart` begins the service anew, None: it cannot by itself.
+    `use` is told of settings that work at once. `restart` begins the service anew, None: it cannot
+    by itself.
     """
 
     def __init__(
@@ -97,7 +101,9 @@ class Upkeep:
         return held.settings, held.seen
 
     def change(self, changes: Mapping[str, object], seen: str) -> None:
-        """Write values into the file and go by those that work at once. Raises `ConfigError` for any other key."""
+        """Write values into the file and go by those that work at once. Raises `ConfigError` for
+        any other key.
+        """
         for key, value in changes.items():
             if not page_may_write(key, value):
                 raise ConfigError(joined(" ", (by_hand(), f"[{key}]")))
@@ -105,7 +111,9 @@ class Upkeep:
             self._go_by(self._file.change(changes, seen))
 
     def change_for_hub(self, typed: Mapping[str, str]) -> str:
-        """Take settings that a hub has sent, of those that it may set, and return what came of it in a sentence."""
+        """Take settings that a hub has sent, of those that it may set, and return what came of it
+        in a sentence.
+        """
         try:
             rows = {
                 row.key: row
@@ -149,9 +157,11 @@ class Upkeep:
         )
 
     def restart_when_idle(self) -> None:
-        """Begin anew for settings that need it, once nobody plays: the first call says so, the next one does it.
+        """Begin anew for settings that need it, once nobody plays: the first call says so, the next
+        one does it.
 
-        What waits for the next start, such as that all games are deleted, waits for the owner instead.
+        What waits for the next start, such as that all games are deleted, waits for the owner
+        instead.
         """
         now_s = self._clock.monotonic_s()
         # while a game is on, the idle time begins anew at every look
@@ -229,7 +239,9 @@ class Upkeep:
         self._table.notice("upkeep", "")
 
     def reset(self, games: bool) -> None:
-        """Reset the settings, free both seats and end a game that is on. `games`: all go at the next start."""
+        """Reset the settings, free both seats and end a game that is on. `games`: all go at the
+        next start.
+        """
         with self._lock:
             if games:
                 stage_forgetting(self._running)
@@ -244,7 +256,9 @@ class Upkeep:
             self._tell(say("At the next start all games are deleted."))
 
     def _by_hand(self) -> Mapping[str, object]:
-        """Return the settings that the page may not write. They belong to the machine, and stay when all others go."""
+        """Return the settings that the page may not write. They belong to the machine, and stay
+        when all others go.
+        """
         try:
             settings = self._file.read().settings
         except ConfigError:

@@ -1,4 +1,6 @@
-"""The door to the house: follows the table as everybody may know it, tells a broker, and hears a few commands."""
+"""The door to the house: follows the table as everybody may know it, tells a broker, and hears a
+few commands.
+"""
 
 from __future__ import annotations
 
@@ -200,7 +202,9 @@ class MqttAdapter(Closeable):
         }
 
     def _clock_words(self, view: TableView) -> bytes:
-        """Return it as it was told, as long as the clock runs on as it did: every look would find other seconds."""
+        """Return it as it was told, as long as the clock runs on as it did: every look would find
+        other seconds.
+        """
         clocks = (view.time.clock, tuple(view.time.clocks.items()))
         if clocks != self._clock_seen:
             self._clock_seen = clocks

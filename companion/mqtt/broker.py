@@ -64,7 +64,9 @@ def connect(client: Client, settings: MqttSettings) -> None:
 
 
 def send_at_once(sock: object) -> None:
-    """Let small messages go at once: else the second waits some 40 ms for the first one's answer."""
+    """Let small messages go at once: else the second waits some 40 ms for the first one's
+    answer.
+    """
     if isinstance(sock, socket.socket):
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
@@ -72,8 +74,8 @@ def send_at_once(sock: object) -> None:
 def password_of(path: str) -> str | None:
     """Return the one line of a file. None where no file is named.
 
-    Raises `Refused`, which does not repeat what stands there. Files of several lines are refused: who may change the
-    settings may not have any other secret of this machine sent to a broker.
+    Raises `Refused`, which does not repeat what stands there. Files of several lines are refused:
+    who may change the settings may not have any other secret of this machine sent to a broker.
     """
     if not path:
         return None
@@ -119,7 +121,7 @@ class _TidySocket(ssl.SSLSocket):
             raise
 
 
-# ---- in words --------------------------------------------------------------------------------------------------------
+# ---- in words ------------------------------------------------------------------------------------
 
 
 def refusal(reason: str, settings: MqttSettings) -> str:
@@ -129,7 +131,8 @@ def refusal(reason: str, settings: MqttSettings) -> str:
         return say("The broker {host} does not speak MQTT 5: it needs a newer version.", host=host)
     if reason in ("Bad user name or password", "Not authorized"):
         return say(
-            "The broker {host} refuses the user or the password: check [mqtt] user and password_file.",
+            "The broker {host} refuses the user or the password: check [mqtt] user and "
+            "password_file.",
             host=host,
         )
     return say("The broker {host} refuses the table: {why}.", host=host, why=reason)

@@ -1,6 +1,8 @@
-"""The table as a device of Home Assistant: one retained message below its discovery prefix describes all of it.
+"""The table as a device of Home Assistant: one retained message below its discovery prefix
+describes all of it.
 
-Source: Home Assistant, "MQTT", device discovery payload: `dev`, `o` and `cmps` are its own short forms.
+Source: Home Assistant, "MQTT", device discovery payload: `dev`, `o` and `cmps` are its own short
+forms.
 """
 
 from __future__ import annotations

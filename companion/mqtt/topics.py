@@ -1,7 +1,8 @@
 """What a broker is told of the table, topic by topic: only what everybody at the table may know, as
 JSON.
 
-The topics stand below the one of the settings. All are retained but `event`. docs/interfaces.md, "Topics", lists them.
+The topics stand below the one of the settings. All are retained but `event`. docs/interfaces.md,
+"Topics", lists them.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ EVENTS = (
     Cue.BOARD_AGREES, Cue.BOARD_WRONG, Cue.TURN_PASSES, Cue.TIME_OUT, Cue.PAUSED, Cue.RESUMED, Cue.OFFER, Cue.WON,
     Cue.TIE, Cue.TROUBLE,
 )  # fmt: skip
-"""The table's cues that are told: those that lamps and tones show to all. Not the keys of a pad: they are private.
+"""The table's cues that are told: those that lamps and tones show to all. Not the keys of a pad:
+they are private.
 
 The cues of games' events are told as well.
 """

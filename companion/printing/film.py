@@ -1,7 +1,8 @@
 """Turn SVG documents into one animated WebP, in a process of its own.
 
-The converter keeps Python's lock while it draws, 50 ms a picture on a PC: in the process of the table, keys and lamps
-would have to wait for it. And the memory for a hundred pictures goes with the child.
+The converter keeps Python's lock while it draws, 50 ms a picture on a PC: in the process of the
+table, keys and lamps would have to wait for it. And the memory for a hundred pictures goes with the
+child.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""A card for the table, folded to stand like a tent: where phones go, as a code and as an address to type.
+"""A card for the table, folded to stand like a tent: where phones go, as a code and as an address
+to type.
 
 Both halves say the same, the upper one upside down, so that either seat reads it.
 """
@@ -29,8 +30,8 @@ def join_card_pdf(
 
     `addresses` are those of the table screen, the best one first, each with its last slash.
 
-    `wifi` is the network that phones have to join first. Raises `Malformed` without an address and for an unknown paper
-    or language.
+    `wifi` is the network that phones have to join first. Raises `Malformed` without an address and
+    for an unknown paper or language.
     """
     require_known(paper, language)
     if not addresses:
@@ -129,7 +130,9 @@ def _half(
 
 
 def _code(pen: Pen, x: float, y: float, text: str, *, title: str, lines: Sequence[str]) -> None:
-    """Draw a QR code with its lower left corner at (x, y), its title above it and lines below it."""
+    """Draw a QR code with its lower left corner at (x, y), its title above it and lines below
+    it.
+    """
     pen.text(
         x,
         y + _QR_MM + _WHITE_MM,

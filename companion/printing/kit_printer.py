@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 PAPERS: Mapping[str, str] = {"a4": "A4", "letter": say("Letter")}
 """The sizes on which everything is printed, by the names that addresses and commands use."""
 KEPT_BYTES = 6_000_000
-"""Maximum bytes of the prints that are kept. The sheets of all games in one language and size are a tenth of it."""
+"""Maximum bytes of the prints that are kept. The sheets of all games in one language and size are a
+tenth of it."""
 KEPT_PLANS = 64
 WAIT_S = 6.0
 """Timeout in seconds for the press. The longest print, 78 cards, took 0.6 s on one core of a PC."""
@@ -44,7 +45,8 @@ class PrintPlan:
 
     kinds: Mapping[str, int]
     one_piece: str = ""
-    """The paper on which the board is one piece, such as `A2`, where that is more than a sheet at home."""
+    """The paper on which the board is one piece, such as `A2`, where that is more than a sheet at
+    home."""
 
     @property
     def sheets(self) -> int:
@@ -55,8 +57,8 @@ class PrintPlan:
 class KitPrinter:
     """Prints one thing at a time. Any thread may ask, and who asks first is served first.
 
-    `raw` are options of the game. `paper` is one of `PAPERS`, `language` one of `companion.core.i18n.LANGUAGES`. Raises
-    `Malformed` for anything else, and `PrinterBusy`.
+    `raw` are options of the game. `paper` is one of `PAPERS`, `language` one of
+    `companion.core.i18n.LANGUAGES`. Raises `Malformed` for anything else, and `PrinterBusy`.
     """
 
     def __init__(self, games: Mapping[str, Game[Any, Any]]) -> None:
@@ -113,7 +115,8 @@ class KitPrinter:
         if (paper := board_in_one_piece(kit)) is None:
             raise Malformed(
                 say(
-                    "This board is too large for one sheet, even of A1: print the kit on several pages."
+                    "This board is too large for one sheet, even of A1: print the kit on several "
+                    "pages."
                 )
             )
         style = KitStyle(paper, language=language, board_only=True)
@@ -122,7 +125,9 @@ class KitPrinter:
     def join_card(
         self, addresses: Sequence[str], wifi: Wifi | None, paper: str, language: str
     ) -> bytes:
-        """Print where phones go: the table screen's addresses, the best first, and Wi-Fi. It is not kept."""
+        """Print where phones go: the table screen's addresses, the best first, and Wi-Fi. It is not
+        kept.
+        """
         from companion.printing.join_card import join_card_pdf  # noqa: PLC0415 - see above
 
         size = _paper(paper)

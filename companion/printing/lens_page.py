@@ -1,4 +1,6 @@
-"""The printed page from which a lens is measured: a chessboard with markers in its white squares (ChArUco)."""
+"""The printed page from which a lens is measured: a chessboard with markers in its white squares
+(ChArUco).
+"""
 
 from __future__ import annotations
 

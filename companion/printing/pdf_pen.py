@@ -1,7 +1,7 @@
 """A pen for printed pages, in millimetres: the only place that knows reportlab and svglib.
 
-Page axes: origin at the page's lower left, x to the right, y up. Font sizes are in mm as well. Sentences are printed in
-the language that is spoken meanwhile, see `companion.core.i18n`.
+Page axes: origin at the page's lower left, x to the right, y up. Font sizes are in mm as well.
+Sentences are printed in the language that is spoken meanwhile, see `companion.core.i18n`.
 """
 
 from __future__ import annotations
@@ -62,12 +62,15 @@ _STROKES = {
         ((-0.242, 0.14), (0.242, -0.14)),
     ),
 }
-"""Signs that fonts set high, low or small, as strokes round the middle of their cell, in font sizes."""
+"""Signs that fonts set high, low or small, as strokes round the middle of their cell, in font
+sizes."""
 _SQUEEZED = {"&": (0.8, 1.0, 0.0), "%": (0.65, 0.92, 0.02), "@": (0.6, 0.74, 0.05)}
-"""Signs of `BOLD` that are wider than a cell: scale along x and y, and what makes their lines as thick as others'."""
+"""Signs of `BOLD` that are wider than a cell: scale along x and y, and what makes their lines as
+thick as others'."""
 
 _FIXED, _STAND_IN = "\N{NO-BREAK SPACE}", "\N{MIDDLE DOT}"
-"""Lines are broken at every kind of space: while that is done this stands for the one at which they must not."""
+"""Lines are broken at every kind of space: while that is done this stands for the one at which they
+must not."""
 _STAND_INS = str.maketrans(
     {
         "\N{NARROW NO-BREAK SPACE}": _FIXED,
@@ -127,7 +130,9 @@ class Pen:
         scale: float = 1.0,
         clip: Extent | None = None,
     ) -> Iterator[None]:
-        """Move the origin, turn counter-clockwise, enlarge, show only what lies in `clip` (lines on its edge too)."""
+        """Move the origin, turn counter-clockwise, enlarge, show only what lies in `clip` (lines on
+        its edge too).
+        """
         self._canvas.saveState()
         self._canvas.translate(x, y)
         self._canvas.rotate(turn_deg)
@@ -181,7 +186,9 @@ class Pen:
         fill: str | None = None,
         stroke_mm: float = 0.0,
     ) -> None:
-        """Draw a filled rectangle, or one whose outline lies wholly inside the given size, or both."""
+        """Draw a filled rectangle, or one whose outline lies wholly inside the given size, or
+        both.
+        """
         self._canvas.setDash()
         if fill:
             self._canvas.setFillColor(HexColor(fill))
@@ -247,7 +254,8 @@ class Pen:
         anchor: Anchor = "left",
         room: float = 0.0,
     ) -> float:
-        """Draw one line of text with its base line at y, set smaller where it is wider than `room` (0: any).
+        """Draw one line of text with its base line at y, set smaller where it is wider than `room`
+        (0: any).
 
         Return its width.
         """
@@ -279,7 +287,8 @@ class Pen:
     def notation(
         self, x: float, y: float, words: str, size: float, *, squeezed: float = 1.0
     ) -> None:
-        """Draw values and suits in heavy cells of equal width from x on, `CELL` sizes each and `DIGIT` sizes high.
+        """Draw values and suits in heavy cells of equal width from x on, `CELL` sizes each and
+        `DIGIT` sizes high.
 
         `squeezed` narrows the cells and what stands in them, not their height.
         """
@@ -331,7 +340,9 @@ class Pen:
         return y
 
     def plate_text(self, words: str, size: float) -> None:
-        """Draw a line of text in the middle above the origin, on white, so that it is read on top of anything."""
+        """Draw a line of text in the middle above the origin, on white, so that it is read on top
+        of anything.
+        """
         width = text_width(words, size)
         self.rectangle(
             -width / 2 - 0.4,
@@ -357,7 +368,8 @@ class Pen:
                 self.dot(0.16, 0.23 * sign, 0.08, fill=WHITE)
 
     def marker(self, marker: int, x: float, y: float, size: float) -> None:
-        """Draw a marker of `companion.core.kit.CARD_DICTIONARY`, centred at (x, y), `size` with its black border.
+        """Draw a marker of `companion.core.kit.CARD_DICTIONARY`, centred at (x, y), `size` with its
+        black border.
 
         All black is one outline, so that no viewer and no printer shows seams between the modules.
         """
@@ -498,7 +510,9 @@ class Pen:
                 self.dot(x, y, min(0.25 * width, 0.45), fill=printed_on(colour))
 
     def head(self, title: str, words: str, margin: float) -> None:
-        """Draw the head of a page within its margins: a rule, the title, one sentence at the right."""
+        """Draw the head of a page within its margins: a rule, the title, one sentence at the
+        right.
+        """
         left = margin
         right = self.width_mm - margin
         top = self.height_mm - margin
@@ -544,7 +558,9 @@ class Pen:
         )
 
     def ruler(self, x: float, y: float) -> None:
-        """Draw a bar of exactly `RULER_MM`, its lower left corner at (x, y), in black and white pieces of 10 mm."""
+        """Draw a bar of exactly `RULER_MM`, its lower left corner at (x, y), in black and white
+        pieces of 10 mm.
+        """
         self.rectangle(
             x,
             y + 3.2,
@@ -576,7 +592,8 @@ def printable(words: str) -> str:
     """Return a sentence in the language that is spoken, in letters that the fonts of every PDF
     reader have (Windows-1252).
 
-    >>> printable("«\N{NARROW NO-BREAK SPACE}¿Œuf, ni\N{SOFT HYPHEN}ño? » \N{MINUS SIGN}1 \N{RIGHTWARDS ARROW} 2")
+    >>> printable("«\N{NARROW NO-BREAK SPACE}¿Œuf, ni\N{SOFT HYPHEN}ño? » \N{MINUS SIGN}1
+      \N{RIGHTWARDS ARROW} 2")
     '«\xa0¿Œuf, niño? » -1 > 2'
     """
     return translate(words).translate(_STAND_INS).encode("cp1252", "replace").decode("cp1252")
@@ -624,7 +641,9 @@ def _parts_of(colour: str) -> tuple[int, int, int]:
 
 
 def printed_on(colour: str) -> str:
-    """Return ink or white, whichever stands out more on a `#rrggbb` fill (relative luminance as in WCAG 2)."""
+    """Return ink or white, whichever stands out more on a `#rrggbb` fill (relative luminance as in
+    WCAG 2).
+    """
     # the exponent stands for sRGB's curve: near enough to choose between two
     red, green, blue = ((part / 255) ** 2.2 for part in _parts_of(colour))
     return INK if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 else WHITE
@@ -646,8 +665,8 @@ def marker_outline(marker: int) -> tuple[tuple[Corner, ...], ...]:
     """Return the outline of a marker's black as closed loops of module corners (column, row from
     the upper left).
 
-    Fill with the even-odd rule: holes are loops as well. `CARD_DICTIONARY` begins with the markers of `DICTIONARY`, so
-    it serves boards, pieces and cards.
+    Fill with the even-odd rule: holes are loops as well. `CARD_DICTIONARY` begins with the markers
+    of `DICTIONARY`, so it serves boards, pieces and cards.
     """
     dictionary = cv2.aruco.getPredefinedDictionary(getattr(cv2.aruco, CARD_DICTIONARY))
     bits = cv2.aruco.generateImageMarker(dictionary, marker, MODULES)
@@ -667,7 +686,9 @@ def marker_outline(marker: int) -> tuple[tuple[Corner, ...], ...]:
 
 
 def _loops(edges: dict[Corner, list[Corner]]) -> Iterator[tuple[Corner, ...]]:
-    """Chain directed edges into closed loops, without the corners in the middle of straight lines."""
+    """Chain directed edges into closed loops, without the corners in the middle of straight
+    lines.
+    """
     while edges:
         # a fixed beginning, so that the outline is always written alike
         first = min(edges)

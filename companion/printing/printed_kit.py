@@ -1,6 +1,7 @@
 """A kit as the camera sees it once it is printed and cut out: its own pages, turned into pictures.
 
-The simulated table shows these, so that what is read in a simulation is what people hold in their hands.
+The simulated table shows these, so that what is read in a simulation is what people hold in their
+hands.
 """
 
 from __future__ import annotations
@@ -81,7 +82,8 @@ def _tops(kit: Kit) -> Iterator[tuple[int, bytes]]:
     low = MARGIN_MM + FOOT_MM
     room = Extent(MARGIN_MM, low, width - MARGIN_MM, height - MARGIN_MM)
     sizes = {marker: kit.tops_mm[face.name] for tag in kit.tags for face, marker in tag}
-    # Also of a kit with more equal pieces than markers, which is refused when it is printed for people.
+    # Also of a kit with more equal pieces than markers, which is refused when it is printed for
+    # people.
     tags = [Tag(faces, kit.title) for faces in kit.tags]
     pen = Pen(width, height, kit.title)
     pages = tag_pages(kit, tags, (), room)

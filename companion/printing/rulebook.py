@@ -1,4 +1,6 @@
-"""The pictures in the rules of a game: examples that the game itself plays, and its board at the beginning."""
+"""The pictures in the rules of a game: examples that the game itself plays, and its board at the
+beginning.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from companion.table.board_check import hand_moves
 
 @dataclass(frozen=True)
 class Illustration:
-    """An example as it is drawn: the board before, what goes where from square to square, events and sums.
+    """An example as it is drawn: the board before, what goes where from square to square, events
+    and sums.
 
     `ways` are faces of a stack with the squares they leave and reach (None: beside the board).
     """

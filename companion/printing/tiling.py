@@ -1,4 +1,6 @@
-"""How a printed board is spread over pages: pure geometry in millimetres, board axes as in `companion.core.kit`."""
+"""How a printed board is spread over pages: pure geometry in millimetres, board axes as in
+`companion.core.kit`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ from companion.core.errors import Malformed
 from companion.core.kit import Board
 
 FLAP_MM = 10.0
-"""How far a page goes on beyond a joint at its right and upper edge: the next page is glued on this."""
+"""How far a page goes on beyond a joint at its right and upper edge: the next page is glued on
+this."""
 BLEED_MM = 4.0
 """How far a page begins before a joint at its left and lower edge: this is cut off."""
 TRIM_MM = 0.6
@@ -45,7 +48,9 @@ class Extent:
 
 @dataclass(frozen=True)
 class Window:
-    """One page's part of the board: `core` is what stays visible, `printed` has the overlap with it."""
+    """One page's part of the board: `core` is what stays visible, `printed` has the overlap with
+    it.
+    """
 
     label: str
     column: int
@@ -176,9 +181,9 @@ def board_extent(board: Board) -> Extent:
 def tile_board(board: Board, width_mm: float, height_mm: float, foot_mm: float) -> Tiling:
     """Return the fewest pages that carry a board, upright pages if possible.
 
-    `width_mm` and `height_mm` are an upright page within its margins, of which `foot_mm` are lost at the lower edge
-    however the page is turned. Joints run between squares and clear of the corner markers. Raises `Malformed` when
-    the squares are too large for any page.
+    `width_mm` and `height_mm` are an upright page within its margins, of which `foot_mm` are lost
+    at the lower edge however the page is turned. Joints run between squares and clear of the corner
+    markers. Raises `Malformed` when the squares are too large for any page.
     """
     extent = board_extent(board)
     tilings = []

@@ -75,11 +75,13 @@ class Simulation:
 
 
 class Companion(Closeable):
-    """Journal, table, camera, panel and pages of one installation. A context manager, `close` may be called twice.
+    """Journal, table, camera, panel and pages of one installation. A context manager, `close` may
+    be called twice.
 
-    With `threads=False` nothing runs by itself except the web server: `step` does one round of everything, on the
-    given clock. `simulate=None` means: only when neither camera nor pins are found. `settings_path` is the file that
-    the settings page writes, `restart` begins the service anew (None: it cannot by itself).
+    With `threads=False` nothing runs by itself except the web server: `step` does one round of
+    everything, on the given clock. `simulate=None` means: only when neither camera nor pins are
+    found. `settings_path` is the file that the settings page writes, `restart` begins the service
+    anew (None: it cannot by itself).
     """
 
     def __init__(
@@ -235,7 +237,7 @@ class Companion(Closeable):
         """Return who was heard when: the watchdog asks it."""
         return self.health.vitals
 
-    # ---- doors -------------------------------------------------------------------------------------------------------
+    # ---- doors -----------------------------------------------------------------------------------
 
     def _open_devices(self, may_simulate: bool) -> None:
         self.panel = open_panel(
@@ -325,7 +327,8 @@ class Companion(Closeable):
             self._stack.enter_context(voice)
             if self.settings.voice.by in ("auto", "machine") and not voice.is_there:
                 self._say(
-                    "This machine has no voice: sudo apt install espeak-ng. Table screens speak by themselves."
+                    "This machine has no voice: sudo apt install espeak-ng. Table screens speak by "
+                    "themselves."
                 )
         be_silent = self.panel.be_silent if self.panel else None
         self.speech = self._stack.enter_context(
@@ -333,7 +336,9 @@ class Companion(Closeable):
         )
 
     def _open_own_wifi(self) -> None:
-        """Watch for a start without a network. The table button held meanwhile opens the own Wi-Fi at once."""
+        """Watch for a start without a network. The table button held meanwhile opens the own Wi-Fi
+        at once.
+        """
         folder = Manager().folder
         if folder is None:
             return
@@ -344,7 +349,9 @@ class Companion(Closeable):
             own.open(FIRST_PASSWORD)
 
     def _own_wifi_password(self) -> str:
-        """Return the password of the own Wi-Fi, which everybody knows until the table has an owner."""
+        """Return the password of the own Wi-Fi, which everybody knows until the table has an
+        owner.
+        """
         if not self._is_key_used():
             return FIRST_PASSWORD
         return host_key_text(self.journal.key("own_wifi"))
@@ -440,10 +447,12 @@ class Companion(Closeable):
         self.found.append(sentence)
         log.info("%s", sentence)
 
-    # ---- running -----------------------------------------------------------------------------------------------------
+    # ---- running ---------------------------------------------------------------------------------
 
     def wifi(self) -> Wifi | None:
-        """Return the Wi-Fi that phones join: the table's own one while it is open, else that of the settings."""
+        """Return the Wi-Fi that phones join: the table's own one while it is open, else that of the
+        settings.
+        """
         if self.own_wifi and self.own_wifi.hotspot:
             return self.own_wifi.hotspot
         named = self.settings.wifi
@@ -490,5 +499,7 @@ class Companion(Closeable):
 
 
 def host_key_of(journal: Journal) -> str:
-    """Return the ten letters and digits that make somebody the host, the same after every restart."""
+    """Return the ten letters and digits that make somebody the host, the same after every
+    restart.
+    """
     return host_key_text(journal.key("host"))

@@ -1,4 +1,6 @@
-"""The camera of an installation: found at the start, watched by a thread of its own, looked at by people."""
+"""The camera of an installation: found at the start, watched by a thread of its own, looked at by
+people.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,8 @@ log = logging.getLogger(__name__)
 class BoardWatch:
     """Watches the board for a table, and keeps photographs in the `album`. A context manager.
 
-    `watcher`, `eye`, `photographer`: None while no camera is watched, or no photographs are wanted. `phone` is the line
-    of an old phone that may be the camera.
+    `watcher`, `eye`, `photographer`: None while no camera is watched, or no photographs are wanted.
+    `phone` is the line of an old phone that may be the camera.
     """
 
     def __init__(
@@ -53,8 +55,8 @@ class BoardWatch:
 
         One that is named or connected is retried, not given up.
 
-        Without any the watch waits for one to be connected, unless the table may be simulated instead. Answers what was
-        found, as a sentence.
+        Without any the watch waits for one to be connected, unless the table may be simulated
+        instead. Answers what was found, as a sentence.
         """
         settings = self._settings.camera
         if settings.source == "none":

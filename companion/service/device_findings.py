@@ -99,7 +99,9 @@ def journal_finding(journal: Journal) -> Finding:
 
 
 def settings_findings(path: Path) -> Iterator[Finding]:
-    """Yield whether the settings of a page were put back, and what of the file is no longer used."""
+    """Yield whether the settings of a page were put back, and what of the file is no longer
+    used.
+    """
     if notice := LastGoodSettings(path).told():
         yield Finding("settings", Grade.WARN, notice)
     for sentence in retired_settings(path):
@@ -115,7 +117,8 @@ def games_from_outside() -> Iterator[Finding]:
             yield Finding("games", Grade.OK, text)
             continue
         text = say(
-            "The game “{game}” from {package} is not loaded: {trouble}. Repair or uninstall that package.",
+            "The game “{game}” from {package} is not loaded: {trouble}. Repair or uninstall that "
+            "package.",
             game=name,
             package=package,
             trouble=Verbatim(game.trouble.rstrip(".")),

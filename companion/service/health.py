@@ -1,4 +1,6 @@
-"""The running service's health: a pulse hears the journal and looks at the machine. And what it all comes to."""
+"""The running service's health: a pulse hears the journal and looks at the machine. And what it all
+comes to.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,8 @@ PULSE_S = 2.0
 LOOK_S = 60.0
 """How often the machine is looked at."""
 FRESH_S = 5.0
-"""Seconds for which what the doctor has found is told again: a page that is loaded over and over runs no commands."""
+"""Seconds for which what the doctor has found is told again: a page that is loaded over and over
+runs no commands."""
 _CAMERA = {
     CameraState.SEES_BOARD: "ok",
     CameraState.NO_BOARD: "no_board",
@@ -90,8 +93,8 @@ class Examined(Protocol):
 class ServiceHealth(Closeable):
     """What the service knows of its own health. A context manager, `close` may be called twice.
 
-    With `threads=False` nothing is looked at by itself and nobody is late: `look` does one round. Every other method
-    may be called from any thread, and none waits for the table's.
+    With `threads=False` nothing is looked at by itself and nobody is late: `look` does one round.
+    Every other method may be called from any thread, and none waits for the table's.
     """
 
     def __init__(
@@ -126,7 +129,7 @@ class ServiceHealth(Closeable):
             threading.Thread(target=self._run, name="health", daemon=True) if threads else None
         )
 
-    # ---- the pulse -----------------------------------------------------------------------------------------------
+    # ---- the pulse -------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Begin to listen, in a thread of its own. Whoever is listened for begins now as well."""
@@ -175,7 +178,9 @@ class ServiceHealth(Closeable):
             log.log(level, "The journal’s disk: %s", state, extra=fields)
 
     def _write_fault(self) -> WriteFault | None:
-        """Return why the journal refuses what is written. After a refusal it is tried again, until one succeeds."""
+        """Return why the journal refuses what is written. After a refusal it is tried again, until
+        one succeeds.
+        """
         database = self._companion.journal.database
         if database.fault is not None or database.gone_file():
             with suppress(JournalError):
@@ -202,7 +207,7 @@ class ServiceHealth(Closeable):
         if self._thread and self._thread.is_alive():
             self._thread.join(timeout=2 * PULSE_S)
 
-    # ---- what the pages ask ----------------------------------------------------------------------------------------
+    # ---- what the pages ask ----------------------------------------------------------------------
 
     def state(self) -> Health:
         """Return how it is now. Nothing is measured for it."""

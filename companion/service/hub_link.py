@@ -1,4 +1,6 @@
-"""The table's place at a hub: nothing at all until it has joined one. What sends is imported and begun only then."""
+"""The table's place at a hub: nothing at all until it has joined one. What sends is imported and
+begun only then.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +83,8 @@ class HubLink(Closeable):
     def join(self, address: str, code: str, names: bool, ca: str = "") -> None:
         """Join the hub at this address, and leave the one of before. Raises a `CompanionError`.
 
-        A table that this hub hears already stays the same table; it may tell names from now on, or no longer.
+        A table that this hub hears already stays the same table; it may tell names from now on, or
+        no longer.
         """
         from companion.hub.joining import base_of, join_with  # noqa: PLC0415 - a table without a hub pays nothing for it
         from companion.hub.membership import write_membership  # noqa: PLC0415
@@ -153,7 +156,8 @@ class HubLink(Closeable):
     def leave(self) -> None:
         """Belong to no hub any more. What it was told it keeps until its host removes this table.
 
-        Raises `Illegal` while a game at two tables is on and the hub is there: it carries the line to the other one.
+        Raises `Illegal` while a game at two tables is on and the hub is there: it carries the line
+        to the other one.
         """
         with self._lock:
             self._require_no_game()

@@ -1,4 +1,6 @@
-"""The service from start to end: begun anew when it is told to, with the settings file read again."""
+"""The service from start to end: begun anew when it is told to, with the settings file read
+again.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +34,14 @@ RESTART = signal.SIGUSR1
 """What begins the service anew: sent by the settings page, or by `kill -USR1`."""
 
 LOOK_S = 2.0
-"""Interval in seconds at which the watchdog is fed and told how the service is, unless systemd wants it more often."""
+"""Interval in seconds at which the watchdog is fed and told how the service is, unless systemd
+wants it more often."""
 ANSWER_TIMEOUT_S = 10.0
 """Timeout in seconds for the first page."""
 
 MALLOC = {"GLIBC_TUNABLES": "glibc.malloc.arena_max=1:glibc.malloc.tcache_count=0"}
-"""The service's units say so, too: each of a hundred threads would keep freed memory for itself, 20 MB in a night."""
+"""The service's units say so, too: each of a hundred threads would keep freed memory for itself, 20
+MB in a night."""
 
 
 def run(
@@ -46,14 +50,16 @@ def run(
     simulate: bool | None,
     greet: Callable[[Companion, bool], None],
 ) -> None:
-    """Run the table until SIGTERM or SIGINT. `greet` is told of every start, and whether it is the first.
+    """Run the table until SIGTERM or SIGINT. `greet` is told of every start, and whether it is the
+    first.
 
-    A backup that waits is restored before anything is opened. If a restart fails with new settings, those of before
-    are used again and the pages say why. Three failed starts bring back the last settings that worked.
+    A backup that waits is restored before anything is opened. If a restart fails with new settings,
+    those of before are used again and the pages say why. Three failed starts bring back the last
+    settings that worked.
     """
     save_memory()
-    # Blocked before libraries start threads of their own: an end waits until main asks for it, in no other thread and
-    # inside no lock.
+    # Blocked before libraries start threads of their own: an end waits until main asks for it, in
+    # no other thread and inside no lock.
     ends = {signal.SIGTERM, signal.SIGINT, RESTART}
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     from companion.service.app import Companion  # noqa: PLC0415 - brings camera and web libraries, which other commands spare
@@ -116,7 +122,9 @@ def run(
 
 
 def _tell(companion: Companion, trouble: str, success: str) -> None:
-    """Say at the start what has happened to settings and games. Trouble is told on the pages, too."""
+    """Say at the start what has happened to settings and games. Trouble is told on the pages,
+    too.
+    """
     if trouble:
         companion.table.notice("upkeep", trouble)
     companion.upkeep.done = success
@@ -124,7 +132,9 @@ def _tell(companion: Companion, trouble: str, success: str) -> None:
 
 
 def _tell_retired(companion: Companion, path: Path) -> None:
-    """Say which settings of the file are no longer used. The settings page and the doctor say it, too."""
+    """Say which settings of the file are no longer used. The settings page and the doctor say it,
+    too.
+    """
     for sentence in retired_settings(path):
         log.warning("%s: %s", path, sentence)
         companion.found.append(sentence)
@@ -137,14 +147,18 @@ def _why(error: Exception) -> str:
 
 
 def spare_collections() -> None:
-    """Leave what the service is made of out of later garbage collections: going through it takes 50 to 150 ms."""
+    """Leave what the service is made of out of later garbage collections: going through it takes 50
+    to 150 ms.
+    """
     gc.unfreeze()
     gc.collect()
     gc.freeze()
 
 
 def _restore_backup(settings_of: Callable[[], Settings], path: Path) -> tuple[Settings, str, str]:
-    """Return the settings once a waiting backup is restored, what was done, and why it still waits."""
+    """Return the settings once a waiting backup is restored, what was done, and why it still
+    waits.
+    """
     from companion.maintenance.backup import apply_staged  # noqa: PLC0415 - brings the games, which other commands spare
 
     settings = settings_of()
@@ -155,14 +169,16 @@ def _restore_backup(settings_of: Callable[[], Settings], path: Path) -> tuple[Se
     return (settings_of() if notices else settings), notices, ""
 
 
-# ---- what the manager is told ---------------------------------------------------------------------------------------
+# ---- what the manager is told --------------------------------------------------------------------
 
 
 class ManagerNotifier(Closeable):
-    """Tells the manager how one companion is, until it is closed. A context manager, `close` may be called twice.
+    """Tells the manager how one companion is, until it is closed. A context manager, `close` may be
+    called twice.
 
-    The watchdog is fed only while everything that `Heartbeats` listens for is alive: a table whose loop hangs starves
-    it, systemd ends the process and starts it again, and the game goes on from the journal.
+    The watchdog is fed only while everything that `Heartbeats` listens for is alive: a table whose
+    loop hangs starves it, systemd ends the process and starts it again, and the game goes on from
+    the journal.
     """
 
     def __init__(self, companion: Companion, manager: Manager) -> None:

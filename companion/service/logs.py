@@ -1,8 +1,9 @@
-"""Where the log goes: under systemd to its journal with fields, else as plain lines to standard error.
+"""Where the log goes: under systemd to its journal with fields, else as plain lines to standard
+error.
 
-What is logged holds no order, key, cookie, body, query or name of a person; `log_fields` gives a line its event and
-fields: `log.info("Ready", extra=log_fields("ready", seconds=1.2))`. In the journal each field is one to search by:
-`journalctl -u companion EVENT=game_begun`.
+What is logged holds no order, key, cookie, body, query or name of a person; `log_fields` gives a
+line its event and fields: `log.info("Ready", extra=log_fields("ready", seconds=1.2))`. In the
+journal each field is one to search by: `journalctl -u companion EVENT=game_begun`.
 """
 
 from __future__ import annotations
@@ -43,10 +44,11 @@ class PlainLines(logging.Formatter):
 
 
 class SystemJournal(logging.Handler):
-    """Sends each line with its fields to systemd's journal. One that takes nothing now loses the line, nobody waits.
+    """Sends each line with its fields to systemd's journal. One that takes nothing now loses the
+    line, nobody waits.
 
-    The journal's native protocol: a datagram of `NAME=value` lines, values of several lines with their length
-    (systemd.io/JOURNAL_NATIVE_PROTOCOL). Raises `OSError` where there is no journal.
+    The journal's native protocol: a datagram of `NAME=value` lines, values of several lines with
+    their length (systemd.io/JOURNAL_NATIVE_PROTOCOL). Raises `OSError` where there is no journal.
     """
 
     def __init__(self, path: str = JOURNAL_SOCKET) -> None:
@@ -180,6 +182,8 @@ def _thread_died(hook: threading.ExceptHookArgs) -> None:
 
 
 def choose(level: str, verbose: bool) -> None:
-    """Log from this level on, as `[log] level` says: in systemd's journal, and on a console that wants to hear more."""
+    """Log from this level on, as `[log] level` says: in systemd's journal, and on a console that
+    wants to hear more.
+    """
     if verbose or goes_to_journal():
         logging.getLogger().setLevel(level.upper())

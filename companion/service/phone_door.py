@@ -1,4 +1,6 @@
-"""The way in for an old phone that is the camera: who it is, and the port with HTTPS that its browser asks for."""
+"""The way in for an old phone that is the camera: who it is, and the port with HTTPS that its
+browser asks for.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,14 @@ from web.server.server import PortInUse, Server, serve
 
 log = logging.getLogger(__name__)
 SECURE_PORT = 8443
-"""Port of the phone's page where the table has no certificate of its owner. Any free one where this is taken."""
+"""Port of the phone's page where the table has no certificate of its owner. Any free one where this
+is taken."""
 
 
 class PhoneDoor(Closeable):
-    """Opens the port with HTTPS when somebody wants a code, or when a phone is the camera already."""
+    """Opens the port with HTTPS when somebody wants a code, or when a phone is the camera
+    already.
+    """
 
     def __init__(
         self,
@@ -64,7 +69,9 @@ class PhoneDoor(Closeable):
             log.warning("The old phone cannot be the camera: %s", error.message)
 
     def address(self) -> str:
-        """Return where a phone opens its page with HTTPS. Raises a `CompanionError` where there can be none."""
+        """Return where a phone opens its page with HTTPS. Raises a `CompanionError` where there can
+        be none.
+        """
         web = self._settings.web
         if web.certificate:
             return self.room.urls()[0]

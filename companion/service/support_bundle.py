@@ -1,8 +1,9 @@
-"""What an owner sends when something is wrong: findings, versions, the log's last lines, settled frames.
+"""What an owner sends when something is wrong: findings, versions, the log's last lines, settled
+frames.
 
-Nothing secret is in it: no order, hand, name, key or address. While a game is on, a frame shows the board alone,
-because a hand of cards, a phone or a row of order tiles may lie anywhere else. Of a board of cards it shows only the
-zones that were read.
+Nothing secret is in it: no order, hand, name, key or address. While a game is on, a frame shows the
+board alone, because a hand of cards, a phone or a row of order tiles may lie anywhere else. Of a
+board of cards it shows only the zones that were read.
 """
 
 from __future__ import annotations
@@ -78,7 +79,9 @@ def make_bundle(
     view: TableView | None = None,
     private: Iterable[str] = (),
 ) -> bytes:
-    """Return the ZIP file. `private` are words, such as a folder's path, that are replaced wherever they stand."""
+    """Return the ZIP file. `private` are words, such as a folder's path, that are replaced wherever
+    they stand.
+    """
     words = [word for word in private if word]
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bundle:
@@ -116,7 +119,8 @@ def _without(text: str, words: list[str]) -> str:
 
 
 def _visible_part(frame: SettledFrame, view: TableView) -> Luma | None:
-    """Return what may be seen of a frame: the board alone, also when the game is over, which may be taken back.
+    """Return what may be seen of a frame: the board alone, also when the game is over, which may be
+    taken back.
 
     A frame without a board is shown between games only. None: nothing may be seen.
     """

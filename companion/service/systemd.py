@@ -1,8 +1,10 @@
-"""What the service tells the machine that runs it: ready, alive, what it does, and what the system lamp shows.
+"""What the service tells the machine that runs it: ready, alive, what it does, and what the system
+lamp shows.
 
-systemd listens on a datagram socket (sd_notify(3), by the standard library alone); the system lamp is a process of its
-own (`companion lamp`) that reads one word from the service's folder under `/run`, so that it still speaks when this
-one does not. Without systemd nothing is told and nothing is missing.
+systemd listens on a datagram socket (sd_notify(3), by the standard library alone); the system lamp
+is a process of its own (`companion lamp`) that reads one word from the service's folder under
+`/run`, so that it still speaks when this one does not. Without systemd nothing is told and nothing
+is missing.
 """
 
 from __future__ import annotations
@@ -25,9 +27,11 @@ if TYPE_CHECKING:
     from hardware.panel import Panel
 
 POWER_FILE = "poweroff"
-"""What companion-poweroff.path waits for in that folder: the service may not switch off anything itself."""
+"""What companion-poweroff.path waits for in that folder: the service may not switch off anything
+itself."""
 LAMP_FILE = "lamp"
-"""The word for the system lamp, in the service's folder under `/run`. It is written anew at every look."""
+"""The word for the system lamp, in the service's folder under `/run`. It is written anew at every
+look."""
 
 
 class Word(StrEnum):
@@ -40,7 +44,9 @@ class Word(StrEnum):
 
 
 class Manager:
-    """systemd, as this process sees it through its environment. Outside of it every method does nothing."""
+    """systemd, as this process sees it through its environment. Outside of it every method does
+    nothing.
+    """
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         self._address = environment.get("NOTIFY_SOCKET", "")

@@ -1,7 +1,8 @@
-"""What the table says aloud: whose turn it is, what happened, warnings and results, from what everybody may know.
+"""What the table says aloud: whose turn it is, what happened, warnings and results, from what
+everybody may know.
 
-A sentence is said when what the table waits for changes in kind, not with every tick of a list; never twice in one
-step of a turn. Screens and the machine's own voice say the same sentences.
+A sentence is said when what the table waits for changes in kind, not with every tick of a list;
+never twice in one step of a turn. Screens and the machine's own voice say the same sentences.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ HURRIED_S = 15.0
 class Announcer:
     """Makes sentences of a table's changes, each once, however many voices ask for them.
 
-    `version` and `view` are the table's, the latter for nobody in particular. Numbers of sentences grow from `began_s`,
-    Unix time, so that they also grow over a restart.
+    `version` and `view` are the table's, the latter for nobody in particular. Numbers of sentences
+    grow from `began_s`, Unix time, so that they also grow over a restart.
     """
 
     def __init__(
@@ -47,7 +48,9 @@ class Announcer:
         self._lock = threading.Lock()
 
     def recent(self) -> tuple[Utterance, ...]:
-        """Return the last sentences, oldest first, those of the table's newest change among them."""
+        """Return the last sentences, oldest first, those of the table's newest change among
+        them.
+        """
         with self._lock:
             if self._version() != self._seen:
                 view = self._view()

@@ -10,8 +10,8 @@ from companion.core.config import QuietSettings
 def is_quiet(hours: QuietSettings, wall_s: float, zone: tzinfo | None = None) -> bool:
     """Return whether the quiet hours hold at a Unix time. `zone` None: where the machine stands.
 
-    They may go over midnight. What counts is the clock on the wall: where it is put forward or back in the night, they
-    are an hour shorter or longer.
+    They may go over midnight. What counts is the clock on the wall: where it is put forward or back
+    in the night, they are an hour shorter or longer.
 
     >>> from datetime import UTC
     >>> [is_quiet(QuietSettings("22:00", "08:00"), hour * 3600.0, UTC) for hour in (21, 22, 31, 32)]

@@ -1,4 +1,6 @@
-"""How loud the table is: the voice that says what happens, and the hours of silence and dim lamps."""
+"""How loud the table is: the voice that says what happens, and the hours of silence and dim
+lamps.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +39,13 @@ class Voice(Protocol):
 
 
 class SpeechPolicy(Closeable):
-    """Follows a table and the clock on the wall; a context manager, and `close` may be called twice.
+    """Follows a table and the clock on the wall; a context manager, and `close` may be called
+    twice.
 
     `voice` is the machine's, None: it has none. `set_silent` (None: there is no panel) is told
     whether to be silent, at once and whenever that changes. Without `start` nothing happens by
-    itself: `step` does what is due. It is what screens that speak ask (`companion.core.ports.Spoken`).
+    itself: `step` does what is due. It is what screens that speak ask
+    (`companion.core.ports.Spoken`).
     """
 
     def __init__(
@@ -142,7 +146,9 @@ class SpeechPolicy(Closeable):
         )
 
     def _settle(self) -> None:
-        """Look at the clock on the wall, and tell the panel whether to be silent, where that has changed."""
+        """Look at the clock on the wall, and tell the panel whether to be silent, where that has
+        changed.
+        """
         hours = self._settings.quiet
         quiet = is_quiet(hours, self._clock.wall_s())
         # hours that begin when they end last for ever

@@ -1,8 +1,9 @@
 """What the journal's file keeps beside the accepted inputs: games brought in from elsewhere, and
 what is gone.
 
-Inputs are never rewritten. A game that was removed leaves its number behind, so that no other game ever gets it. A
-player who wants to be forgotten leaves a mark of the name, and the last game up to which it holds.
+Inputs are never rewritten. A game that was removed leaves its number behind, so that no other game
+ever gets it. A player who wants to be forgotten leaves a mark of the name, and the last game up to
+which it holds.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ def _stamp(last: int, at: object) -> str:
 
 @dataclass(frozen=True)
 class Forgotten:
-    """A name of which nothing is kept but a salted digest, and the last game for which it is to be forgotten."""
+    """A name of which nothing is kept but a salted digest, and the last game for which it is to be
+    forgotten.
+    """
 
     salt: bytes
     mark: bytes
@@ -68,7 +71,8 @@ class ArchiveTables:
         return self._database.look(promise)
 
     def stamps(self) -> dict[int, str]:
-        """Return a text for every game that was played here: the number and the time of its last input.
+        """Return a text for every game that was played here: the number and the time of its last
+        input.
 
         It changes with each input and with a clock that is set. Two journals never have the same.
         """
@@ -84,7 +88,8 @@ class ArchiveTables:
         return _stamp(*rows[0]) if rows and game > 0 else None
 
     def ended(self) -> list[tuple[int, float]]:
-        """Return the games that were played here and the Unix time of each one's last input, the oldest first.
+        """Return the games that were played here and the Unix time of each one's last input, the
+        oldest first.
 
         Games of which that is not known are left out.
         """
@@ -92,11 +97,15 @@ class ArchiveTables:
         return sorted((int(game), float(at)) for game, _, at, is_right in rows if is_right != 0)
 
     def imported(self) -> dict[int, str]:
-        """Return the games from elsewhere by their number: of each the digest by which it is known again."""
+        """Return the games from elsewhere by their number: of each the digest by which it is known
+        again.
+        """
         return dict(self._database.read("SELECT game, digest FROM imported ORDER BY game"))
 
     def imported_digest(self, game: int) -> str | None:
-        """Return by what a game from elsewhere is known again. None: there is none of that number."""
+        """Return by what a game from elsewhere is known again. None: there is none of that
+        number.
+        """
         rows = self._database.read("SELECT digest FROM imported WHERE game = ?", (game,))
         return str(rows[0][0]) if rows else None
 
@@ -106,7 +115,8 @@ class ArchiveTables:
         return bytes(rows[0][0]) if rows else None
 
     def keep_imported(self, file: bytes, digest: str, at: float) -> int:
-        """Keep a game from elsewhere and return its number. Raises `JournalError`, and then nothing is kept.
+        """Keep a game from elsewhere and return its number. Raises `JournalError`, and then nothing
+        is kept.
 
         Never the number that the table is about to give to a game of its own.
         """
@@ -119,7 +129,9 @@ class ArchiveTables:
         return self._database.write(keep)
 
     def remove_game(self, game: int) -> None:
-        """Remove every input of a game, or a game from elsewhere. Its number is never given again."""
+        """Remove every input of a game, or a game from elsewhere. Its number is never given
+        again.
+        """
 
         def remove(db: sqlite3.Connection) -> None:
             db.execute("INSERT OR IGNORE INTO removed VALUES (?)", (game,))

@@ -2,9 +2,10 @@
 
 Every query and every transaction holds the file's lock, so any thread may call.
 
-What was lost, doubled, swapped or altered on the disk is found: each input carries the digest of all that is kept of it
-and of the digest before it in its game. The table `ends` knows how many there are and the last digest, so that a lost
-end is found as well. No key is in it: it finds damage, it does not keep anybody from forging a file.
+What was lost, doubled, swapped or altered on the disk is found: each input carries the digest of
+all that is kept of it and of the digest before it in its game. The table `ends` knows how many
+there are and the last digest, so that a lost end is found as well. No key is in it: it finds
+damage, it does not keep anybody from forging a file.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from companion.storage.write_faults import WriteFault, advice, fault_of
 BUSY_MS = 5000
 """Timeout in milliseconds for a write while another program writes."""
 SHORT_LOG_PAGES = 50
-"""Length of the write-ahead log where there is little room. SQLite's own limit is 1,000 pages (4 MB)."""
+"""Length of the write-ahead log where there is little room. SQLite's own limit is 1,000 pages (4
+MB)."""
 START = bytes(16)
 """The digest before the first input of a game."""
 COLUMNS = "id, game, at, run, now_s, record, link"
@@ -62,7 +64,8 @@ class Database:
         self._places = {path: _place_of(path)}
         """Which files were written last. SQLite makes its log at the first write."""
         self.on_full: Callable[[], bool] = lambda: False
-        """Frees what is held in reserve. Answers whether there was something. Called with the lock held."""
+        """Frees what is held in reserve. Answers whether there was something. Called with the lock
+        held."""
         self._lock = threading.Lock()
 
     def read(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
@@ -82,10 +85,11 @@ class Database:
     def write(
         self, work: Callable[[sqlite3.Connection], T], words: Callable[[str], str] = not_kept
     ) -> T:
-        """Do some work wholly or not at all. Raises `JournalError` in `words`, which are given SQLite's own.
+        """Do some work wholly or not at all. Raises `JournalError` in `words`, which are given
+        SQLite's own.
 
-        On a full disk the reserve is given up before anything is refused. A file that was removed or replaced takes
-        nothing any more: what was written would be gone with it.
+        On a full disk the reserve is given up before anything is refused. A file that was removed
+        or replaced takes nothing any more: what was written would be gone with it.
         """
         with self._lock:
             if gone := self.gone_file():
@@ -104,7 +108,9 @@ class Database:
             return answer
 
     def gone_file(self) -> Path | None:
-        """Return a file of the journal that was removed or replaced since it was written last. None: all are there."""
+        """Return a file of the journal that was removed or replaced since it was written last.
+        None: all are there.
+        """
         for file, place in self._places.items():
             if _place_of(file) != place:
                 return file
@@ -120,7 +126,9 @@ class Database:
         return self._transact(work)
 
     def try_to_write(self) -> None:
-        """Find out whether something can be written again, or no longer. Changes nothing. Raises `JournalError`."""
+        """Find out whether something can be written again, or no longer. Changes nothing. Raises
+        `JournalError`.
+        """
         (version,) = self.look(lambda db: db.execute("PRAGMA user_version").fetchone())
         self.write(lambda db: db.execute(f"PRAGMA user_version={version}"))
 
@@ -202,7 +210,9 @@ class Row(NamedTuple):
 
 
 def link_of(before: bytes, row: Row) -> bytes:
-    """Return the digest of an input: 16 bytes of BLAKE2b over the one before and all that is kept of this input."""
+    """Return the digest of an input: 16 bytes of BLAKE2b over the one before and all that is kept
+    of this input.
+    """
     digest = hashlib.blake2b(before, digest_size=16)
     # all that is kept of an input is in its digest
     digest.update(_pack(row.id, row.game, row.at, row.run, row.now_s))
@@ -211,7 +221,9 @@ def link_of(before: bytes, row: Row) -> bytes:
 
 
 def holds(before: bytes, row: Row) -> bool:
-    """Return whether an input follows the one with the digest `before`, and is as it was written."""
+    """Return whether an input follows the one with the digest `before`, and is as it was
+    written.
+    """
     try:
         return link_of(before, row) == row.link
     except (struct.error, TypeError, OverflowError):  # a value of another type: damage
@@ -219,7 +231,9 @@ def holds(before: bytes, row: Row) -> bool:
 
 
 def first_broken(rows: Iterable[Row]) -> int | None:
-    """Return the first input of a game that is not as it was written, or does not follow. None: all are right."""
+    """Return the first input of a game that is not as it was written, or does not follow. None: all
+    are right.
+    """
     before = START
     for row in rows:
         if not holds(before, row):

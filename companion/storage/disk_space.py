@@ -1,7 +1,9 @@
-"""How much room is left where the games are kept, and what is held in reserve for the game that is on.
+"""How much room is left where the games are kept, and what is held in reserve for the game that is
+on.
 
-A file of some megabytes lies beside the journal and holds nothing: when the disk is full it is given up, and the game
-that is on has room to its end, while no other one may begin. Comforts stop earlier: photographs, pictures of games.
+A file of some megabytes lies beside the journal and holds nothing: when the disk is full it is
+given up, and the game that is on has room to its end, while no other one may begin. Comforts stop
+earlier: photographs, pictures of games.
 """
 
 from __future__ import annotations
@@ -15,11 +17,13 @@ from pathlib import Path
 from companion.core.i18n import say
 
 RESERVE_BYTES = 8_000_000
-"""Room for the longest game many times over (0.1 MB), its write-ahead log, and what else is written meanwhile."""
+"""Room for the longest game many times over (0.1 MB), its write-ahead log, and what else is written
+meanwhile."""
 SHORT_BYTES, FULL_BYTES = 64_000_000, 24_000_000
 """With less than that, comforts stop. With less than that no game begins."""
 _EASE = 1.25
-"""Factor by which more room is wanted to go back: a disk at the limit must not change its mind with every file."""
+"""Factor by which more room is wanted to go back: a disk at the limit must not change its mind with
+every file."""
 
 
 class DiskLevel(StrEnum):
@@ -37,7 +41,8 @@ def free_bytes(folder: Path) -> int:
 
 
 class DiskSpace:
-    """The room beside one journal. `look` is called now and then, `give_up` by whoever finds the disk full.
+    """The room beside one journal. `look` is called now and then, `give_up` by whoever finds the
+    disk full.
 
     Any thread may call. `free` answers the free bytes of a folder.
     """
@@ -61,15 +66,19 @@ class DiskSpace:
 
     @property
     def sentence(self) -> str:
-        """Return what people are told. Empty: nothing. A figure in it would be told, and spoken, at each change."""
+        """Return what people are told. Empty: nothing. A figure in it would be told, and spoken, at
+        each change.
+        """
         if self.level is DiskLevel.FULL:
             return say(
-                "The disk is full: the current game can be finished, but no new one can start. Remove "
+                "The disk is full: the current game can be finished, but no new one can start. "
+                "Remove "
                 "old games or other files."
             )
         if self.level is DiskLevel.SHORT:
             return say(
-                "The disk is almost full: no photographs are taken. Remove old games or other files."
+                "The disk is almost full: no photographs are taken. Remove old games or other "
+                "files."
             )
         return ""
 
@@ -95,7 +104,9 @@ class DiskSpace:
             return self.level
 
     def give_up(self) -> bool:
-        """Give the reserve up, and return whether there was one. The disk is full then until `look` finds room."""
+        """Give the reserve up, and return whether there was one. The disk is full then until `look`
+        finds room.
+        """
         self.level = DiskLevel.FULL
         try:
             self.reserve.unlink()

@@ -1,7 +1,9 @@
-"""The format of the journal's file: its tables, and how a file of an older or a newer format is treated.
+"""The format of the journal's file: its tables, and how a file of an older or a newer format is
+treated.
 
-The file says its format in `PRAGMA user_version`. An older one is brought up to date, with a copy beside it. A newer
-one is refused and left alone. Every new format changes the tables, so a file with these tables has this format.
+The file says its format in `PRAGMA user_version`. An older one is brought up to date, with a copy
+beside it. A newer one is refused and left alone. Every new format changes the tables, so a file
+with these tables has this format.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ CREATE TABLE cut (
 `facts` holds a checksum of each row of `runs`. `cut` is no longer written.
 """
 MIGRATIONS: dict[int, str] = {}
-"""By each format, the statements that lead to it from the one before. Format 2 is the oldest that is read."""
+"""By each format, the statements that lead to it from the one before. Format 2 is the oldest that
+is read."""
 BESIDE = ("keys", "runs", "facts", "clock", "imported", "removed", "forgotten")
 """The tables beside the inputs, which are outside the chain of checksums."""
 VALID = {
@@ -77,7 +80,9 @@ def version_of(db: sqlite3.Connection) -> int:
 
 
 def has_our_tables(db: sqlite3.Connection) -> bool:
-    """Return whether a file has exactly the tables of this format, and no view or trigger beside them."""
+    """Return whether a file has exactly the tables of this format, and no view or trigger beside
+    them.
+    """
     return _schema_of(db) == _our_schema()
 
 
@@ -116,7 +121,7 @@ def has_valid_rows(db: sqlite3.Connection, table: str) -> bool:
     )
 
 
-# ---- other formats ---------------------------------------------------------------------------------------------------
+# ---- other formats -------------------------------------------------------------------------------
 
 
 def other_format(path: Path, version: int) -> JournalError:
@@ -130,7 +135,8 @@ def other_format(path: Path, version: int) -> JournalError:
         )
     else:
         words = say(
-            "{file} has format {format}, which this program no longer reads: start version 1.0.0 once, then this one",
+            "{file} has format {format}, which this program no longer reads: start version 1.0.0 "
+            "once, then this one",
             file=str(path),
             format=version,
         )
@@ -140,8 +146,8 @@ def other_format(path: Path, version: int) -> JournalError:
 def migrate(db: sqlite3.Connection, path: Path) -> str:
     """Bring an older file to this format in one transaction. Return what is to be said about it.
 
-    The file as it was stays beside it under a name that no other file has, for whoever goes back to the older program.
-    Raises `JournalError`, and then nothing has changed.
+    The file as it was stays beside it under a name that no other file has, for whoever goes back to
+    the older program. Raises `JournalError`, and then nothing has changed.
     """
     version = version_of(db)
     steps = [MIGRATIONS.get(number) for number in range(version + 1, FORMAT + 1)]
@@ -157,7 +163,8 @@ def migrate(db: sqlite3.Connection, path: Path) -> str:
         copy.unlink(missing_ok=True)
         raise JournalError(
             say(
-                "The games have to be converted to a new format, and there is no room for a copy of them "
+                "The games have to be converted to a new format, and there is no room for a copy "
+                "of them "
                 "({error}): free some space on the disk.",
                 error=str(error),
             )
@@ -178,7 +185,9 @@ def migrate(db: sqlite3.Connection, path: Path) -> str:
 
 
 def free_name(path: Path, what: str) -> Path:
-    """Return a name beside a file that nothing has, such as `journal.format-2.sqlite` or `journal.damaged-1.sqlite`."""
+    """Return a name beside a file that nothing has, such as `journal.format-2.sqlite` or
+    `journal.damaged-1.sqlite`.
+    """
     candidate = path.with_name(f"{path.stem}.{what}{path.suffix}")
     number = 1
     while os.path.lexists(candidate):

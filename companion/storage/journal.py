@@ -2,10 +2,10 @@
 
 One SQLite file per installation with many games in it, used by one service at a time.
 
-Inputs are ordered by their number and measured by the monotonic clock. The wall clock only gives them a date. Of every
-start of the service (a run) the journal keeps how far the wall clock was ahead of the monotonic one, as known last: a
-clock that is set while the service runs mends the dates of all that was played since it began. A date that is known to
-be wrong is told as unknown.
+Inputs are ordered by their number and measured by the monotonic clock. The wall clock only gives
+them a date. Of every start of the service (a run) the journal keeps how far the wall clock was
+ahead of the monotonic one, as known last: a clock that is set while the service runs mends the
+dates of all that was played since it began. A date that is known to be wrong is told as unknown.
 """
 
 from __future__ import annotations
@@ -69,10 +69,11 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(frozen=True)
 class Entry:
-    """One accepted input: its place in the journal, its game (0: none), its Unix time, and the record.
+    """One accepted input: its place in the journal, its game (0: none), its Unix time, and the
+    record.
 
-    `is_dated` is False where the machine's clock was known to be wrong. `now_s` is the monotonic time at which the
-    input was accepted (0: an older version kept none).
+    `is_dated` is False where the machine's clock was known to be wrong. `now_s` is the monotonic
+    time at which the input was accepted (0: an older version kept none).
     """
 
     id: int
@@ -85,7 +86,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class ServiceRun:
-    """A start of the service: the wall clock less the monotonic one (s), and whether the date may be right."""
+    """A start of the service: the wall clock less the monotonic one (s), and whether the date may
+    be right.
+    """
 
     number: int
     ahead_s: float
@@ -100,18 +103,21 @@ class ServiceRun:
 
 @dataclass(frozen=True)
 class Stamp:
-    """The time of an input: by how much the wall clock was ahead of the monotonic one, and what it said (s)."""
+    """The time of an input: by how much the wall clock was ahead of the monotonic one, and what it
+    said (s).
+    """
 
     ahead_s: float
     wall_s: float
 
 
 class Journal(Closeable):
-    """The open journal. `append` is the table's, `archive` are its side tables, `database` is the file under both.
+    """The open journal. `append` is the table's, `archive` are its side tables, `database` is the
+    file under both.
 
-    Raises `JournalError` when another service uses the file, it cannot be written, or a newer program has written it.
-    `notice` says what was found damaged and what is kept. `read_only` looks at a journal that may be in use.
-    `close` may be called twice.
+    Raises `JournalError` when another service uses the file, it cannot be written, or a newer
+    program has written it. `notice` says what was found damaged and what is kept. `read_only` looks
+    at a journal that may be in use. `close` may be called twice.
     """
 
     def __init__(self, path: Path, read_only: bool = False) -> None:
@@ -142,10 +148,11 @@ class Journal(Closeable):
         """Return the number that the table's next game gets. No game has it, or ever had it."""
         return self.archive.next_number()
 
-    # ---- writing -----------------------------------------------------------------------------------------------------
+    # ---- writing ---------------------------------------------------------------------------------
 
     def append(self, game: int, record: AnyRecord, at: float, now_s: float | None = None) -> None:
-        """Write one record and sync it. Raises `JournalError` (disk full, read-only), and then nothing is kept.
+        """Write one record and sync it. Raises `JournalError` (disk full, read-only), and then
+        nothing is kept.
 
         `at` is Unix time, `now_s` the monotonic time by which it is measured (None: it cannot be).
         """
@@ -184,7 +191,7 @@ class Journal(Closeable):
         rows = self.database.read("SELECT now_s FROM clock WHERE moment = ?", (moment,))
         return rows[0][0] if rows and math.isfinite(rows[0][0]) else None
 
-    # ---- dates -------------------------------------------------------------------------------------------------------
+    # ---- dates -----------------------------------------------------------------------------------
 
     def knows_date(self, at: float, now_s: float) -> bool:
         """Return whether what the wall clock says may be the date."""
@@ -202,7 +209,9 @@ class Journal(Closeable):
         return True
 
     def _note_run(self, db: sqlite3.Connection, stamp: Stamp) -> ServiceRun:
-        """Return the run of the service at a time. Note it where it is new, or the clock was set."""
+        """Return the run of the service at a time. Note it where it is new, or the clock was
+        set.
+        """
         run = next_run(self._run, stamp) if self._run else _run_begun(db, stamp)
         if run != self._run:
             db.execute(
@@ -214,17 +223,21 @@ class Journal(Closeable):
             )
         return run
 
-    # ---- reading -----------------------------------------------------------------------------------------------------
+    # ---- reading ---------------------------------------------------------------------------------
 
     def entries(self, *games: int) -> list[Entry]:
-        """Return the inputs of some games, or of all, up to the first that is not as it was written."""
+        """Return the inputs of some games, or of all, up to the first that is not as it was
+        written.
+        """
         entries, broken = self._read(games)
         if broken:
             self.notice = broken_words(broken, _record_of(broken.record) is not None)
         return entries
 
     def legible(self, game: int) -> tuple[list[Entry], int | None]:
-        """Return the inputs of one game (0: who sat where) as far as they can be read, and the first that cannot."""
+        """Return the inputs of one game (0: who sat where) as far as they can be read, and the
+        first that cannot.
+        """
         entries, broken = self._read((game,))
         return entries, broken.id if broken else None
 
@@ -234,7 +247,9 @@ class Journal(Closeable):
         return [entry for row in rows if (entry := _entry_of(row)) is not None]
 
     def _read(self, games: tuple[int, ...]) -> tuple[list[Entry], Row | None]:
-        """Return inputs in their order, up to the first that cannot be read or does not follow, and that one."""
+        """Return inputs in their order, up to the first that cannot be read or does not follow, and
+        that one.
+        """
         which = f"WHERE game IN ({', '.join('?' * len(games))})" if games else ""
         entries: list[Entry] = []
         links: dict[int, bytes] = {}
@@ -247,7 +262,9 @@ class Journal(Closeable):
         return entries, None
 
     def check(self, game: int) -> bool:
-        """Return whether all inputs of a game are as they were written. Raises `JournalError` if nobody can tell."""
+        """Return whether all inputs of a game are as they were written. Raises `JournalError` if
+        nobody can tell.
+        """
         try:
             return self.database.look(lambda db: is_whole(db, game))
         except JournalError as error:
@@ -280,7 +297,9 @@ class Journal(Closeable):
         return session
 
     def fold(self, game: int) -> Session:
-        """Return one game folded from its own records. Raises `JournalError` when there is no such game."""
+        """Return one game folded from its own records. Raises `JournalError` when there is no such
+        game.
+        """
         session = Session()
         entries = self.entries(game)
         if not entries or not isinstance(entries[0].record, NewGame):
@@ -291,10 +310,12 @@ class Journal(Closeable):
             session, _ = advance(session, entry.record)
         return session
 
-    # ---- keys --------------------------------------------------------------------------------------------------------
+    # ---- keys ------------------------------------------------------------------------------------
 
     def key(self, name: str, length: int = 32) -> bytes:
-        """Return a random secret of this installation, made at its first use, and anew where damage has left none."""
+        """Return a random secret of this installation, made at its first use, and anew where damage
+        has left none.
+        """
         value = dict(self.keys()).get(name, b"")
         return value if len(value) == length else self.renew_key(name, length)
 
@@ -304,7 +325,8 @@ class Journal(Closeable):
         return [row for row in rows if isinstance(row[0], str) and isinstance(row[1], bytes)]
 
     def renew_key(self, name: str, length: int = 32) -> bytes:
-        """Put another secret in the place of one, so that what was made with the old one is worth nothing any more.
+        """Put another secret in the place of one, so that what was made with the old one is worth
+        nothing any more.
 
         Raises `JournalError`, and then the old one still holds.
         """
@@ -326,7 +348,9 @@ def _entry_of(values: tuple[Any, ...]) -> Entry | None:
 
 
 def _run_of(values: tuple[Any, ...]) -> ServiceRun | None:
-    """Return the run of an input as it was read. None: an older version kept none, or it is not as it was written."""
+    """Return the run of an input as it was read. None: an older version kept none, or it is not as
+    it was written.
+    """
     number, (ahead_s, is_right, checksum) = values[3], values[7:]
     if not isinstance(ahead_s, float) or not isinstance(number, int):
         return None
@@ -345,8 +369,8 @@ def _record_of(content: bytes) -> AnyRecord | None:
 def first_run(number: int, stamp: Stamp, last: ServiceRun | None, last_wall_s: float) -> ServiceRun:
     """Return a start of the service at its first input.
 
-    `last` is the run before and `last_wall_s` what the clock said at its end. A clock that says less was not set. One
-    that has gone on by itself since is as right as it was.
+    `last` is the run before and `last_wall_s` what the clock said at its end. A clock that says
+    less was not set. One that has gone on by itself since is as right as it was.
     """
     is_right = stamp.wall_s >= max(EARLIEST_S, last_wall_s)
     if last is not None and stamp.wall_s >= EARLIEST_S:

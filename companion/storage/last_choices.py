@@ -22,7 +22,9 @@ class _Kept(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Choices:
-    """The host's last choices in one JSON file, or in memory alone. A comfort: no trouble with it stops anything."""
+    """The host's last choices in one JSON file, or in memory alone. A comfort: no trouble with it
+    stops anything.
+    """
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path

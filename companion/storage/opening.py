@@ -1,4 +1,6 @@
-"""How the journal's file is opened: held against others, checked, mended if damaged, brought to today's format."""
+"""How the journal's file is opened: held against others, checked, mended if damaged, brought to
+today's format.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ GAMES = "SELECT DISTINCT game FROM entries WHERE game > 0 ORDER BY game"
 
 
 def hold(path: Path) -> IO[str]:
-    """Take a journal for this process until the file that is answered is closed. Raises `JournalError`."""
+    """Take a journal for this process until the file that is answered is closed. Raises
+    `JournalError`.
+    """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock_file = open(path.with_suffix(".lock"), "w", encoding="ascii")  # noqa: SIM115 - held until close
@@ -59,7 +63,8 @@ def hold(path: Path) -> IO[str]:
 
 
 def open_to_write(path: Path) -> tuple[sqlite3.Connection, str]:
-    """Open a journal that this process holds. Return it with what was found wrong and done about it, for people.
+    """Open a journal that this process holds. Return it with what was found wrong and done about
+    it, for people.
 
     A damaged file is set aside, and what can be read of it is kept. Raises `JournalError`.
     """
@@ -96,7 +101,8 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     try:
         if not path.exists():
             raise JournalError(
-                f"There is no companion's journal at {path}: name its folder with --state-dir, or start it once"
+                f"There is no companion's journal at {path}: name its folder with --state-dir, or "
+                "start it once"
             )
         db = _connect(f"{path.absolute().as_uri()}?mode=ro")
         try:
@@ -115,11 +121,13 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     return db
 
 
-# ---- steps -----------------------------------------------------------------------------------------------------------
+# ---- steps ---------------------------------------------------------------------------------------
 
 
 def _keep_private(path: Path) -> None:
-    """Let nobody else read the journal: keys are in it. SQLite gives its log the mode of the file."""
+    """Let nobody else read the journal: keys are in it. SQLite gives its log the mode of the
+    file.
+    """
     for suffix in ("", "-wal", "-shm"):
         file = Path(f"{path}{suffix}")
         if file.is_file():
@@ -154,13 +162,17 @@ def _is_damaged(path: Path) -> bool:
 
 
 def _can_be_written(path: Path) -> bool:
-    """Return whether a header allows to write the file (sqlite.org/fileformat.html, 1.3: 1 or 2, and 1 or 2)."""
+    """Return whether a header allows to write the file (sqlite.org/fileformat.html, 1.3: 1 or 2,
+    and 1 or 2).
+    """
     with path.open("rb") as file:
         return file.read(20)[18:] in (b"\1\1", b"\2\2", b"\1\2", b"\2\1")
 
 
 def _may_be_ours(db: sqlite3.Connection) -> bool:
-    """Return whether another version of this program may have written a file: it has inputs, and says its format."""
+    """Return whether another version of this program may have written a file: it has inputs, and
+    says its format.
+    """
     is_table = db.execute(
         "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'entries'"
     ).fetchone()
@@ -223,7 +235,9 @@ def _read_text(content: bytes) -> str:
 
 
 def _ends_well(db: sqlite3.Connection) -> bool:
-    """Return whether the newest game, and who sits where, are as they were written to their last input."""
+    """Return whether the newest game, and who sits where, are as they were written to their last
+    input.
+    """
     games = [
         db.execute(f"SELECT MAX(game) FROM {table}").fetchone()[0] or 0
         for table in ("entries", "ends")

@@ -1,7 +1,8 @@
-"""What the journal tells the world: a public message an input, made of the journal anew each time, and never written.
+"""What the journal tells the world: a public message an input, made of the journal anew each time,
+and never written.
 
-Who sends them keeps nothing but how far he has come, and asks that of whoever receives them. So nothing is lost with
-a power cut, and nothing is ever sent that is not in the journal.
+Who sends them keeps nothing but how far he has come, and asks that of whoever receives them. So
+nothing is lost with a power cut, and nothing is ever sent that is not in the journal.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class Outbox:
         self._waiting: list[Entry] = []
         self._made: PublicRecord | None = None
         self.accepted_s = 0.0
-        """When the last message's input was accepted, by the monotonic clock of that run of the service."""
+        """When the last message's input was accepted, by the monotonic clock of that run of the
+        service."""
 
     def last(self) -> int:
         """Return the last input in the journal. 0: there is none."""
@@ -53,7 +55,9 @@ class Outbox:
         return number or 0
 
     def start(self) -> int:
-        """Return the place before the game that is on, or was last. What came earlier is nobody's news."""
+        """Return the place before the game that is on, or was last. What came earlier is nobody's
+        news.
+        """
         begun = self._journal.database.read(
             "SELECT MIN(id) FROM entries WHERE game = (SELECT MAX(game) FROM entries)"
         )

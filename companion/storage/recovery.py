@@ -1,7 +1,8 @@
-"""What can still be read of a damaged journal, in a new file. The damaged one is set aside and never written again.
+"""What can still be read of a damaged journal, in a new file. The damaged one is set aside and
+never written again.
 
-Of each game the inputs are kept up to the first that cannot be read or does not follow, so games that lie beside the
-damage stay whole.
+Of each game the inputs are kept up to the first that cannot be read or does not follow, so games
+that lie beside the damage stay whole.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ _MAX_STEPS, _STEPS_A_BYTE = 100_000_000, 200
 
 @dataclass
 class Rescued:
-    """What is kept of a damaged journal. `lost` is the number of inputs that are missing at a game's end."""
+    """What is kept of a damaged journal. `lost` is the number of inputs that are missing at a
+    game's end.
+    """
 
     inputs: list[Row] = field(default_factory=list)
     beside: dict[str, list[tuple[object, ...]]] = field(default_factory=dict)
@@ -51,8 +54,9 @@ class Rescued:
 def rescue(path: Path) -> tuple[Rescued, Path]:
     """Put a new file with what can be read in the place of a damaged one.
 
-    Return what was kept, and where the damaged file is. A power cut on the way leaves either the old file in its place
-    or the new one whole (`finish_rescue`). Raises `sqlite3.Error` and `OSError`, and then nothing was moved.
+    Return what was kept, and where the damaged file is. A power cut on the way leaves either the
+    old file in its place or the new one whole (`finish_rescue`). Raises `sqlite3.Error` and
+    `OSError`, and then nothing was moved.
     """
     rescued = _read(path)
     fresh = _fresh(path)
@@ -90,7 +94,7 @@ def _remove(path: Path) -> None:
         Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
-# ---- reading ---------------------------------------------------------------------------------------------------------
+# ---- reading -------------------------------------------------------------------------------------
 
 
 def _read(path: Path) -> Rescued:
@@ -123,7 +127,9 @@ def _stop_circles(db: sqlite3.Connection, file_bytes: int) -> None:
 
 
 def _keep_valid(db: sqlite3.Connection, table: str, rows: list[tuple[object, ...]]) -> None:
-    """Append the rows of a table up to the first that cannot be read. Raises one of `_BROKEN` there."""
+    """Append the rows of a table up to the first that cannot be read. Raises one of `_BROKEN`
+    there.
+    """
     for row in db.execute(
         f"SELECT {', '.join(columns_of(table))} FROM {table} WHERE {valid_row(table)}"
     ):
@@ -131,7 +137,9 @@ def _keep_valid(db: sqlite3.Connection, table: str, rows: list[tuple[object, ...
 
 
 def _rows(db: sqlite3.Connection, first: int, last: int) -> Iterator[Row | None]:
-    """Yield every input between two numbers that can be read, in their order. None stands for one that cannot."""
+    """Yield every input between two numbers that can be read, in their order. None stands for one
+    that cannot.
+    """
     # the limit keeps SQLite from looking at the page behind the last of them
     query = f"SELECT {COLUMNS} FROM entries WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"
     try:
@@ -193,13 +201,15 @@ def _count_lost(rescued: Rescued, written: dict[int, int]) -> None:
             rescued.lost[game] = inputs - counts.get(game, 0)
 
 
-# ---- the write-ahead log ---------------------------------------------------------------------------------------------
+# ---- the write-ahead log -------------------------------------------------------------------------
 
 
 def transactions_in_log(path: Path) -> int:
-    """Return the number of the last frame in a journal's log that ends a transaction (sqlite.org/walformat.html).
+    """Return the number of the last frame in a journal's log that ends a transaction
+    (sqlite.org/walformat.html).
 
-    SQLite passes over a log from its first bad bit on without a word. So if it reads fewer frames, some are damaged.
+    SQLite passes over a log from its first bad bit on without a word. So if it reads fewer frames,
+    some are damaged.
     """
     try:
         with Path(f"{path}-wal").open("rb") as log:
@@ -221,7 +231,9 @@ def transactions_in_log(path: Path) -> int:
 
 
 def _frames(log: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
-    """Yield of each frame its number, the pages of the file if it ends a transaction (else 0), and its salts."""
+    """Yield of each frame its number, the pages of the file if it ends a transaction (else 0), and
+    its salts.
+    """
     frame_bytes = 24 + _PAGE_BYTES
     number = 1
     while len(frame := log.read(frame_bytes)) == frame_bytes:
@@ -229,7 +241,7 @@ def _frames(log: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
         number += 1
 
 
-# ---- writing ---------------------------------------------------------------------------------------------------------
+# ---- writing -------------------------------------------------------------------------------------
 
 
 def _write(db: sqlite3.Connection, rescued: Rescued) -> None:

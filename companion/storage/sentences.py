@@ -35,7 +35,8 @@ def broken_words(row: Row, is_legible: bool) -> str:
     if not is_legible:
         return unreadable_words(row.id)
     return say(
-        "Game {game} cannot be continued from entry {number} on: that entry does not follow the one before it.",
+        "Game {game} cannot be continued from entry {number} on: that entry does not follow the "
+        "one before it.",
         game=row.game,
         number=row.id,
     )
@@ -55,7 +56,8 @@ def rescue_words(rescued: Rescued, aside: Path) -> str:
     of = say_n("{n} game", "{n} games", rescued.games)
     sentences = [
         say(
-            "The journal was damaged. {inputs} of {games} are kept, what cannot be read is in {file}.",
+            "The journal was damaged. {inputs} of {games} are kept, what cannot be read is in "
+            "{file}.",
             inputs=saved,
             games=of,
             file=aside.name,
@@ -78,11 +80,13 @@ def _cut_words(game: int, inputs: int) -> str:
     lost = say_n("{n} input", "{n} inputs", inputs)
     if not game:
         return say(
-            "The journal was damaged: {inputs} about who sits where are lost. Take your seats again.",
+            "The journal was damaged: {inputs} about who sits where are lost. Take your seats "
+            "again.",
             inputs=lost,
         )
     return say(
-        "The end of game {game} was damaged: {inputs} are lost, it goes on before them. Compare the board.",
+        "The end of game {game} was damaged: {inputs} are lost, it goes on before them. Compare "
+        "the board.",
         game=game,
         inputs=lost,
     )

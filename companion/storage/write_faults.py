@@ -1,4 +1,6 @@
-"""Why the journal could not be written: SQLite's word alone says little, so that its folder is tried, too."""
+"""Why the journal could not be written: SQLite's word alone says little, so that its folder is
+tried, too.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,8 @@ def advice(fault: WriteFault, path: Path) -> str:
     sentences = {
         WriteFault.FULL: say("Free some space on the disk."),
         WriteFault.READ_ONLY: say(
-            "The disk can only be read now. Restart the machine. If that does not help, save a backup and use a new "
+            "The disk can only be read now. Restart the machine. If that does not help, save a "
+            "backup and use a new "
             "card."
         ),
         WriteFault.FORBIDDEN: say(

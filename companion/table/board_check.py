@@ -1,4 +1,6 @@
-"""What the board says: how it differs from what should lie there, what hands do next, which action explains it."""
+"""What the board says: how it differs from what should lie there, what hands do next, which action
+explains it.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,11 @@ from companion.games.base import Game
 
 @dataclass(frozen=True)
 class HandMove:
-    """One thing a hand has to do with the faces of a stack, from the bottom to the top, as they lie afterwards.
+    """One thing a hand has to do with the faces of a stack, from the bottom to the top, as they lie
+    afterwards.
 
-    `origin` None: from beside the board, `target` None: off the board; the same square twice: it only turns over.
+    `origin` None: from beside the board, `target` None: off the board; the same square twice: it
+    only turns over.
     """
 
     faces: tuple[str, ...]
@@ -45,8 +49,8 @@ class Before:
 class Problem:
     """Something on the board that should not be so.
 
-    `text` says which piece, where, and how to mend it; `sign` says only what to do. `face` is the piece, `square` where
-    it is seen (or missing), `home` where it belongs.
+    `text` says which piece, where, and how to mend it; `sign` says only what to do. `face` is the
+    piece, `square` where it is seen (or missing), `home` where it belongs.
     """
 
     face: str
@@ -92,8 +96,9 @@ def as_people_lay(
 
     A flag or a ball may lie above or below its carrier.
 
-    Of the two only the upper one is seen. It stands for both where the other is seen nowhere else. A flag that lay
-    there by itself `before` tells nothing of a robot that is to come, unless a hand has `touched` it since.
+    Of the two only the upper one is seen. It stands for both where the other is seen nowhere else.
+    A flag that lay there by itself `before` tells nothing of a robot that is to come, unless a hand
+    has `touched` it since.
     """
     faces = dict(reading.seen)
     expected, there = Counter(tops(layout).values()), Counter(faces.values())
@@ -123,10 +128,12 @@ def hand_moves(
     reading: Reading | None = None,
     touched: Collection[Square] = (),
 ) -> tuple[HandMove, ...]:
-    """Return the moves that turn one layout into another, each with whether the reading already shows it.
+    """Return the moves that turn one layout into another, each with whether the reading already
+    shows it.
 
-    Equal pieces are matched on their square, then in the order of their squares; what goes the same way is one move.
-    What turns over under another piece is done where hands have `touched` its square.
+    Equal pieces are matched on their square, then in the order of their squares; what goes the same
+    way is one move. What turns over under another piece is done where hands have `touched` its
+    square.
     """
     before, after = kit.anchored(before), kit.anchored(after)
     reading = as_people_lay(kit, after, reading, before, touched) if reading else None
@@ -156,7 +163,9 @@ _NOWHERE: _Piece = (None, "")
 
 
 def _surplus(kit: Kit, one: Layout, other: Layout) -> dict[str, list[_Piece]]:
-    """Return for each kind of piece the squares where `one` shows a face more often than `other`, and that face."""
+    """Return for each kind of piece the squares where `one` shows a face more often than `other`,
+    and that face.
+    """
     surplus: dict[str, list[_Piece]] = {}
     for square in sorted(one):
         missing = Counter(one[square]) - Counter(other.get(square, ()))
@@ -166,7 +175,9 @@ def _surplus(kit: Kit, one: Layout, other: Layout) -> dict[str, list[_Piece]]:
 
 
 def _pair_pieces(gone: list[_Piece], come: list[_Piece]) -> Iterator[tuple[_Piece, _Piece]]:
-    """Yield where each piece was and will be: what stays on its square, then what keeps its face, then any."""
+    """Yield where each piece was and will be: what stays on its square, then what keeps its face,
+    then any.
+    """
     gone, come = list(gone), list(come)
     # a piece is its square and its face
     for same in (itemgetter(0), itemgetter(1)):
@@ -199,8 +210,8 @@ def _is_done(
 def agrees(layout: Layout, reading: Reading, before: Layout | None = None) -> bool:
     """Return whether a settled reading shows exactly this layout.
 
-    Every piece must be seen, but for what has not moved since `before`: a tall neighbour or a resting hand may hide it,
-    also when what lay on top of it has gone.
+    Every piece must be seen, but for what has not moved since `before`: a tall neighbour or a
+    resting hand may hide it, also when what lay on top of it has gone.
     """
     if not reading.quiet or reading.game is None:
         return False
@@ -268,10 +279,11 @@ def zone_words(kit: Kit, zone: Square) -> str:
 
 
 def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tuple[Problem, ...]:
-    """Return what is wrong on the board while hands turn `before` into `target` (the same layout: nothing may move).
+    """Return what is wrong on the board while hands turn `before` into `target` (the same layout:
+    nothing may move).
 
-    Unknown squares say nothing. A piece that is seen on a wrong square is named once, with the place where it is
-    missing.
+    Unknown squares say nothing. A piece that is seen on a wrong square is named once, with the
+    place where it is missing.
     """
     if kit.large:
         before, target = kit.anchored(before), kit.anchored(target)
@@ -314,10 +326,12 @@ def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tupl
 
 
 def _is_wrong(kit: Kit, face: str | None, was: tuple[str, ...], will_be: tuple[str, ...]) -> bool:
-    """Return whether a square may not show this face (None: nothing) while hands turn one stack into another.
+    """Return whether a square may not show this face (None: nothing) while hands turn one stack
+    into another.
 
-    It may show anything of what lay or will lie there, either face of it, and may be empty while a piece is on its
-    way. It may not show a piece that has come to lie on top of the one that belongs there.
+    It may show anything of what lay or will lie there, either face of it, and may be empty while a
+    piece is on its way. It may not show a piece that has come to lie on top of the one that belongs
+    there.
     """
     if was == will_be:
         return face != (will_be[-1] if will_be else None)
@@ -328,7 +342,9 @@ def _is_wrong(kit: Kit, face: str | None, was: tuple[str, ...], will_be: tuple[s
 
 
 def _misplaced(kit: Kit, face: str, square: Square, stack: tuple[str, ...]) -> Problem | None:
-    """Return what is wrong with a piece that belongs on this square in another way. None: it belongs elsewhere."""
+    """Return what is wrong with a piece that belongs on this square in another way. None: it
+    belongs elsewhere.
+    """
     due = stack[-1] if stack else ""
     if kit.kind(face) == kit.kind(due):
         text = say("{piece!c} expected on {square}: turn the piece over.", piece=due, square=square)
@@ -347,7 +363,8 @@ def _stray(
 ) -> Problem:
     """Return that a piece is seen on a square where it has no place.
 
-    It belongs where it is missing, else where it may lie out of sight (`hidden`), else beside the board.
+    It belongs where it is missing, else where it may lie out of sight (`hidden`), else beside the
+    board.
     """
     parts: dict[str, object] = {"piece": face, "square": square}
     homes = [home for home, due in sorted(missing.items()) if due == face]
@@ -368,7 +385,8 @@ Plays = Iterable[tuple[Any, tuple[Layout, ...]]]
 
 
 def plays_shown(plays: Plays, reading: Reading, before: Before) -> tuple[list[Any], list[Any]]:
-    """Return the actions that the reading shows, and those that hands may have made out of the camera's sight.
+    """Return the actions that the reading shows, and those that hands may have made out of the
+    camera's sight.
 
     What no action has moved may be hidden.
     """
@@ -391,8 +409,8 @@ def explain(
 ) -> Any:
     """Return the one action that the reading shows, or None.
 
-    Raises `Ambiguous` with the notations when several actions lead to what is seen, or when a piece is gone that may
-    have left the board or lie under one that is carried, such as a ball.
+    Raises `Ambiguous` with the notations when several actions lead to what is seen, or when a piece
+    is gone that may have left the board or lie under one that is carried, such as a ball.
     """
     shown, possible = plays_shown(plays, reading, before)
     if len(shown) > 1 or (possible and not shown):
@@ -402,9 +420,11 @@ def explain(
 
 
 def hidden_growth(before: Before, after: Layout) -> list[Square]:
-    """Return the squares on which a piece comes to lie on one that looks the same: only its marker tells.
+    """Return the squares on which a piece comes to lie on one that looks the same: only its marker
+    tells.
 
-    What goes under one that is carried, such as a ball, counts where nothing else of a change can be seen.
+    What goes under one that is carried, such as a ball, counts where nothing else of a change can
+    be seen.
     """
     is_all_hidden = tops(before.board) == tops(after)
     grown = []
@@ -419,8 +439,8 @@ def hidden_growth(before: Before, after: Layout) -> list[Square]:
 def known_markers(before: Mapping[Square, int], reading: Reading) -> dict[Square, int]:
     """Return the markers that are read on a board as it should be.
 
-    While something is hidden, those read `before` stay: a hand that is still over the board may have laid a piece on
-    one that looks the same.
+    While something is hidden, those read `before` stay: a hand that is still over the board may
+    have laid a piece on one that looks the same.
     """
     markers = dict(reading.markers)
     for square, marker in before.items():
@@ -430,12 +450,14 @@ def known_markers(before: Mapping[Square, int], reading: Reading) -> dict[Square
 
 
 def shows_growth(before: Before, after: Layout, reading: Reading) -> bool:
-    """Return whether every piece that comes to lie on one that looks the same is told by its marker.
+    """Return whether every piece that comes to lie on one that looks the same is told by its
+    marker.
 
     True where there is none.
 
-    It is one that was read where a piece has left, or that was read nowhere while the one below was. A marker that
-    was hidden before and is read now tells nothing: the piece may have been put straight.
+    It is one that was read where a piece has left, or that was read nowhere while the one below
+    was. A marker that was hidden before and is read now tells nothing: the piece may have been put
+    straight.
     """
     left = {
         square for square, stack in before.board.items() if len(after.get(square, ())) < len(stack)
@@ -450,7 +472,9 @@ def shows_growth(before: Before, after: Layout, reading: Reading) -> bool:
 
 
 def turned_below(before: Layout, after: Layout) -> set[Square]:
-    """Return squares where a piece turns over under one that stays on top, such as a ball: no picture shows it."""
+    """Return squares where a piece turns over under one that stays on top, such as a ball: no
+    picture shows it.
+    """
     turned = set()
     for square in before.keys() & after.keys():
         was, now = before[square], after[square]

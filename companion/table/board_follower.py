@@ -1,4 +1,6 @@
-"""What the camera tells the table: the board is read, hands are followed, plays recognised, early presses judged."""
+"""What the camera tells the table: the board is read, hands are followed, plays recognised, early
+presses judged.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ from companion.table.store import TableStore
 from companion.table.turns import Turns
 
 EARLY_PRESS_S = 3.0
-"""Time in seconds for which a press of the clock waits until the camera sees the board lie still."""
+"""Time in seconds for which a press of the clock waits until the camera sees the board lie
+still."""
 
 
 class BoardFollower:
@@ -36,7 +39,8 @@ class BoardFollower:
         self._place: tuple[int, int, Phase, int, str] | None = None
         """What was waited for when the last reading was judged."""
         self._lay_last: str | None = None
-        """The game whose board lay on the table last; empty: none did, None: nobody has looked yet."""
+        """The game whose board lay on the table last; empty: none did, None: nobody has looked
+        yet."""
 
     def saw(self, reading: Reading) -> None:
         """Take in the board as the camera reads it now.
@@ -56,7 +60,8 @@ class BoardFollower:
         self.look_again()
 
     def look_again(self) -> None:
-        """Judge the last reading once more where something else is waited for now, and go on where that has come.
+        """Judge the last reading once more where something else is waited for now, and go on where
+        that has come.
 
         The board may never change again: it may have been right before anybody asked for it.
         """
@@ -70,7 +75,9 @@ class BoardFollower:
             self._settle_early_press()
 
     def _judge(self, reading: Reading, before: TableState, touched: frozenset[Square]) -> None:
-        """Say what is wrong, and recognise a play. `before`: the table with the reading before this one."""
+        """Say what is wrong, and recognise a play. `before`: the table with the reading before this
+        one.
+        """
         session = before.session
         self._place = _place_of(session)
         suggested = reading.game if reading.quiet and session.is_between else None
@@ -103,7 +110,8 @@ class BoardFollower:
             self._publish(live, before.problems)
 
     def _is_brought(self, reading: Reading) -> bool:
-        """Return whether somebody has laid this board on the table, since the table was looked at first.
+        """Return whether somebody has laid this board on the table, since the table was looked at
+        first.
 
         It chooses its game.
         """
@@ -114,7 +122,9 @@ class BoardFollower:
         return before is not None and reading.game not in (None, before)
 
     def _publish(self, live: TableState, before: tuple[Problem, ...]) -> None:
-        """Show how things are, and signal a board that became wrong, to whoever the sign asks, or right again."""
+        """Show how things are, and signal a board that became wrong, to whoever the sign asks, or
+        right again.
+        """
         signals: tuple[Signal, ...] = ()
         if live.problems and live.problems != before:
             signals = (Signal(Cue.BOARD_WRONG, sign_of(live, None).seats or BOTH),)
@@ -144,7 +154,9 @@ class BoardFollower:
         return StageDone(session.moment, session.stage, "camera", self._store.now_s())
 
     def _is_followed(self) -> bool:
-        """Return whether hands have done the stage that is shown, or a later one of a lone seat's turn."""
+        """Return whether hands have done the stage that is shown, or a later one of a lone seat's
+        turn.
+        """
         live, session = self._store.live, self._store.session
         if headline_of(live):
             return False  # what has happened is read before the board moves on
@@ -167,7 +179,9 @@ class BoardFollower:
         return self._is_next_play_shown(advance(session, self._stage_done())[0])
 
     def _is_next_play_shown(self, session: Session) -> bool:
-        """Return whether the board shows one legal play of the person on turn after a machine's turn."""
+        """Return whether the board shows one legal play of the person on turn after a machine's
+        turn.
+        """
         live, now_s = self._store.live, self._store.now_s()
         if live.reading is None or not live.sees_board:
             return False
@@ -231,10 +245,12 @@ class BoardFollower:
                 wrong = replace(wrong, markers_before=markers)
         self._publish(wrong, live.problems)
 
-    # ---- a clock pressed while hands are still at the board ------------------------------------------------------
+    # ---- a clock pressed while hands are still at the board --------------------------------------
 
     def _settle_early_press(self) -> None:
-        """Judge a press that waits for the camera, by its own time stamp, as soon as the board lies still."""
+        """Judge a press that waits for the camera, by its own time stamp, as soon as the board lies
+        still.
+        """
         live, now_s = self._store.live, self._store.now_s()
         session = live.session
         early, reading = live.early, live.reading
@@ -299,7 +315,8 @@ def _seat_on_turn(session: Session) -> Seat | None:
 
 
 def candidates(session: Session, seat: Seat) -> Iterator[tuple[Any, tuple[Layout, ...]]]:
-    """Yield every legal action of a seat that has the turn, with how hands that make it may leave the board.
+    """Yield every legal action of a seat that has the turn, with how hands that make it may leave
+    the board.
 
     They may have followed its stages already, such as a piece that is turned over.
     """

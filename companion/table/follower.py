@@ -1,4 +1,6 @@
-"""A thread that follows a table: whoever photographs, speaks, advises or plays does so after its changes."""
+"""A thread that follows a table: whoever photographs, speaks, advises or plays does so after its
+changes.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,11 @@ _JOIN_S = 5.0
 
 
 class Follower:
-    """Calls `step` after every change of the table and at least every `rest_s` seconds; `close` may be called twice.
+    """Calls `step` after every change of the table and at least every `rest_s` seconds; `close` may
+    be called twice.
 
-    A step that answers how many seconds to rest is called again after these, but at most after `rest_s`, whatever the
-    table does meanwhile; one that raises `Stale` is the last.
+    A step that answers how many seconds to rest is called again after these, but at most after
+    `rest_s`, whatever the table does meanwhile; one that raises `Stale` is the last.
     """
 
     def __init__(

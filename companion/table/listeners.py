@@ -1,4 +1,6 @@
-"""Who is told of the table: pages that wait for a change, lamps, cues, alarms, and the kit that lies there."""
+"""Who is told of the table: pages that wait for a change, lamps, cues, alarms, and the kit that
+lies there.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from companion.table.session import Phase
 from companion.table.state import NO_DRAFT, TableState, instructions
 
 REVEAL_S = 0.6
-"""Seconds for which the reveal's own cue has the lamps and the buzzer before the first step's begins."""
+"""Seconds for which the reveal's own cue has the lamps and the buzzer before the first step's
+begins."""
 
 
 def _ignore(*_: object) -> None:
@@ -23,7 +26,9 @@ def _ignore(*_: object) -> None:
 
 @dataclass(frozen=True)
 class TableListener:
-    """What an adapter is told. Whoever holds the table calls it: it must return within milliseconds."""
+    """What an adapter is told. Whoever holds the table calls it: it must return within
+    milliseconds.
+    """
 
     on_signal: Callable[[Signal], None] = _ignore
     """Called with every cue to come."""
@@ -36,8 +41,8 @@ class TableListener:
     on_rows: Callable[[RowsWanted], None] = _ignore
     """Called whenever rows of order tiles are to be read."""
     on_game: Callable[[int, int], None] = _ignore
-    """Called now and whenever a game begins or ends, with the number of the game that is on (0: none), and the turns
-    of the one before."""
+    """Called now and whenever a game begins or ends, with the number of the game that is on (0:
+    none), and the turns of the one before."""
 
 
 class Listeners:
@@ -84,7 +89,8 @@ class Listeners:
             listener.on_rows(wanted)
 
     def show(self, live: TableState, in_trouble: bool, signals: tuple[Signal, ...] = ()) -> None:
-        """Tell how the table looks now: lamps, alarms and cues first, who are waited for by a finger.
+        """Tell how the table looks now: lamps, alarms and cues first, who are waited for by a
+        finger.
 
         Then pages.
         """

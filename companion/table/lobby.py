@@ -39,7 +39,8 @@ class Lobby:
         self.is_closed = False
         """Has the hub's host closed this table?"""
         self.round_game: tuple[str, GameOptions] | None = None
-        """The game of a tournament's round that is to be played here, with its options; None: any."""
+        """The game of a tournament's round that is to be played here, with its options; None:
+        any."""
         remembered = choices.last if choices.last in GAMES else None
         store.live = replace(store.live, remembered=remembered)
 
@@ -152,7 +153,9 @@ class Lobby:
             )
 
     def _options_of(self, game: str) -> GameOptions:
-        """Return the options with which a game begins by a key: as the host chose last, else by its last way."""
+        """Return the options with which a game begins by a key: as the host chose last, else by its
+        last way.
+        """
         options = self._choices.options(game)
         if options is not None:
             try:

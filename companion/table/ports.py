@@ -13,7 +13,9 @@ from companion.table.session import Session
 
 
 class RecordJournal(Protocol):
-    """Every accepted input, synced to disk before anybody sees its effect. Methods raise `JournalError`."""
+    """Every accepted input, synced to disk before anybody sees its effect. Methods raise
+    `JournalError`.
+    """
 
     @property
     def notice(self) -> str:
@@ -26,7 +28,9 @@ class RecordJournal(Protocol):
         """Return the number of the next game."""
 
     def append(self, game: int, record: AnyRecord, at: float, now_s: float | None = None) -> None:
-        """Keep a record of a game, accepted at a time of day `at` (seconds since 1970) and a monotonic time."""
+        """Keep a record of a game, accepted at a time of day `at` (seconds since 1970) and a
+        monotonic time.
+        """
 
     def append_together(
         self, game: int, records: Sequence[AnyRecord], at: float, now_s: float | None = None

@@ -22,8 +22,9 @@ class Record(
 ):
     """Base of everything that is accepted at the table.
 
-    `now_s`, where a record has it, is the monotonic time that counts for the clock of the turn, such as that of a key's
-    edge; between two starts of the service such times have nothing in common, so the clock stands still in between.
+    `now_s`, where a record has it, is the monotonic time that counts for the clock of the turn,
+    such as that of a key's edge; between two starts of the service such times have nothing in
+    common, so the clock stands still in between.
     """
 
 
@@ -49,8 +50,9 @@ class FreeSeat(Record, frozen=True, tag="free_seat"):
 class MoveSeat(Record, frozen=True, tag="move_seat"):
     """Whoever sits there goes on through another door; what is sealed stays sealed.
 
-    An empty `nonce` leaves the token as it is: the same person with the same phone. With another one somebody at the
-    seat's pad has let a phone in, that may take back what was sealed before, but never sees it.
+    An empty `nonce` leaves the token as it is: the same person with the same phone. With another
+    one somebody at the seat's pad has let a phone in, that may take back what was sealed before,
+    but never sees it.
     """
 
     seat: Seat
@@ -60,7 +62,9 @@ class MoveSeat(Record, frozen=True, tag="move_seat"):
 
 
 class ShowCard(Record, frozen=True, tag="show_card"):
-    """Whoever sits there has shown a player's card of the hub: `card` is how the hub calls it; empty: none any more."""
+    """Whoever sits there has shown a player's card of the hub: `card` is how the hub calls it;
+    empty: none any more.
+    """
 
     seat: Seat
     card: str
@@ -82,10 +86,12 @@ class Contribute(Record, frozen=True, tag="contribute"):
 
 
 class NewGame(Record, frozen=True, tag="new_game"):
-    """A game begins with its set-up. `score` is the match so far: wins of South, wins of North, ties.
+    """A game begins with its set-up. `score` is the match so far: wins of South, wins of North,
+    ties.
 
-    `chance` is where the seed comes from; without it `seed` is one that the host has chosen (`is_chosen`), or that an
-    older version of the program has drawn, or one that nothing is drawn from.
+    `chance` is where the seed comes from; without it `seed` is one that the host has chosen
+    (`is_chosen`), or that an older version of the program has drawn, or one that nothing is drawn
+    from.
     """
 
     game: str
@@ -111,9 +117,11 @@ class Begin(Record, frozen=True, tag="begin"):
 
 
 class HandIn(Record, frozen=True, tag="hand_in"):
-    """A seat's action for this moment. `salt` makes the receipt unguessable; `at` is Unix time in seconds.
+    """A seat's action for this moment. `salt` makes the receipt unguessable; `at` is Unix time in
+    seconds.
 
-    `read_s`: until then the program read the board before it could judge the action; nobody is charged for that.
+    `read_s`: until then the program read the board before it could judge the action; nobody is
+    charged for that.
     """
 
     seat: Seat
@@ -126,7 +134,9 @@ class HandIn(Record, frozen=True, tag="hand_in"):
 
 
 class TakeBack(Record, frozen=True, tag="take_back"):
-    """A seat wants its sealed action back, or its last turn where nobody has learned anything by it."""
+    """A seat wants its sealed action back, or its last turn where nobody has learned anything by
+    it.
+    """
 
     seat: Seat
     moment: str
@@ -168,7 +178,9 @@ class Undo(Record, frozen=True, tag="undo"):
 
 
 class AskBack(Record, frozen=True, tag="ask_back"):
-    """A seat wants the last turn back, which the other has taken, or says yes to the other who wants it."""
+    """A seat wants the last turn back, which the other has taken, or says yes to the other who
+    wants it.
+    """
 
     seat: Seat
     moment: str
@@ -176,7 +188,9 @@ class AskBack(Record, frozen=True, tag="ask_back"):
 
 
 class Decline(Record, frozen=True, tag="decline"):
-    """A seat says no to what the other wants, or no longer wants it itself: a draw, the last turn back."""
+    """A seat says no to what the other wants, or no longer wants it itself: a draw, the last turn
+    back.
+    """
 
     seat: Seat
     now_s: float = 0.0
@@ -212,7 +226,9 @@ class Abandon(Record, frozen=True, tag="abandon"):
 
 
 class Disclose(Record, frozen=True, tag="disclose"):
-    """A game that is over cannot be taken back any more: everything that was hidden in it may be told."""
+    """A game that is over cannot be taken back any more: everything that was hidden in it may be
+    told.
+    """
 
     by: str
 

@@ -1,7 +1,8 @@
 """The fold of a journal: the next session after a record, and the cues that announce it.
 
-Pure: it either raises and nothing happened, or answers. The table writes the record to disk before anybody sees the new
-session, so that a restart ends in the same place by folding the same records. Times come with the records.
+Pure: it either raises and nothing happened, or answers. The table writes the record to disk before
+anybody sees the new session, so that a restart ends in the same place by folding the same records.
+Times come with the records.
 """
 
 from __future__ import annotations
@@ -68,7 +69,8 @@ from companion.table.ways_back import ask_back, decline, take_back, undo
 
 
 def fold(session: Session, record: AnyRecord) -> Advance:
-    """Return the session after a record, where both seats are played at this table, and the cues that announce it.
+    """Return the session after a record, where both seats are played at this table, and the cues
+    that announce it.
 
     Raises a `CompanionError` and changes nothing.
     """
@@ -107,7 +109,9 @@ def _new_game(session: Session, record: NewGame) -> Advance:
 
 
 def _seats_of(session: Session, record: NewGame) -> dict[Seat, Sitter]:
-    """Return who sits where as a game begins: at a seat of another table whoever sits there, for that game alone."""
+    """Return who sits where as a game begins: at a seat of another table whoever sits there, for
+    that game alone.
+    """
     seats = {seat: sitter for seat, sitter in session.seats.items() if sitter.door != REMOTE}
     if remote := record.remote:
         # with sides changed since the last one
@@ -163,7 +167,9 @@ def _with_clock(opened: Session, now_s: float) -> Advance:
 
 
 def _await_player(opened: Session, clock: ChessClock, now_s: float) -> Advance:
-    """Return the next decision by a chess clock: it runs on for the same seat, and passes to the other."""
+    """Return the next decision by a chess clock: it runs on for the same seat, and passes to the
+    other.
+    """
     (seat,) = opened.playing.to_act(opened.state)
     before = opened.bank
     bank = next_bank(before, opened.countdown, clock, seat)
@@ -232,7 +238,8 @@ def _skip_lesson(session: Session, record: SkipLesson) -> Advance:
 
 
 def _before_time_out(session: Session, record: HandIn) -> Session | None:
-    """Return the session in which an action counts that was given in time and is heard only after the time-out.
+    """Return the session in which an action counts that was given in time and is heard only after
+    the time-out.
 
     Else None.
     """
@@ -353,7 +360,7 @@ def _contribute(session: Session, record: Contribute) -> Advance:
     return replace(session, chance=fair, seed=fair.seed), ()
 
 
-# ---- time -----------------------------------------------------------------------------------------------------------
+# ---- time ----------------------------------------------------------------------------------------
 
 
 def _time_out(session: Session, record: TimeOut) -> Advance:
@@ -407,7 +414,7 @@ def _resume(session: Session, record: Resume) -> Advance:
     return running, (Signal(Cue.RESUMED, BOTH),)
 
 
-# ---- ends --------------------------------------------------------------------------------------------------------
+# ---- ends ----------------------------------------------------------------------------------------
 
 
 def _finish(session: Session, outcome: Outcome) -> Advance:

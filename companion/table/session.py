@@ -1,4 +1,6 @@
-"""One game at the table as a value: what `companion.table.reducer` folds from the records of its journal."""
+"""One game at the table as a value: what `companion.table.reducer` folds from the records of its
+journal.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ ABANDONED = Outcome(frozenset(), say("The owner ended the game."))
 
 
 class Phase(StrEnum):
-    """Where a table stands. `ORDERS`: actions are collected; `STAGES`: hands follow what was revealed."""
+    """Where a table stands. `ORDERS`: actions are collected; `STAGES`: hands follow what was
+    revealed.
+    """
 
     LOBBY = "lobby"
     SETUP = "setup"
@@ -38,7 +42,7 @@ class Phase(StrEnum):
     OVER = "over"
 
 
-# ---- the session --------------------------------------------------------------------------------------------------
+# ---- the session ---------------------------------------------------------------------------------
 
 
 IDLE_TURNS = 4
@@ -62,7 +66,8 @@ class Sitter:
 class Sealed:
     """An action handed in. `receipt` is public at once, the rest after the reveal.
 
-    `owner` is the nonce of whoever sat there: who takes the seat later may take the action back, but never see it.
+    `owner` is the nonce of whoever sat there: who takes the seat later may take the action back,
+    but never see it.
     """
 
     action: str
@@ -76,9 +81,9 @@ class Sealed:
 class Turn:
     """A turn that was revealed: what was sealed, and what came of it.
 
-    `acted_s` is the monotonic time of what completed it; `by_time`: that was the clock, nobody acted; `due_s` is when
-    its time ran out, or would have (None: never). `number` is its number as the game counts; 0: it was part of the
-    set-up.
+    `acted_s` is the monotonic time of what completed it; `by_time`: that was the clock, nobody
+    acted; `due_s` is when its time ran out, or would have (None: never). `number` is its number as
+    the game counts; 0: it was part of the set-up.
     """
 
     moment: str
@@ -93,7 +98,9 @@ class Turn:
 
 @dataclass(frozen=True)
 class Session:
-    """The table's public and secret state. Never hand one to a page: `views` filters it for a viewer."""
+    """The table's public and secret state. Never hand one to a page: `views` filters it for a
+    viewer.
+    """
 
     seats: Mapping[Seat, Sitter] = field(default_factory=dict)
     number: int = 0
@@ -103,7 +110,8 @@ class Session:
     seed: int = 0
     """What chance is drawn from."""
     chance: FairChance | None = None
-    """Where the seed comes from; None: somebody chose it, or an older version of the program drew it."""
+    """Where the seed comes from; None: somebody chose it, or an older version of the program drew
+    it."""
     is_chosen: bool = False
     """Did the host choose the seed?"""
     is_guided: bool = False
@@ -121,7 +129,8 @@ class Session:
     stage: int = 0
     turns: tuple[Turn, ...] = ()
     board: Layout | None = None
-    """What should lie on the board before the current stage is carried out; None: the board is not checked."""
+    """What should lie on the board before the current stage is carried out; None: the board is not
+    checked."""
     put_back: Layout = field(default_factory=dict)
     """What lies on the board in a set-up that puts a turn back; empty in one that begins a game."""
     outcome: Outcome | None = None
@@ -136,7 +145,8 @@ class Session:
     countdown: Countdown | None = None
     """The clock of the decision that is due; None: it may take as long as it likes."""
     bank: Bank | None = None
-    """What each seat has left on its chess clock, of which `countdown` is the one that runs; None: there is none."""
+    """What each seat has left on its chess clock, of which `countdown` is the one that runs; None:
+    there is none."""
     paused: str = ""
     """Who has stopped the clock; empty: nobody."""
     turns_before_resume: int = 0
@@ -146,7 +156,8 @@ class Session:
     remote: RemoteGame | None = None
     """What is known of the table at which the other seat is played; None: both are played here."""
     before: Session | None = None
-    """The session in which the last turn was taken, for taking it back; its clock stands still at that time."""
+    """The session in which the last turn was taken, for taking it back; its clock stands still at
+    that time."""
 
     @property
     def moment(self) -> str:
@@ -265,7 +276,8 @@ class Session:
     def awaited(self) -> frozenset[Seat]:
         """Return who still has to hand in an action.
 
-        A seat at another table has once its order is sealed there, unless nothing but that order is waited for.
+        A seat at another table has once its order is sealed there, unless nothing but that order is
+        waited for.
         """
         if self.phase is not Phase.ORDERS or self.game is None:
             return frozenset()
@@ -306,7 +318,9 @@ class Session:
 
     @property
     def open_actions(self) -> frozenset[str]:
-        """Return what anybody at the table may do for the seat on turn, where that seat is at this table."""
+        """Return what anybody at the table may do for the seat on turn, where that seat is at this
+        table.
+        """
         if self.game is None or not any(map(self.is_here, self.awaited)):
             return frozenset()
         if cards := self.game.tableau(self.state, None):
@@ -323,7 +337,9 @@ class Session:
 
     @property
     def is_void(self) -> bool:
-        """Return whether no result of this game counts: a lesson, an ended game, a draw played again."""
+        """Return whether no result of this game counts: a lesson, an ended game, a draw played
+        again.
+        """
         return self.is_guided or self.is_tie_to_replay or self.outcome == ABANDONED
 
     @property
@@ -336,7 +352,8 @@ class Session:
         return self.is_between and bool(doors) and not doors & {"pad", REMOTE}
 
     def at_home(self) -> Session:
-        """Return the lobby, with those who sit here: nothing of the last game, and nobody of another table.
+        """Return the lobby, with those who sit here: nothing of the last game, and nobody of
+        another table.
 
         It needs no record of its own: whatever follows a game folds the same from its end.
         """
@@ -344,7 +361,8 @@ class Session:
         return Session(seats=seats, commitment=self.commitment)
 
     def is_left_for_home(self, before: Session) -> bool:
-        """Return whether nobody looks back on this game: it was ended, or a seat changed hands since.
+        """Return whether nobody looks back on this game: it was ended, or a seat changed hands
+        since.
 
         At two tables the other one is still to be told how it ended.
         """
@@ -405,7 +423,9 @@ class Session:
         return None
 
     def has_counted(self, seat: Seat, moment: str, action: str) -> bool:
-        """Return whether this end of a turn by the chess clock has counted, if need be for a later moment."""
+        """Return whether this end of a turn by the chess clock has counted, if need be for a later
+        moment.
+        """
         if self.bank is None:
             return False
         # the turns from that moment on, as long as this seat alone has the turn
@@ -445,7 +465,8 @@ def named_sides(game: Game[Any, Any] | None, names: Mapping[Seat, str]) -> Mappi
 
 
 def receipt(moment: str, seat: Seat, action: str, salt: str) -> str:
-    """SHA-256 of `"MOMENT SEAT ACTION SALT"` in UTF-8, 64 hexadecimal digits: everyone can check it after the reveal.
+    """SHA-256 of `"MOMENT SEAT ACTION SALT"` in UTF-8, 64 hexadecimal digits: everyone can check it
+    after the reveal.
 
     >>> receipt("1.1", Seat.SOUTH, "UUS", "00")[:8]
     '6b5ecad5'
@@ -454,9 +475,11 @@ def receipt(moment: str, seat: Seat, action: str, salt: str) -> str:
 
 
 def chance(seed: int, place: int) -> Random:
-    """Return the chance of one turn, counted from 1 (0: the set-up): the same for the live game and for its replay.
+    """Return the chance of one turn, counted from 1 (0: the set-up): the same for the live game and
+    for its replay.
 
-    In games of older versions `place` is the tick of the turn's moment, which also counts what was taken back.
+    In games of older versions `place` is the tick of the turn's moment, which also counts what was
+    taken back.
     """
     return Random(f"{seed}/{place}")
 
@@ -480,7 +503,9 @@ def event_signals(events: tuple[Event, ...]) -> tuple[Signal, ...]:
 
 
 def stage_signals(session: Session) -> tuple[Signal, ...]:
-    """Return the cues of the stage that is shown now: its number, what happened in it, whose hands are wanted."""
+    """Return the cues of the stage that is shown now: its number, what happened in it, whose hands
+    are wanted.
+    """
     stage = session.stages[session.stage]
     happened = event_signals(stage.events)
     if session.has_moves and not happened:

@@ -21,14 +21,17 @@ from companion.table.session import Phase, Session
 
 NO_CAMERA = CameraStatus(CameraState.NONE)
 About = Literal["now", "last", "theirs"]
-"""What is asked about: the action that is due, the own last one that everybody knows of, or the machine's opposite."""
+"""What is asked about: the action that is due, the own last one that everybody knows of, or the
+machine's opposite."""
 MAX_REASONS = 40
 """Maximum number of actions of machines whose reasons are kept."""
 
 
 @dataclass(frozen=True)
 class EarlyPress:
-    """The end of a turn that a seat gave while hands were still at the board: it waits for the camera, as stamped."""
+    """The end of a turn that a seat gave while hands were still at the board: it waits for the
+    camera, as stamped.
+    """
 
     order: HandIn
 
@@ -49,7 +52,9 @@ class EarlyPress:
 
 @dataclass(frozen=True)
 class Draft:
-    """What is entered on a pad and not handed in: its keys, and how many orders the lamps show for them."""
+    """What is entered on a pad and not handed in: its keys, and how many orders the lamps show for
+    them.
+    """
 
     keys: tuple[str, ...] = ()
     count: int = 0
@@ -60,7 +65,9 @@ NO_DRAFT = Draft()
 
 @dataclass(frozen=True)
 class TileState:
-    """Who has said that the tiles lie, what was wrong with whose row, and what the camera is asked for."""
+    """Who has said that the tiles lie, what was wrong with whose row, and what the camera is asked
+    for.
+    """
 
     ready: frozenset[Seat] = frozenset()
     faults: Mapping[Seat, RowSeen] = field(default_factory=dict)
@@ -72,12 +79,14 @@ NO_TILES = TileState()
 
 @dataclass(frozen=True)
 class TableState:
-    """The table at one moment: the session, and what is known beside it and need not survive a restart.
+    """The table at one moment: the session, and what is known beside it and need not survive a
+    restart.
 
-    `drafts`: what is entered on each seat's pad. `overruled`: problems that somebody confirmed by hand.
-    `suggested`: the game whose board lies there while none is on. `choices`: the plays that the board can mean.
-    `laid`: the action of a seat that the table shows laid open, until somebody says yes. `why_not`: the rule that the
-    board breaks as hands have left it. `notices`: standing troubles, as sentences.
+    `drafts`: what is entered on each seat's pad. `overruled`: problems that somebody confirmed by
+    hand. `suggested`: the game whose board lies there while none is on. `choices`: the plays that
+    the board can mean. `laid`: the action of a seat that the table shows laid open, until somebody
+    says yes. `why_not`: the rule that the board breaks as hands have left it. `notices`: standing
+    troubles, as sentences.
     """
 
     session: Session
@@ -104,16 +113,19 @@ class TableState:
     choices: tuple[str, ...] = ()
     why_not: Illegal | None = None
     asked: Literal["", "moves", "reasons"] = ""
-    """What somebody at the table has asked: what can be done now, or why the machine did what it did last."""
+    """What somebody at the table has asked: what can be done now, or why the machine did what it
+    did last."""
     reasons: Mapping[tuple[Seat, str], tuple[str, ...]] = field(default_factory=dict)
-    """What machines say of their actions, by seat and moment: secret until the turn is open (`open_reasons`)."""
+    """What machines say of their actions, by seat and moment: secret until the turn is open
+    (`open_reasons`)."""
     laid: Mapping[Seat, str] = field(default_factory=dict)
     fans_before: Layout = field(default_factory=dict)
     """The cards that lay open when the decision that is due began."""
     markers_before: Mapping[Square, int] = field(default_factory=dict)
     """The markers that were read on the board when it was last as it should be."""
     touched: frozenset[Square] = frozenset()
-    """The squares whose pieces were seen and hidden since hands were told what to do now: somebody was there."""
+    """The squares whose pieces were seen and hidden since hands were told what to do now: somebody
+    was there."""
     early: EarlyPress | None = None
     tiles: TileState = NO_TILES
     panel: str = ""
@@ -161,7 +173,9 @@ class TableState:
 
     @property
     def still_reading(self) -> Reading | None:
-        """Return what the camera sees of this game's board while nothing moves there. None: it does not."""
+        """Return what the camera sees of this game's board while nothing moves there. None: it does
+        not.
+        """
         return self.reading if self.sees_board and self.reading and self.reading.quiet else None
 
     @property
@@ -172,12 +186,14 @@ class TableState:
 
 
 def open_reasons(live: TableState, seat: Seat) -> Mapping[int, tuple[str, ...]]:
-    """Return why a machine did what it did in the last turn, as the game counts, in which it has given reasons.
+    """Return why a machine did what it did in the last turn, as the game counts, in which it has
+    given reasons.
 
     Nothing: it.
     cannot be asked. By the place of each of its actions in `Session.turns`, in their order.
 
-    Reasons tell the action, so a sealed one has none; what a game hides to its end they tell when that may be told.
+    Reasons tell the action, so a sealed one has none; what a game hides to its end they tell when
+    that may be told.
     """
     session = live.session
     if (
@@ -250,7 +266,9 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
 
 
 def headlines_of(session: Session) -> tuple[Headline, ...]:
-    """Return the headlines of the stage that is shown: all where hands have nothing to do, else its scenes."""
+    """Return the headlines of the stage that is shown: all where hands have nothing to do, else its
+    scenes.
+    """
     if session.phase is not Phase.STAGES:
         return ()
     stage = session.stages[session.stage]
@@ -309,7 +327,9 @@ def problems_of(live: TableState) -> tuple[Problem, ...]:
 
 
 def _missed_and_hidden(live: TableState, layout: Layout) -> tuple[Problem, ...]:
-    """Return what was missed when its place was last seen: that a hand hides the place now mends nothing."""
+    """Return what was missed when its place was last seen: that a hand hides the place now mends
+    nothing.
+    """
     hidden = live.reading.unknown if live.reading else frozenset()
     missed = []
     for problem in live.problems:
@@ -319,7 +339,9 @@ def _missed_and_hidden(live: TableState, layout: Layout) -> tuple[Problem, ...]:
 
 
 def is_in_hand(live: TableState, problems: tuple[Problem, ...]) -> bool:
-    """Return whether all that is wrong is that the seat on turn holds a piece of its own, or of nobody."""
+    """Return whether all that is wrong is that the seat on turn holds a piece of its own, or of
+    nobody.
+    """
     session, reading = live.session, live.reading
     if len(session.awaited) != 1 or len(problems) != 1 or reading is None:
         return False

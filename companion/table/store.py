@@ -50,13 +50,14 @@ HUNG_S = 30.0
 class TableStore:
     """Keeps the one `TableState` of a table.
 
-    Whoever changes something holds the table (`hold`). Every method but `hold`, `hold_for_device` and those of the
-    thread is called by somebody who does. A state that is published is never changed any more, so looking at it needs
-    no lock. The parts of the table set `live` where nobody sees the difference, and `publish` where somebody may. What
-    must survive a restart goes through `accept` alone.
+    Whoever changes something holds the table (`hold`). Every method but `hold`, `hold_for_device`
+    and those of the thread is called by somebody who does. A state that is published is never
+    changed any more, so looking at it needs no lock. The parts of the table set `live` where nobody
+    sees the difference, and `publish` where somebody may. What must survive a restart goes through
+    `accept` alone.
 
-    `start` runs the thread that calls `do_due`, which answers in how many seconds it wants to be called again. Without
-    it (tests, fast simulation) time passes after each input, and in `step`.
+    `start` runs the thread that calls `do_due`, which answers in how many seconds it wants to be
+    called again. Without it (tests, fast simulation) time passes after each input, and in `step`.
     """
 
     def __init__(
@@ -73,7 +74,8 @@ class TableStore:
         self.journal = journal
         self.listeners = Listeners(clock)
         self.round_s = clock.monotonic_s()
-        """Monotonic time of the thread's last round, whatever went wrong in it: the table is alive."""
+        """Monotonic time of the thread's last round, whatever went wrong in it: the table is
+        alive."""
         self._do_due = do_due
         self._lock = threading.RLock()
         self._depth = 0
@@ -105,7 +107,7 @@ class TableStore:
         """Return what the journal can make again."""
         return self.live.session
 
-    # ---- the lock and the thread ---------------------------------------------------------------------------------
+    # ---- the lock and the thread -----------------------------------------------------------------
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -116,7 +118,9 @@ class TableStore:
 
     @contextmanager
     def hold_for_device(self) -> Iterator[None]:
-        """Hold the table for what a device tells: nothing that goes wrong with it may stop the device."""
+        """Hold the table for what a device tells: nothing that goes wrong with it may stop the
+        device.
+        """
         try:
             with self._lock_table():
                 yield
@@ -197,12 +201,13 @@ class TableStore:
             self.step()
             self.round_s = self.clock.monotonic_s()
 
-    # ---- accepting -----------------------------------------------------------------------------------------------
+    # ---- accepting -------------------------------------------------------------------------------
 
     def accept(self, *records: AnyRecord) -> None:
         """Check records of one kind, write and sync them, and only then show their effect.
 
-        Raises a `CompanionError`, and then nothing has happened. Nobody ever sees what is between two of them.
+        Raises a `CompanionError`, and then nothing has happened. Nobody ever sees what is between
+        two of them.
         """
         self._require_open()
         before = session = self.session
@@ -264,7 +269,7 @@ class TableStore:
             self.listeners.kit_is(session.kit)
         self.publish(replace(live, chosen=None, stage_since_s=self.now_s()))
 
-    # ---- showing -------------------------------------------------------------------------------------------------
+    # ---- showing ---------------------------------------------------------------------------------
 
     def publish(self, live: TableState, signals: tuple[Signal, ...] = ()) -> None:
         """Make this state visible to everybody, and give cues."""
@@ -272,7 +277,9 @@ class TableStore:
         self.listeners.show(self.live, self.in_trouble, signals)
 
     def notices(self, changed: Mapping[str, str]) -> None:
-        """Show lasting troubles that stop nothing, beside what is wrong with the journal. Empty: it is over."""
+        """Show lasting troubles that stop nothing, beside what is wrong with the journal. Empty: it
+        is over.
+        """
         self._troubles |= changed
         troubles = (self.journal.notice, *self._troubles.values())
         self._notices = tuple(trouble for trouble in troubles if trouble)
@@ -287,7 +294,8 @@ class TableStore:
     def time_headline(self, live: TableState) -> TableState:
         """Return the table as it shows its next headline from now on, until that can be read.
 
-        A scene is read for twice the time, once the pieces of its stage have moved; in a lesson all takes longer.
+        A scene is read for twice the time, once the pieces of its stage have moved; in a lesson all
+        takes longer.
         """
         headline = headline_of(live)
         if headline is None:
@@ -304,7 +312,7 @@ class TableStore:
             due_s += scale * MOVES_S
         return replace(live, headline_due_s=due_s, headline_lasts_s=lasts_s)
 
-    # ---- a disk that refuses -------------------------------------------------------------------------------------
+    # ---- a disk that refuses ---------------------------------------------------------------------
 
     def cannot_write(self, error: JournalError) -> None:
         """Say that nothing can be kept.
@@ -318,7 +326,9 @@ class TableStore:
 
     @property
     def may_write(self) -> bool:
-        """Return whether the disk has refused nothing just now, so that the table may do something by itself."""
+        """Return whether the disk has refused nothing just now, so that the table may do something
+        by itself.
+        """
         return self.now_s() >= self._write_again_s
 
     def note_clock(self) -> None:

@@ -1,7 +1,7 @@
 """The table: what seats, the host and devices say to it, and what may be known of it.
 
-Whoever calls takes the table's lock, so inputs are handled one after the other. An accepted input is in the journal,
-synced, before `view` or any cue shows its effect.
+Whoever calls takes the table's lock, so inputs are handled one after the other. An accepted input
+is in the journal, synced, before `view` or any cue shows its effect.
 """
 
 from __future__ import annotations
@@ -50,27 +50,29 @@ from companion.table.turns import TileOrders, Turns
 from companion.table.views import progress_of, view_of
 
 ANSWER_S = 20.0
-"""Time in seconds in which the other answers whether the last turn may be taken back; then it is a no."""
+"""Time in seconds in which the other answers whether the last turn may be taken back; then it is a
+no."""
 
 HOME_AFTER_S = 600.0
-"""Time in seconds for which the end of a game, or a game that was chosen, is shown to nobody in particular."""
+"""Time in seconds for which the end of a game, or a game that was chosen, is shown to nobody in
+particular."""
 
 Topic = Literal[
     "contested", "damage", "machines", "memory", "photographs", "power", "remote", "trial", "upkeep"
 ]
-"""What a notice may be about: a result on which two tables do not agree, games that are damaged on the disk, opponents
-whose program fails, games kept in memory only, photographs, the machine that is switched off, the line to another
-table, keys tried out, a restart to come."""
+"""What a notice may be about: a result on which two tables do not agree, games that are damaged on
+the disk, opponents whose program fails, games kept in memory only, photographs, the machine that is
+switched off, the line to another table, keys tried out, a restart to come."""
 
 
 class Table(Closeable):
     """The doors of one table. Every method may be called from any thread.
 
-    What changes something waits for the lock, and raises a `CompanionError` where it is refused. What a device or an
-    adapter tells (`saw`, `press`, `notice` and the like) never raises.
+    What changes something waits for the lock, and raises a `CompanionError` where it is refused.
+    What a device or an adapter tells (`saw`, `press`, `notice` and the like) never raises.
 
-    `start` runs the thread that lets time pass; without it (tests, fast simulation) time passes with each input and in
-    `step`. `close` may be called twice.
+    `start` runs the thread that lets time pass; without it (tests, fast simulation) time passes
+    with each input and in `step`. `close` may be called twice.
     """
 
     def __init__(
@@ -92,10 +94,12 @@ class Table(Closeable):
         self._lobby = Lobby(store, self._seating, ChanceKeeper(store), self.remote, self.choices)
         self._pads = Pads(store, self._turns, self._lobby, self._seating, self._tiles)
 
-    # ---- looking ---------------------------------------------------------------------------------------------------
+    # ---- looking ---------------------------------------------------------------------------------
 
     def player_names(self) -> Mapping[str, str]:
-        """Return who plays each side, by the side's word, for sentences that are shown at this table."""
+        """Return who plays each side, by the side's word, for sentences that are shown at this
+        table.
+        """
         session = self._store.session
         names = {}
         for seat, sitter in session.seats.items():
@@ -116,11 +120,15 @@ class Table(Closeable):
         return self._store.live.version
 
     def wait(self, version: int, timeout_s: float) -> int:
-        """Wait until the table has changed since `version`, at most so long. Return the newest version."""
+        """Wait until the table has changed since `version`, at most so long. Return the newest
+        version.
+        """
         return self._store.listeners.wait(version, timeout_s)
 
     def seat_nonce(self, seat: Seat) -> str | None:
-        """Return what the token of whoever sits there must carry. None: the seat is free. For the pages' guard only."""
+        """Return what the token of whoever sits there must carry. None: the seat is free. For the
+        pages' guard only.
+        """
         return self._seating.nonce(seat)
 
     def connect(self, listener: TableListener) -> None:
@@ -166,7 +174,7 @@ class Table(Closeable):
         """Return the monotonic time by which clocks run and inputs are stamped."""
         return self._store.now_s()
 
-    # ---- time ------------------------------------------------------------------------------------------------------
+    # ---- time ------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Run the thread that lets time pass."""
@@ -236,10 +244,12 @@ class Table(Closeable):
         now_s = self.now_s()
         return now_s if at_s is None else min(at_s, now_s)
 
-    # ---- seats -----------------------------------------------------------------------------------------------------
+    # ---- seats -----------------------------------------------------------------------------------
 
     def take_seat(self, seat: Seat, name: str, door: str = "phone") -> str:
-        """Sit down. Return the nonce for the seat's token. Raises `Illegal` when the seat is taken."""
+        """Sit down. Return the nonce for the seat's token. Raises `Illegal` when the seat is
+        taken.
+        """
         record = TakeSeat(seat, name, secrets.token_urlsafe(18), door)
         with self._store.hold():
             self._store.accept(record)
@@ -248,7 +258,8 @@ class Table(Closeable):
     def free_seat(self, seat: Seat, sitting: str | None = None) -> None:
         """Make a seat free. What it has sealed stays sealed.
 
-        `sitting`: who is meant, by `SeatView.sitting`; raises `Stale` where somebody else sits there by now.
+        `sitting`: who is meant, by `SeatView.sitting`; raises `Stale` where somebody else sits
+        there by now.
         """
         with self._store.hold():
             self._seating.require(seat, sitting)
@@ -285,7 +296,7 @@ class Table(Closeable):
         with self._store.hold():
             self._seating.swap(sittings or {})
 
-    # ---- games -----------------------------------------------------------------------------------------------------
+    # ---- games -----------------------------------------------------------------------------------
 
     def choose(self, game: str) -> None:
         """Show a game to everybody before it begins.
@@ -362,14 +373,16 @@ class Table(Closeable):
         with self._store.hold():
             self._store.accept(Disclose(by))
 
-    # ---- the turn that is due --------------------------------------------------------------------------------------
+    # ---- the turn that is due --------------------------------------------------------------------
 
     def hand_in(
         self, seat: Seat, moment: str, action: str, salt: str = "", at_s: float | None = None
     ) -> str:
-        """Seal a seat's action. Return the receipt. The same order sent once more is answered once more.
+        """Seal a seat's action. Return the receipt. The same order sent once more is answered once
+        more.
 
-        `at_s` is when it came in, by `now_s`: an action within its turn counts, however late the table hears of it.
+        `at_s` is when it came in, by `now_s`: an action within its turn counts, however late the
+        table hears of it.
         """
         order = HandIn(seat, moment, action, salt, now_s=self._stamp(at_s))
         with self._store.hold():
@@ -384,7 +397,9 @@ class Table(Closeable):
             self._tiles.ready(seat, moment, is_ready)
 
     def act(self, moment: str, action: str, at_s: float | None = None) -> None:
-        """Act for the seat on turn, as anybody at the table may where the game is as open as a chess clock."""
+        """Act for the seat on turn, as anybody at the table may where the game is as open as a
+        chess clock.
+        """
         stamp_s = self._stamp(at_s)
         with self._store.hold():
             self._turns.act(moment, action, stamp_s)
@@ -392,13 +407,16 @@ class Table(Closeable):
     def confirm(self, by: str, moment: str, stage: int, force: bool = False) -> None:
         """Say that the board is as it should be, in the set-up or after a stage.
 
-        While the camera sees the board and disagrees, only `force` overrules it; otherwise raises `Illegal`.
+        While the camera sees the board and disagrees, only `force` overrules it; otherwise raises
+        `Illegal`.
         """
         with self._store.hold():
             self._turns.confirm(by, moment, stage, force)
 
     def read(self, by: str, moment: str, stage: int, number: int) -> None:
-        """Say that the headline of a stage has been read, counted from 0. Raises `Stale` for another."""
+        """Say that the headline of a stage has been read, counted from 0. Raises `Stale` for
+        another.
+        """
         with self._store.hold():
             self._turns.read(by, moment, stage, number)
 
@@ -409,7 +427,8 @@ class Table(Closeable):
             self._store.accept(record)
 
     def undo(self, moment: str | None = None) -> None:
-        """Take the last turn back: the owner's word, or, at the table screen, after asking whose turn it was.
+        """Take the last turn back: the owner's word, or, at the table screen, after asking whose
+        turn it was.
 
         Whoever is at the table names the moment.
         """
@@ -458,7 +477,7 @@ class Table(Closeable):
         with self._store.hold():
             self._turns.help(is_wanted, reasons)
 
-    # ---- devices and adapters --------------------------------------------------------------------------------------
+    # ---- devices and adapters --------------------------------------------------------------------
 
     def saw(self, reading: Reading) -> None:
         """Take in the board as the camera reads it now."""
@@ -496,7 +515,9 @@ class Table(Closeable):
             self._store.notices({topic: sentence})
 
     def wifi_is(self, is_own: bool) -> None:
-        """Say whether the table has opened its own Wi-Fi, and draw anew what the pages say of it."""
+        """Say whether the table has opened its own Wi-Fi, and draw anew what the pages say of
+        it.
+        """
         with self._store.hold_for_device():
             self._store.publish(replace(self._store.live, has_own_wifi=is_own))
 
@@ -507,7 +528,9 @@ class Table(Closeable):
             self._store.notices({"disk": sentence})
 
     def round_is(self, sentence: str, game: tuple[str, GameOptions] | None) -> None:
-        """Say who is to play here in a tournament's round (empty: nobody), and its game with its options."""
+        """Say who is to play here in a tournament's round (empty: nobody), and its game with its
+        options.
+        """
         with self._store.hold_for_device():
             self._lobby.round_game = game
             self._store.publish(replace(self._store.live, round=sentence))

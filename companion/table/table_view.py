@@ -24,10 +24,12 @@ from companion.table.state import Instruction
 
 @dataclass(frozen=True)
 class SeatView:
-    """A seat as everybody may see it. `name` is as it was typed (None: free), `entered`: orders on the pad so far.
+    """A seat as everybody may see it. `name` is as it was typed (None: free), `entered`: orders on
+    the pad so far.
 
-    `sitting` changes with whoever sits there and tells nothing else: who acts on what is shown names it. `coached`: it
-    has asked the coach in this game. `has_card`: a player's card of the hub was shown.
+    `sitting` changes with whoever sits there and tells nothing else: who acts on what is shown
+    names it. `coached`: it has asked the coach in this game. `has_card`: a player's card of the hub
+    was shown.
     """
 
     seat: Seat
@@ -58,8 +60,9 @@ class Opened:
 class ClockView:
     """The clock of the decision that is due. Times are those of `Table.now_s`, seconds.
 
-    `due_s`: when it runs out (None: it stands still with `left_s`). `paused` says who stopped it (`start`: nobody has
-    started it yet; `restart`, `undo`); `has_run_out`: the time is over and only the alarm sounded.
+    `due_s`: when it runs out (None: it stands still with `left_s`). `paused` says who stopped it
+    (`start`: nobody has started it yet; `restart`, `undo`); `has_run_out`: the time is over and
+    only the alarm sounded.
     """
 
     limit_s: float
@@ -71,7 +74,8 @@ class ClockView:
 
 @dataclass(frozen=True)
 class TimedHeadline:
-    """A headline, its number in its stage from 0, and until when it is to be read, a monotonic time.
+    """A headline, its number in its stage from 0, and until when it is to be read, a monotonic
+    time.
 
     `lasts_s` is the whole time to read; 0: until somebody taps.
     """
@@ -115,7 +119,8 @@ class TurnView:
     is_open: bool
     """Anybody at the table may act for the seat on turn."""
     headline: TimedHeadline | None
-    """What is told now while nobody has to do anything; None: hands are at work, or nothing is shown."""
+    """What is told now while nobody has to do anything; None: hands are at work, or nothing is
+    shown."""
     past: tuple[PastStage, ...]
     """The last turn of both, while the next orders are due."""
 
@@ -156,18 +161,22 @@ class OwnView:
     pad: PadGrammar | None
     sealed: Sealed | None
     back: str | None
-    """The moment to name in order to take back what the viewer handed in or did last; None: nothing."""
+    """The moment to name in order to take back what the viewer handed in or did last; None:
+    nothing."""
     laid: str | None
     """The action that cards or pieces laid open mean: ready says yes."""
     choices: tuple[str, ...]
     """The plays that the board can mean, where the viewer has to say which."""
     examples: tuple[str, ...]
-    """Sensible first actions, for who asks; nothing once the game is under way or while a guide leads."""
+    """Sensible first actions, for who asks; nothing once the game is under way or while a guide
+    leads."""
 
 
 @dataclass(frozen=True)
 class TimeView:
-    """The clock of the decision that is due, and both seats' chess clocks, of which it is one, where there are any."""
+    """The clock of the decision that is due, and both seats' chess clocks, of which it is one,
+    where there are any.
+    """
 
     clock: ClockView | None
     clocks: Mapping[Seat, ClockView]
@@ -203,7 +212,9 @@ class DevicesView:
 
 @dataclass(frozen=True)
 class FairnessView:
-    """Where chance comes from in this game (None: there is none in it), and the commitment for the next one."""
+    """Where chance comes from in this game (None: there is none in it), and the commitment for the
+    next one.
+    """
 
     chance: ChanceView | None
     next_commitment: str
@@ -234,9 +245,11 @@ class TableView:
     devices: DevicesView
     fairness: FairnessView
     guide: GuideView | None
-    """The lesson of a guided first game, as far as it has come; None: there is none, or it is over."""
+    """The lesson of a guided first game, as far as it has come; None: there is none, or it is
+    over."""
     help: tuple[Possible, ...]
-    """What the rules allow now, once somebody at the table has asked; nothing that only a seat may know."""
+    """What the rules allow now, once somebody at the table has asked; nothing that only a seat may
+    know."""
     reasons: MachineReasons | None
     """Why the machine did what it did last, once somebody at the table has asked."""
     explains: Seat | None
@@ -247,7 +260,8 @@ class TableView:
 class Progress:
     """How far a game has come, and whether the camera works; cheap to ask.
 
-    `turns` are the moments of the turns so far, each with its number as the game counts; `number` is the game's.
+    `turns` are the moments of the turns so far, each with its number as the game counts; `number`
+    is the game's.
     """
 
     number: int

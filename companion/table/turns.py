@@ -1,4 +1,6 @@
-"""What is done with the turn that is due: handing in, acting, confirming, taking back, asking, and laying tiles."""
+"""What is done with the turn that is due: handing in, acting, confirming, taking back, asking, and
+laying tiles.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ from companion.table.store import TableStore
 
 MAX_SALT = 64
 ANSWER_S = 12.0
-"""Time in seconds after which a camera that has not answered counts as one that does not see the board."""
+"""Time in seconds after which a camera that has not answered counts as one that does not see the
+board."""
 
 
 DISAGREES_S = 5.0
@@ -43,10 +46,12 @@ class Turns:
         self._store = store
 
     def hand_in(self, order: HandIn) -> str:
-        """Seal a seat's action. Return its receipt, empty while it waits for the camera to see the board lie still.
+        """Seal a seat's action. Return its receipt, empty while it waits for the camera to see the
+        board lie still.
 
-        The same order with the same salt once more is answered once more; a second press of a chess clock is none,
-        and has no receipt of its own. The salt, if there is none, and the time of day are filled in.
+        The same order with the same salt once more is answered once more; a second press of a chess
+        clock is none, and has no receipt of its own. The salt, if there is none, and the time of
+        day are filled in.
         """
         store, session = self._store, self._store.session
         seat, moment, salt = order.seat, order.moment, order.salt
@@ -89,7 +94,8 @@ class Turns:
         self.hand_in(HandIn(seat, moment, action, now_s=at_s))
 
     def undo(self, moment: str | None, asks: bool = False) -> None:
-        """Take the last turn back: the owner's word (None), or anybody's who names the moment of an open game.
+        """Take the last turn back: the owner's word (None), or anybody's who names the moment of an
+        open game.
 
         `asks`: where both seats have people, the one whose turn it was is asked.
         """
@@ -142,7 +148,9 @@ class Turns:
             self.read_on(by)
 
     def read_on(self, by: str) -> None:
-        """Tell what comes next, or end a stage of which all is told and in which hands have nothing to do."""
+        """Tell what comes next, or end a stage of which all is told and in which hands have nothing
+        to do.
+        """
         live, session = self._store.live, self._store.session
         number = live.headlines_read + 1
         if session.has_moves or number < len(headlines_of(session)):
@@ -151,7 +159,9 @@ class Turns:
             self._store.accept(StageDone(session.moment, session.stage, by, self._store.now_s()))
 
     def help(self, is_wanted: bool, reasons: bool = False) -> None:
-        """Tell what the rules allow now, or why the machine did what it did, or nothing any more."""
+        """Tell what the rules allow now, or why the machine did what it did, or nothing any
+        more.
+        """
         live = self._store.live
         if is_wanted and live.session.phase is not Phase.ORDERS:
             raise wrong_phase(say("There is nothing to decide now: do as the sign says"))
@@ -170,10 +180,11 @@ class Turns:
             raise Illegal(Refusal.HOST_ONLY, say("Only the owner can take this turn back"))
 
     def _refuse_if_disagreeing(self, by: str, force: bool) -> None:
-        """Raise `Illegal` with what the camera sees, said to `by`, when that is not what is to be confirmed.
+        """Raise `Illegal` with what the camera sees, said to `by`, when that is not what is to be
+        confirmed.
 
-        `force` overrules a camera that has disagreed for a while. The owner’s page waits as long and names what it
-        overrules; only the owner's own programs need not wait.
+        `force` overrules a camera that has disagreed for a while. The owner’s page waits as long
+        and names what it overrules; only the owner's own programs need not wait.
         """
         live, now_s = self._store.live, self._store.now_s()
         if live.session.target is None or live.reading is None or live.agrees:
@@ -199,8 +210,8 @@ class Turns:
 class TileOrders:
     """Orders as tiles behind walls; every method is called by somebody who holds the table.
 
-    A row is read once everybody whose orders are due has said ready, and handed in by the same call as a pad's orders;
-    nothing of it is shown, logged or kept before.
+    A row is read once everybody whose orders are due has said ready, and handed in by the same call
+    as a pad's orders; nothing of it is shown, logged or kept before.
     """
 
     def __init__(self, store: TableStore, turns: Turns) -> None:

@@ -1,7 +1,7 @@
 """What somebody may know of the table: the only way from a session to a page, a lamp or a voice.
 
-Everything here is computed for one viewer; a sealed action reaches nobody but its seat, and a revealed one only step
-by step.
+Everything here is computed for one viewer; a sealed action reaches nobody but its seat, and a
+revealed one only step by step.
 """
 
 from __future__ import annotations
@@ -283,7 +283,9 @@ def _standing(live: TableState, viewer: Seat | None) -> BoardUi | None:
 
 
 def _badges(live: TableState) -> Mapping[Square, Badge]:
-    """Return what stands on the pieces after the stage that is shown, but for what is only going to be told."""
+    """Return what stands on the pieces after the stage that is shown, but for what is only going to
+    be told.
+    """
     session = live.session
     stage, stages = session.stage, session.stages
     badges = dict(stages[stage].badges)
@@ -340,7 +342,9 @@ def _own_sealed(session: Session, viewer: Seat) -> Sealed | None:
 
 
 def _handed_in(session: Session, seat: Seat) -> tuple[str | None, float | None]:
-    """Return the receipt of what a seat has sealed for this moment, also at another table, and the time of day."""
+    """Return the receipt of what a seat has sealed for this moment, also at another table, and the
+    time of day.
+    """
     if seat in session.sealed:
         return session.sealed[seat].receipt, session.sealed[seat].at
     bound = session.remote.bound if session.remote and session.is_remote(seat) else None
@@ -348,7 +352,9 @@ def _handed_in(session: Session, seat: Seat) -> tuple[str | None, float | None]:
 
 
 def _shown_turn(session: Session) -> int:
-    """Return the number of the turn that is revealed or has ended the game, or else of the due one."""
+    """Return the number of the turn that is revealed or has ended the game, or else of the due
+    one.
+    """
     has_ended = session.phase is Phase.OVER and session.playing.outcome(session.state) is not None
     is_last = session.turns and (session.phase is Phase.STAGES or has_ended)
     return session.turns[-1].number if is_last else session.turn_due
@@ -374,7 +380,8 @@ def _seat_view(live: TableState, seat: Seat) -> SeatView:
 
 
 def sitting_of(nonce: str | None) -> str:
-    """Return what tells one person at a seat from another, of the nonce of its token (None: the seat is free).
+    """Return what tells one person at a seat from another, of the nonce of its token (None: the
+    seat is free).
 
     >>> sitting_of(None), len(sitting_of("secret"))
     ('', 12)

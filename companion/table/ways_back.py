@@ -27,7 +27,9 @@ def may_revert(session: Session) -> Seat | None:
 
 
 def take_back(session: Session, record: TakeBack) -> Advance:
-    """Give a seat its sealed order back, or its last turn while nobody has learned anything by it."""
+    """Give a seat its sealed order back, or its last turn while nobody has learned anything by
+    it.
+    """
     earlier = session.before
     if earlier and record.moment == earlier.moment and record.seat is may_revert(session):
         return _revert(session, earlier, record)
@@ -113,7 +115,9 @@ def decline(session: Session, record: Decline) -> Advance:
 
 
 def _as_before(session: Session, earlier: Session) -> Session:
-    """Return the earlier session with what does not go back: who sits there, what was promised, who was helped."""
+    """Return the earlier session with what does not go back: who sits there, what was promised, who
+    was helped.
+    """
     return replace(
         earlier,
         seats=session.seats,

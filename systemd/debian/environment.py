@@ -1,9 +1,10 @@
-"""Fills Debian's package: the program and what it needs of Python, for another machine than this one.
+"""Fills Debian's package: the program and what it needs of Python, for another machine than this
+one.
 
     WHEEL=program.whl UV=uv environment.py PACKAGE ARCHITECTURE
 
-`/usr/lib/tabletop-companion` becomes a virtual environment for each Python in `PYTHONS`, with the distribution's own
-packages behind it (camera and pins come from there):
+`/usr/lib/tabletop-companion` becomes a virtual environment for each Python in `PYTHONS`, with the
+distribution's own packages behind it (camera and pins come from there):
 
     bin/python3 -> /usr/bin/python3       whichever of them that is
     lib/python3/site-packages             what is the same for all of them, the program too
@@ -58,7 +59,9 @@ def site_packages(home: Path, python: str) -> Path:
 
 
 def fetch(folder: Path, python: str, platform: str) -> None:
-    """Install what the lock names for this Python and this machine, each checked against its hash."""
+    """Install what the lock names for this Python and this machine, each checked against its
+    hash.
+    """
     where = ("--python-version", python, "--python-platform", platform)
     build_options = ("--build-constraints", str(BUILD_LOCK))  # for what is there as sources alone
     install(

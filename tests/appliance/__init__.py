@@ -1,1 +1,3 @@
-"""The whole machine under QEMU: built by the project's own `make install`, booted, played on, its plug pulled."""
+"""The whole machine under QEMU: built by the project's own `make install`, booted, played on, its
+plug pulled.
+"""

@@ -1,8 +1,10 @@
-"""`make arm64`: the tests of reading, rules and pages with arm64's Python and wheels, as on a Raspberry Pi's 64 bit.
+"""`make arm64`: the tests of reading, rules and pages with arm64's Python and wheels, as on a
+Raspberry Pi's 64 bit.
 
-QEMU emulates each program by itself (`qemu-user-static`, through the kernel's binfmt_misc) in a root of Debian for
-arm64. The processor is a cortex-a72, a Raspberry Pi 4's: with QEMU's default one numpy and OpenCV compute wrongly. Times
-tell nothing. Words after the command go to pytest in place of the folders.
+QEMU emulates each program by itself (`qemu-user-static`, through the kernel's binfmt_misc) in a
+root of Debian for arm64. The processor is a cortex-a72, a Raspberry Pi 4's: with QEMU's default one
+numpy and OpenCV compute wrongly. Times tell nothing. Words after the command go to pytest in place
+of the folders.
 """
 
 from __future__ import annotations
@@ -101,7 +103,9 @@ def _fetch(folder: Path, python: str) -> None:
 
 
 def _lend(root: Path, python: str) -> None:
-    """Every Python there finds the program and the wheels, also one that a test starts; and there is a localhost."""
+    """Every Python there finds the program and the wheels, also one that a test starts; and there
+    is a localhost.
+    """
     packages = root / f"usr/local/lib/python{python}/dist-packages"
     packages.mkdir(parents=True, exist_ok=True)
     (packages / "companion.pth").write_text(f"/src\n{_LENT}\n")

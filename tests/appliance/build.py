@@ -1,8 +1,9 @@
-"""The machine's disk: Debian with the kernel's simulated pins and camera, and the project by its own `make install`.
+"""The machine's disk: Debian with the kernel's simulated pins and camera, and the project by its
+own `make install`.
 
-Two layers, each kept under a name made of what went into it: the base (distribution, kernel, camera module; some
-minutes) and the disk (the project on top; below a minute and a half). Packages come from wherever this machine's own
-apt and pip get theirs; nothing of that stays in the disk.
+Two layers, each kept under a name made of what went into it: the base (distribution, kernel, camera
+module; some minutes) and the disk (the project on top; below a minute and a half). Packages come
+from wherever this machine's own apt and pip get theirs; nothing of that stays in the disk.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def disk() -> Disk:
     return Disk(folder / "disk.img", kernel, initrd, built_s if built_s > 5 else 0.0)
 
 
-# ---- the base -------------------------------------------------------------------------------------------------------
+# ---- the base ------------------------------------------------------------------------------------
 
 
 def base() -> Path:
@@ -155,14 +156,17 @@ def _make_base(root: Path) -> None:
 
 
 def _finish_base(root: Path, mirror: str) -> None:
-    """What Debian's packages do not bring: the camera's module and lgpio; then what was needed for them goes."""
+    """What Debian's packages do not bring: the camera's module and lgpio; then what was needed for
+    them goes.
+    """
     with chroot(root) as inside:
         _camera_module(root, mirror, inside)
         inside(
             f"PYPI=1 python3 -m pip install -q --break-system-packages --no-binary lgpio {LGPIO}"
         )
         inside(
-            f"apt-get purge -y -qq {' '.join(BUILD_ONLY)} && apt-get autoremove --purge -y -qq && apt-get clean"
+            f"apt-get purge -y -qq {' '.join(BUILD_ONLY)} && apt-get autoremove --purge -y -qq && "
+            "apt-get clean"
         )
         kernel = next((root / "lib/modules").iterdir())
         for radio in kernel.rglob(f"{RADIO}.ko*"):
@@ -182,12 +186,15 @@ def _camera_module(root: Path, mirror: str, inside: Inside) -> None:
     newest = root / "etc/apt/sources.list.d/newest.list"
     newest.write_text(f"deb {mirror} sid main\n")
     inside(
-        "cd /tmp && apt-get update -qq && apt-get download v4l2loopback-dkms/sid && dpkg-deb -x v4l2*.deb v4l2"
+        "cd /tmp && apt-get update -qq && apt-get download v4l2loopback-dkms/sid && dpkg-deb -x "
+        "v4l2*.deb v4l2"
     )
     newest.unlink()
     inside(
-        f"cd /tmp/v4l2/usr/src/v4l2loopback-* && make KERNELRELEASE= -C /lib/modules/{kernel}/build M=$PWD modules"
-        f" && install -D -m644 v4l2loopback.ko /lib/modules/{kernel}/updates/v4l2loopback.ko && rm -r /tmp/v4l2*"
+        "cd /tmp/v4l2/usr/src/v4l2loopback-* && make KERNELRELEASE= -C "
+        f"/lib/modules/{kernel}/build M=$PWD modules"
+        f" && install -D -m644 v4l2loopback.ko /lib/modules/{kernel}/updates/v4l2loopback.ko && rm "
+        "-r /tmp/v4l2*"
     )
     inside("apt-get update -qq")
 
@@ -215,7 +222,7 @@ def apt_settings() -> list[tuple[str, str]]:
     return found
 
 
-# ---- the disk -------------------------------------------------------------------------------------------------------
+# ---- the disk ------------------------------------------------------------------------------------
 
 
 def _make_disk(base: Path, folder: Path) -> None:
@@ -267,7 +274,7 @@ def _copy(source: Path, target: Path) -> None:
     shutil.copyfile(source, target)
 
 
-# ---- tools ----------------------------------------------------------------------------------------------------------
+# ---- tools ---------------------------------------------------------------------------------------
 
 
 class Inside:

@@ -1,4 +1,6 @@
-"""The machine is only built when it is asked for by name: `make appliance`, or this folder's path."""
+"""The machine is only built when it is asked for by name: `make appliance`, or this folder's
+path.
+"""
 
 from __future__ import annotations
 

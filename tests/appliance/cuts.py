@@ -1,6 +1,7 @@
 """What is on a disk whose machine has lost its power: checked from outside, without mounting it.
 
-The journal is then opened by the program itself, and held against what people at the table were told before the cut.
+The journal is then opened by the program itself, and held against what people at the table were
+told before the cut.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ STATE = "/var/lib/tabletop-companion"
 
 
 class Told(NamedTuple):
-    """An input that the service has acknowledged, by what it answered with 200: seat or `table`, moment, action, salt."""
+    """An input that the service has acknowledged, by what it answered with 200: seat or `table`,
+    moment, action, salt.
+    """
 
     seat: str
     moment: str
@@ -40,7 +43,9 @@ class Told(NamedTuple):
 
 @dataclass
 class Promises:
-    """What people have asked for, and what of it was acknowledged; the rest may have arrived or not."""
+    """What people have asked for, and what of it was acknowledged; the rest may have arrived or
+    not.
+    """
 
     asked: list[Told] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
@@ -63,7 +68,9 @@ class Found:
 
 
 def examine(image: Path, folder: Path, promises: Promises, kept_in: str = STATE) -> Found:
-    """File system, journal, inputs and secrets of a disk as the cut has left it; the image is mended on the way."""
+    """File system, journal, inputs and secrets of a disk as the cut has left it; the image is
+    mended on the way.
+    """
     found = Found(file_system=_check_file_system(image))
     state = _take_out(image, folder, kept_in)
     path = state / "journal.sqlite"
@@ -128,11 +135,13 @@ def _plain(view: TableView) -> Any:
     return msgspec.to_builtins(plain_view(view), enc_hook=str, str_keys=True)
 
 
-# ---- the disk -------------------------------------------------------------------------------------------------------
+# ---- the disk ------------------------------------------------------------------------------------
 
 
 def _check_file_system(image: Path) -> str:
-    """Replay the file system's own journal as the next start would, then check it; empty: it is whole."""
+    """Replay the file system's own journal as the next start would, then check it; empty: it is
+    whole.
+    """
     first = subprocess.run(
         ["e2fsck", "-p", str(image)], capture_output=True, text=True, check=False
     )

@@ -1,4 +1,5 @@
-"""An evening at the machine's table with two phones: games with sealed orders and games on the clock, until the cut.
+"""An evening at the machine's table with two phones: games with sealed orders and games on the
+clock, until the cut.
 
 Every answer is noted, so that it is known afterwards what people were promised.
 """
@@ -94,7 +95,9 @@ class Evening:
         return self.phones["south"].ask("/api/view")
 
     def play(self, seconds: float) -> None:
-        """Play for so long after the next promise, as fast as the machine answers; raises `Refused` when none comes."""
+        """Play for so long after the next promise, as fast as the machine answers; raises `Refused`
+        when none comes.
+        """
         count, refused = len(self.promises.told), Refused("nobody has handed anything in")
         end_s, is_promised = time.monotonic() + PROMISE_S, False
         while time.monotonic() < end_s:

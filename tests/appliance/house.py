@@ -19,10 +19,11 @@ def boot(
     panics: int = 1,
     stick: Path | None = None,
 ) -> tuple[Machine, float]:
-    """A machine that has come up until its agent answers; and from switching on to the first page, in seconds.
+    """A machine that has come up until its agent answers; and from switching on to the first page,
+    in seconds.
 
-    Where other programs share the cores the emulated kernel now and then ends in a panic before it has any disk: so
-    often it is switched on once more.
+    Where other programs share the cores the emulated kernel now and then ends in a panic before it
+    has any disk: so often it is switched on once more.
     """
     folder.mkdir(parents=True, exist_ok=True)
     image = image or copy_image(disk.image, folder / "disk.img")
@@ -44,7 +45,9 @@ def boot(
 
 @dataclass(frozen=True)
 class House:
-    """The machine that all tests share which do not pull its plug; `ready_s` is how long its first page took."""
+    """The machine that all tests share which do not pull its plug; `ready_s` is how long its first
+    page took.
+    """
 
     machine: Machine
     ready_s: float

@@ -1,7 +1,8 @@
 """The machine under QEMU: booted, its hands inside the guest, its plug.
 
-Software emulation, two cores. The guest is reached by two virtio ports (`guest/agent.py`, `guest/camera.py`), so nothing
-here waits for a network; phones come by a forwarded port where there is one.
+Software emulation, two cores. The guest is reached by two virtio ports (`guest/agent.py`,
+`guest/camera.py`), so nothing here waits for a network; phones come by a forwarded port where there
+is one.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from ports import free_port
 from appliance.build import Disk
 
 ACCELERATOR = ("-accel", "tcg,thread=multi,tb-size=512", "-cpu", "max,avx=off,avx2=off")
-"""Without AVX: emulated, its masked loads touch what they mask out, and numpy's `minimum` ends in a fault."""
+"""Without AVX: emulated, its masked loads touch what they mask out, and numpy's `minimum` ends in a
+fault."""
 MEMORY_MB = 1024
 PAGES_PORT = 8080
 BOOT_S = 240.0
@@ -43,7 +45,9 @@ class MachineError(Exception):
 
 
 def until(what: str, look: Callable[[], T], timeout_s: float = 60.0, pause_s: float = 0.2) -> T:
-    """Wait for something true; raises `MachineError` with what never came, and what was seen last."""
+    """Wait for something true; raises `MachineError` with what never came, and what was seen
+    last.
+    """
     pause, end_s = threading.Event(), time.monotonic() + timeout_s
     while True:
         answer = look()
@@ -140,7 +144,7 @@ class Machine:
 
         return until(f"QEMU's {name}", attempt, timeout_s, 0.05)  # type: ignore[return-value]  # None is waited away
 
-    # ---- hands inside ------------------------------------------------------------------------------------------------
+    # ---- hands inside ----------------------------------------------------------------------------
 
     def ask(self, door: str, *given: Any, timeout_s: float = 90.0, **named: Any) -> Any:
         """What the agent's door answers; raises `MachineError`."""
@@ -164,7 +168,9 @@ class Machine:
         return answer["answer"]
 
     def run(self, *command: str, check: bool = True, timeout_s: float = 60.0) -> str:
-        """What a command inside has said; raises `MachineError` when it fails and `check` is set."""
+        """What a command inside has said; raises `MachineError` when it fails and `check` is
+        set.
+        """
         done = self.ask("run", list(command), timeout_s, timeout_s=timeout_s + 30)
         if check and done["status"]:
             raise MachineError(
@@ -181,7 +187,9 @@ class Machine:
         self.ask("press", [PADS[seat][key] for key in keys])
 
     def lamp_levels(self, times: int = 80) -> dict[int, float]:
-        """How much of the time each lamp is lit, 0 to 1, over more than half a second, which is longer than a blink."""
+        """How much of the time each lamp is lit, 0 to 1, over more than half a second, which is
+        longer than a blink.
+        """
         pins = [pin for side in LAMPS.values() for pin in side]
         seen = self.ask("lamps", pins, times=times, pause_s=0.007)
         shares = [sum(levels) / times for levels in zip(*seen, strict=True)]
@@ -195,7 +203,7 @@ class Machine:
         self._frames.settimeout(60)
         self._frames.sendall(struct.pack("<II", width, height) + luma)
 
-    # ---- power -------------------------------------------------------------------------------------------------------
+    # ---- power -----------------------------------------------------------------------------------
 
     def console(self, lines: int = 25) -> str:
         """The end of what the kernel has said."""

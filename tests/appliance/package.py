@@ -1,4 +1,5 @@
-"""Roots of Debian to install the package in: a distribution as it is, without the program, and no network inside.
+"""Roots of Debian to install the package in: a distribution as it is, without the program, and no
+network inside.
 
 Each is kept like the machine's base, under a name made of what went into it.
 """

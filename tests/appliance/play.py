@@ -1,6 +1,8 @@
-"""People at the machine: pads by its pins, hands on a board that its camera sees, phones by its network.
+"""People at the machine: pads by its pins, hands on a board that its camera sees, phones by its
+network.
 
-They know the rules from the game itself and keep a position of their own, against which the table is held.
+They know the rules from the game itself and keep a position of their own, against which the table
+is held.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ class Board:
 
 
 def view(machine: Machine) -> dict[str, Any]:
-    """What everybody may know; asked from inside, without a network. Empty while no page answers."""
+    """What everybody may know; asked from inside, without a network. Empty while no page
+    answers.
+    """
     status, text = machine.ask("fetch", f"{PAGES}/api/view")
     return dict(json.loads(text)) if status == 200 else {}
 
@@ -56,7 +60,9 @@ def host_key(machine: Machine) -> str:
 
 
 class PadMatch:
-    """Outbuffered at two pads: orders by keys, the board by the camera. `turn` plays one turn and checks it."""
+    """Outbuffered at two pads: orders by keys, the board by the camera. `turn` plays one turn and
+    checks it.
+    """
 
     def __init__(self, machine: Machine, rng: Random) -> None:
         self._machine, self._rng, self._game = machine, rng, Outbuffered()

@@ -1,4 +1,6 @@
-"""The plug is pulled again and again: nothing that anybody was promised is lost, doubled or shown."""
+"""The plug is pulled again and again: nothing that anybody was promised is lost, doubled or
+shown.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ pytestmark = [pytest.mark.appliance, pytest.mark.timeout(7200)]
 CUTS, SHORT_CUTS = 12, 3
 LONGEST_S = 8.0
 NO_SYNC = "[Service]\nEnvironment=LD_PRELOAD=libeatmydata.so\n"
-"""A service whose fsync does nothing: the control, without which a check that finds nothing says nothing."""
+"""A service whose fsync does nothing: the control, without which a check that finds nothing says
+nothing."""
 
 
 def arrive(machine: Machine) -> Evening:

@@ -1,4 +1,6 @@
-"""The machine's own Wi-Fi: a phone joins it over the air, and finds the pages again after everything has begun anew."""
+"""The machine's own Wi-Fi: a phone joins it over the air, and finds the pages again after
+everything has begun anew.
+"""
 
 from __future__ import annotations
 

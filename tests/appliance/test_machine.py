@@ -1,4 +1,6 @@
-"""The appliance as it stands on the shelf: it comes up, is played on, survives a hang, switches itself off."""
+"""The appliance as it stands on the shelf: it comes up, is played on, survives a hang, switches
+itself off.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,8 @@ def test_a_game_over_the_pins_and_the_camera(
     while not match.is_over and match.turns < (1 if short else 8):
         match.turn()
     figures.append(
-        f"over the pins: {match.turns} turns, {match.presses} presses, {match.misread} layouts misread, "
+        f"over the pins: {match.turns} turns, {match.presses} presses, {match.misread} layouts "
+        "misread, "
         f"{time.monotonic() - began_s:.0f} s"
     )
     assert match.misread == 0
@@ -89,7 +92,8 @@ def test_the_watchdog_ends_a_hang_and_the_game_goes_on(
     killed_s = time.monotonic() - began_s
     match.until("a page", bool)
     figures.append(
-        f"watchdog: another process after {killed_s:.0f} s, pages after {time.monotonic() - began_s:.0f} s"
+        f"watchdog: another process after {killed_s:.0f} s, pages after "
+        f"{time.monotonic() - began_s:.0f} s"
     )
     assert "watchdog" in machine.run("journalctl", "-u", "companion", "-o", "cat").lower()
     after = view(machine)
@@ -122,7 +126,8 @@ def test_holding_the_table_button_switches_it_off(
                 machine.ask("hold", TABLE_BUTTON, down=False)
     until("off", machine.is_off, 120)
     figures.append(
-        f"table button: off {time.monotonic() - began_s:.0f} s after it was pressed, the lamp went {seen}"
+        f"table button: off {time.monotonic() - began_s:.0f} s after it was pressed, the lamp went "
+        f"{seen}"
     )
     assert seen[-1] != LIT, "dark is what says that the cord may be pulled"
     assert seen.count(LIT) > 1, "it blinks while the machine goes down"

@@ -1,4 +1,6 @@
-"""Debian's packages: installed, upgraded, removed and purged by plain apt, offline; and what is in the one for arm64."""
+"""Debian's packages: installed, upgraded, removed and purged by plain apt, offline; and what is in
+the one for arm64.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,7 @@ def games(inside: Inside) -> int:
     return len(inside("companion history --json").strip().splitlines())
 
 
-# ---- a life ----------------------------------------------------------------------------------------------------------
+# ---- a life --------------------------------------------------------------------------------------
 
 
 def test_installed_upgraded_removed_and_purged(machine: Inside, tmp_path: Path) -> None:
@@ -136,7 +138,8 @@ def test_installed_upgraded_removed_and_purged(machine: Inside, tmp_path: Path) 
     assert games(machine) == before, "an older version, and the games that were here"
 
     machine(
-        "echo 'tabletop-companion tabletop-companion/remove-games boolean false' | debconf-set-selections"
+        "echo 'tabletop-companion tabletop-companion/remove-games boolean false' | "
+        "debconf-set-selections"
     )
     said = machine("apt-get purge -y tabletop-companion", DEBIAN_FRONTEND="noninteractive")
     assert f"Games and settings stay: {STATE}, {CONFIG}" in said
@@ -151,7 +154,7 @@ def test_installed_upgraded_removed_and_purged(machine: Inside, tmp_path: Path) 
     assert not list((machine.root / "usr/share/python3/runtime.d").glob("tabletop*"))
 
 
-# ---- what is in it ---------------------------------------------------------------------------------------------------
+# ---- what is in it -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("architecture", "elf"), [("arm64", "aarch64"), ("amd64", "x86_64")])

@@ -1,4 +1,6 @@
-"""A ready card in an emulated Raspberry Pi 3B: its own kernel drivers, its card, its network, its plug."""
+"""A ready card in an emulated Raspberry Pi 3B: its own kernel drivers, its card, its network, its
+plug.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from appliance.play import host_key
 
 pytestmark = [pytest.mark.appliance, pytest.mark.timeout(7200)]
 CUTS_S = (20.0, 6.0, None, 12.0, 2.0)
-"""When the plug is pulled: so long after a promise of this start; where it is None, while the service starts."""
+"""When the plug is pulled: so long after a promise of this start; where it is None, while the
+service starts."""
 PAGE_S = 900.0
 WRITTEN = "country = de\r\nname = club\r\n"
 """What somebody has made of the card's text file, under Windows."""
@@ -32,7 +35,8 @@ def card(deb: Callable[[str], Path], figures: list[str]) -> build.Disk:
     except build.CannotBuild as reason:
         pytest.skip(f"no emulated Raspberry Pi: {reason}")
     figures.append(
-        f"card of the emulated Raspberry Pi: {found.build_s:.0f} s, {found.image.stat().st_blocks * 512 / 1e6:.0f} MB"
+        f"card of the emulated Raspberry Pi: {found.build_s:.0f} s, "
+        f"{found.image.stat().st_blocks * 512 / 1e6:.0f} MB"
     )
     return found
 
@@ -75,13 +79,16 @@ def test_it_boots_finds_its_board_and_survives_pulled_plugs(
         build.do("dd", f"if={image}", f"of={cut}", "bs=1M", skip, "conv=sparse")
         found = cuts.examine(cut, tmp_path / "state", evening.promises)
         figures.append(
-            f"  cut {number + 1}: {len(evening.promises.told)} inputs promised, {found.inputs} on the card"
+            f"  cut {number + 1}: {len(evening.promises.told)} inputs promised, {found.inputs} on "
+            "the card"
         )
         assert found.is_whole, found
 
 
 def comes_up(machine: pi.Pi, evening: Evening | None, figures: list[str]) -> Evening:
-    """Its pages answer, and the phones find their seats; at the first start they sit down and begin a game."""
+    """Its pages answer, and the phones find their seats; at the first start they sit down and begin
+    a game.
+    """
     page = fetched(machine, "/")
     figures.append(f"emulated Pi: page after {time.monotonic() - machine.began_s:.0f} s (emulated)")
     assert "</html>" in page

@@ -23,7 +23,9 @@ WRITTEN = "/root/written"
 
 @pytest.fixture
 def prepared(disk: build.Disk, short: bool, tmp_path: Path) -> build.Disk:
-    """The machine with the one package that the page has it fetch, for it has no network to fetch it by."""
+    """The machine with the one package that the page has it fetch, for it has no network to fetch
+    it by.
+    """
     if short:
         pytest.skip("part of the long form")
     image, root = copy_image(disk.image, tmp_path / "disk.img"), tmp_path / "root"
@@ -62,7 +64,8 @@ def test_a_pulled_plug_leaves_the_root_as_it_was(
     assert filecmp.cmp(before, prepared.image, shallow=False)
     cut = copy_image(stick, tmp_path / "cut.img")
     found = cuts.examine(cut, tmp_path / "state", evening.promises, kept_in="/")
-    figures.append(f"read-only root: {len(evening.promises.told)} inputs promised, {found.inputs} kept")  # fmt: skip
+    figures.append(f"read-only root: {len(evening.promises.told)} inputs promised, {found.inputs} "
+                   "kept")  # fmt: skip
     assert found.is_whole, found
     with switched_on() as machine:
         evening.move(machine.url)

@@ -1,4 +1,6 @@
-"""The end of a game: where it turned, what each side did best, the score of the evening, and nothing hidden in it."""
+"""The end of a game: where it turned, what each side did best, the score of the evening, and
+nothing hidden in it.
+"""
 
 from __future__ import annotations
 
@@ -127,7 +129,9 @@ def test_every_game_says_who_leads_and_how_it_ended(name: str) -> None:
 def test_the_end_of_a_game_that_hides_cards_is_the_same_whatever_they_are(
     room: Room, tmp_path: Path
 ) -> None:
-    """Two games of cards with other hidden cards and the same public moves end in the same words and pictures."""
+    """Two games of cards with other hidden cards and the same public moves end in the same words
+    and pictures.
+    """
     told = []
     for place, deck in enumerate((DECK, (DECK[1], DECK[0], *DECK[2:]))):
         (tmp_path / str(place)).mkdir()

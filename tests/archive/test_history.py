@@ -72,7 +72,7 @@ def names(room: Room, number: int) -> list[str]:
     return [player.name for seat in SEATS for player in line.players.get(seat, ())]
 
 
-# ---- the list --------------------------------------------------------------------------------------------------------
+# ---- the list ------------------------------------------------------------------------------------
 
 
 def test_a_line_tells_who_played_what_when_and_how_it_ended(room: Room) -> None:
@@ -170,7 +170,7 @@ def test_a_damaged_game_is_listed_with_a_sentence(room: Room, damage: str) -> No
         room.past.replay(1)
 
 
-# ---- telling again ---------------------------------------------------------------------------------------------------
+# ---- telling again -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", SHORT)
@@ -202,7 +202,7 @@ def test_photographs_belong_to_the_end_of_their_turn(room: Room) -> None:
     assert [replay.photograph(turn) for turn in range(3)] == ["1.0", "", "1.2"]
 
 
-# ---- files -----------------------------------------------------------------------------------------------------------
+# ---- files ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", SHORT)
@@ -266,7 +266,7 @@ def test_files_of_no_sense_are_refused(room: Room) -> None:
             room.past.bring_in(content)
 
 
-# ---- removing and forgetting -----------------------------------------------------------------------------------------
+# ---- removing and forgetting ---------------------------------------------------------------------
 
 
 def test_a_game_goes_with_its_photographs_and_its_number_stays_free(room: Room) -> None:
@@ -306,7 +306,7 @@ def test_a_player_can_be_forgotten(room: Room) -> None:
         room.past.forget("Zoe")
 
 
-# ---- statistics ------------------------------------------------------------------------------------------------------
+# ---- statistics ----------------------------------------------------------------------------------
 
 
 def test_players_are_told_apart_by_name_and_counted_by_game(room: Room) -> None:
@@ -354,7 +354,7 @@ def test_a_game_brought_in_knows_its_machines_and_who_asked_the_coach(room: Room
     assert room.past.file(number).machines == (NORTH,)
 
 
-# ---- the command line ------------------------------------------------------------------------------------------------
+# ---- the command line ----------------------------------------------------------------------------
 
 
 def test_the_command_line_lists_exports_imports_and_tells(

@@ -1,4 +1,6 @@
-"""Photographs of turns: taken when hands are done, kept within a limit, harmless when the disk is full."""
+"""Photographs of turns: taken when hands are done, kept within a limit, harmless when the disk is
+full.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +95,7 @@ def test_titles_follow_the_turns_not_the_moments() -> None:
     assert turn_title("2.3", {"2.1": 1, "2.5": 2}) == "Taken back"
 
 
-# ---- the disk ----------------------------------------------------------------------------------------------------------
+# ---- the disk ------------------------------------------------------------------------------------
 
 
 def test_a_full_disk_is_told_once_and_harms_nothing(played: Played, tmp_path: Path) -> None:
@@ -141,7 +143,7 @@ def test_no_name_leads_out_of_the_folder(tmp_path: Path, moment: str) -> None:
     assert not (tmp_path / "photographs").exists()
 
 
-# ---- the whole companion -----------------------------------------------------------------------------------------------
+# ---- the whole companion -------------------------------------------------------------------------
 
 
 def rounds(companion: Companion, clock: FakeClock, number: int = 6) -> None:

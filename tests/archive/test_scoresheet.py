@@ -22,7 +22,8 @@ def test_a_sheet_reads_like_a_game() -> None:
         '[Reason "Purple resigns."]',
         "",
         f"1. south {first[SEATS[0]].action} | north {first[SEATS[1]].action}",
-        f"2. south {played.turns[1].orders[SEATS[0]].action} | north {played.turns[1].orders[SEATS[1]].action}",
+        f"2. south {played.turns[1].orders[SEATS[0]].action} | north "
+        f"{played.turns[1].orders[SEATS[1]].action}",
         "",
         "[Receipts]",
     ]

@@ -1,4 +1,6 @@
-"""Measure this machine: `PYTHONPATH=tests python -m bench`, one part of it by name. Exit status 1: a bar is missed."""
+"""Measure this machine: `PYTHONPATH=tests python -m bench`, one part of it by name. Exit status 1:
+a bar is missed.
+"""
 
 from __future__ import annotations
 

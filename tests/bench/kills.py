@@ -1,11 +1,13 @@
-"""The service killed at random moments, a thousand times: is every acknowledged input there afterwards, and once?
+"""The service killed at random moments, a thousand times: is every acknowledged input there
+afterwards, and once?
 
-Real services as processes of their own, two at once, with two phones each over HTTP: sealed orders in one game, a
-running clock in the next. Each is killed by SIGKILL while both phones tap, and begun anew on the same files. Held
-against each other are what the phones were answered, what the journal holds, and what the pages tell.
+Real services as processes of their own, two at once, with two phones each over HTTP: sealed orders
+in one game, a running clock in the next. Each is killed by SIGKILL while both phones tap, and begun
+anew on the same files. Held against each other are what the phones were answered, what the journal
+holds, and what the pages tell.
 
-A kill of the process proves the order of writing and showing, not that the disk keeps what it was told to sync: for
-that a whole machine has to lose its power (`make appliance`).
+A kill of the process proves the order of writing and showing, not that the disk keeps what it was
+told to sync: for that a whole machine has to lose its power (`make appliance`).
 """
 
 from __future__ import annotations
@@ -57,14 +59,18 @@ source = "none"
 fps = 0.5
 """
 _CLOCK_SLACK_S = 0.5
-"""So much later than due a running clock may have been noted, on a machine that does other things as well."""
+"""So much later than due a running clock may have been noted, on a machine that does other things
+as well."""
 Key = tuple[str, ...]
-"""By what an input is known in the journal: its kind, its seat and its moment, a sealed action by its salt."""
+"""By what an input is known in the journal: its kind, its seat and its moment, a sealed action by
+its salt."""
 
 
 @dataclass
 class KillReport:
-    """What was found; `given_back_s` is how much time a kill gave back to the turn that it hit, at most."""
+    """What was found; `given_back_s` is how much time a kill gave back to the turn that it hit, at
+    most.
+    """
 
     kills: int = 0
     acknowledged: int = 0
@@ -84,8 +90,10 @@ class KillReport:
     def sentence(self) -> str:
         """Return the figures for people."""
         return (
-            f"{'':<4}{self.kills} SIGKILLs, {self.acknowledged} inputs acknowledged: {self.lost} lost, "
-            f"{self.twice} applied twice; {self.sealed} kills over sealed orders, {self.running} over a running "
+            f"{'':<4}{self.kills} SIGKILLs, {self.acknowledged} inputs acknowledged: {self.lost} "
+            "lost, "
+            f"{self.twice} applied twice; {self.sealed} kills over sealed orders, {self.running} "
+            "over a running "
             f"clock, {self.given_back_s:.2f} s given back at most; {len(self.wrong)} wrong  "
             f"{'ok' if self.is_good else 'NOT GOOD ENOUGH'}"
         )
@@ -109,7 +117,7 @@ def _one_table(kills: int, seed: int) -> KillReport:
         return KilledTable(Path(folder), Random(seed)).run(kills)
 
 
-# ---- people ----------------------------------------------------------------------------------------------------------
+# ---- people --------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -210,7 +218,7 @@ class Tapper:
         )
 
 
-# ---- what the journal holds ------------------------------------------------------------------------------------------
+# ---- what the journal holds ----------------------------------------------------------------------
 
 _ONCE = ("hand-in", "begin", "stage", "resign", "new game")
 """What can be accepted only once, whoever sends it."""
@@ -243,7 +251,9 @@ def keys_of(journal: Journal) -> Counter[Key]:
 
 
 class KilledTable:
-    """One installation: a service that is killed and begun anew, and the two people who play there."""
+    """One installation: a service that is killed and begun anew, and the two people who play
+    there.
+    """
 
     def __init__(self, folder: Path, rng: Random) -> None:
         self._folder = folder
@@ -273,7 +283,9 @@ class KilledTable:
         return self.tally
 
     def _play_and_kill(self, process: Process) -> tuple[Session, float]:
-        """Let both tap for a random while, kill, and hold the journal against them. Return the table at the kill."""
+        """Let both tap for a random while, kill, and hold the journal against them. Return the
+        table at the kill.
+        """
         stop = threading.Event()
         threads = [threading.Thread(target=person.play, args=(stop,)) for person in self.people]
         for thread in threads:

@@ -1,4 +1,6 @@
-"""An evening's memory: forty games are played while pages, pictures and streams are asked for without a break."""
+"""An evening's memory: forty games are played while pages, pictures and streams are asked for
+without a break.
+"""
 
 from __future__ import annotations
 
@@ -129,7 +131,9 @@ def _paths() -> Iterator[str]:
 def play_a_while(
     phones: Sequence[Phone], name: str, rng: Random, is_enough: Callable[[], bool]
 ) -> None:
-    """Play one game after the other of a kind by taps, however it goes, until it is enough; then somebody resigns."""
+    """Play one game after the other of a kind by taps, however it goes, until it is enough; then
+    somebody resigns.
+    """
     phones[0].post("start", {"game": name})
     while not is_enough():
         with contextlib.suppress(Stuck):  # the camera, or the game's clock, was quicker
@@ -147,7 +151,9 @@ def play_a_while(
 
 
 def _decide(phones: Sequence[Phone], name: str, moment: str, rng: Random) -> None:
-    """Tap at random what the seat on turn may tap; or both seats' orders, as one would write them in the first turn."""
+    """Tap at random what the seat on turn may tap; or both seats' orders, as one would write them
+    in the first turn.
+    """
     game = GAMES[name]
     offered = [phone.get("plays")["plays"] for phone in phones]
     first = game.setup(game.options({}), Random(0))

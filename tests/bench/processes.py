@@ -1,4 +1,6 @@
-"""Servers as processes of their own: their pages, their processor time, their memory, and their end."""
+"""Servers as processes of their own: their pages, their processor time, their memory, and their
+end.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ _TICKS_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
 def compiled(folder: Path) -> dict[str, str]:
-    """Return the environment of an installation: Python keeps what it compiles, here in a folder of its own."""
+    """Return the environment of an installation: Python keeps what it compiles, here in a folder of
+    its own.
+    """
     environment = {**os.environ, **MALLOC, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     return environment
@@ -44,14 +48,18 @@ def children_of(pid: int) -> list[int]:
 
 
 def memory_mb(pid: int) -> float:
-    """Return the memory of a process and its children: what is shared counts for each by its part (`Pss`)."""
+    """Return the memory of a process and its children: what is shared counts for each by its part
+    (`Pss`).
+    """
     texts = [Path(f"/proc/{each}/smaps_rollup").read_text() for each in (pid, *children_of(pid))]
     sizes_kb = [int(size) for text in texts for size in re.findall(r"^Pss:\s+(\d+)", text, re.M)]
     return sum(sizes_kb) * 1024 / 1e6
 
 
 class Process:
-    """A server on a port of this machine that stays the same when it is killed and started again."""
+    """A server on a port of this machine that stays the same when it is killed and started
+    again.
+    """
 
     def __init__(self, command: Sequence[str], folder: Path, port: int = 0) -> None:
         self.port = port or free_port()
@@ -104,7 +112,9 @@ class Process:
 
 
 def play_command(folder: Path, settings: str, *arguments: str) -> list[str]:
-    """Return the command that runs a silent table with its state in a folder, and these settings in its file."""
+    """Return the command that runs a silent table with its state in a folder, and these settings in
+    its file.
+    """
     file = folder / "settings.toml"
     state = f"state_dir = {json.dumps(str(folder))}\n"
     file.write_text(f'{state}{settings}[voice]\nby = "off"\n', encoding="utf-8")

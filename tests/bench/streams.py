@@ -1,7 +1,9 @@
-"""Pages that follow a table or a hub, beside the smallest Flask application behind the same waitress.
+"""Pages that follow a table or a hub, beside the smallest Flask application behind the same
+waitress.
 
-The peer keeps an order in SQLite as safely as the table does and sends 8 kB to a queue of each viewer. It draws
-nothing, knows no secrets and checks nothing. Both run as processes of their own, at the same time.
+The peer keeps an order in SQLite as safely as the table does and sends 8 kB to a queue of each
+viewer. It draws nothing, knows no secrets and checks nothing. Both run as processes of their own,
+at the same time.
 """
 
 from __future__ import annotations
@@ -76,7 +78,9 @@ serve_hub(int(sys.argv[1]))
 
 
 def serve_hub(viewers: int) -> None:
-    """Serve a hub with one table, which tells its next record for every line on the standard input."""
+    """Serve a hub with one table, which tells its next record for every line on the standard
+    input.
+    """
     from hub_room import NoHub, league_of, played_records  # noqa: PLC0415 - of the child process alone
 
     from companion.core.clock import RealClock  # noqa: PLC0415
@@ -155,7 +159,8 @@ def _beside_peer(
 ) -> tuple[list[float], bool]:
     """Act beside the peer, in turn.
 
-    Return the milliseconds until the last own viewer had it, and whether that is few times the peer's.
+    Return the milliseconds until the last own viewer had it, and whether that is few times the
+    peer's.
     """
     folder = stack.enter_context(tempfile.TemporaryDirectory())
     _, port = _child(stack, PEER, f"{folder}/peer.sqlite", str(viewers))
@@ -176,7 +181,8 @@ def _beside_peer(
     own, peer = statistics.median(times_ms[0]), statistics.median(times_ms[1])
     is_good = own <= MAX_RATIO * peer
     print(
-        f"event -> {viewers} screens: the last has it after {own:.1f} ms (median), bare Flask {peer:.1f} ms: "
+        f"event -> {viewers} screens: the last has it after {own:.1f} ms (median), bare Flask "
+        f"{peer:.1f} ms: "
         f"{own / peer:.1f} x (at most {MAX_RATIO:g})  {'ok' if is_good else 'TOO SLOW'}",
         flush=True,
     )

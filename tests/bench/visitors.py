@@ -1,4 +1,6 @@
-"""Who is around a service that is measured: the painter of its camera's pictures, and viewers of its pages."""
+"""Who is around a service that is measured: the painter of its camera's pictures, and viewers of
+its pages.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +88,9 @@ class Viewers:
     def last_since(
         self, since_s: float, shows: Callable[[bytes], bool] = is_whole, patience_s: float = 5.0
     ) -> float:
-        """Return when the last of all viewers had what `shows` looks for; infinite where one never had."""
+        """Return when the last of all viewers had what `shows` looks for; infinite where one never
+        had.
+        """
         while time.monotonic() < since_s + patience_s:
             last = list(self._last)
             if all(at_s > since_s and shows(text) for at_s, text in last):

@@ -1,4 +1,6 @@
-"""The opponent for Robot Arena: its lean rules beside the game's, a sure win found, nothing from what was sealed."""
+"""The opponent for Robot Arena: its lean rules beside the game's, a sure win found, nothing from
+what was sealed.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def test_mixed_strategies_of_scissors_paper_stone() -> None:
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_it_takes_a_win_that_needs_all_its_robots(level: int) -> None:
-    """Whatever the other side's last robot does: its neighbours strike at all squares to which it may go."""
+    """Whatever the other side's last robot does: its neighbours strike at all squares to which it
+    may go.
+    """
     board = "n..\n...\ns.."
     options = GAME.options({"board": board, "spawn_every": 0})
     start = GAME.setup(options, Random(0))

@@ -1,4 +1,6 @@
-"""The opponent for BINMAT: its lean rules beside the game's, sure wins, and nothing from hidden cards."""
+"""The opponent for BINMAT: its lean rules beside the game's, sure wins, and nothing from hidden
+cards.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +95,9 @@ def test_it_takes_every_win_in_one(level: int) -> None:
 
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_hidden_cards_do_not_change_what_it_does(edition: str) -> None:
-    """The other hand, face-down stacks and the decks below their tops are dealt anew: the same view, the same action."""
+    """The other hand, face-down stacks and the decks below their tops are dealt anew: the same
+    view, the same action.
+    """
     for number, state in enumerate(states("binmat", 40, 90, edition=edition)):
         seat = state.seat
         other = redealt(state, Random(number))

@@ -149,7 +149,8 @@ def test_its_process_is_small_and_modest() -> None:
     code = (
         "import os, resource, sys\n"
         "from companion.bots.bot_engine import BotEngine, confine\n"
-        "group = lambda: os.path.exists('/proc/self/autogroup') and open('/proc/self/autogroup').read()\n"
+        "group = lambda: os.path.exists('/proc/self/autogroup') and "
+        "open('/proc/self/autogroup').read()\n"
         "before = group()\n"
         "confine()\n"
         "assert group() == before, 'the terminal that it was begun in is slowed down'\n"
@@ -158,7 +159,8 @@ def test_its_process_is_small_and_modest() -> None:
         "from companion.games import game_named\n"
         "assert os.getpriority(os.PRIO_PROCESS, 0) >= 10\n"
         "assert resource.getrlimit(resource.RLIMIT_DATA)[0] <= 200 << 20\n"
-        "assert not {'cv2', 'numpy', 'flask', 'vision', 'companion.table'} & set(sys.modules), 'too much is imported'\n"
+        "assert not {'cv2', 'numpy', 'flask', 'vision', 'companion.table'} & set(sys.modules), "
+        "'too much is imported'\n"
         "status = open('/proc/self/status').read()\n"
         "print(int(status.split('VmHWM:')[1].split()[0]))"
     )

@@ -1,4 +1,6 @@
-"""A process behind a seat: whatever it does, the table gets an answer or a failure that says why."""
+"""A process behind a seat: whatever it does, the table gets an answer or a failure that says
+why.
+"""
 
 from __future__ import annotations
 
@@ -185,7 +187,8 @@ def test_its_own_children_end_with_it(end: str, tmp_path: Path) -> None:
     born = tmp_path / "born"
     code = (
         "import os, signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        f"if not os.fork():\n    os.close(1); open({str(born) + '.new'!r}, 'w').write(str(os.getpid()))\n"
+        f"if not os.fork():\n    os.close(1); open({str(born) + '.new'!r}, "
+        "'w').write(str(os.getpid()))\n"
         f"    os.rename({str(born) + '.new'!r}, {str(born)!r}); {WAIT}\n"
         f"while not os.path.exists({str(born)!r}): time.sleep(0.01)\n{end}"
     )
@@ -230,7 +233,8 @@ def test_nothing_of_the_table_is_handed_on() -> None:
     try:
         code = (
             "import os; input(); fds = [int(n) for n in os.listdir('/proc/self/fd')]; "
-            "print('{\"action\": \"%s\"}' % ('leak' if 'BOT_TEST_SECRET' in os.environ or len(fds) > 4 else 'none'), "
+            "print('{\"action\": \"%s\"}' % ('leak' if 'BOT_TEST_SECRET' in os.environ or len(fds) "
+            "> 4 else 'none'), "
             "flush=True); input()"
         )
         with BotProcess(program(code)) as bot:

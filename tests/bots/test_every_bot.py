@@ -1,4 +1,6 @@
-"""What holds of the opponent for every game: whatever its level it acts by the rules, and its seed is all its chance."""
+"""What holds of the opponent for every game: whatever its level it acts by the rules, and its seed
+is all its chance.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,8 @@ CASES: tuple[tuple[str, dict[str, Any], frozenset[int], int, int], ...] = (
     ("binmat", {"edition": "hackmud"}, frozenset({1, 3}), 60, 100),
     ("binmat", {"edition": "rulebook"}, frozenset({2}), 60, 100),
 )
-"""Game, options, the levels that are tried with them, how many positions, and after how many random decisions at most."""
+"""Game, options, the levels that are tried with them, how many positions, and after how many random
+decisions at most."""
 
 
 @cache
@@ -68,7 +71,9 @@ def test_what_it_hands_in_is_legal(
     most: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """With narrow searches, for what is legal does not depend on how many turns or deals are tried."""
+    """With narrow searches, for what is legal does not depend on how many turns or deals are
+    tried.
+    """
     monkeypatch.setitem(
         scouts.STRENGTHS, 3, replace(scouts.STRENGTHS[3], widths=((8,), (3, 2), (2, 2, 2)))
     )
@@ -86,7 +91,9 @@ def test_what_it_hands_in_is_legal(
 def test_its_reasons_are_lines_that_it_has_looked_at(
     name: str, level: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What it expects or what was next best, in words that every language has, and short enough for the protocol."""
+    """What it expects or what was next best, in words that every language has, and short enough for
+    the protocol.
+    """
     monkeypatch.setitem(binmat.STRENGTHS, 3, replace(binmat.STRENGTHS[3], deals=(1, 1, 1)))
     game, told = GAMES[name], list[str]()
     for number, state in enumerate(positions(name, 12, 60, "{}")):

@@ -44,7 +44,9 @@ def same(position: Position, state: State) -> bool:
 
 
 def cards_for(play: Play, lead: int) -> tuple[int, int] | None:
-    """Two cards, attack's and defence's, by which the attack is so far ahead with both hands full."""
+    """Two cards, attack's and defence's, by which the attack is so far ahead with both hands
+    full.
+    """
     strength = (
         sum(ROLE_OF[piece].attack for piece in play.movers)
         - ROLE_OF[play.meetings[0].defender].defence

@@ -1,4 +1,6 @@
-"""Machines at the table: what they are told, when they hand in, and what happens when their programs fail."""
+"""Machines at the table: what they are told, when they hand in, and what happens when their
+programs fail.
+"""
 
 from __future__ import annotations
 
@@ -199,7 +201,9 @@ def test_why_it_did_that_is_told_when_the_last_step_is_shown(tmp_path: Path, aga
 
 
 def test_all_that_it_did_in_a_turn_is_explained(tmp_path: Path) -> None:
-    """In Kahmate a turn is several actions, the last of them its end: that alone would say nothing."""
+    """In Kahmate a turn is several actions, the last of them its end: that alone would say
+    nothing.
+    """
     with playing(tmp_path) as played:
         played.table.machines.seat(Seat.NORTH, "Bo")
         played.table.take_seat(Seat.SOUTH, "Ada")

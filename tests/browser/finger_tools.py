@@ -1,4 +1,6 @@
-"""A hasty finger: it taps what a page has to be tapped, 100 and 800 ms after the first time, on a clock of the page's own."""
+"""A hasty finger: it taps what a page has to be tapped, 100 and 800 ms after the first time, on a
+clock of the page's own.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ OWN_CLOCK = """
   addEventListener('submit', event => { window.leaves ||= !event.defaultPrevented; });
 })();
 """
-"""The page's clock stands still until the test lets it go on. What the page asks for and is shown is counted."""
+"""The page's clock stands still until the test lets it go on. What the page asks for and is shown
+is counted."""
 _FIND = """
 if (arguments[0]) for (const each of document.querySelectorAll('details')) each.open = true;
 window.keys = [...document.querySelectorAll('button, summary, a.key, a.sign, a.code, .board[tabindex] [data-at]')].filter(key =>

@@ -1,4 +1,6 @@
-"""A phone that slept, lost its network, went back, has a second tab or shows yesterday's game ends in the right page."""
+"""A phone that slept, lost its network, went back, has a second tab or shows yesterday's game ends
+in the right page.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def sit_at_orders(window: WebDriver, companion: Companion, url: str) -> str:
 
 @contextmanager
 def asleep(window: WebDriver) -> Iterator[None]:
-    """The page is hidden behind another one and frozen, as in a pocket; afterwards it is looked at again."""
+    """The page is hidden behind another one and frozen, as in a pocket; afterwards it is looked at
+    again.
+    """
     page = window.current_window_handle
     window.switch_to.new_window("tab")
     other = window.current_window_handle
@@ -68,7 +72,9 @@ def sealed(companion: Companion) -> bool:
 
 
 def test_a_phone_that_slept_for_ten_minutes(tmp_path: Path, window: WebDriver) -> None:
-    """Frozen in the middle of a draft; by the time it wakes the turn was played and another game has begun."""
+    """Frozen in the middle of a draft; by the time it wakes the turn was played and another game
+    has begun.
+    """
     with standing(tmp_path) as (companion, url):
         moment = sit_at_orders(window, companion, url)
         tap(window, ".order[data-letter='U']")
@@ -118,7 +124,8 @@ window.fetch = async (url, how) => {
   return answer;
 };
 """
-"""The answer to the first order is lost. It arrives at the table at once (`IS_SHOWN`), or just before the second one."""
+"""The answer to the first order is lost. It arrives at the table at once (`IS_SHOWN`), or just
+before the second one."""
 
 
 def hand_in_unheard(window: WebDriver, companion: Companion, url: str, *, is_shown: bool) -> None:
@@ -143,7 +150,9 @@ def test_an_order_whose_answer_was_lost_is_the_same_order_once_more(
 def test_an_order_that_was_taken_back_is_another_one_afterwards(
     tmp_path: Path, window: WebDriver
 ) -> None:
-    """Though the phone never heard of its receipt: two equal ones would tell that the order is the same."""
+    """Though the phone never heard of its receipt: two equal ones would tell that the order is the
+    same.
+    """
     with standing(tmp_path) as (companion, url):
         hand_in_unheard(window, companion, url, is_shown=True)
         until("the seal", lambda: sealed(companion))
@@ -172,7 +181,9 @@ def test_the_service_is_restarted(tmp_path: Path, window: WebDriver) -> None:
 
 
 def test_the_browsers_back_key(tmp_path: Path, window: WebDriver) -> None:
-    """Sealed, off to the rules, meanwhile the turn goes on, back: the page of now, and never the slots of before."""
+    """Sealed, off to the rules, meanwhile the turn goes on, back: the page of now, and never the
+    slots of before.
+    """
     with standing(tmp_path) as (companion, url):
         moment = sit_at_orders(window, companion, url)
         enter(window)
@@ -185,7 +196,9 @@ def test_the_browsers_back_key(tmp_path: Path, window: WebDriver) -> None:
 
 
 def test_two_tabs_of_one_seat(tmp_path: Path, window: WebDriver) -> None:
-    """What one hands in, the other shows as sealed; what one takes back, the other has in its slots."""
+    """What one hands in, the other shows as sealed; what one takes back, the other has in its
+    slots.
+    """
     with standing(tmp_path) as (companion, url):
         sit_at_orders(window, companion, url)
         first = window.current_window_handle

@@ -1,4 +1,6 @@
-"""Boards in a real browser: how large they are on the table screen and on a small phone, and where they stay."""
+"""Boards in a real browser: how large they are on the table screen and on a small phone, and where
+they stay.
+"""
 
 from __future__ import annotations
 
@@ -143,4 +145,4 @@ def test_a_second_tap_on_the_target_commits_and_another_dot_changes(window: WebD
         assert (run.move.origin, run.move.target) == (Square.parse(piece), Square.parse(near))
 
 
-# ---- by keyboard -----------------------------------------------------------------------------------------------------
+# ---- by keyboard ---------------------------------------------------------------------------------

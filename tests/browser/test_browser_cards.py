@@ -1,4 +1,6 @@
-"""Games of cards in real browsers: the full game by taps, and combats that are tapped in for the referee."""
+"""Games of cards in real browsers: the full game by taps, and combats that are tapped in for the
+referee.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from companion.games.binmat.cards import DECK
 pytestmark = pytest.mark.browser
 
 
-# ---- the full game -----------------------------------------------------------------------------------------------------
+# ---- the full game -------------------------------------------------------------------------------
 
 
 def deal(**tops: str) -> list[str]:
@@ -109,7 +111,7 @@ def test_a_full_game_by_taps(tmp_path: Path, windows: Windows) -> None:
         no_errors(*windows)
 
 
-# ---- the referee -------------------------------------------------------------------------------------------------------
+# ---- the referee ---------------------------------------------------------------------------------
 
 
 COUNT_MOVES = """

@@ -1,4 +1,6 @@
-"""Fair chance in a real browser: the page checks commitment and seed by itself when a game is over."""
+"""Fair chance in a real browser: the page checks commitment and seed by itself when a game is
+over.
+"""
 
 from __future__ import annotations
 

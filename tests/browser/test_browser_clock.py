@@ -1,4 +1,6 @@
-"""The clock of a game in real browsers: two phones and the table screen, what they show, and by which time."""
+"""The clock of a game in real browsers: two phones and the table screen, what they show, and by
+which time.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ RING_S = 0.05
 """How far a ring may be from the service's clock."""
 
 
-# ---- the clock ---------------------------------------------------------------------------------------------------------
+# ---- the clock -----------------------------------------------------------------------------------
 
 
 def test_the_clock_on_two_phones_and_the_table_screen(tmp_path: Path, windows: Windows) -> None:
@@ -28,7 +30,8 @@ def test_the_clock_on_two_phones_and_the_table_screen(tmp_path: Path, windows: W
         client = begin(service, windows, "referee")
         says(wall, "Start the clock")
         wall.execute_script(
-            "window.shrunk = []; addEventListener('animationstart', at => shrunk.push(`${at.animationName} ${at.target.id}`))"
+            "window.shrunk = []; addEventListener('animationstart', at => "
+            "shrunk.push(`${at.animationName} ${at.target.id}`))"
         )
         press_space(wall)
         says(south, "Your turn")
@@ -74,7 +77,7 @@ def test_the_clock_on_two_phones_and_the_table_screen(tmp_path: Path, windows: W
         no_errors(*windows)
 
 
-# ---- time --------------------------------------------------------------------------------------------------------------
+# ---- time ----------------------------------------------------------------------------------------
 
 WRONG_DATE = """
 const real = Date;
@@ -89,7 +92,8 @@ def ring_error_s(window: WebDriver) -> float:
     """How far the ring is from the service's clock, which is this machine's monotonic one."""
     script = (
         "const ring = document.querySelector('[data-limit]'); const { due, limit } = ring.dataset;"
-        "return [due, limit, ring.querySelector('.sweep').getAttribute('stroke-dasharray').split(' ')[0]]"
+        "return [due, limit, ring.querySelector('.sweep').getAttribute('stroke-dasharray').split(' "
+        "')[0]]"
     )
     before_s = time.monotonic()
     due_s, limit_s, dash = map(float, window.execute_script(script))

@@ -1,4 +1,6 @@
-"""The coach on a phone: asked before an order is given, and afterwards; the sheet fits, and nothing is sent by itself."""
+"""The coach on a phone: asked before an order is given, and afterwards; the sheet fits, and nothing
+is sent by itself.
+"""
 
 from __future__ import annotations
 

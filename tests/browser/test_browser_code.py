@@ -1,4 +1,6 @@
-"""The code to sit down on a phone: from the QR code's address into the form, and out of the address at once."""
+"""The code to sit down on a phone: from the QR code's address into the form, and out of the address
+at once.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ def test_a_scanned_code_fills_the_form_and_leaves_the_address(
         window.get(f"{url}/join/south")
         until("the code of before", lambda: typed() == code)
         window.find_element(By.CSS_SELECTOR, "form.join .go").click()
-        shown = "return document.body?.innerText ?? ''"  # at once: a part of the page before would be gone when it is read
+        # at once: a part of the page before would be gone when it is read
+        shown = "return document.body?.innerText ?? ''"
         until("the refusal", lambda: "That is not the code" in window.execute_script(shown))
         assert typed() == ""
         window.find_element(By.ID, "code").send_keys(companion.join_code.now().upper())

@@ -1,4 +1,6 @@
-"""Whoever taps twice does nothing that cannot be undone, and loses nothing: nothing new comes under the finger."""
+"""Whoever taps twice does nothing that cannot be undone, and loses nothing: nothing new comes under
+the finger.
+"""
 
 from __future__ import annotations
 

@@ -83,7 +83,8 @@ def test_an_evening(tmp_path: Path, wall: WebDriver, ann: WebDriver, ben: WebDri
         assert wall.current_url == f"{service.url}/"
         says(wall, "Scan the code on your side")
 
-        # Two guests sit down. Touching a game chooses it, on all pages alike; either of them starts it.
+        # Two guests sit down. Touching a game chooses it, on all pages alike; either of them starts
+        # it.
         if ann.execute_script(_TOUCHED):
             ann.get(service.url)
             until("the join page", lambda: ann.current_url.endswith("/join"))

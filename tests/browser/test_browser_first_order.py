@@ -1,4 +1,6 @@
-"""A phone comes by the table's code and hands in its first order: how many taps that takes in each game, all counted."""
+"""A phone comes by the table's code and hands in its first order: how many taps that takes in each
+game, all counted.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from companion.games import GAMES
 
 pytestmark = pytest.mark.browser
 MOST_TAPS = 5
-"""So many at most from the page that the code on the table screen leads to, to the first order that is in."""
+"""So many at most from the page that the code on the table screen leads to, to the first order that
+is in."""
 COUNT = "addEventListener('touchend', () => { sessionStorage.taps = 1 + Number(sessionStorage.taps ?? 0); }, true)"
 _AT = """
 const key = document.querySelector(arguments[0]);

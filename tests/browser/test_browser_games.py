@@ -1,4 +1,6 @@
-"""Whole games in real browsers against the real service: phones, a killed service, the workbench."""
+"""Whole games in real browsers against the real service: phones, a killed service, the
+workbench.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def hand_in(window: WebDriver, text: str) -> None:
 
 
 def follow(service: Client, wrong: str | None = None) -> list[str]:
-    """Hands on the rendered table do one stage as they are told; answers the signs of wrong placements."""
+    """Hands on the rendered table do one stage as they are told; answers the signs of wrong
+    placements.
+    """
     told = []
     view = service.get("/api/view")
     place = (view["moment"], view["stage"])
@@ -123,7 +127,9 @@ def check_receipts(window: WebDriver) -> None:
 
 
 def test_killed_in_the_middle_of_a_turn(tmp_path: Path, windows: Windows) -> None:
-    """SIGKILL with one order sealed, and again with both sealed and the first step open; the phones find back alone."""
+    """SIGKILL with one order sealed, and again with both sealed and the first step open; the phones
+    find back alone.
+    """
     south, north, wall = windows
     with running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
         client, port = Client(service.url), str(service.port)
@@ -182,7 +188,8 @@ def test_the_reveal_moves_once_a_step(tmp_path: Path, windows: Windows) -> None:
         seen = until("something to move", lambda: wall.execute_script("return window.moved"))
         assert {"slide", "bump"} <= set(seen)
         wall.execute_script(
-            f"window.skipped = []; document.addEventListener('shown', () => setTimeout(() => {{ const before = {moving}.length;"
+            "window.skipped = []; document.addEventListener('shown', () => setTimeout(() => "
+            f"{{ const before = {moving}.length;"
             " document.dispatchEvent(new KeyboardEvent('keydown', { key: 'x', bubbles: true }));"
             f" window.skipped.push([before, {moving}.length]); }}))"
         )

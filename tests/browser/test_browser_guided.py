@@ -1,4 +1,6 @@
-"""A whole guided first game of each of the five, pressed through on a phone as its small sign says; and the help key."""
+"""A whole guided first game of each of the five, pressed through on a phone as its small sign says;
+and the help key.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +96,9 @@ def ask(window: WebDriver, path: str, body: str) -> None:
 
 
 def touch(window: WebDriver, target: str) -> None:
-    """What the small sign points at: a square as `@c4`, else a key; whoever has pressed it already presses nothing."""
+    """What the small sign points at: a square as `@c4`, else a key; whoever has pressed it already
+    presses nothing.
+    """
     if target.startswith("@"):
         try_square(window, target[1:])
     else:

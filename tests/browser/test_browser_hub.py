@@ -1,4 +1,6 @@
-"""The hub's pages in a real browser: what a wall has room for, and that it and spectators follow a room."""
+"""The hub's pages in a real browser: what a wall has room for, and that it and spectators follow a
+room.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,9 @@ def test_the_wall_shows_as_many_places_as_it_has_room_for_and_then_the_others(
 def test_few_tables_fill_the_wall_and_many_take_turns(
     count: int, least: float, window: WebDriver
 ) -> None:
-    """Above the sign, at least so much of the height is taken; of twenty, twelve at a time, among them who calls."""
+    """Above the sign, at least so much of the height is taken; of twenty, twelve at a time, among
+    them who calls.
+    """
     script = """const box = document.querySelector('.tables').getBoundingClientRect();
     const shown = [...document.querySelectorAll('.t')].filter(tile => tile.offsetParent);
     const ends = Math.max(...shown.map(tile => (tile.querySelector('.bd') ?? tile).getBoundingClientRect().bottom));

@@ -12,7 +12,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(600)]
 
 
 def facts(tour: HubTour) -> set[str]:
-    """What there is at the hub: tables, cards, tournaments with who plays in them, and how their boards ended."""
+    """What there is at the hub: tables, cards, tournaments with who plays in them, and how their
+    boards ended.
+    """
     league = tour.league
     there = {f"table {table.number}" for table in tour.room.tables()}
     there |= {f"card {person.number}" for person in league.cards.people() if person.name}
@@ -34,7 +36,9 @@ def facts(tour: HubTour) -> set[str]:
 
 
 class HubFinger(Finger):
-    """Taps one new key of a hub's pages after the other, until one of them has changed something."""
+    """Taps one new key of a hub's pages after the other, until one of them has changed
+    something.
+    """
 
     def __init__(self, window: WebDriver) -> None:
         super().__init__(window)

@@ -1,7 +1,8 @@
-"""A turn of each game by somebody who neither points nor sees: keys go to what has the focus, found by what it is called.
+"""A turn of each game by somebody who neither points nor sees: keys go to what has the focus, found
+by what it is called.
 
-Everything is read from Chromium's accessibility tree, as a screen reader does; no selector, no pointer. The other seat
-plays at the table itself.
+Everything is read from Chromium's accessibility tree, as a screen reader does; no selector, no
+pointer. The other seat plays at the table itself.
 """
 
 from __future__ import annotations
@@ -103,7 +104,9 @@ class Reader:
         return [node.name for node in self.nodes() if node.name and node.role != "InlineTextBox"]
 
     def hears(self, *words: str) -> None:
-        """Wait for the sign to say so; the focus must still be somewhere, and everything that takes it has a name."""
+        """Wait for the sign to say so; the focus must still be somewhere, and everything that takes
+        it has a name.
+        """
         until(f"a sign with {words}", lambda: self._says(words))
         self.is_well()
 
@@ -163,7 +166,9 @@ class Reader:
         ActionChains(self._window, duration=0).send_keys(*keys).perform()
 
     def go(self, name: str, role: str = "button") -> Node:
-        """Tab, or Shift and Tab, to something of this name; the order of Tab is the order of reading."""
+        """Tab, or Shift and Tab, to something of this name; the order of Tab is the order of
+        reading.
+        """
         self.waits_for(name, role)
         stops = [
             node for node in self.nodes() if node.is_reached and not node.states.get("disabled")
@@ -214,7 +219,9 @@ class Reader:
         self.press(key)
 
     def cursor(self) -> str:
-        """The square of the board on which the keyboard is, and what stands there; empty before the first arrow."""
+        """The square of the board on which the keyboard is, and what stands there; empty before the
+        first arrow.
+        """
         nodes = self.nodes()
         here = next(
             node.states.get("activedescendant") for node in nodes if node.role == "application"
@@ -245,7 +252,7 @@ class Reader:
             self.press(Keys.ENTER)
 
 
-# ---- what the others do ------------------------------------------------------------------------------------------------
+# ---- what the others do --------------------------------------------------------------------------
 
 
 def hands_follow(reader: Reader) -> None:
@@ -279,7 +286,7 @@ def playing(window: WebDriver, folder: Path, game: str, **options: Any) -> Itera
         yield reader
 
 
-# ---- the games ---------------------------------------------------------------------------------------------------------
+# ---- the games -----------------------------------------------------------------------------------
 
 
 def test_outbuffered(tmp_path: Path, window: WebDriver) -> None:
@@ -367,7 +374,7 @@ def test_binmat_by_cards(tmp_path: Path, window: WebDriver) -> None:
         assert "10^" not in " ".join(reader.names())
 
 
-# ---- the peek guard ----------------------------------------------------------------------------------------------------
+# ---- the peek guard ------------------------------------------------------------------------------
 
 
 def covers(reader: Reader) -> None:
@@ -381,7 +388,9 @@ def covers(reader: Reader) -> None:
 
 
 def test_what_is_covered_has_names_that_tell_nothing(tmp_path: Path, window: WebDriver) -> None:
-    """Orders are entered by letters under the shutter; Enter opens it, the page covers again, the focus goes along."""
+    """Orders are entered by letters under the shutter; Enter opens it, the page covers again, the
+    focus goes along.
+    """
     with playing(window, tmp_path, "outbuffered") as reader:
         reader.hears("Three orders to go")
         covers(reader)
@@ -438,7 +447,9 @@ def test_what_is_placed_or_ordered_under_the_shutter_has_no_name(
 def test_the_focus_goes_behind_no_open_menu_and_stays_on_the_key_of_help(
     tmp_path: Path, window: WebDriver
 ) -> None:
-    """A menu that Tab leaves is closed; the table screen's help opens and closes under its own key."""
+    """A menu that Tab leaves is closed; the table screen's help opens and closes under its own
+    key.
+    """
     is_inside = "return Boolean(document.activeElement.closest('#menu'))"
     is_open = "return document.getElementById('menu').open"
     has_help = "return Boolean(document.querySelector('.help-wall'))"

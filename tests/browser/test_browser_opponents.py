@@ -1,4 +1,6 @@
-"""One person with one laptop: from the lobby to a sealed order and on to the second turn, against the machine."""
+"""One person with one laptop: from the lobby to a sealed order and on to the second turn, against
+the machine.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ for line in sys.stdin:
 
 
 def test_a_character_is_picked_sent_away_and_a_program_plays(tmp_path: Path) -> None:
-    """A program from outside is offered beside the three characters, by its name, and plays like them."""
+    """A program from outside is offered beside the three characters, by its name, and plays like
+    them.
+    """
     program = tmp_path / "ada.py"
     program.write_text(ENGINE)
     engine = f"Ada={sys.executable} {program}"

@@ -1,4 +1,6 @@
-"""Games of pieces in a real browser, by taps alone: orders for each piece, a placing, a run and a face-off."""
+"""Games of pieces in a real browser, by taps alone: orders for each piece, a placing, a run and a
+face-off.
+"""
 
 from __future__ import annotations
 

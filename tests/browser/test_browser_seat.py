@@ -1,4 +1,6 @@
-"""A seat's own page in a browser: slots that change places, and the shutter over what was entered."""
+"""A seat's own page in a browser: slots that change places, and the shutter over what was
+entered.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +105,8 @@ def finger(window: WebDriver, letter: str, up: int = 0) -> None:
 def test_a_finger_presses_where_it_is_lifted_and_once(seat: WebDriver) -> None:
     cdp(seat, "Emulation.setTouchEmulationEnabled", enabled=True)
     seat.execute_script(
-        "window.clicks = []; addEventListener('click', event => window.clicks.push(event.isTrusted), true)"
+        "window.clicks = []; addEventListener('click', event => "
+        "window.clicks.push(event.isTrusted), true)"
     )
     finger(seat, "R")
     has(seat, "R..")
@@ -148,7 +151,9 @@ def test_what_is_entered_lies_under_the_shutter_until_it_is_touched(seat: WebDri
 
 
 def test_the_turn_sounds_after_the_first_touch_and_never_what_was_entered(seat: WebDriver) -> None:
-    """Only that the turn comes is heard: one tone of one height, and not while it is one's turn already."""
+    """Only that the turn comes is heard: one tone of one height, and not while it is one's turn
+    already.
+    """
     seat.execute_script("""
         window.tones = [];
         const start = OscillatorNode.prototype.start;

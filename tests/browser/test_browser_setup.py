@@ -1,4 +1,6 @@
-"""The host in a real browser: a game set up and started, settings changed, the service begun anew, keys tried out."""
+"""The host in a real browser: a game set up and started, settings changed, the service begun anew,
+keys tried out.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,8 @@ def test_the_host_sets_up_changes_settings_restarts_and_tries_the_keys(tmp_path:
         )
         assert "north_2" not in str(finger.get("/api/view")["seats"])
 
-        # A game is started with an option, by one tap; a hand over the board, or the camera would tick the set-up off.
+        # A game is started with an option, by one tap; a hand over the board, or the camera would
+        # tick the set-up off.
         finger.post("/workbench/hand", square="a1")
         window.get(f"{service.url}/host?game=outbuffered")
         tap(window, "[data-option=turn_limit] input[value='1']")
@@ -64,7 +67,8 @@ def test_the_host_sets_up_changes_settings_restarts_and_tries_the_keys(tmp_path:
             == "dashed"
         )
 
-        # Settings: one that works at once, one that waits for a restart, which comes by itself after the game.
+        # Settings: one that works at once, one that waits for a restart, which comes by itself
+        # after the game.
         window.get(f"{service.url}/settings")
         tap(window, "[data-values*=dark]")
         until(

@@ -1,4 +1,6 @@
-"""One phone that goes round between both seats, and a table screen that speaks, in a real browser."""
+"""One phone that goes round between both seats, and a table screen that speaks, in a real
+browser.
+"""
 
 from __future__ import annotations
 

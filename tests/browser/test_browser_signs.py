@@ -1,4 +1,6 @@
-"""What a phone's sign and keys say: orders count down, keys carry words, and a wrong placement is said once."""
+"""What a phone's sign and keys say: orders count down, keys carry words, and a wrong placement is
+said once.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ def test_the_sign_counts_the_orders_down(window: WebDriver, tour: Tour) -> None:
     says(window, "Two orders to go")
 
 
-# ---- games of pieces -----------------------------------------------------------------------------------------------------
+# ---- games of pieces -----------------------------------------------------------------------------
 
 
 _ROWS = """

@@ -1,4 +1,6 @@
-"""A tap is never lost: not while the page changes under the finger, and not before the script of a key has come."""
+"""A tap is never lost: not while the page changes under the finger, and not before the script of a
+key has come.
+"""
 
 from __future__ import annotations
 
@@ -119,11 +121,13 @@ def test_a_tap_waits_for_the_scripts_of_the_page(tmp_path: Path, window: WebDriv
         until("the placing is sealed", lambda: is_sealed(place))
 
 
-# ---- a page that is not whole, a browser that keeps nothing ----------------------------------------------------------
+# ---- a page that is not whole, a browser that keeps nothing --------------------------------------
 
 
 def losing(name: str, pages: int) -> Callable[[], Response | None]:
-    """What loses a file of so many pages, as poor Wi-Fi does; a browser may ask twice for one page."""
+    """What loses a file of so many pages, as poor Wi-Fi does; a browser may ask twice for one
+    page.
+    """
     seen = [0]
 
     def lose() -> Response | None:
@@ -179,7 +183,8 @@ def test_a_part_that_stays_lost_is_told_and_asked_for_no_more(
 @pytest.mark.parametrize(
     "storage",
     [
-        "Object.defineProperty(window, 'sessionStorage', { get() { throw new DOMException('', 'SecurityError'); } })",
+        "Object.defineProperty(window, 'sessionStorage', { get() { throw new DOMException('', "
+        "'SecurityError'); } })",
         "Storage.prototype.setItem = () => { throw new DOMException('', 'QuotaExceededError'); }",
     ],
     ids=["missing", "full"],

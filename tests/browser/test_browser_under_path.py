@@ -1,4 +1,6 @@
-"""A whole turn, a stream and a photograph behind a real nginx that shows the table under a path of its site."""
+"""A whole turn, a stream and a photograph behind a real nginx that shows the table under a path of
+its site.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""One walk through every page in every state: nothing that axe finds, no drawing missing, nothing that jumps or is cut.
+"""One walk through every page in every state: nothing that axe finds, no drawing missing, nothing
+that jumps or is cut.
 
-Every state is looked at once, on a phone, a low phone, the smallest phone and the table screen: in French, whose sentences
-are the longest, or in German, whose words are. All other looks are in `make screenshots`.
+Every state is looked at once, on a phone, a low phone, the smallest phone and the table screen: in
+French, whose sentences are the longest, or in German, whose words are. All other looks are in `make
+screenshots`.
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ const all = [...document.querySelectorAll('body *')];
 return [all.map(each => [kind(each.parentElement), kind(each), ...attributes(each)].join(' ')), all.map(kind)]
   .map(kinds => [...new Set(kinds)]);
 """
-"""What kinds of parts a page is made of, and what they are by themselves, on which alone their colours depend."""
+"""What kinds of parts a page is made of, and what they are by themselves, on which alone their
+colours depend."""
 CONTRAST = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
 """All of axe's rules that a theme can break."""
 _AFAR = """
@@ -63,7 +66,8 @@ axe.run('#live', { runOnly: { type: 'rule', values: ['color-contrast-enhanced'] 
   },
   error => done([true, [`axe itself: ${error}`]]));
 """.replace("LEAD", "5.2")
-"""Contrast AAA of the sign and of everything at least as large as `--w-lead`: what is smaller is for near."""
+"""Contrast AAA of the sign and of everything at least as large as `--w-lead`: what is smaller is
+for near."""
 SMALL = (320, 640)
 SMALLEST = (320, 568)
 LOW = (360, 640)
@@ -90,7 +94,8 @@ document.addEventListener('shown', () => { window.heard = true });
 window.shifts = [];
 new PerformanceObserver(list => window.shifts.push(...list.getEntries())).observe({ type: 'layout-shift', buffered: true });
 """
-"""Shifts after "recent input" count: nobody touches a page here, and Chromium takes a window's new size for input."""
+"""Shifts after "recent input" count: nobody touches a page here, and Chromium takes a window's new
+size for input."""
 _SHIFT = """
 const [done] = arguments;
 requestAnimationFrame(() => setTimeout(() => {
@@ -223,7 +228,8 @@ return found;
 LONGEST = {"scouts": "de", "arena": "de", "kahmate": "de"}
 """In which language the pages of a game have to fit; all others: in French."""
 SEATS_ON_LAPTOPS = ("outbuffered", "binmat")
-"""Games whose seats' pages are laid out on a laptop: the board as tall as the window, all keys beside it."""
+"""Games whose seats' pages are laid out on a laptop: the board as tall as the window, all keys
+beside it."""
 _SMALLEST = """
 const heads = [...document.querySelectorAll('.top > span')].filter(each => each.scrollWidth > each.clientWidth + 1);
 const low = [...document.querySelectorAll('#commit')].filter(each => each.getBoundingClientRect().height < 48);
@@ -243,7 +249,9 @@ def window() -> Iterator[WebDriver]:
 
 @contextmanager
 def touring_with_axe(axe: str) -> Iterator[Tour]:
-    """A walk whose service has axe too: a page that calls for it takes it from the browser's cache, already compiled."""
+    """A walk whose service has axe too: a page that calls for it takes it from the browser's cache,
+    already compiled.
+    """
     with touring() as tour:
         offer(axe, tour.companion.server)
         yield tour
@@ -257,13 +265,17 @@ def offer(axe: str, *servers: Server) -> None:
 
 
 def heard(window: WebDriver, stop: Stop) -> None:
-    """Wait until the page's stream has said how things stand: what it shows now, scripts have put there."""
+    """Wait until the page's stream has said how things stand: what it shows now, scripts have put
+    there.
+    """
     script = "return !document.body.dataset.live || window.heard === true"
     until(f"the stream of {stop.name}", lambda: window.execute_script(script))
 
 
 def looked_at(window: WebDriver, walk: Walk, stop: Stop, game: str, known: set[str]) -> Found:
-    """Open a page and yield all that is wrong with it; `game` is what the names of pages with states begin with."""
+    """Open a page and yield all that is wrong with it; `game` is what the names of pages with
+    states begin with.
+    """
     # the table screen and the workbench are not made for a phone
     is_large = stop.name.endswith("-screen") or stop.name == "workbench"
     small, usual = (SIZES["screen"], SIZES["screen"]) if is_large else (SMALL, PHONE)
@@ -293,7 +305,9 @@ def looked_at(window: WebDriver, walk: Walk, stop: Stop, game: str, known: set[s
 
 
 def below_the_edge(window: WebDriver) -> Found:
-    """An open page of a seat or a spectator on a low phone: its keys and what it is about are in sight."""
+    """An open page of a seat or a spectator on a low phone: its keys and what it is about are in
+    sight.
+    """
     resize(window, LOW)
     if (height := window.execute_async_script(_HEIGHT)) > LOW[1]:
         yield f"scrolls: {height} px high in {LOW[1]}", ""
@@ -314,7 +328,9 @@ def at_other_sizes(window: WebDriver, game: str) -> Found:
 
 
 def on_table_screens(window: WebDriver, stop: Stop) -> Found:
-    """An open table screen at other sizes; all that is to be set up is also seen on a laptop and an upright screen."""
+    """An open table screen at other sizes; all that is to be set up is also seen on a laptop and an
+    upright screen.
+    """
     sizes = {*TABLE_SCREENS.get(stop.name.partition("-")[0], ())}
     if "-setup-" in stop.name:
         sizes |= {LAPTOP, UPRIGHT}
@@ -331,7 +347,9 @@ def on_table_screens(window: WebDriver, stop: Stop) -> Found:
 
 
 def wide(window: WebDriver) -> Found:
-    """The open page at every width: it never scrolls sideways. It is laid out, and nobody waits until it is drawn."""
+    """The open page at every width: it never scrolls sideways. It is laid out, and nobody waits
+    until it is drawn.
+    """
     window.execute_script(_DRAWN, "hidden")
     for width in WIDTHS:
         resize(window, (width, 900))
@@ -421,7 +439,9 @@ WALLS = {"kahmate": UPRIGHT, "binmat": UPRIGHT}
 
 @pytest.mark.parametrize("game", GAMES)
 def test_steps_up_to_the_end_move_nothing_at_night(window: WebDriver, game: str) -> None:
-    """Nothing else than what a step is about jumps; in stillness and quiet hours nothing is animated or sounds."""
+    """Nothing else than what a step is about jumps; in stillness and quiet hours nothing is
+    animated or sounds.
+    """
     found: list[str] = []
     with touring() as tour:
         at_table(tour)
@@ -474,8 +494,9 @@ return key.contains(document.elementFromPoint(box.x + box.width / 2, box.y + box
 
 
 def test_help_hides_nothing_or_all(window: WebDriver) -> None:
-    """On a low phone its last key lies on no row. On an upright table screen it keeps off the letters of the board and
-    leaves nothing of what stands below; the sign stands below it, which starts the clock.
+    """On a low phone its last key lies on no row. On an upright table screen it keeps off the
+    letters of the board and leaves nothing of what stands below; the sign stands below it, which
+    starts the clock.
     """
     with touring() as tour:
         at_table(tour, "arena")

@@ -1,4 +1,5 @@
-"""The walk through the pages of a hub and of two tables that play one game over it, held to the same as every other page.
+"""The walk through the pages of a hub and of two tables that play one game over it, held to the
+same as every other page.
 
 In a file of its own, so that another worker looks at it meanwhile.
 """
@@ -23,7 +24,8 @@ LIKE_OTHERS = (
     "-stages-",
     "-north-screen",
 )
-"""States in which a page is made of the same parts as in another one, here or at one table alone."""
+"""States in which a page is made of the same parts as in another one, here or at one table
+alone."""
 
 
 def test_every_page_of_a_hub(window: WebDriver, axe: str) -> None:

@@ -1,4 +1,6 @@
-"""A table that tells a hub markup instead of names, titles and sentences: it stays text on every page of the hub."""
+"""A table that tells a hub markup instead of names, titles and sentences: it stays text on every
+page of the hub.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""How a command is typed where this program was started: by its name, as it was typed, or by the interpreter."""
+"""How a command is typed where this program was started: by its name, as it was typed, or by the
+interpreter.
+"""
 
 from __future__ import annotations
 

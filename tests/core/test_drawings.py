@@ -1,4 +1,6 @@
-"""The drawings: complete, well-formed, and free of variables and patterns where a converter asks for that."""
+"""The drawings: complete, well-formed, and free of variables and patterns where a converter asks
+for that.
+"""
 
 import re
 from xml.etree import ElementTree

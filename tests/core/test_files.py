@@ -1,4 +1,6 @@
-"""Every file that the program is told to open is an ordinary one of bounded size, and is never waited for."""
+"""Every file that the program is told to open is an ordinary one of bounded size, and is never
+waited for.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What comes from outside grows little when it is read: nothing costs twenty times its size, in memory or in words."""
+"""What comes from outside grows little when it is read: nothing costs twenty times its size, in
+memory or in words.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ def cost(read: Callable[[Any], object], content: Any) -> int:
         tracemalloc.stop()
 
 
-# ---- what may stand anywhere in JSON -----------------------------------------------------------------------------------
+# ---- what may stand anywhere in JSON -------------------------------------------------------------
 
 
 def fillings(most: int) -> dict[str, Any]:

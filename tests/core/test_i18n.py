@@ -1,4 +1,6 @@
-"""Languages: what is said remembers its pattern, catalogues are complete, and everybody gets the language he chose."""
+"""Languages: what is said remembers its pattern, catalogues are complete, and everybody gets the
+language he chose.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +108,7 @@ def place(tmp_path: Path, spanish: Path) -> Iterator[Place]:
         yield opened
 
 
-# ---- what is said ------------------------------------------------------------------------------------------------
+# ---- what is said --------------------------------------------------------------------------------
 
 
 def test_what_is_said_is_english_and_remembers_how_to_say_it(spanish: Path) -> None:
@@ -160,7 +162,7 @@ def test_the_first_language_that_can_be_spoken(wanted: list[str], code: str) -> 
     assert best_language(wanted) == code
 
 
-# ---- the catalogues ----------------------------------------------------------------------------------------------
+# ---- the catalogues ------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +172,9 @@ def sentences() -> Catalog:
 
 
 def faults_of(catalogue: Catalog, sentences: Catalog) -> list[str]:
-    """What is wrong with a catalogue: nothing is missing, doubtful or out of date, and every part has its place."""
+    """What is wrong with a catalogue: nothing is missing, doubtful or out of date, and every part
+    has its place.
+    """
     wanted, here = (
         {_id(message) for message in each if message.id} for each in (sentences, catalogue)
     )
@@ -268,7 +272,7 @@ def test_a_piece_has_the_article_of_its_language() -> None:
     assert translate(tackle, "es").endswith("placa al balón.")
 
 
-# ---- for each viewer ---------------------------------------------------------------------------------------------
+# ---- for each viewer -----------------------------------------------------------------------------
 
 
 def test_a_browser_gets_the_language_that_it_asks_for_or_has_chosen(place: Place) -> None:
@@ -362,4 +366,4 @@ def test_scripts_get_their_own_words_and_no_others(place: Place, spanish: Path) 
     assert static_version() != before
 
 
-# ---- the language that nobody speaks -----------------------------------------------------------------------------
+# ---- the language that nobody speaks -------------------------------------------------------------

@@ -1,6 +1,8 @@
-"""Everything the games say to people, in a language that nobody speaks: what has no brackets was never given to `say`.
+"""Everything the games say to people, in a language that nobody speaks: what has no brackets was
+never given to `say`.
 
-Random games of every game are played with every option, wrong things are asked of them, hands wrong the board.
+Random games of every game are played with every option, wrong things are asked of them, hands wrong
+the board.
 """
 
 from __future__ import annotations
@@ -73,7 +75,8 @@ SHOWN: Mapping[type, tuple[str, ...]] = {
     Tally: ("total", "worth"),
     Unit: ("note",),
 }
-"""What people read or hear of each kind of thing: its fields. Everything else in them is followed."""
+"""What people read or hear of each kind of thing: its fields. Everything else in them is
+followed."""
 GARBAGE = [
     "",
     *[
@@ -100,7 +103,8 @@ GARBAGE = [
 """Texts that are no action in one game or another."""
 SQUARE = re.compile(r"[a-h]\d{1,2}")
 NOTATION = re.compile(r"\b[a-h]\d{1,2}\b|\ba[NESW]\b")
-"""What is the same in every language: squares, an arena robot's attack; single letters and cards are so anyway."""
+"""What is the same in every language: squares, an arena robot's attack; single letters and cards
+are so anyway."""
 
 
 @pytest.fixture(autouse=True)
@@ -110,7 +114,9 @@ def in_brackets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pieces_in_brackets(language: str, one: str, many: str, n: int | None) -> str:
-    """A known pattern with each of its pieces in brackets, so that its parts have to bring their own."""
+    """A known pattern with each of its pieces in brackets, so that its parts have to bring their
+    own.
+    """
     pattern = many if many and n != 1 else one
     return _in_pieces(pattern) if bracketed(language, one, many, n).startswith("⟦") else pattern
 
@@ -128,7 +134,7 @@ def _in_pieces(pattern: str) -> str:
     return told
 
 
-# ---- what was told -------------------------------------------------------------------------------------------------
+# ---- what was told -------------------------------------------------------------------------------
 
 
 @dataclass
@@ -195,11 +201,13 @@ def nothing_left(told: Told) -> None:
     assert len(told.checked) > 30, "hardly anything was told"
 
 
-# ---- games ---------------------------------------------------------------------------------------------------------
+# ---- games ---------------------------------------------------------------------------------------
 
 
 def ways(game: Game[Any, Any]) -> list[dict[str, Any]]:
-    """The options that a game is played with: none, each other choice that is a word, one that is a number, presets."""
+    """The options that a game is played with: none, each other choice that is a word, one that is a
+    number, presets.
+    """
     others = []
     for row in game.option_rows:
         values = [value for _, value in row.choices[1:]]
@@ -238,7 +246,9 @@ def hear_step(told: Told, step: Step[Any]) -> None:
 def hear_refusals(
     told: Told, game: Game[Any, Any], state: Any, actions: list[Any], rng: Random
 ) -> None:
-    """Try what may not be done here: actions of other positions and of the wrong seat, and some that never were."""
+    """Try what may not be done here: actions of other positions and of the wrong seat, and some
+    that never were.
+    """
     due = game.to_act(state)
     for seat in SEATS:
         written = [game.format(action) for action in rng.sample(actions, min(len(actions), BENT))]

@@ -1,4 +1,6 @@
-"""Getting in: names that are remembered, sides by one tap, the Wi-Fi, the console, and seats that go from door to door."""
+"""Getting in: names that are remembered, sides by one tap, the Wi-Fi, the console, and seats that
+go from door to door.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
         yield opened
 
 
-# ---- a side and a name -------------------------------------------------------------------------------------------------
+# ---- a side and a name ---------------------------------------------------------------------------
 
 
 def test_a_name_used_before_is_one_tap_away(place: Place) -> None:
@@ -43,7 +45,7 @@ def test_a_name_used_before_is_one_tap_away(place: Place) -> None:
     assert 'value="Mara"' not in page_of(place.browser(), "/join"), "names stay in their browser"
 
 
-# ---- the Wi-Fi ---------------------------------------------------------------------------------------------------------
+# ---- the Wi-Fi -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -83,7 +85,7 @@ def test_the_console_shows_codes_only_to_people() -> None:
     assert terminal.count("Scan") == 2
 
 
-# ---- from the phone to the pad and back --------------------------------------------------------------------------------
+# ---- from the phone to the pad and back ----------------------------------------------------------
 
 
 def sealed_at_south(place: Place) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from companion.core.config import CameraSettings, HistorySettings
 from companion.core.resources import is_small_machine
 from companion.maintenance import housekeeping
 
-# ---- quiet moments -----------------------------------------------------------------------------------------------------
+# ---- quiet moments -------------------------------------------------------------------------------
 
 
 def test_memory_is_given_back_between_two_games_and_now_and_then(
@@ -46,7 +46,7 @@ def test_memory_is_given_back_between_two_games_and_now_and_then(
             assert given[2:] == ["orders", "orders"]
 
 
-# ---- boards with little memory ----------------------------------------------------------------------------------
+# ---- boards with little memory -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""The colour of the sign stands in `companion.core.drawings`; where a style or a picture needs it written out, it is the same."""
+"""The colour of the sign stands in `companion.core.drawings`; where a style or a picture needs it
+written out, it is the same.
+"""
 
 from __future__ import annotations
 

@@ -46,7 +46,8 @@ def test_a_covered_lens_is_noted(bus: UsbBus, tmp_path: Path) -> None:
     assert told(tmp_path)[0] == Finding(
         "camera",
         Grade.NOTE,
-        "usb:0, 1920 x 1080: The camera sees only black: take off the lens cap, or switch on a lamp.",
+        "usb:0, 1920 x 1080: The camera sees only black: take off the lens cap, or switch on a "
+        "lamp.",
     )
 
 

@@ -1,4 +1,6 @@
-"""What the doctor reads of a machine and how it judges: Raspberry Pis made of files, good ones and bad ones."""
+"""What the doctor reads of a machine and how it judges: Raspberry Pis made of files, good ones and
+bad ones.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,8 @@ class Pi:
         self.write(
             "proc/self/mountinfo",
             "25 1 179:1 / /boot/firmware rw,relatime shared:1 - vfat /dev/mmcblk0p1 rw\n"
-            f"26 1 179:2 / / {how},noatime shared:2 - ext4 /dev/root {super_block},errors=remount-ro\n"
+            f"26 1 179:2 / / {how},noatime shared:2 - ext4 /dev/root "
+            f"{super_block},errors=remount-ro\n"
             "27 1 0:22 / /run rw,nosuid - tmpfs tmpfs rw,size=803480k\nbroken line\n",
         )
 
@@ -78,7 +81,7 @@ def graded(*findings: Finding) -> list[tuple[str, Grade]]:
     return [(each.topic, each.grade) for each in findings]
 
 
-# ---- board, warmth, voltage ------------------------------------------------------------------------------------------
+# ---- board, warmth, voltage ----------------------------------------------------------------------
 
 
 def test_the_board_and_its_memory(pi: Pi) -> None:
@@ -136,7 +139,7 @@ def test_every_flag_of_the_firmware(
     assert bool(pi.asked) is (way == "command")
 
 
-# ---- the disk --------------------------------------------------------------------------------------------------------
+# ---- the disk ------------------------------------------------------------------------------------
 
 
 def test_errors_of_the_file_system_are_told(pi: Pi) -> None:
@@ -209,7 +212,7 @@ def test_games_that_are_kept_in_memory_only_are_a_fault(
     assert ("they are lost when the power goes off" in sentence) is is_lost
 
 
-# ---- the clock and versions ------------------------------------------------------------------------------------------
+# ---- the clock and versions ----------------------------------------------------------------------
 
 
 def synced(pi: Pi) -> None:
@@ -258,7 +261,7 @@ def test_a_machine_that_tells_nothing_breaks_nothing(tmp_path: Path) -> None:
     assert {each.topic for each in found} == {"machine", "disk", "clock", "versions", "network"}
 
 
-# ---- the network and the service -------------------------------------------------------------------------------------
+# ---- the network and the service -----------------------------------------------------------------
 
 
 def test_wireless(pi: Pi) -> None:
@@ -267,7 +270,8 @@ def test_wireless(pi: Pi) -> None:
     pi.write("sys/class/net/wlan1/wireless/x", "")
     pi.write(
         "proc/net/wireless",
-        "Inter-| sta-|   Quality        |\n face | tus | link level noise |\n wlan0: 0000   38.  -78.  -256        0\n",
+        "Inter-| sta-|   Quality        |\n face | tus | link level noise |\n wlan0: 0000   38.  "
+        "-78.  -256        0\n",
     )
     pi.answers["iw", "dev", "wlan0", "get", "power_save"] = "Power save: on\n"
     pi.answers["iw", "dev", "wlan1", "get", "power_save"] = "Power save: off\n"
@@ -327,7 +331,7 @@ def test_a_port_that_is_taken() -> None:
     assert network.port("127.0.0.1", 0).grade is Grade.OK
 
 
-# ---- commands --------------------------------------------------------------------------------------------------------
+# ---- commands ------------------------------------------------------------------------------------
 
 
 def test_a_command_that_is_missing_fails_or_hangs_says_nothing(

@@ -1,4 +1,6 @@
-"""Generated requests, events, files and texts against everything that reads them: `make fuzz N=1000000`."""
+"""Generated requests, events, files and texts against everything that reads them: `make fuzz
+N=1000000`.
+"""
 
 from __future__ import annotations
 

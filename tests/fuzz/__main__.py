@@ -1,4 +1,6 @@
-"""`python -m fuzz`: so many generated cases over all targets, on all cores; counts, seeds and failures are printed."""
+"""`python -m fuzz`: so many generated cases over all targets, on all cores; counts, seeds and
+failures are printed.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ def main() -> int:
 
 
 def batches_of(targets: list[Target], cases: int) -> Iterator[tuple[Target, int]]:
-    """Yield batches of at most as many examples as a target takes at a time, by its share of all cases."""
+    """Yield batches of at most as many examples as a target takes at a time, by its share of all
+    cases.
+    """
     whole = sum(target.share for target in targets)
     left = {target.name: max(1, round(cases * target.share / whole)) for target in targets}
     while any(left.values()):

@@ -59,7 +59,9 @@ class Room:
         return self.people[str(seat)]
 
     def begin(self, game: str) -> None:
-        """A game that has come to its first orders; the one before, whatever was sent to it, replays."""
+        """A game that has come to its first orders; the one before, whatever was sent to it,
+        replays.
+        """
         replays(self.table, self.companion.journal)
         if self.table.view().phase not in (Phase.LOBBY, Phase.OVER):
             self.table.abandon()
@@ -82,7 +84,9 @@ class Room:
                 self.table.hand_in(seat, session.moment, session.playing.format(action))
 
     def pass_time(self) -> None:
-        """Between two requests; now and then the camera looks, somebody sits down again, or a game begins."""
+        """Between two requests; now and then the camera looks, somebody sits down again, or a game
+        begins.
+        """
         self.asked += 1
         self.clock.advance(self.rng.choice((0.05, 0.2, 0.7)))
         if self.asked % 50 == 0:
@@ -135,7 +139,9 @@ def open_room(folder: Path) -> Iterator[Room]:
 
 @contextmanager
 def requests(folder: Path, number: int) -> Iterator[Probe]:
-    """Requests that schemathesis makes of the description, right and wrong ones, in the course of all games."""
+    """Requests that schemathesis makes of the description, right and wrong ones, in the course of
+    all games.
+    """
     import schemathesis  # noqa: PLC0415 - takes two seconds
     from schemathesis.checks import not_a_server_error  # noqa: PLC0415
     from schemathesis.core.failures import FailureGroup  # noqa: PLC0415

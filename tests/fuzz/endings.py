@@ -1,4 +1,6 @@
-"""What must hold after everything that was sent: the game goes on, and its journal leads to the same table."""
+"""What must hold after everything that was sent: the game goes on, and its journal leads to the
+same table.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ def replays(table: Table, journal: Journal) -> None:
         session = session.at_home()
     restored, now = folded(session), folded(live)
     assert restored == now, (
-        f"the journal leads elsewhere: {[pair for pair in zip(restored, now, strict=True) if pair[0] != pair[1]]}"
+        "the journal leads elsewhere: "
+        f"{[pair for pair in zip(restored, now, strict=True) if pair[0] != pair[1]]}"
     )
 
 

@@ -72,12 +72,14 @@ def played_journal(folder: Path, seed: int, turns: int = 8) -> Path:
     return path
 
 
-# ---- journals --------------------------------------------------------------------------------------------------------
+# ---- journals ------------------------------------------------------------------------------------
 
 
 @contextmanager
 def journals(folder: Path, number: int) -> Iterator[Probe]:
-    """Damaged journals: refused, or opened with what is whole; then a table stands on it and a game can be played."""
+    """Damaged journals: refused, or opened with what is whole; then a table stands on it and a game
+    can be played.
+    """
     content = played_journal(folder, number).read_bytes()
     here = folder / "here"
     rows = st.tuples(
@@ -114,7 +116,7 @@ def journals(folder: Path, number: int) -> Iterator[Probe]:
     yield Probe(st.tuples(DAMAGE, CUT, st.lists(rows, max_size=2)), check)
 
 
-# ---- games that are brought in ---------------------------------------------------------------------------------------
+# ---- games that are brought in -------------------------------------------------------------------
 
 
 def _finished(folder: Path, seed: int) -> list[bytes]:

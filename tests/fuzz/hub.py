@@ -54,7 +54,9 @@ _SHOWING = ["/", "/watch/3", "/overlay/3", "/host", "/host/people", "/results.js
 
 
 class HubRoom:
-    """The pages of a hub with twelve tables, a card and a tournament, before a stranger and before the host."""
+    """The pages of a hub with twelve tables, a card and a tournament, before a stranger and before
+    the host.
+    """
 
     def __init__(self, app: Flask, room: Room, league: League, clock: FakeClock) -> None:
         self.app, self.room, self.league, self.clock = app, room, league, clock
@@ -104,7 +106,7 @@ def open_hub(folder: Path) -> Iterator[HubRoom]:
         )
 
 
-# ---- people ----------------------------------------------------------------------------------------------------------
+# ---- people --------------------------------------------------------------------------------------
 
 
 def _address(rule: Rule) -> st.SearchStrategy[str]:
@@ -164,7 +166,7 @@ def requests(folder: Path, number: int) -> Iterator[Probe]:
         yield Probe(_requests(hub.app), check, hub.finish)
 
 
-# ---- tables ----------------------------------------------------------------------------------------------------------
+# ---- tables --------------------------------------------------------------------------------------
 
 
 @contextmanager

@@ -1,4 +1,6 @@
-"""A target is opened, given so many generated cases, and asked at the end whether all is well; what failed is kept."""
+"""A target is opened, given so many generated cases, and asked at the end whether all is well; what
+failed is kept.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,8 @@ LONGEST = 1500
 class Probe:
     """An open target: what is generated, what is done with it, and what must hold at the end.
 
-    `check` does one case, raises for a fault, and answers a word that is counted, and how many requests or events it
-    was.
+    `check` does one case, raises for a fault, and answers a word that is counted, and how many
+    requests or events it was.
     """
 
     cases: SearchStrategy[Any]
@@ -38,7 +40,9 @@ class Probe:
 
 @dataclass(frozen=True)
 class Target:
-    """Something that reads what others send; `share` of all cases goes to it, in batches of so many examples."""
+    """Something that reads what others send; `share` of all cases goes to it, in batches of so many
+    examples.
+    """
 
     name: str
     share: float
@@ -73,7 +77,9 @@ class Result:
 
 
 class Errors(logging.Handler):
-    """Collects what the program logs as an error: an input that failed where nobody waits for its answer."""
+    """Collects what the program logs as an error: an input that failed where nobody waits for its
+    answer.
+    """
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)

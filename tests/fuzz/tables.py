@@ -1,4 +1,6 @@
-"""What pads, cameras, clocks and other people do to a table; and twins that differ in a secret and may not show it."""
+"""What pads, cameras, clocks and other people do to a table; and twins that differ in a secret and
+may not show it.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ SQUARES = st.builds(Square, st.integers(0, 10), st.integers(0, 10))
 FACES = sorted({face.name for game in GAMES.values() for face in game.kit(game.options({})).faces})
 
 
-# ---- events ----------------------------------------------------------------------------------------------------------
+# ---- events --------------------------------------------------------------------------------------
 
 
 class Hands:
@@ -166,7 +168,9 @@ def _events() -> st.SearchStrategy[tuple[Any, ...]]:
 
 @contextmanager
 def events(folder: Path, number: int) -> Iterator[Probe]:
-    """Keys, layouts, clocks, orders and words in any order, in all games; the journal keeps up with all of it."""
+    """Keys, layouts, clocks, orders and words in any order, in all games; the journal keeps up with
+    all of it.
+    """
     clock = FakeClock()
     with (
         Journal(folder / "journal.sqlite") as journal,
@@ -188,7 +192,7 @@ def events(folder: Path, number: int) -> Iterator[Probe]:
         yield Probe(st.lists(_events(), min_size=1, max_size=25), check, finish)
 
 
-# ---- twins -----------------------------------------------------------------------------------------------------------
+# ---- twins ---------------------------------------------------------------------------------------
 
 SECRETS = {
     "outbuffered": (["UUS"], ["DRI"]),
@@ -281,7 +285,9 @@ def _paths() -> st.SearchStrategy[Any]:
 
 @contextmanager
 def twins(folder: Path, number: int) -> Iterator[Probe]:
-    """The same requests to two tables that differ only in what South hides: the same answers, until it is opened."""
+    """The same requests to two tables that differ only in what South hides: the same answers, until
+    it is opened.
+    """
     name = sorted(SECRETS)[number % len(SECRETS)]
     one, other = SECRETS[name]
     rest = [card for card in DECK if card not in one]
@@ -301,7 +307,8 @@ def twins(folder: Path, number: int) -> Iterator[Probe]:
                 word = "same"
                 for (method, path, body, language), role in cases:
                     if name == "binmat" and pair[0].is_over(path):
-                        continue  # cards that have gone back into the box are nobody's secret any more
+                        # cards that have gone back into the box are nobody's secret any more
+                        continue
                     before = pair[0].place()
                     answers = [_answer(twin, method, path, body, language, role) for twin in pair]
                     phases = {twin.table.view().phase for twin in pair}
@@ -331,7 +338,9 @@ def twins(folder: Path, number: int) -> Iterator[Probe]:
 def _answer(
     twin: Twin, method: str, path: str, body: Any, language: str, role: str
 ) -> tuple[int, str, bytes]:
-    """All that a request brings back, headers included, cookies apart: they carry what is random."""
+    """All that a request brings back, headers included, cookies apart: they carry what is
+    random.
+    """
     twin.clock.advance(0.05)
     given: dict[str, Any] = {}
     if body is not None:

@@ -62,7 +62,9 @@ def mended(text: str, edits: list[tuple[int, int, str]]) -> str:
 
 
 def changed(value: Any, rng: Random, odd: list[Any], often: float) -> Any:
-    """The same message with some of its values changed for others, most of them of the same kind."""
+    """The same message with some of its values changed for others, most of them of the same
+    kind.
+    """
     if isinstance(value, dict):
         return {
             key: changed(each, rng, odd, often)

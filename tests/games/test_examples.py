@@ -47,14 +47,21 @@ def test_the_small_game_lacks_nothing_and_is_played(tmp_path: Path) -> None:
 FAULTS = {
     "Its turn_rule names no paragraph of its rules: going": ('turn_rule = end_rule = "moving"', 'turn_rule = end_rule = "going"'),
     "has 50 letters: 41 at most": ('"Move one pebble to the end"', '"' + "x" * 50 + '"'),
-    "A legal action is refused: No": ("    def view(self, state, seat):", "    def check(self, state, seat, action):\n        from companion.core.errors import Malformed\n        raise Malformed('No')\n\n    def view(self, state, seat):"),
+    "A legal action is refused: No": ("    def view(self, state, seat):", "    def check(self, "
+                                                                          "state, seat, action):\n "
+                                                                          "       from companion.core.errors import Malformed\n        raise Malformed('No')\n\n    def view(self, state, seat):"),
     "Nobody is to act and there is no outcome": ("if state[0] < LAST:", "if True:"),
     "An event names a paragraph that is not there: running": ('rule="moving")', 'rule="running")'),
     "A layout has faces that the kit does not have": ('("pebble",)}', '("stone",)}'),
-    "parse and format do not agree": ("    def view(self, state, seat):", "    def parse(self, text):\n        return '1'\n\n    def view(self, state, seat):"),
+    "parse and format do not agree": ("    def view(self, state, seat):", "    def parse(self, "
+                                                                          "text):\n        return "
+                                                                          "'1'\n\n    def view(self, state, seat):"),
     "does not end within 2000 turns": ("after = state[0] + int(steps)", "after = state[0]"),
-    "It raises ZeroDivisionError": ("    def view(self, state, seat):", "    def view(self, state, seat):\n        1 / 0"),
-    "lead to different states": ("after = state[0] + int(steps)", "after = min(LAST, state[0] + __import__('random').choice((1, 2)))"),
+    "It raises ZeroDivisionError": ("    def view(self, state, seat):", "    def view(self, state, "
+                                                                        "seat):\n        1 / 0"),
+    "lead to different states": ("after = state[0] + int(steps)", "after = min(LAST, state[0] + "
+                                                                  "__import__('random').choice((1, "
+                                                                  "2)))"),
     "names no paragraph": ('Rule("moving"', 'Rule("other"'),
 }  # fmt: skip
 
@@ -128,8 +135,10 @@ def test_a_start_names_broken_games_and_a_safe_one_loads_none(tmp_path: Path) ->
         '[bots]\nengines = ["Ada=/opt/ada"]\n', encoding="utf-8"
     )
     code = (
-        "from companion.cli import main\nfrom companion.service import lifecycle\nfrom companion.games import GAMES\n"
-        "lifecycle.run = lambda settings, *rest: print('pebble' in GAMES, settings().bots.engines)\n"
+        "from companion.cli import main\nfrom companion.service import lifecycle\nfrom "
+        "companion.games import GAMES\n"
+        "lifecycle.run = lambda settings, *rest: print('pebble' in GAMES, "
+        "settings().bots.engines)\n"
         "import sys\nmain(sys.argv[1:])\n"
     )
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"}

@@ -1,4 +1,6 @@
-"""Every lesson is played through the rules: what it promises happens, and its words fit where they stand."""
+"""Every lesson is played through the rules: what it promises happens, and its words fit where they
+stand.
+"""
 
 from __future__ import annotations
 

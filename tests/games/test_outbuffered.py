@@ -1,4 +1,6 @@
-"""Outbuffered: the worked examples of the rulings, every refusal of a move, counts, a golden game, properties."""
+"""Outbuffered: the worked examples of the rulings, every refusal of a move, counts, a golden game,
+properties.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def play(state: State, south: str, north: str) -> Step[State]:
 def at(
     state: State, purple: str, lime: str, purple_flag: str | None = "", lime_flag: str | None = ""
 ) -> State:
-    """The state with robots there; a flag given as None is carried by the other side, as "" stays."""
+    """The state with robots there; a flag given as None is carried by the other side, as ""
+    stays.
+    """
     flags = [
         None if text is None else Square.parse(text) if text else old
         for text, old in zip((purple_flag, lime_flag), state.flags, strict=True)
@@ -49,7 +53,7 @@ def robots(step: Step[State]) -> tuple[str, str]:
     return str(step.state.robots[0]), str(step.state.robots[1])
 
 
-# ---- the worked examples ----------------------------------------------------------------------------------------------
+# ---- the worked examples -------------------------------------------------------------------------
 
 
 def test_first_worked_example() -> None:
@@ -74,7 +78,7 @@ def test_second_worked_example_flag_stays_where_the_carrier_was_hit() -> None:
     assert kinds(step)[:5] == ["move", "flag_taken", "shot", "flag_dropped", "sent_back"]
 
 
-# ---- moves ------------------------------------------------------------------------------------------------------------
+# ---- moves ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -113,7 +117,7 @@ def test_directions_of_the_board_are_the_same_for_both() -> None:
     )
 
 
-# ---- flags, shots and ends ----------------------------------------------------------------------------------------------
+# ---- flags, shots and ends -----------------------------------------------------------------------
 
 
 SHUT_OUT = at(start(board=OPEN_MAP), "c3", "c5", purple_flag="a2", lime_flag="e4")
@@ -156,7 +160,7 @@ def test_a_game_goes_on_before_its_limits() -> None:
     assert (taken.outcome, taken.stirred, taken.quiet) == (None, 1, 0)
 
 
-# ---- boards and notation --------------------------------------------------------------------------------------------------
+# ---- boards and notation -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -188,14 +192,15 @@ def test_anything_but_three_letters_is_malformed(text: str) -> None:
         GAME.parse(text)
 
 
-# ---- counts, a golden game, properties --------------------------------------------------------------------------------------
+# ---- counts, a golden game, properties -----------------------------------------------------------
 
 
 def test_positions_counted_to_depth_two() -> None:
     """Distinct positions after every pair of buffers.
 
-    One turn: each robot reaches 7 tiles in three steps (its own flag bars the way past its base), 4 of which it shares
-    with the other: 7 x 7 - 4 = 45. The second number is this engine's own count, to catch a change.
+    One turn: each robot reaches 7 tiles in three steps (its own flag bars the way past its base), 4
+    of which it shares with the other: 7 x 7 - 4 = 45. The second number is this engine's own count,
+    to catch a change.
     """
     buffers = list(GAME.legal_actions(start(), Seat.SOUTH))
     assert len(buffers) == 216

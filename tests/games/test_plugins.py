@@ -1,4 +1,6 @@
-"""A sixth game from outside: the one of docs/a-new-game.md, installed as a package, and packages that are broken."""
+"""A sixth game from outside: the one of docs/a-new-game.md, installed as a package, and packages
+that are broken.
+"""
 
 from __future__ import annotations
 
@@ -196,8 +198,8 @@ def test_the_doctor_names_what_it_found(clash: Path, tmp_path: Path) -> None:
     done = companion(clash, "doctor", "--state-dir", str(tmp_path / "state"), "--port", "1")
     assert "games    The game “clash” comes from clash-game 1.0." in done.stdout
     assert (
-        "warn  games    The game “raising” from raising-game 1.0 is not loaded: It raises RuntimeError"
-        in done.stdout
+        "warn  games    The game “raising” from raising-game 1.0 is not loaded: It raises "
+        "RuntimeError" in done.stdout
     )
 
 

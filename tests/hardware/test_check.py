@@ -1,4 +1,6 @@
-"""The panel is tried out without any effect on the table, and shows the table's state again by itself."""
+"""The panel is tried out without any effect on the table, and shows the table's state again by
+itself.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,7 @@ def test_it_ends_when_nobody_looks_any_more_and_after_some_minutes_in_any_case(r
     assert trial.trial().left_s == 0
 
 
-# ---- the page --------------------------------------------------------------------------------------------------------
+# ---- the page ------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -127,7 +129,7 @@ def test_a_machine_without_pads_gets_a_useful_page(tmp_path: Path) -> None:
         assert place.post("/api/check/begin")[0] == 409
 
 
-# ---- the wiring ------------------------------------------------------------------------------------------------------
+# ---- the wiring ----------------------------------------------------------------------------------
 
 
 def test_the_header_is_the_raspberry_pis() -> None:

@@ -1,4 +1,6 @@
-"""The cue language and what is made of it over time: lengths, notes, rhythms, ranks, blinking, silence."""
+"""The cue language and what is made of it over time: lengths, notes, rhythms, ranks, blinking,
+silence.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ def length_ms(cue: AnyCue) -> float:
     return sum(note.ms for note in tone_of(cue))
 
 
-# ---- the language ----------------------------------------------------------------------------------------------
+# ---- the language --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cue", ALL_CUES, ids=str)
@@ -73,7 +75,7 @@ def test_lasting_patterns_keep_their_periods(pattern: TurnLamp, edges: list[int]
     assert lit_edges(levels) == edges
 
 
-# ---- what becomes of it over time ------------------------------------------------------------------------------
+# ---- what becomes of it over time ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cue", ALL_CUES, ids=str)
@@ -219,7 +221,9 @@ def test_nothing_changes_before_the_next_change_that_was_announced(
 
 @pytest.mark.parametrize("cue", ALL_CUES, ids=str)
 def test_a_cue_never_tells_which_key_it_was(cue: AnyCue) -> None:
-    """Neither the number of a signal nor anything else of it but its seats changes light or sound."""
+    """Neither the number of a signal nor anything else of it but its seats changes light or
+    sound.
+    """
     for seat in SEATS:
         first, second = (
             lamps_of(Signal(cue, frozenset({SOUTH}), number), seat) for number in (0, 3)
@@ -227,7 +231,7 @@ def test_a_cue_never_tells_which_key_it_was(cue: AnyCue) -> None:
         assert first == second
 
 
-# ---- debouncing ------------------------------------------------------------------------------------------------
+# ---- debouncing ----------------------------------------------------------------------------------
 
 
 @given(st.lists(st.integers(3, 60), max_size=40))

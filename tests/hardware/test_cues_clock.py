@@ -1,4 +1,6 @@
-"""The clock of a turn in light and sound: the last two seconds, the time-out, and what may hide or end them."""
+"""The clock of a turn in light and sound: the last two seconds, the time-out, and what may hide or
+end them.
+"""
 
 from __future__ import annotations
 

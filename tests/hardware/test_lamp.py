@@ -1,4 +1,6 @@
-"""The system lamp: what it shows by the service's word, and that it is dark when the cord may be pulled."""
+"""The system lamp: what it shows by the service's word, and that it is dark when the cord may be
+pulled.
+"""
 
 from __future__ import annotations
 

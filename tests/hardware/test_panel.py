@@ -1,4 +1,6 @@
-"""The panel on gpiozero's mock pins: keys, lamps, tones, wiring, broken pins, and that it gives everything back."""
+"""The panel on gpiozero's mock pins: keys, lamps, tones, wiring, broken pins, and that it gives
+everything back.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ def rig() -> Iterator[Rig]:
         yield made
 
 
-# ---- keys ------------------------------------------------------------------------------------------------------
+# ---- keys ----------------------------------------------------------------------------------------
 
 
 def test_every_button_of_the_default_wiring_speaks_for_itself(rig: Rig) -> None:
@@ -71,7 +73,7 @@ def test_a_held_back_key_says_so_after_one_and_two_seconds(rig: Rig) -> None:
     ]
 
 
-# ---- lamps -----------------------------------------------------------------------------------------------------
+# ---- lamps ---------------------------------------------------------------------------------------
 
 
 def test_lasting_lamps_show_as_asked_also_those_between_3v3_and_the_pin(rig: Rig) -> None:
@@ -83,7 +85,7 @@ def test_lasting_lamps_show_as_asked_also_those_between_3v3_and_the_pin(rig: Rig
     assert rig.lit() == set()
 
 
-# ---- wiring and broken pins ------------------------------------------------------------------------------------
+# ---- wiring and broken pins ----------------------------------------------------------------------
 
 
 class BrokenFactory(MockFactory):  # type: ignore[misc]  # gpiozero has no types
@@ -125,7 +127,7 @@ def test_a_lamp_that_fails_while_in_use_is_named_once_and_the_rest_goes_on(
     assert len(rig.panel.problems) == 1
 
 
-# ---- simulation ----------------------------------------------------------------------------------------------
+# ---- simulation ----------------------------------------------------------------------------------
 
 
 def test_a_closed_panel_is_dark_silent_and_deaf(rig: Rig) -> None:

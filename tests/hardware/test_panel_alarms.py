@@ -1,4 +1,6 @@
-"""Alarms on the panel: each at its own time, replaced, cut and late; silent, on the small wiring, and with threads."""
+"""Alarms on the panel: each at its own time, replaced, cut and late; silent, on the small wiring,
+and with threads.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ def rig() -> Iterator[Rig]:
         yield made
 
 
-# ---- in time ---------------------------------------------------------------------------------------------------
+# ---- in time -------------------------------------------------------------------------------------
 
 
 def test_every_alarm_of_a_turn_sounds_at_its_millisecond(rig: Rig) -> None:
@@ -91,7 +93,7 @@ def test_a_late_alarm_shows_its_lamps_and_does_not_sound(
     assert rig.lit() == {"south_turn"}
 
 
-# ---- ranks, silence, wiring --------------------------------------------------------------------------------------
+# ---- ranks, silence, wiring ----------------------------------------------------------------------
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.sets(st.integers(0, 40), max_size=4)), max_size=8))
@@ -110,7 +112,7 @@ def test_an_alarm_begins_once_while_it_is_held_and_never_early(
         assert schedule.next_s == min((at for at in held - begun), default=float("inf"))
 
 
-# ---- with threads ------------------------------------------------------------------------------------------------
+# ---- with threads --------------------------------------------------------------------------------
 
 
 def test_the_output_thread_plays_an_alarm_by_itself_and_never_early(

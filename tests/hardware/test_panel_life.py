@@ -1,4 +1,6 @@
-"""The panel's threads and the machine's own pins: nothing gets stuck or is left behind, and what lacks is said."""
+"""The panel's threads and the machine's own pins: nothing gets stuck or is left behind, and what
+lacks is said.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ WIRED = PanelSettings()
 WAIT_S = 10.0
 
 
-# ---- threads, closing ------------------------------------------------------------------------------------------
+# ---- threads, closing ----------------------------------------------------------------------------
 
 
 def test_a_listener_that_fails_costs_nobody_a_key(caplog: pytest.LogCaptureFixture) -> None:
@@ -59,7 +61,7 @@ def test_closing_twice_leaves_no_thread_and_no_pin() -> None:
         assert {pin.function for pin in factory.pins.values()} == {"input", "output"}
 
 
-# ---- the machine's own pins ------------------------------------------------------------------------------------
+# ---- the machine's own pins ----------------------------------------------------------------------
 
 
 def no_pi() -> int:

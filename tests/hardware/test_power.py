@@ -1,4 +1,6 @@
-"""The table button held for five seconds: told at three, done at five, and nothing is done when it is let go."""
+"""The table button held for five seconds: told at three, done at five, and nothing is done when it
+is let go.
+"""
 
 from __future__ import annotations
 

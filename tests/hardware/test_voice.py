@@ -38,7 +38,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
 NIGHT = QuietSettings("22:00", "08:00")
 
 
-# ---- quiet hours -------------------------------------------------------------------------------------------------------
+# ---- quiet hours ---------------------------------------------------------------------------------
 
 
 def at(text: str, fold: int = 0) -> float:
@@ -76,7 +76,7 @@ def test_the_panel_falls_silent_in_the_middle_of_a_tone() -> None:
     rig.panel.close()
 
 
-# ---- what is said ------------------------------------------------------------------------------------------------------
+# ---- what is said --------------------------------------------------------------------------------
 
 
 @dataclass
@@ -175,7 +175,7 @@ def test_what_is_said_does_not_depend_on_a_sealed_order(tmp_path: Path) -> None:
     assert told[0] == told[1]
 
 
-# ---- who says it -------------------------------------------------------------------------------------------------------
+# ---- who says it ---------------------------------------------------------------------------------
 
 
 @dataclass
@@ -264,7 +264,7 @@ def test_changed_settings_hold_at_once(ear: Ear) -> None:
     assert voice.said == []
 
 
-# ---- the screen --------------------------------------------------------------------------------------------------------
+# ---- the screen ----------------------------------------------------------------------------------
 
 
 def test_the_table_screen_gets_sentences_and_is_counted_while_it_listens(tmp_path: Path) -> None:
@@ -286,7 +286,7 @@ def test_the_table_screen_gets_sentences_and_is_counted_while_it_listens(tmp_pat
         assert 'id="voice"' not in page_of(place.browser(), "/")
 
 
-# ---- espeak-ng ---------------------------------------------------------------------------------------------------------
+# ---- espeak-ng -----------------------------------------------------------------------------------
 
 
 def fake_espeak(folder: Path, status: int = 0) -> str:

@@ -1,4 +1,6 @@
-"""`companion hub` and `companion hub join`, and a table's host page: from nothing to a room, by the real processes."""
+"""`companion hub` and `companion hub join`, and a table's host page: from nothing to a room, by the
+real processes.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +85,8 @@ def test_a_running_companion_joins_and_leaves_by_the_command(
     )
     with running(tmp_path / "hub") as hub, Companion(settings, simulate=True) as companion:
         (tmp_path / "settings.toml").write_text(
-            f'state_dir = "{tmp_path}/table"\n[web]\nhost = "127.0.0.1"\nport = {companion.server.port}\n'
+            f'state_dir = "{tmp_path}/table"\n[web]\nhost = "127.0.0.1"\nport = '
+            f"{companion.server.port}\n"
         )
         known = ["--settings", str(tmp_path / "settings.toml")]
         assert main(["hub", "join", *known, hub.urls()[0], hub.door.code, "--names"]) == 0

@@ -1,4 +1,6 @@
-"""Results and wishes over a real hub: they come once after any outage; what a table is asked it does, or says why not."""
+"""Results and wishes over a real hub: they come once after any outage; what a table is asked it
+does, or says why not.
+"""
 
 from __future__ import annotations
 
@@ -157,7 +159,8 @@ def test_settings_are_taken_or_refused_with_a_reason(hub: Hub, tmp_path: Path) -
     "payload",
     [
         b'{"staff": "fire"}',
-        b'{"wish": {"pairing": {"tournament": "x", "round": 1, "names": {"south": 17}, "game": "scouts"}}}',
+        b'{"wish": {"pairing": {"tournament": "x", "round": 1, "names": {"south": 17}, "game": '
+        b'"scouts"}}}',
         b'{"settings": {"number": 1, "values": {' + b",".join(b'"a%d": ""' % n for n in range(99)) + b"}}}",
         b" " * MOST_COMMAND + b"{}",
     ],

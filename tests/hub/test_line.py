@@ -1,4 +1,6 @@
-"""A table's line to a real hub: every input is there once and in order, whatever is killed; nobody says another's."""
+"""A table's line to a real hub: every input is there once and in order, whatever is killed; nobody
+says another's.
+"""
 
 from __future__ import annotations
 
@@ -329,7 +331,9 @@ def test_an_address_without_a_hub_is_said(address: str, words: str) -> None:
 
 
 def test_a_hub_sends_the_machine_that_joins_to_no_other_address() -> None:
-    """Else whoever answers as a hub could have a table ask whatever stands in its owner's network."""
+    """Else whoever answers as a hub could have a table ask whatever stands in its owner's
+    network.
+    """
     with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor() as pool:
         port = server.getsockname()[1]
         joining = pool.submit(join, f"127.0.0.1:{port}", "aaaaaa", "T", names=False)
@@ -344,7 +348,8 @@ def test_a_hub_sends_the_machine_that_joins_to_no_other_address() -> None:
 def test_a_table_without_a_hub_pays_nothing() -> None:
     asked = (
         "import sys, companion.service.app\n"
-        "print([name for name in sys.modules if name.split('.')[0] in ('nats', 'nkeys', 'nacl', 'asyncio')"
+        "print([name for name in sys.modules if name.split('.')[0] in ('nats', 'nkeys', 'nacl', "
+        "'asyncio')"
         " or name.startswith(('companion.hub', 'web.hub'))])"
     )
     told = subprocess.run(

@@ -1,4 +1,6 @@
-"""What ends or breaks in the line's loop leaves no connection open, and nothing of it in the log."""
+"""What ends or breaks in the line's loop leaves no connection open, and nothing of it in the
+log.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Two services at one hub begin a game for both tables: on their hosts' pages, and by the command line."""
+"""Two services at one hub begin a game for both tables: on their hosts' pages, and by the command
+line.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,9 @@ def test_a_game_begins_by_the_command_line(
 
 
 def _is_right(tables: TablesTour) -> bool:
-    """Confirm what South's hands have to do, unless its camera was quicker; does no page ask for it any more?"""
+    """Confirm what South's hands have to do, unless its camera was quicker; does no page ask for it
+    any more?
+    """
     south = tables.tables[Seat.SOUTH].table
     view = south.view()
     with contextlib.suppress(Stale):

@@ -1,4 +1,6 @@
-"""What comes of games at two tables: one result for both, also where they disagree, and the score of the evening."""
+"""What comes of games at two tables: one result for both, also where they disagree, and the score
+of the evening.
+"""
 
 from __future__ import annotations
 

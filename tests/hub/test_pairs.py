@@ -1,4 +1,6 @@
-"""One game at two tables through a real hub: agreed on by a code, played over NATS, whatever is killed on the way."""
+"""One game at two tables through a real hub: agreed on by a code, played over NATS, whatever is
+killed on the way.
+"""
 
 from __future__ import annotations
 
@@ -145,7 +147,7 @@ def test_a_rematch_begins_once_both_tables_want_it_with_sides_changed(
         same_game(south.table, north.table)
 
 
-# ---- agreeing --------------------------------------------------------------------------------------------------------
+# ---- agreeing ------------------------------------------------------------------------------------
 
 
 def test_codes_that_lead_nowhere_are_refused_with_a_sentence(hub: Hub, tmp_path: Path) -> None:
@@ -188,7 +190,7 @@ def test_other_versions_and_other_rules_refuse_each_other(
         assert kit_mark("outbuffered", {}) != kit_mark("arena", {})
 
 
-# ---- rights -----------------------------------------------------------------------------------------------------------
+# ---- rights --------------------------------------------------------------------------------------
 
 
 def test_a_table_writes_its_own_side_alone(hub: Hub, tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""A table with a changed program: what its key lets it do at NATS, whatever it asks for and wherever it has answers sent."""
+"""A table with a changed program: what its key lets it do at NATS, whatever it asks for and
+wherever it has answers sent.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A round of a tournament from a phone at the table: the key that starts its game, and the result at the hub."""
+"""A round of a tournament from a phone at the table: the key that starts its game, and the result
+at the hub.
+"""
 
 from __future__ import annotations
 

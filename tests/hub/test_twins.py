@@ -1,7 +1,9 @@
-"""One game at two tables, played twice: the runs differ only in what South hides, and everything at North is the same.
+"""One game at two tables, played twice: the runs differ only in what South hides, and everything at
+North is the same.
 
-Two real services, each on its line to a real hub, and both lines are listened to: North's pages, files and log, what
-goes over either line, and the hub's pages do not depend on an order before North's own is bound.
+Two real services, each on its line to a real hub, and both lines are listened to: North's pages,
+files and log, what goes over either line, and the hub's pages do not depend on an order before
+North's own is bound.
 """
 
 from __future__ import annotations
@@ -92,7 +94,9 @@ SECRETS: dict[str, tuple[tuple[str, str], str]] = {
 
 @dataclass(frozen=True)
 class Told:
-    """What a run has at North before North's own order is bound, and whether the order came there afterwards."""
+    """What a run has at North before North's own order is bound, and whether the order came there
+    afterwards.
+    """
 
     pages: list[tuple[str, str]]
     files: dict[str, list[str]]
@@ -132,7 +136,8 @@ def _files(folder: Path) -> dict[str, list[str]]:
 
 
 def _wire(tap: WireTap) -> set[tuple[str, str]]:
-    """What went over a line, each message once, because how often a line asks or tells goes by time.
+    """What went over a line, each message once, because how often a line asks or tells goes by
+    time.
 
     Also by time, and left out: states, and where a line looks up how far its own records have come.
     """

@@ -1,4 +1,6 @@
-"""What tables report and directors do: only what fits a round counts, and everything else is refused with its reason."""
+"""What tables report and directors do: only what fits a round counts, and everything else is
+refused with its reason.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A club's evening: 64 people, eight rounds, twenty tables that crash, a hub that is killed again and again."""
+"""A club's evening: 64 people, eight rounds, twenty tables that crash, a hub that is killed again
+and again.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ GAME = "scouts"
 
 
 class Evening:
-    """The hub's league on a real file, and what its store holds: everything that tables have told so far."""
+    """The hub's league on a real file, and what its store holds: everything that tables have told
+    so far.
+    """
 
     def __init__(self, folder: Path, tables: int, seed: int) -> None:
         self.folder, self.clock, self.rng = folder, FakeClock(), Random(seed)
@@ -37,7 +41,9 @@ class Evening:
         self.hear()
 
     def kill(self) -> None:
-        """The hub is gone at once, and comes back; its store tells everything from where it had come."""
+        """The hub is gone at once, and comes back; its store tells everything from where it had
+        come.
+        """
         self.file.close()
         self.start()
 
@@ -57,7 +63,9 @@ class Evening:
         self.told.append((table, record, self.clock.wall_s()))
 
     def play(self, table: str, cards: dict[Seat, str]) -> None:
-        """A game from its beginning to its end; now and then the table crashes on the way and goes on."""
+        """A game from its beginning to its end; now and then the table crashes on the way and goes
+        on.
+        """
         self.games[table] += 1
         self.tell(table, "new_game", PublicView(Phase.SETUP, game=GAME), cards)
         for _ in range(self.rng.randrange(3)):

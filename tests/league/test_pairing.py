@@ -1,4 +1,6 @@
-"""Pairings by their properties: no rematch, one bye at most, sides in balance; round robin, knock-out, teams."""
+"""Pairings by their properties: no rematch, one bye at most, sides in balance; round robin,
+knock-out, teams.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Results come from what tables tell, each once: whatever is told twice, taken back, or told by somebody else."""
+"""Results come from what tables tell, each once: whatever is told twice, taken back, or told by
+somebody else.
+"""
 
 from __future__ import annotations
 

@@ -54,7 +54,8 @@ def test_points_and_tie_breaks_of_a_swiss_tournament() -> None:
 
 
 def test_a_direct_encounter_parts_those_who_are_level_in_everything_else() -> None:
-    # 1 beats 2, 2 beats 3, 3 beats 1 level out; with four people 4 loses to all: a circle, nobody is parted
+    # 1 beats 2, 2 beats 3, 3 beats 1 level out; with four people 4 loses to all: a circle, nobody
+    # is parted
     circle = played(4, "1-2:1 3-4:1", "2-3:1 1-4:1", "3-1:1 2-4:1", system=System.ROUND_ROBIN)
     assert [each.place for each in standings(circle)] == [1, 1, 1, 4]
     level = played(4, "1-2:0 3-4:=", "1-3:1 2-4:0", "1-4:= 2-3:=", system=System.ROUND_ROBIN)

@@ -1,4 +1,6 @@
-"""A backup holds what is meant, no key and no secret; a restore is checked wholly and survives a power cut."""
+"""A backup holds what is meant, no key and no secret; a restore is checked wholly and survives a
+power cut.
+"""
 
 from __future__ import annotations
 
@@ -119,7 +121,8 @@ def test_a_backup_comes_back_on_another_machine(tmp_path: Path) -> None:
         "nothing is replaced before the next start"
     )
     assert apply(new) == (
-        "The backup is restored. 2 games and 2 photographs. What was here before is in the folder before-restore."
+        "The backup is restored. 2 games and 2 photographs. What was here before is in the folder "
+        "before-restore."
     )
     assert not is_staged(new)
     assert games_of(new) == [1, 2]

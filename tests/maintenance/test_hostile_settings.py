@@ -1,4 +1,6 @@
-"""No single setting that the settings page takes keeps the service down, whatever is typed into its field."""
+"""No single setting that the settings page takes keeps the service down, whatever is typed into its
+field.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def rows() -> list[SettingRow]:
 
 
 def test_what_leads_to_files_and_addresses_is_not_the_pages() -> None:
-    """The list is written out here: a setting that is added is not the page's until somebody says so."""
+    """The list is written out here: a setting that is added is not the page's until somebody says
+    so.
+    """
     assert {row.key for row in rows() if row.page is False} == BY_HAND
     assert set(all_keys()) == {row.key for row in rows()} | LAMPS_ACTIVE_LOW
     assert not page_may_write("something.new", 1)
@@ -56,7 +60,7 @@ def test_what_leads_to_files_and_addresses_is_not_the_pages() -> None:
     assert all(page_may_write("camera.source", source) for source in ("none", "usb:C920"))
 
 
-# ---- the doors -------------------------------------------------------------------------------------------------------
+# ---- the doors -----------------------------------------------------------------------------------
 
 
 def test_a_crafted_request_changes_nothing(tmp_path: Path) -> None:
@@ -85,7 +89,8 @@ def test_a_backup_brings_no_paths_and_no_addresses(tmp_path: Path) -> None:
     there, here = fill(tmp_path / "there"), tmp_path / "here"
     evil = tmp_path / "evil.toml"
     evil.write_text(
-        'state_dir = "/etc"\n[camera]\nsource = "/dev/zero"\nfps = 5.0\n[web]\nhost = "1.2.3.4"\nnames = ["evil.com"]\n'
+        'state_dir = "/etc"\n[camera]\nsource = "/dev/zero"\nfps = 5.0\n[web]\nhost = '
+        '"1.2.3.4"\nnames = ["evil.com"]\n'
         'viewers = 30\n[mqtt]\nca_file = "/dev/zero"\npassword_file = "/etc/shadow"\n'
     )
     with (tmp_path / "b.zip").open("wb") as target:
@@ -122,7 +127,7 @@ def test_a_reset_leaves_what_is_the_machines(tmp_path: Path) -> None:
         )
 
 
-# ---- the last settings that worked -----------------------------------------------------------------------------------
+# ---- the last settings that worked ---------------------------------------------------------------
 
 
 GOOD, BAD = b"# ours\n[web]\nviewers = 20\n", b"[web]\nviewers = 30\n"
@@ -147,7 +152,8 @@ def test_three_failed_starts_bring_back_what_worked(path: Path) -> None:
     assert (refused.read_bytes(), refused.stat().st_mode & 0o777) == (BAD, 0o600)
     told = LastGoodSettings(path).told()
     assert told == (
-        "The companion did not start three times, so the last settings that worked are back. The others are in "
+        "The companion did not start three times, so the last settings that worked are back. The "
+        "others are in "
         "settings.refused.toml."
     )
     LastGoodSettings(path).succeeded(GOOD)

@@ -97,7 +97,7 @@ def test_other_ways_of_packing_are_refused(tmp_path: Path, kind: int) -> None:
         stage(here, changed(saved(here), "lenses.json", b"{}", kind))
 
 
-# ---- pictures --------------------------------------------------------------------------------------------------------
+# ---- pictures ------------------------------------------------------------------------------------
 
 
 class Bomb(NamedTuple):

@@ -1,4 +1,6 @@
-"""What a broker is told of the table: all that everybody may know, nothing that one seat hides; and its absence."""
+"""What a broker is told of the table: all that everybody may know, nothing that one seat hides; and
+its absence.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,7 @@ def told_of(ear: Ear, name: str, base: str = "tabletop") -> Any:
     return json.loads(payload)
 
 
-# ---- a whole game ----------------------------------------------------------------------------------------------------
+# ---- a whole game --------------------------------------------------------------------------------
 
 
 def test_a_whole_game_is_told_and_no_order_before_its_step(tmp_path: Path, broker: Broker) -> None:
@@ -130,7 +132,7 @@ def test_two_games_that_differ_in_a_secret_sound_the_same(
     assert len(first) > 12
 
 
-# ---- clocks ----------------------------------------------------------------------------------------------------------
+# ---- clocks --------------------------------------------------------------------------------------
 
 
 def test_a_running_clock_is_told_once_and_says_when_it_runs_out(
@@ -164,7 +166,7 @@ def test_a_running_clock_is_told_once_and_says_when_it_runs_out(
         assert (stopped["runs"], stopped["left_s"], stopped["ends_at"]) == (False, 55.0, None)
 
 
-# ---- Home Assistant --------------------------------------------------------------------------------------------------
+# ---- Home Assistant ------------------------------------------------------------------------------
 
 
 def test_home_assistant_finds_one_device_and_its_parts(tmp_path: Path, broker: Broker) -> None:
@@ -217,7 +219,7 @@ def test_what_is_no_longer_told_is_cleared(tmp_path: Path, broker: Broker) -> No
         assert companion.broker.sentence == ""
 
 
-# ---- calling the staff -----------------------------------------------------------------------------------------------
+# ---- calling the staff ---------------------------------------------------------------------------
 
 
 def test_the_staff_is_called_answers_and_ends_it(tmp_path: Path, broker: Broker) -> None:
@@ -250,7 +252,7 @@ def test_the_staff_is_called_answers_and_ends_it(tmp_path: Path, broker: Broker)
         ear.say("tabletop/staff/set", b"", retain=True)
 
 
-# ---- a broker that is gone, refuses, or talks rubbish -----------------------------------------------------------------
+# ---- a broker that is gone, refuses, or talks rubbish --------------------------------------------
 
 
 def test_a_broker_that_dies_and_comes_back_is_told_everything_anew(tmp_path: Path) -> None:
@@ -299,7 +301,8 @@ def test_a_wrong_password_is_said_and_the_right_one_lets_in(tmp_path: Path) -> N
         (found,) = examine_broker(mqtt)
         assert found.grade == "warn"
         assert found.text == (
-            "The broker 127.0.0.1 refuses the user or the password: check [mqtt] user and password_file."
+            "The broker 127.0.0.1 refuses the user or the password: check [mqtt] user and "
+            "password_file."
         )
         word.write_text("secret\n")
         (found,) = examine_broker(mqtt)
@@ -354,7 +357,7 @@ def test_the_delivered_topic_has_the_machines_name(monkeypatch: pytest.MonkeyPat
     assert MqttSettings(topic="cafe/3").base_topic == "cafe/3"
 
 
-# ---- small things ------------------------------------------------------------------------------------------------------
+# ---- small things --------------------------------------------------------------------------------
 
 
 def test_the_password_is_one_line_of_a_file_and_nothing_else(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def clear_sides(page: Image, wide_mm: float, dpi: int) -> None:
     assert min(page[:, :edge].min(), page[:, -edge:].min()) > 240
 
 
-# ---- other languages -------------------------------------------------------------------------------------------------
+# ---- other languages -----------------------------------------------------------------------------
 
 
 @needs_poppler
@@ -142,11 +142,13 @@ def test_a_plan_tells_what_is_printed(paper: Paper) -> None:
     assert len(plan.kinds) == plan.pages == len(plan.names)
 
 
-# ---- what a camera may read ------------------------------------------------------------------------------------------
+# ---- what a camera may read ----------------------------------------------------------------------
 
 
 def allowed_on(kit: Kit, kind: str, names: tuple[str, ...]) -> set[int]:
-    """The markers that a page may carry: of the board, pieces, cards and order tiles that are on it."""
+    """The markers that a page may carry: of the board, pieces, cards and order tiles that are on
+    it.
+    """
     allowed: set[int] = set()
     if kind == "board":
         allowed |= set(kit.board.corners)
@@ -177,7 +179,7 @@ def test_no_page_carries_a_marker_but_for_what_is_on_it(name: str, raw: dict[str
         assert found <= allowed_on(kit, kind, names), f"page {number}, {kind}"
 
 
-# ---- the card for the table ------------------------------------------------------------------------------------------
+# ---- the card for the table ----------------------------------------------------------------------
 
 
 def codes_on(page: Image) -> set[str]:
@@ -213,7 +215,7 @@ def test_a_table_card_without_wifi_has_the_addresses_to_type() -> None:
         join_card_pdf(())
 
 
-# ---- the press -------------------------------------------------------------------------------------------------------
+# ---- the press -----------------------------------------------------------------------------------
 
 
 def test_the_press_prints_the_same_but_once_and_keeps_little() -> None:
@@ -239,7 +241,7 @@ def test_who_finds_the_press_busy_is_told_so(monkeypatch: pytest.MonkeyPatch) ->
             press.kit("outbuffered", {}, "letter", "en")
 
 
-# ---- the commands ----------------------------------------------------------------------------------------------------
+# ---- the commands --------------------------------------------------------------------------------
 
 
 def test_the_commands_write_sheets_in_a_language(

@@ -78,7 +78,7 @@ def printed(name: str, paper: Paper) -> tuple[Sheets, tuple[Image, ...]]:
     return pictures(KITS[name], paper)
 
 
-# ---- what the printer makes of it ------------------------------------------------------------------------------
+# ---- what the printer makes of it ----------------------------------------------------------------
 
 
 @needs_poppler
@@ -175,7 +175,7 @@ def test_pages_say_what_they_are() -> None:
     assert all("Print at 100 %" in page for page in pages[:8])
 
 
-# ---- the file ---------------------------------------------------------------------------------------------------
+# ---- the file ------------------------------------------------------------------------------------
 
 
 def test_more_pieces_than_markers_are_a_defect_of_the_kit() -> None:
@@ -193,7 +193,7 @@ def test_the_pdf_libraries_are_imported_only_to_print() -> None:
     assert run.stdout.strip() == "[]"
 
 
-# ---- geometry -----------------------------------------------------------------------------------------------------
+# ---- geometry ------------------------------------------------------------------------------------
 
 
 @given(
@@ -237,7 +237,7 @@ def test_squares_larger_than_the_paper_are_refused() -> None:
         tile_board(Board("huge", 2, 2, 260, 3, (0, 1, 2, 3)), 196, 283, FOOT_MM)
 
 
-# ---- what else is printed ----------------------------------------------------------------------------------------
+# ---- what else is printed ------------------------------------------------------------------------
 
 
 def extras_of(game: str) -> Extras:

@@ -1,4 +1,6 @@
-"""The printed deck and its lanes, read back with the eyes of a camera: markers, sizes, cuts, backs, places, words."""
+"""The printed deck and its lanes, read back with the eyes of a camera: markers, sizes, cuts, backs,
+places, words.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,8 @@ def printed(paper: Paper) -> tuple[Sheets, tuple[Image, ...]]:
 
 
 def cells_mm(deck: Deck, paper: Paper) -> list[tuple[Points, Points, Points]]:
-    """Where the nine cards of a page must lie, as one reads: lower left corner of the card, its x, its y; mm, y down.
+    """Where the nine cards of a page must lie, as one reads: lower left corner of the card, its x,
+    its y; mm, y down.
 
     Three by three in the middle of the page: upright on A4, on Letter turned left on a page across.
     """
@@ -105,7 +108,7 @@ def card_pages(
             yield tuple(by_name[name] for name in names), front, back
 
 
-# ---- fronts -----------------------------------------------------------------------------------------------------
+# ---- fronts --------------------------------------------------------------------------------------
 
 
 @needs_poppler
@@ -176,7 +179,7 @@ def test_every_page_keeps_its_margins(paper: Paper) -> None:
         ), names
 
 
-# ---- backs ------------------------------------------------------------------------------------------------------
+# ---- backs ---------------------------------------------------------------------------------------
 
 
 @needs_poppler
@@ -192,7 +195,7 @@ def test_backs_lie_behind_the_cards_however_the_sheet_is_turned(paper: Paper) ->
                 )
 
 
-# ---- lanes and places for piles -----------------------------------------------------------------------------------
+# ---- lanes and places for piles ------------------------------------------------------------------
 
 
 @needs_poppler
@@ -213,7 +216,7 @@ def test_places_for_piles_fit_cards_and_lanes() -> None:
             assert np.diff(places) == pytest.approx([KIT.board.pitch_mm] * (count - 1), abs=0.3)
 
 
-# ---- names and words ------------------------------------------------------------------------------------------------
+# ---- names and words -----------------------------------------------------------------------------
 
 
 @needs_poppler
@@ -229,7 +232,7 @@ def test_pages_of_a_deck_say_what_they_are(paper: Paper) -> None:
     assert "backs, 9 of 9" in pages[27]
 
 
-# ---- geometry -------------------------------------------------------------------------------------------------------
+# ---- geometry ------------------------------------------------------------------------------------
 
 
 def test_lanes_are_cut_between_lanes_and_between_zones() -> None:

@@ -1,4 +1,6 @@
-"""Every trouble of a camera as people meet it: on the pages and the lamps; play goes on, and the camera comes back."""
+"""Every trouble of a camera as people meet it: on the pages and the lamps; play goes on, and the
+camera comes back.
+"""
 
 from __future__ import annotations
 
@@ -178,7 +180,8 @@ def test_a_camera_that_was_never_there_is_no_trouble_and_is_used_once_it_comes(
         house.frames(20)
         assert house.camera == {
             "state": "none",
-            "sentence": "There is no camera: connect one and it will be used; without one you play by tapping",
+            "sentence": "There is no camera: connect one and it will be used; without one you play "
+            "by tapping",
         }
         assert Cue.TROUBLE not in house.cues
         house.bus.plug(2, house.webcam)

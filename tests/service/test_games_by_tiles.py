@@ -1,4 +1,6 @@
-"""Outbuffered by tiles alone: a whole game in simulation, and nothing of a row at any door before both are revealed."""
+"""Outbuffered by tiles alone: a whole game in simulation, and nothing of a row at any door before
+both are revealed.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ def room(folder: Path) -> Iterator[Room]:
         yield opened
 
 
-# ---- playing ---------------------------------------------------------------------------------------------------------
+# ---- playing -------------------------------------------------------------------------------------
 
 
 def test_a_whole_game_is_played_by_tiles_and_hands(tmp_path: Path) -> None:
@@ -118,11 +120,13 @@ def test_wrong_tiles_are_asked_for_and_an_order_by_phone_counts(tmp_path: Path) 
         assert opened == {SOUTH: "RRR", NORTH: "LIS"}
 
 
-# ---- secrets ---------------------------------------------------------------------------------------------------------
+# ---- secrets -------------------------------------------------------------------------------------
 
 
 def everything(at: Room) -> dict[str, object]:
-    """Whatever anybody can see: pictures of every kind, and the table as each viewer may know it."""
+    """Whatever anybody can see: pictures of every kind, and the table as each viewer may know
+    it.
+    """
     eye = at.eye
     board = eye.board()
     frames = {look.number: eye.settled_picture(look.number, 1920) for look in eye.settled()}
@@ -155,7 +159,9 @@ def everything(at: Room) -> dict[str, object]:
 
 
 def told(folder: Path, south: str, north: str) -> list[dict[str, object]]:
-    """A turn up to the moment before the reveal, with these tiles; a camera that is bumped, a hand, a fault on the way."""
+    """A turn up to the moment before the reveal, with these tiles; a camera that is bumped, a hand,
+    a fault on the way.
+    """
     seen = []
     with room(folder) as at:
         at.begin()

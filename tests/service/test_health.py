@@ -1,4 +1,6 @@
-"""The running service's own health: who is alive, what `/health`, the doctor and `/metrics` tell, and what is logged."""
+"""The running service's own health: who is alive, what `/health`, the doctor and `/metrics` tell,
+and what is logged.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,7 @@ def house(folder: Path, simulate: bool = False) -> Iterator[tuple[Companion, Fak
         yield companion, clock
 
 
-# ---- who is alive ----------------------------------------------------------------------------------------------------
+# ---- who is alive --------------------------------------------------------------------------------
 
 
 def test_whoever_is_silent_for_longer_than_its_bound_is_late() -> None:
@@ -119,7 +121,7 @@ def test_a_journal_that_does_not_answer_is_late(
         health.close()
 
 
-# ---- what is told ----------------------------------------------------------------------------------------------------
+# ---- what is told --------------------------------------------------------------------------------
 
 
 def test_games_that_are_kept_in_memory_only_are_told(tmp_path: Path) -> None:
@@ -219,7 +221,7 @@ def test_what_is_wrong_with_the_machine_is_seen_within_a_minute_and_over_again(
     assert "The machine is well again." in caplog.text
 
 
-# ---- the log ---------------------------------------------------------------------------------------------------------
+# ---- the log -------------------------------------------------------------------------------------
 
 
 def events(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
@@ -249,7 +251,7 @@ def test_start_games_and_refusals_are_in_the_log(
     assert "Mara" not in caplog.text
 
 
-# ---- the command -----------------------------------------------------------------------------------------------------
+# ---- the command ---------------------------------------------------------------------------------
 
 
 def test_the_command_asks_the_companion_that_runs(tmp_path: Path) -> None:

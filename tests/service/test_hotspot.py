@@ -1,4 +1,6 @@
-"""The hotspot's profile, names and code, and the addresses under which phones find the table, with and without one."""
+"""The hotspot's profile, names and code, and the addresses under which phones find the table, with
+and without one.
+"""
 
 from __future__ import annotations
 

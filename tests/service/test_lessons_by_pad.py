@@ -1,4 +1,6 @@
-"""A whole lesson of every game without a phone: through mock pins, as the table screen's page says."""
+"""A whole lesson of every game without a phone: through mock pins, as the table screen's page
+says.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ BY = {
     "kahmate": {"pad", "hand"},
     "binmat": {"phone"},
 }
-"""How the orders of each lesson are given where both seats have nothing but pads; cards are held on phones."""
+"""How the orders of each lesson are given where both seats have nothing but pads; cards are held on
+phones."""
 
 
 @pytest.fixture
@@ -55,7 +58,9 @@ def test_binmat_says_that_its_lesson_needs_a_phone(at: PadRoom) -> None:
 
 
 def assert_told(at: PadRoom, guide: GuideView) -> None:
-    """The table screen says which orders are to be given, what they are good for, and how far the lesson has come."""
+    """The table screen says which orders are to be given, what they are good for, and how far the
+    lesson has come.
+    """
     page = html.unescape(page_of(app_of(at.companion.server).test_client(), "/?screen"))
     for order in (order for orders in guide.orders.values() for order in orders):
         assert translate(order.words) in page
@@ -64,7 +69,9 @@ def assert_told(at: PadRoom, guide: GuideView) -> None:
 
 
 def give(at: PadRoom, seat: Seat, step: LessonStep) -> str:
-    """Give a seat's order by the keys of its pad, with its hand, or by a phone. Return by which of them."""
+    """Give a seat's order by the keys of its pad, with its hand, or by a phone. Return by which of
+    them.
+    """
     text = step.orders[seat]
     grammar = at.table.view(seat).own.pad
     keys = grammar.spell(text) if grammar else ()

@@ -1,4 +1,6 @@
-"""The real service begins anew when told: with new settings, with those of before, and with a backup."""
+"""The real service begins anew when told: with new settings, with those of before, and with a
+backup.
+"""
 
 from __future__ import annotations
 

@@ -34,7 +34,9 @@ def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.
 
 @pytest.fixture
 def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[logging.Logger]:
-    """Logging as a new process finds it, once a test has cleared the handlers that pytest has added."""
+    """Logging as a new process finds it, once a test has cleared the handlers that pytest has
+    added.
+    """
     root, level = logging.getLogger(), logging.getLogger().level
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
     monkeypatch.setattr(logging, "raiseExceptions", logging.raiseExceptions)
@@ -156,7 +158,7 @@ def test_a_line_of_others_that_does_not_fit_is_left_out(
     assert console.getvalue() == ""
 
 
-# ---- setting up ------------------------------------------------------------------------------------------------------
+# ---- setting up ----------------------------------------------------------------------------------
 
 
 def be_a_service(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,6 @@
-"""A folder that version 1.0 has left, with a game on, is opened by the real service: nothing in it is lost."""
+"""A folder that version 1.0 has left, with a game on, is opened by the real service: nothing in it
+is lost.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from companion.storage.journal import Journal
 from companion.table.records import HandIn
 
 WRITTEN = Path(__file__).parents[1] / "journal_of_1_0"
-"""Written by version 1.0 in simulation: five games by self-play, and a sixth that was on when the process was killed."""
+"""Written by version 1.0 in simulation: five games by self-play, and a sixth that was on when the
+process was killed."""
 GAMES = ["outbuffered", "scouts", "arena", "kahmate", "binmat"]
 
 

@@ -1,4 +1,6 @@
-"""The table's own Wi-Fi: when it opens, what is tried, what comes back; NetworkManager and clock are fakes."""
+"""The table's own Wi-Fi: when it opens, what is tried, what comes back; NetworkManager and clock
+are fakes.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ WRONG = "Error: Connection activation failed: Secrets were required, but not pro
 
 @dataclass
 class Machine:
-    """NetworkManager, one radio and the networks around; `carry_out` is what the unit does with a wish."""
+    """NetworkManager, one radio and the networks around; `carry_out` is what the unit does with a
+    wish.
+    """
 
     root: Path
     clock: FakeClock = field(default_factory=FakeClock)
@@ -337,7 +341,7 @@ def test_root_follows_no_link_and_waits_for_no_pipe(tmp_path: Path, kind: str) -
     assert [each.name for each in tmp_path.iterdir()] == ["other"]
 
 
-# ---- the whole service in process ------------------------------------------------------------------------------------
+# ---- the whole service in process ----------------------------------------------------------------
 
 NEAR = {"REMOTE_ADDR": "10.42.0.17"}
 """A phone in the table's own Wi-Fi."""

@@ -1,4 +1,6 @@
-"""The service as a process: what it finds, what it refuses, cameras that are files, commands as the documentation says them."""
+"""The service as a process: what it finds, what it refuses, cameras that are files, commands as the
+documentation says them.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,7 @@ def command(*arguments: str) -> Ended:
     return Ended(arguments, status, said.getvalue(), complained.getvalue())
 
 
-# ---- start and end ---------------------------------------------------------------------------------------------------
+# ---- start and end -------------------------------------------------------------------------------
 
 
 def test_it_says_what_it_found_and_ends_with_open_streams(tmp_path: Path) -> None:
@@ -89,7 +91,7 @@ def test_no_free_port_and_a_second_service(tmp_path: Path) -> None:
         assert Client(service.url).get("/health")["ok"] is True
 
 
-# ---- the other commands ----------------------------------------------------------------------------------------------
+# ---- the other commands --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""What systemd hears: ready once the pages answer, the sign, and food for the watchdog while everything is alive."""
+"""What systemd hears: ready once the pages answer, the sign, and food for the watchdog while
+everything is alive.
+"""
 
 from __future__ import annotations
 

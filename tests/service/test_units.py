@@ -1,4 +1,6 @@
-"""The units: closed as far as they can be, understood by systemd, fitting the program; and a start without a network."""
+"""The units: closed as far as they can be, understood by systemd, fitting the program; and a start
+without a network.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ MOST_EXPOSED = {
     "companion-wifi.service": 2.0,
     "companion-kiosk.service": 7.0,
 }
-"""By `systemd-analyze security`, 0 to 10. docs/security.md says why a browser cannot be closed further."""
+"""By `systemd-analyze security`, 0 to 10. docs/security.md says why a browser cannot be closed
+further."""
 UNKNOWN_TO_252 = {"RestartSteps", "RestartMaxDelaySec"}
 needs_systemd = pytest.mark.skipif(
     not shutil.which("systemd-analyze"), reason="systemd is not installed"
@@ -122,7 +125,7 @@ def test_the_name_in_the_network_leads_to_the_pages() -> None:
     assert service.findtext("port") == str(WebSettings().port)
 
 
-# ---- compiled templates -----------------------------------------------------------------------------------------------
+# ---- compiled templates --------------------------------------------------------------------------
 
 
 def test_templates_are_kept_compiled_and_damaged_ones_are_done_anew(tmp_path: Path) -> None:

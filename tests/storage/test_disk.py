@@ -1,4 +1,6 @@
-"""The disk beside the table: full, with old games on it, with damage found later; and a clock that is wrong."""
+"""The disk beside the table: full, with old games on it, with damage found later; and a clock that
+is wrong.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ from companion.maintenance.housekeeping import QUIET_S, Housekeeping
 from companion.storage.disk_space import RESERVE_BYTES, DiskLevel, DiskSpace
 from companion.storage.journal import Journal
 
-# ---- a full disk -----------------------------------------------------------------------------------------------------
+# ---- a full disk ---------------------------------------------------------------------------------
 
 
 def type_much(played: Played, turns: int = 60) -> None:
@@ -144,7 +146,7 @@ def test_what_the_table_does_by_itself_waits_for_a_full_disk(
         assert played.view.devices.notices == ()
 
 
-# ---- old games ---------------------------------------------------------------------------------------------------------
+# ---- old games -----------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -231,7 +233,8 @@ def test_other_damaged_games_are_found_beside_the_table(tmp_path: Path) -> None:
     made_journal(path, games=5)
     changed(
         path,
-        "UPDATE entries SET at = at + 1 WHERE id = (SELECT MIN(id) + 2 FROM entries WHERE game = 2)",
+        "UPDATE entries SET at = at + 1 WHERE id = (SELECT MIN(id) + 2 FROM entries WHERE game = "
+        "2)",
     )
     with a_house(path.parent) as (played, house, _, history):
         assert played.view.devices.notices == ()
@@ -246,7 +249,7 @@ def test_other_damaged_games_are_found_beside_the_table(tmp_path: Path) -> None:
         assert "cannot be read" in history.line(2).reason  # type: ignore[union-attr] # it is listed
 
 
-# ---- a clock that is wrong ---------------------------------------------------------------------------------------------
+# ---- a clock that is wrong -----------------------------------------------------------------------
 
 
 def test_the_date_of_a_game_is_mended_when_the_clock_gets_set(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_an_altered_run_does_not_change_dates(path: Path) -> None:
         assert journal.entries() == written
 
 
-# ---- formats ---------------------------------------------------------------------------------------------------------
+# ---- formats -------------------------------------------------------------------------------------
 
 
 def next_format(
@@ -128,7 +128,8 @@ def test_a_newer_format_leaves_a_copy_that_is_never_overwritten(
         next_format(patch)
         with Journal(path) as journal:
             assert journal.notice == (
-                "The games were converted to a new format. A copy in the old one is journal.format-2-2.sqlite."
+                "The games were converted to a new format. A copy in the old one is "
+                "journal.format-2-2.sqlite."
             )
             assert journal.games() == [1, 2, 3]
         with Journal(path) as journal:
@@ -184,7 +185,7 @@ def test_a_file_of_another_format_is_refused_and_nothing_is_touched(
     assert damaged_files(path) == []
 
 
-# ---- damage ----------------------------------------------------------------------------------------------------------
+# ---- damage --------------------------------------------------------------------------------------
 
 
 def test_every_kind_of_change_to_an_input_is_found(path: Path) -> None:
@@ -197,8 +198,10 @@ def test_every_kind_of_change_to_an_input_is_found(path: Path) -> None:
         f"UPDATE entries SET game = 2 WHERE id = {third}",
         f"DELETE FROM entries WHERE id = {third}",
         f"DELETE FROM entries WHERE id = {inputs[-1]}",
-        f"INSERT INTO entries SELECT 9000, game, at, record, run, now_s, link FROM entries WHERE id = {third}",
-        f"UPDATE entries SET id = CASE id WHEN {third} THEN -1 ELSE {third} END WHERE id IN ({third}, {inputs[3]})",
+        "INSERT INTO entries SELECT 9000, game, at, record, run, now_s, link FROM entries WHERE "
+        f"id = {third}",
+        f"UPDATE entries SET id = CASE id WHEN {third} THEN -1 ELSE {third} END WHERE id IN "
+        f"({third}, {inputs[3]})",
     ):
         other = path.with_name("other.sqlite")
         shutil.copyfile(path, other)
@@ -218,8 +221,8 @@ def test_a_damaged_end_is_cut_said_and_set_aside_and_the_game_goes_on(path: Path
         view = played.view
         assert "kept, what cannot be read is in journal.damaged.sqlite." in view.devices.notices[0]
         assert (
-            "The end of game 3 was damaged: 2 inputs are lost, it goes on before them. Compare the board."
-            in view.devices.notices[0]
+            "The end of game 3 was damaged: 2 inputs are lost, it goes on before them. Compare the "
+            "board." in view.devices.notices[0]
         )
         assert view.phase is Phase.ORDERS
         assert view.seats[Seat.SOUTH].receipt
@@ -320,7 +323,8 @@ def test_what_lies_in_its_place_is_set_aside_and_told(path: Path, kind: str) -> 
         path.write_bytes(b"" if kind == "nothing in it" else b"Dear diary " * 1000)
     with Journal(path) as journal:
         assert journal.notice == (
-            "The journal was damaged. 0 inputs of 0 games are kept, what cannot be read is in journal.damaged.sqlite."
+            "The journal was damaged. 0 inputs of 0 games are kept, what cannot be read is in "
+            "journal.damaged.sqlite."
         )
         assert journal.games() == []
     aside = path.with_name("journal.damaged.sqlite")
@@ -393,7 +397,9 @@ def test_whatever_is_damaged_it_starts_and_has_all_or_says_so(
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a journal of many pages, as a file and the write-ahead log with its last inputs."""
+    """A folder with a journal of many pages, as a file and the write-ahead log with its last
+    inputs.
+    """
     folder = tmp_path_factory.mktemp("damage")
     content, log = made_journal(folder / "made.sqlite", games=8, with_log=True)
     (folder / "content").write_bytes(content)

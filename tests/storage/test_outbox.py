@@ -1,4 +1,6 @@
-"""What the journal tells the world: every input once, from any place on, and nothing that somebody may not know."""
+"""What the journal tells the world: every input once, from any place on, and nothing that somebody
+may not know.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Whoever wants back what the other has done asks him; without a yes within 20 s nothing happens."""
+"""Whoever wants back what the other has done asks him; without a yes within 20 s nothing
+happens.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,9 @@ def test_draw_is_declined_or_withdrawn(played: Played, by: Seat) -> None:
 
 
 def test_clock_stops_when_nobody_acts_any_more(played: Played) -> None:
-    """Two turns of each side pass by time; after the fourth the clock waits for somebody, and so once more."""
+    """Two turns of each side pass by time; after the fourth the clock waits for somebody, and so
+    once more.
+    """
     played.table.new_game("binmat", {"way": "referee"}, seed=1)
     for _ in range(2):
         played.table.resume("host")

@@ -1,4 +1,6 @@
-"""What people, phones and strangers send wrongly: a clear word each time, nothing changed, nothing told."""
+"""What people, phones and strangers send wrongly: a clear word each time, nothing changed, nothing
+told.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Games of hands under the camera: plays recognised or explained, chess clocks, and presses that come too early."""
+"""Games of hands under the camera: plays recognised or explained, chess clocks, and presses that
+come too early.
+"""
 
 from __future__ import annotations
 
@@ -167,7 +169,9 @@ def marked(played: Played, layout: Layout, markers: dict[str, int], unknown: str
 
 
 def test_what_no_picture_can_tell_is_asked_for(played: Played) -> None:
-    """A scout comes to lie on one of its side, or under it: the marker on top is the same as before."""
+    """A scout comes to lie on one of its side, or under it: the marker on top is the same as
+    before.
+    """
     begin(played)
     board = now(played)
     marked(played, board, {"d1": 22})
@@ -204,7 +208,7 @@ def tap(played: Played, *texts: str) -> None:
             played.table.confirm("host", view.moment, view.turn.stage, force=True)
 
 
-# ---- the chess clock ---------------------------------------------------------------------------------------------
+# ---- the chess clock -----------------------------------------------------------------------------
 
 
 def test_a_press_before_the_camera_has_seen_the_play_waits_and_is_charged_as_stamped(

@@ -56,7 +56,7 @@ def begin(place: Place, game: str, **body: Any) -> None:
     assert answer.status_code == 200, answer.get_json()
 
 
-# ---- the seed --------------------------------------------------------------------------------------------------------
+# ---- the seed ------------------------------------------------------------------------------------
 
 
 @given(HEX, st.one_of(st.none(), HEX), st.one_of(st.none(), HEX))
@@ -75,7 +75,7 @@ def test_the_seed_is_what_outsiders_compute(
     assert "The secret does not match the commitment" in words
 
 
-# ---- in what order ---------------------------------------------------------------------------------------------------
+# ---- in what order -------------------------------------------------------------------------------
 
 
 def test_the_commitment_is_published_before_the_game(place: Place) -> None:
@@ -109,7 +109,7 @@ def test_a_restart_keeps_the_commitment(tmp_path: Path) -> None:
         assert journal_of(place.table).restore() == session_of(place.table)
 
 
-# ---- what is secret --------------------------------------------------------------------------------------------------
+# ---- what is secret ------------------------------------------------------------------------------
 
 CHANNELS = ("/", "/watch", "/host", "/api/view", "/history", "/api/history", "/history/1", "/join", "/pass", "/doctor",
             "/api/seat/south/view", "/seat/south", "/seat/north", "/health", "/history/1.json",
@@ -145,7 +145,7 @@ def test_secret_and_seed_are_nowhere_before_the_end(
         assert not [text[:40] for text in seen if hidden in text]
 
 
-# ---- taking back -----------------------------------------------------------------------------------------------------
+# ---- taking back ---------------------------------------------------------------------------------
 
 
 def test_what_was_drawn_is_drawn_again_after_a_take_back(place: Place) -> None:
@@ -161,13 +161,15 @@ def test_what_was_drawn_is_drawn_again_after_a_take_back(place: Place) -> None:
     assert journal_of(place.table).restore().state == first.state
 
 
-# ---- chosen ----------------------------------------------------------------------------------------------------------
+# ---- chosen --------------------------------------------------------------------------------------
 
 CHOSEN = [
     ("binmat", {"options": FULL, "seed": 7}, "The chance of this game was chosen by the owner."),
-    ("binmat", {"options": {**FULL, "deck": list(DECK)}}, "The deal of this game was chosen by the owner."),
+    ("binmat", {"options": {**FULL, "deck": list(DECK)}}, "The deal of this game was chosen by the "
+                                                          "owner."),
     ("kahmate", {"options": {"starter": "south"}}, "Who begins this game was chosen by the owner."),
-    ("kahmate", {"options": {"ball_card": 3}}, "The ball’s card of this game was chosen by the owner."),
+    ("kahmate", {"options": {"ball_card": 3}}, "The ball’s card of this game was chosen by the "
+                                               "owner."),
     ("kahmate", {"options": {"ball_card": 3, "starter": "north"}},
      "The ball’s card and who begins were chosen by the owner."),
 ]  # fmt: skip
@@ -190,7 +192,7 @@ def test_a_chosen_chance_is_announced(
     assert words in "\n".join(retell(played))
 
 
-# ---- files and older versions ----------------------------------------------------------------------------------------
+# ---- files and older versions --------------------------------------------------------------------
 
 
 def test_the_check_for_outsiders_is_all_it_takes(

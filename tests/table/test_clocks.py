@@ -1,4 +1,6 @@
-"""The clock of a turn at the table: time-outs, pauses, ways back, restarts, and presses judged by their own time."""
+"""The clock of a turn at the table: time-outs, pauses, ways back, restarts, and presses judged by
+their own time.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +91,7 @@ def test_with_alarm_the_turn_stays_until_somebody_acts(played: Played) -> None:
     assert (left(played), left_s(played)) == (109, 5)
 
 
-# ---- whose press counts, and when ---------------------------------------------------------------------------------
+# ---- whose press counts, and when ----------------------------------------------------------------
 
 
 def test_the_pad_of_the_side_the_table_button_the_phone_and_the_screen_end_a_turn(
@@ -138,7 +140,7 @@ def test_a_press_after_the_end_of_its_turn_does_not_count(played: Played) -> Non
     )
 
 
-# ---- combat, pause, ways back ----------------------------------------------------------------------------------------
+# ---- combat, pause, ways back --------------------------------------------------------------------
 
 
 def test_one_press_calls_a_combat_and_one_ends_it(played: Played) -> None:
@@ -244,7 +246,7 @@ def test_a_pass_in_the_full_game_can_be_taken_back_until_the_other_acts(played: 
     assert played.table.view(SOUTH).own.back is None, "a card was seen"
 
 
-# ---- alarms ----------------------------------------------------------------------------------------------------------
+# ---- alarms --------------------------------------------------------------------------------------
 
 
 def test_alarms_are_told_ahead_and_withdrawn_when_somebody_acts(played: Played) -> None:
@@ -266,7 +268,7 @@ def test_alarms_are_told_ahead_and_withdrawn_when_somebody_acts(played: Played) 
     assert [alarm.signal.cue.value for alarm in told[-1]] == ["time_out"]
 
 
-# ---- restart ---------------------------------------------------------------------------------------------------------
+# ---- restart -------------------------------------------------------------------------------------
 
 
 def test_a_power_cut_in_a_turn_comes_back_paused_with_turn_and_time(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""A draw by pad: left and right, pressed together and held, offer one and accept one, and enter nothing."""
+"""A draw by pad: left and right, pressed together and held, offer one and accept one, and enter
+nothing.
+"""
 
 from __future__ import annotations
 

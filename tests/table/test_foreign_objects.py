@@ -1,4 +1,6 @@
-"""Markers that belong to no piece of the game, or lie there twice: the sign names them and says what to do."""
+"""Markers that belong to no piece of the game, or lie there twice: the sign names them and says
+what to do.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from companion.table.board_check import tops
 
 
 def sees(played: Played, *strangers: int, quiet: bool = True) -> str:
-    """The sign's smaller line once the camera sees the board as it should be, and these markers besides."""
+    """The sign's smaller line once the camera sees the board as it should be, and these markers
+    besides.
+    """
     played.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
     layout = played.view.board.layout
     played.table.saw(Reading(tops(layout), strangers=strangers, quiet=quiet, game="outbuffered"))

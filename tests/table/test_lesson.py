@@ -1,4 +1,6 @@
-"""A guided first game at the table: it asks for exactly its orders, is resumed after a restart, can be skipped."""
+"""A guided first game at the table: it asks for exactly its orders, is resumed after a restart, can
+be skipped.
+"""
 
 from __future__ import annotations
 
@@ -146,7 +148,7 @@ def test_a_game_without_a_lesson_is_refused(
         played.table.begin_lesson("arena")
 
 
-# ---- pads ----------------------------------------------------------------------------------------------------------
+# ---- pads ----------------------------------------------------------------------------------------
 
 
 def test_a_pad_is_told_its_key_where_ready_alone_is_the_order(played: Played) -> None:
@@ -161,7 +163,7 @@ def test_a_pad_is_told_its_key_where_ready_alone_is_the_order(played: Played) ->
     assert guide.number == 2
 
 
-# ---- what can I do now? ----------------------------------------------------------------------------------------------
+# ---- what can I do now? --------------------------------------------------------------------------
 
 
 def test_b_held_asks_for_help_and_enters_nothing(played: Played) -> None:

@@ -1,4 +1,6 @@
-"""What is sent of a table is read strictly: a table that sends anything else is refused, and harms nobody."""
+"""What is sent of a table is read strictly: a table that sends anything else is refused, and harms
+nobody.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +96,9 @@ def test_what_is_no_message_or_too_large_is_refused() -> None:
 
 @pytest.mark.parametrize("mark", ["", "0123456789AB", "pair.0011223344556677"])
 def test_a_mark_names_nothing_but_the_tables_own_input(mark: str) -> None:
-    """Else it could be what another table's game is called, whose result would then be there already."""
+    """Else it could be what another table's game is called, whose result would then be there
+    already.
+    """
     with pytest.raises(Malformed, match="cannot be read"):
         read_record(record("Wait.", mark))
 

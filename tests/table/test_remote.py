@@ -1,4 +1,6 @@
-"""One game at two tables: the same on both, whatever the line does; and no order is told before the other is bound."""
+"""One game at two tables: the same on both, whatever the line does; and no order is told before the
+other is bound.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ def test_a_rough_game_is_the_same_at_both_tables(
         same(line)
 
 
-# ---- secrets -----------------------------------------------------------------------------------------------------
+# ---- secrets -------------------------------------------------------------------------------------
 
 
 def _open_moment(line: MemoryLine) -> None:
@@ -60,8 +62,10 @@ def _open_moment(line: MemoryLine) -> None:
 
 
 def _at_north(folder: Path, order: str) -> tuple[list[str], list[str]]:
-    """Every byte that reaches North's table, what its pages and journal have of it, and the public records there,
-    while South has sealed this order; and afterwards, once North has sealed its own."""
+    """Every byte that reaches North's table, what its pages and journal have of it, and the public
+    records there, while South has sealed this order; and afterwards, once North has sealed its
+    own.
+    """
     with paired(folder, "outbuffered") as line:
         _open_moment(line)
         line.south.table.hand_in(SOUTH, line.south.session.moment, order, "ab" * 8)
@@ -104,7 +108,7 @@ def test_nothing_at_the_other_table_depends_on_an_order_before_both_are_bound(
     assert any('"opened"' in text and "IRL" in text for text in other_after)
 
 
-# ---- messages that are none -----------------------------------------------------------------------------------------
+# ---- messages that are none ----------------------------------------------------------------------
 
 
 def _bytes(number: int, **message: object) -> bytes:
@@ -153,7 +157,7 @@ def test_a_message_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
         refused(shown, shown | {"stage": 1})  # each stage is shown once, and then the next one
 
 
-# ---- what people do ----------------------------------------------------------------------------------------------------
+# ---- what people do ------------------------------------------------------------------------------
 
 
 def test_what_would_make_two_games_of_one_is_refused_with_a_sentence(tmp_path: Path) -> None:
@@ -197,7 +201,7 @@ def test_a_number_that_this_table_has_used_begins_no_game(tmp_path: Path) -> Non
             table.remote.begin(later, line.south.journal.next_number())
 
 
-# ---- clocks -------------------------------------------------------------------------------------------------------------
+# ---- clocks --------------------------------------------------------------------------------------
 
 
 def _scouts(line: MemoryLine) -> None:

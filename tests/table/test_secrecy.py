@@ -1,4 +1,6 @@
-"""Every byte sent to every viewer, in games that differ only in what one seat hides: equal until the reveal."""
+"""Every byte sent to every viewer, in games that differ only in what one seat hides: equal until
+the reveal.
+"""
 
 from __future__ import annotations
 
@@ -286,7 +288,9 @@ def test_why_a_machine_played_what_is_sealed_is_told_to_nobody(
 def logged(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> pytest.LogCaptureFixture:
-    """The log, where nothing differs by its nature: receipts (salted hashes), the host's key, the disk."""
+    """The log, where nothing differs by its nature: receipts (salted hashes), the host's key, the
+    disk.
+    """
     monkeypatch.setattr(reducer, "receipt", lambda *_: "ab" * 32)
     monkeypatch.setattr("companion.service.app.host_key_of", lambda _: "aaaaa-bbbbb")
     monkeypatch.setattr("companion.diagnostics.machine.free_bytes", lambda _: 4_000_000_000)

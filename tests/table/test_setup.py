@@ -1,4 +1,6 @@
-"""The set-up page: what was chosen last is remembered, anybody may start it by a key, and sides change places."""
+"""The set-up page: what was chosen last is remembered, anybody may start it by a key, and sides
+change places.
+"""
 
 from __future__ import annotations
 

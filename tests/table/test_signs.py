@@ -1,4 +1,6 @@
-"""Signs name the key on the device that shows them, speak to its owner, and count turns as the game does."""
+"""Signs name the key on the device that shows them, speak to its owner, and count turns as the game
+does.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +99,7 @@ def test_names_and_reasons_are_cut_in_every_language(language: str) -> None:
     assert translate(before_colon(wrong), language).endswith("a1.")
 
 
-# ---- what is wrong, and which turn it is ---------------------------------------------------------------------------------
+# ---- what is wrong, and which turn it is ---------------------------------------------------------
 
 
 def play(played: Played, action: str) -> None:

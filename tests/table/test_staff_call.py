@@ -74,7 +74,7 @@ def test_a_call_that_nobody_ends_or_hears_is_forgotten(bell: StaffBell, clock: F
         bell.ring("south")
 
 
-# ---- on the pages ------------------------------------------------------------------------------------------------------
+# ---- on the pages --------------------------------------------------------------------------------
 
 
 @contextmanager

@@ -1,4 +1,6 @@
-"""A board that never changes again: whatever waits for the camera goes on when the last picture already says yes."""
+"""A board that never changes again: whatever waits for the camera goes on when the last picture
+already says yes.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ def test_a_play_made_while_the_clock_stood_counts_once_it_runs(played: Played) -
 
 @pytest.mark.parametrize("game", GAMES)
 def test_every_stage_that_hands_have_done_before_is_over(played: Played, game: str) -> None:
-    """Orders come by phone; the board already lies as the stage leaves it when the stage is told."""
+    """Orders come by phone; the board already lies as the stage leaves it when the stage is
+    told.
+    """
     begin(played, game)
     rng = Random(3)
     for _ in range(60):

@@ -1,4 +1,6 @@
-"""The table on a fake clock: phases, hands, pads, overruling, matches, undo, draws, restarts, secrecy."""
+"""The table on a fake clock: phases, hands, pads, overruling, matches, undo, draws, restarts,
+secrecy.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,7 @@ def moved(layout: Layout, origin: str, target: str) -> dict[Square, tuple[str, .
     return after
 
 
-# ---- a turn ------------------------------------------------------------------------------------------------------------
+# ---- a turn --------------------------------------------------------------------------------------
 
 
 def test_a_turn_by_taps_alone(played: Played) -> None:
@@ -176,7 +178,7 @@ def test_sides_are_changed_between_games_by_people_with_phones(played: Played) -
     assert can_swap == [True, False, True, False]
 
 
-# ---- refusals --------------------------------------------------------------------------------------------------------------
+# ---- refusals ------------------------------------------------------------------------------------
 
 
 def test_stale_and_double_inputs(played: Played) -> None:
@@ -200,7 +202,7 @@ def test_stale_and_double_inputs(played: Played) -> None:
         played.table.take_back(south, moment)
 
 
-# ---- ends ------------------------------------------------------------------------------------------------------------------
+# ---- ends ----------------------------------------------------------------------------------------
 
 SHORT = {"board": ".N\nsn\nS."}
 
@@ -266,7 +268,7 @@ def test_undo_goes_back_and_asks_for_the_board(played: Played) -> None:
     assert played.view.phase is Phase.STAGES
 
 
-# ---- pads ------------------------------------------------------------------------------------------------------------------
+# ---- pads ----------------------------------------------------------------------------------------
 
 
 def test_a_buffer_blind_on_a_pad(tmp_path: Path) -> None:
@@ -320,10 +322,10 @@ def test_an_unexpected_error_stops_nobody_and_its_words_stay_out_of_the_log(
     assert played.view.seats[SOUTH].entered == 1
 
 
-# ---- hands games: the made-up game ---------------------------------------------------------------------------------------
+# ---- hands games: the made-up game ---------------------------------------------------------------
 
 
-# ---- restarts --------------------------------------------------------------------------------------------------------------
+# ---- restarts ------------------------------------------------------------------------------------
 
 
 def test_a_restart_resumes_with_sealed_orders(tmp_path: Path) -> None:
@@ -371,7 +373,7 @@ def test_replayed_journal_is_the_live_state(
             assert replace(journal.fold(1), commitment="") == session_of(played.table)
 
 
-# ---- journal troubles --------------------------------------------------------------------------------------------------------
+# ---- journal troubles ----------------------------------------------------------------------------
 
 
 def test_a_game_that_no_longer_fits_the_rules_is_left_and_the_seats_stay(tmp_path: Path) -> None:
@@ -395,7 +397,7 @@ def test_an_unwritable_folder_is_named(tmp_path: Path) -> None:
         Journal(tmp_path / "file" / "journal.sqlite")
 
 
-# ---- the thread, replay files -----------------------------------------------------------------------------------------------
+# ---- the thread, replay files --------------------------------------------------------------------
 
 
 def test_many_threads_at_once_lose_nothing(tmp_path: Path) -> None:

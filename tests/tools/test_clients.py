@@ -1,4 +1,6 @@
-"""Browsers that hang, send half, reset or walk off: no thread, file or connection is left, and others are served."""
+"""Browsers that hang, send half, reset or walk off: no thread, file or connection is left, and
+others are served.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ def half_a_request(line: socket.socket) -> None:
 
 def half_a_body(line: socket.socket) -> None:
     line.sendall(
-        b"POST /api/seat/south/take HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"POST /api/seat/south/take HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+        b"application/json\r\n"
         b'Content-Length: 900\r\n\r\n{"name": "'
     )
 
@@ -74,7 +77,9 @@ def files() -> int:
 
 
 def wait_for(done: Callable[[], bool]) -> bool:
-    """Look again and again, for a bounded time; streams notice within half a second that nobody is there."""
+    """Look again and again, for a bounded time; streams notice within half a second that nobody is
+    there.
+    """
     end_s, event = time.monotonic() + PATIENCE_S, threading.Event()
     while not done() and time.monotonic() < end_s:
         event.wait(0.05)

@@ -23,7 +23,8 @@ FEW = {
     "hub-requests": 15,
     "hub-tables": 15,
 }
-"""Examples of each target; `requests` takes long to read the description and has its turn in `make fuzz`."""
+"""Examples of each target; `requests` takes long to read the description and has its turn in `make
+fuzz`."""
 
 
 def test_every_target_has_its_turn_here_or_a_reason() -> None:
@@ -42,13 +43,15 @@ def test_nothing_generated_does_harm(target: Target) -> None:
     assert set(result.tally) != {"FAILED"}
 
 
-# ---- what was found --------------------------------------------------------------------------------------------------
+# ---- what was found ------------------------------------------------------------------------------
 
 
 def test_a_wrong_piece_is_told_after_one_of_two_has_sealed(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The camera took the last of two sealed orders for a turn in the open, and said nothing about the board."""
+    """The camera took the last of two sealed orders for a turn in the open, and said nothing about
+    the board.
+    """
     with playing(tmp_path) as played:
         both_seats(played)
         played.begin()

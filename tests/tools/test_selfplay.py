@@ -42,8 +42,9 @@ def test_a_camera_that_lies_is_found_out(
 def test_hands_are_followed_through_the_first_turns(
     monkeypatch: pytest.MonkeyPatch, game: str, seed: int, turns: int
 ) -> None:
-    """Whole games take minutes (`make selfplay`); here they are broken off. In that of Scouts two pieces touch, and hands
-    put them straight."""
+    """Whole games take minutes (`make selfplay`); here they are broken off. In that of Scouts two
+    pieces touch, and hands put them straight.
+    """
     monkeypatch.setattr(people, "MAX_TURNS", turns)
     report = next(iter(play_games(game, 1, seed)))
     assert report.turns == turns, report.sentence()

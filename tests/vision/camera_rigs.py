@@ -1,6 +1,8 @@
-"""What the camera contract runs on: the fake of Picamera2, and the real one on libcamera's virtual cameras.
+"""What the camera contract runs on: the fake of Picamera2, and the real one on libcamera's virtual
+cameras.
 
-The real one is there in the machine of `make appliance` only, where `REAL_CAMERAS` is set (`tests/appliance/cameras.py`).
+The real one is there in the machine of `make appliance` only, where `REAL_CAMERAS` is set
+(`tests/appliance/cameras.py`).
 """
 
 from __future__ import annotations
@@ -69,7 +71,9 @@ class RealRig:
 
     @contextmanager
     def taken_elsewhere(self, identity: str) -> Iterator[None]:
-        """Held by another Picamera2 of this process: libcamera does not keep programs off each other's virtual cameras."""
+        """Held by another Picamera2 of this process: libcamera does not keep programs off each
+        other's virtual cameras.
+        """
         device = open_device(chosen(identity))
         yield
         close_device(device)

@@ -52,7 +52,9 @@ class Seen:
 
 
 def lay(**squares: str) -> Layout:
-    """A layout from `c1="white scout"`; `+` between the faces of a stack, `a1_a2` for several squares."""
+    """A layout from `c1="white scout"`; `+` between the faces of a stack, `a1_a2` for several
+    squares.
+    """
     return {
         Square.parse(square): tuple(faces.split("+"))
         for key, faces in squares.items()

@@ -1,4 +1,6 @@
-"""Boards of many squares: pieces with two faces, letters, several squares or another piece on top."""
+"""Boards of many squares: pieces with two faces, letters, several squares or another piece on
+top.
+"""
 
 from __future__ import annotations
 

@@ -23,8 +23,9 @@ from vision.pose.optics import LENSES, Lens
 
 SIZE = (1280, 720)
 LENS = Lens(0.82, -0.06)
-# Tilt, the side towards which it is turned (0: the right edge comes nearer, 90: the lower one), distance by that at
-# which the page fills the picture's height, and the displacement from the middle by the picture's width.
+# Tilt, the side towards which it is turned (0: the right edge comes nearer, 90: the lower one),
+# distance by that at which the page fills the picture's height, and the displacement from the
+# middle by the picture's width.
 VIEWS = (
     (0, 0, 1.0, (0.0, 0.0)),
     (30, 0, 1.1, (0.0, 0.0)),
@@ -71,7 +72,7 @@ def views(lens: Lens) -> Iterator[Any]:
     return (seen(lens, *view) for view in VIEWS)
 
 
-# ---- the page ---------------------------------------------------------------------------------------------------
+# ---- the page ------------------------------------------------------------------------------------
 
 
 def test_the_printed_page_is_what_opencv_looks_for_in_true_millimetres(
@@ -97,7 +98,7 @@ def test_the_printed_page_is_what_opencv_looks_for_in_true_millimetres(
     assert slope * 25.4 / 150 == pytest.approx(np.eye(2), abs=0.003)
 
 
-# ---- the measurement --------------------------------------------------------------------------------------------
+# ---- the measurement -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -139,7 +140,7 @@ def test_pictures_that_do_not_count_say_why() -> None:
     )
 
 
-# ---- the command ------------------------------------------------------------------------------------------------
+# ---- the command ---------------------------------------------------------------------------------
 
 
 def settings(folder: Path) -> list[str]:

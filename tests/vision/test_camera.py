@@ -1,4 +1,6 @@
-"""Cameras by their source: pictures, folders and films, which cameras there are, and how one is found again."""
+"""Cameras by their source: pictures, folders and films, which cameras there are, and how one is
+found again.
+"""
 
 from pathlib import Path
 
@@ -26,7 +28,7 @@ def opened(source: Path | str) -> Camera:
     return open_camera(CameraSettings(source=str(source)), FakeClock(5.0))
 
 
-# ---- pictures, folders, films -----------------------------------------------------------------------------------
+# ---- pictures, folders, films --------------------------------------------------------------------
 
 
 def test_a_picture_comes_again_and_again_with_rising_numbers(tmp_path: Path) -> None:
@@ -77,7 +79,7 @@ def test_other_sources_are_refused_in_words(source: str, words: str) -> None:
         opened(source)
 
 
-# ---- which cameras there are ------------------------------------------------------------------------------------
+# ---- which cameras there are ---------------------------------------------------------------------
 
 
 def test_all_cameras_are_listed_and_none_is_opened(bus: UsbBus, pi: PiHost) -> None:

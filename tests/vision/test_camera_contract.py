@@ -1,4 +1,5 @@
-"""What Picamera2 does and the program relies on: one set of tests for the fake, and in the machine for the real one.
+"""What Picamera2 does and the program relies on: one set of tests for the fake, and in the machine
+for the real one.
 
 Where both disagree, the fake is wrong.
 """

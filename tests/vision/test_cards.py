@@ -1,4 +1,6 @@
-"""Open cards under the camera: random tables read without an error, and what must never be taken for a stack."""
+"""Open cards under the camera: random tables read without an error, and what must never be taken
+for a stack.
+"""
 
 from __future__ import annotations
 

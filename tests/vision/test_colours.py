@@ -1,4 +1,6 @@
-"""What people look at has colours, whatever the camera sends; what is read from costs what it did."""
+"""What people look at has colours, whatever the camera sends; what is read from costs what it
+did.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,7 @@ def test_the_raspberry_pis_camera_has_colours_below_its_brightness(
     host.close()
 
 
-# ---- what people see -----------------------------------------------------------------------------------------------------
+# ---- what people see -----------------------------------------------------------------------------
 
 
 def hues(picture: bytes | None) -> int:

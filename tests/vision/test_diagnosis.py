@@ -1,4 +1,6 @@
-"""The eye: pictures, what is read and how surely, weak places with what to do about them, settled frames."""
+"""The eye: pictures, what is read and how surely, weak places with what to do about them, settled
+frames.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The tables of distances in docs/hardware.md are what the program's own judgement of readability says."""
+"""The tables of distances in docs/hardware.md are what the program's own judgement of readability
+says.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ def smallest_px(kit: Kit, pose: Pose) -> float:
 
 
 def limits(kit: Kit, lens: str, tilt_deg: float) -> tuple[Pose, Pose] | None:
-    """The nearest pose, with everything in the picture, and the farthest, with markers large enough; None: no such."""
+    """The nearest pose, with everything in the picture, and the farthest, with markers large
+    enough; None: no such.
+    """
     near = pose_of(kit, lens, tilt_deg, WHOLE)
     if smallest_px(kit, near) < enough_px(kit):
         return None

@@ -99,7 +99,7 @@ def test_an_exposure_that_is_held_by_hand_is_left_alone(light: float, words: str
     assert room.keeper.sentence == f"{words}: unlock the exposure on the camera page"
 
 
-# ---- black and frozen -------------------------------------------------------------------------------------------
+# ---- black and frozen ----------------------------------------------------------------------------
 
 
 def test_a_frozen_camera_is_opened_anew_every_quarter_of_a_minute() -> None:

@@ -25,7 +25,9 @@ def large(kit: Kit = ARENA, layout: Layout = LAYOUT, **view: Any) -> Seen:
 
 
 def squares_asked(monkeypatch: pytest.MonkeyPatch, name: str, place: int) -> list[set[Square]]:
-    """Note the squares that `judge` hands to one of its functions, as its argument of this place."""
+    """Note the squares that `judge` hands to one of its functions, as its argument of this
+    place.
+    """
     asked: list[set[Square]] = []
     real = getattr(judge, name)
 

@@ -1,4 +1,6 @@
-"""A reflection on a bare square hides nothing that could lie there; one that may hide a marker leaves it unknown."""
+"""A reflection on a bare square hides nothing that could lie there; one that may hide a marker
+leaves it unknown.
+"""
 
 import numpy as np
 import pytest
@@ -16,7 +18,9 @@ PLACE = Square(3, 5)
 
 
 def with_glint(luma: Luma, pose: Pose, radius_mm: float) -> Luma:
-    """A table in dim light, and a lamp that shines back from the middle of `PLACE`, not so bright that it is white."""
+    """A table in dim light, and a lamp that shines back from the middle of `PLACE`, not so bright
+    that it is white.
+    """
     middle = np.array([[*KIT.board.centre_mm(PLACE), 0.0]])
     centre, radius = pose.to_px(middle)[0], radius_mm * float(pose.px_per_mm(middle)[0])
     rows, columns = np.indices(luma.shape)

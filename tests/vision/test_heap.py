@@ -1,7 +1,9 @@
-"""No native call of the reader breaks the heap: everything runs once under glibc's checking allocator.
+"""No native call of the reader breaks the heap: everything runs once under glibc's checking
+allocator.
 
-Since glibc 2.34 `MALLOC_CHECK_` does nothing unless `libc_malloc_debug.so.0` is preloaded. With it every block has a
-guard that is looked at when it is freed, and freed memory is overwritten, so that using it afterwards shows.
+Since glibc 2.34 `MALLOC_CHECK_` does nothing unless `libc_malloc_debug.so.0` is preloaded. With it
+every block has a guard that is looked at when it is freed, and freed memory is overwritten, so that
+using it afterwards shows.
 """
 
 from __future__ import annotations

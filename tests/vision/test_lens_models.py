@@ -1,4 +1,6 @@
-"""Lenses that one term does not describe, drawn by OpenCV's own models; a mirrored camera; two boards in view."""
+"""Lenses that one term does not describe, drawn by OpenCV's own models; a mirrored camera; two
+boards in view.
+"""
 
 from random import Random
 

@@ -1,4 +1,6 @@
-"""Lenses by camera: nominal from the model, learned from the board, kept over restarts, and only when they are better."""
+"""Lenses by camera: nominal from the model, learned from the board, kept over restarts, and only
+when they are better.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,7 @@ def kept_lens(folder: Path) -> tuple[Lens, bool]:
     return LensShelf(folder / "lenses.json", SETTINGS).lens_of(Camera())
 
 
-# ---- nominal lenses ---------------------------------------------------------------------------------------------
+# ---- nominal lenses ------------------------------------------------------------------------------
 
 
 def test_the_model_tells_the_lens_unless_the_settings_do() -> None:
@@ -87,7 +89,7 @@ def test_a_field_of_view_in_degrees_is_taken_at_its_word() -> None:
     assert lens.focal_ratio == pytest.approx(0.5)
 
 
-# ---- kept lenses ------------------------------------------------------------------------------------------------
+# ---- kept lenses ---------------------------------------------------------------------------------
 
 
 def test_what_was_learned_is_there_after_a_restart(tmp_path: Path) -> None:
@@ -197,7 +199,7 @@ def test_files_have_no_lens_of_their_own(tmp_path: Path) -> None:
         shelf.measured(camera, Lens(0.79, 0.02), 0.001)
 
 
-# ---- the watcher and the reader ---------------------------------------------------------------------------------
+# ---- the watcher and the reader ------------------------------------------------------------------
 
 
 class Watched:

@@ -1,4 +1,6 @@
-"""What a camera shows of a still table is no movement, and whatever moves is one, however long it goes on."""
+"""What a camera shows of a still table is no movement, and whatever moves is one, however long it
+goes on.
+"""
 
 from collections.abc import Callable, Iterator
 from itertools import count, islice
@@ -86,7 +88,9 @@ def plain(picture: Picture) -> Luma:
 
 
 def noisy(sigma: float, light: float = 1.0, by_light: float = 0.0) -> Camera:
-    """Noise, which may be stronger where it is light: parts of one large field, as that is much faster."""
+    """Noise, which may be stronger where it is light: parts of one large field, as that is much
+    faster.
+    """
     rng = np.random.default_rng(1)
     field = rng.standard_normal((HEIGHT + 128, WIDTH + 128), np.float32)
 
@@ -189,7 +193,9 @@ def test_a_light_that_flickers_back_and_forth_is_not_read_again() -> None:
 
 
 def test_slow_changes_of_many_pictures_add_up_to_a_change() -> None:
-    """What was read is the measure, not the picture before: a tag that is pushed slowly ends up pushed."""
+    """What was read is the measure, not the picture before: a tag that is pushed slowly ends up
+    pushed.
+    """
     shown, drifted = Shown(noisy(4)), []
     piece = shown.picture[100:135, 320:355].copy()
     for number in range(1, 36):

@@ -169,11 +169,13 @@ def test_nobody_is_there(kind: str) -> None:
     [
         ((), "is too slow: no picture for 0 s"),
         ((HEAD[:-2],), "is too slow"),
-        ((b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>",), "not a picture: give the address of its video"),
+        ((b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>",), "not a picture: give the "
+                                                                         "address of its video"),
         ((HEAD, part_of(jpeg_of(9)[:300] + b"\xff\xd9")), "not a picture"),
         ((HEAD, b"x" * 5_000_000), "not a picture"),
         ((b"HTTP/1.1 401 Unauthorized\r\n\r\n",), "asks for a password"),
-        ((b"HTTP/1.1 302 Found\r\nLocation: http://192.0.2.1/\r\n\r\n",), "answers 302: check the address"),
+        ((b"HTTP/1.1 302 Found\r\nLocation: http://192.0.2.1/\r\n\r\n",), "answers 302: check the "
+                                                                          "address"),
         ((b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 300 + b"\r\n",), "not a picture"),
     ],
 )  # fmt: skip
@@ -208,11 +210,13 @@ def test_what_is_no_address_is_said(source: str) -> None:
         open_camera(CameraSettings(source=source), RealClock())
 
 
-# ---- a video by RTSP ------------------------------------------------------------------------------------------------
+# ---- a video by RTSP -----------------------------------------------------------------------------
 
 
 def encoded(folder: Path) -> list[bytes]:
-    """A short video of a bright field in MPEG-4, a picture each, out of the file that OpenCV writes."""
+    """A short video of a bright field in MPEG-4, a picture each, out of the file that OpenCV
+    writes.
+    """
     path = folder / "film.avi"
     film = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"XVID"), 10, (320, 240))
     assert film.isOpened()

@@ -1,4 +1,6 @@
-"""Rows of order tiles: read in many lights and from many places, never wrongly; and pictures that do not show them."""
+"""Rows of order tiles: read in many lights and from many places, never wrongly; and pictures that
+do not show them.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,7 @@ def well(letters: str, seat: Seat = SOUTH) -> list[LaidTile]:
     ]
 
 
-# ---- reading ---------------------------------------------------------------------------------------------------------
+# ---- reading -------------------------------------------------------------------------------------
 
 
 def test_no_id_means_two_things() -> None:
@@ -121,7 +123,7 @@ def test_rows_are_found_wherever_the_walls_stand() -> None:
         assert table.row(SOUTH).text == "UUS"
 
 
-# ---- faults ----------------------------------------------------------------------------------------------------------
+# ---- faults --------------------------------------------------------------------------------------
 
 
 FIRST, SECOND, THIRD = well("UDL")
@@ -173,7 +175,7 @@ def test_a_row_does_not_tell_its_text_when_it_is_printed() -> None:
     assert "UUS" not in repr(RowSeen("UUS")) + f"{RowSeen('UUS')}"
 
 
-# ---- several pictures ------------------------------------------------------------------------------------------------
+# ---- several pictures ----------------------------------------------------------------------------
 
 
 def test_several_new_pictures_must_agree() -> None:
@@ -199,7 +201,7 @@ def test_several_new_pictures_must_agree() -> None:
     assert answers[-1].rows[SOUTH].fault is RowFault.MISSING, "they never agree"
 
 
-# ---- pictures of the board alone -------------------------------------------------------------------------------------
+# ---- pictures of the board alone -----------------------------------------------------------------
 
 
 def test_nothing_beside_the_board_is_shown_and_the_board_is() -> None:

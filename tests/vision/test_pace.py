@@ -22,7 +22,8 @@ def test_while_hands_move_a_slow_machine_mostly_looks_whether_they_have_gone() -
     assert pace.glances(10.0 + 0.2 * GLANCES - 0.01)
     assert not pace.glances(10.0 + 0.2 * GLANCES + 0.01)
     assert translate(pace.sentence) == (
-        "A picture of a changed board takes this machine 200 ms. While hands move it reads about 1.0 a second and "
+        "A picture of a changed board takes this machine 200 ms. While hands move it reads about "
+        "1.0 a second and "
         "otherwise only looks whether they have gone."
     )
 

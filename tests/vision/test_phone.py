@@ -1,4 +1,6 @@
-"""What comes in from an old phone: the newest picture, never an old one, and words for what is wrong."""
+"""What comes in from an old phone: the newest picture, never an old one, and words for what is
+wrong.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Raspberry Pi cameras through a fake of Picamera2: planes with padding, loss in the middle, focus and exposure."""
+"""Raspberry Pi cameras through a fake of Picamera2: planes with padding, loss in the middle, focus
+and exposure.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,7 @@ def test_the_sensor_tells_the_lens(pi: PiHost, sensor: str, model: str) -> None:
     assert opened().model == model
 
 
-# ---- trouble ----------------------------------------------------------------------------------------------------
+# ---- trouble -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -96,7 +98,7 @@ def test_the_first_cause_of_a_failed_opening_is_told(pi: PiHost) -> None:
         opened()
 
 
-# ---- memory -----------------------------------------------------------------------------------------------------
+# ---- memory --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -149,7 +151,7 @@ def test_of_an_unknown_sensor_libcamera_chooses_the_mode(pi: PiHost) -> None:
     assert pi.opened[0].configuration["sensor"] == {}
 
 
-# ---- focus and exposure -----------------------------------------------------------------------------------------
+# ---- focus and exposure --------------------------------------------------------------------------
 
 FREE = {
     "AeExposureMode": 0,

@@ -1,4 +1,6 @@
-"""Picture files, which anybody may have sent: decoded by Pillow alone, and as upright as a photograph was taken."""
+"""Picture files, which anybody may have sent: decoded by Pillow alone, and as upright as a
+photograph was taken.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Every board as it is printed, bare and with every piece, in three lights: nothing on it is taken for a piece."""
+"""Every board as it is printed, bare and with every piece, in three lights: nothing on it is taken
+for a piece.
+"""
 
 from dataclasses import replace
 from typing import Any

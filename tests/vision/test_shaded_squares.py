@@ -47,7 +47,9 @@ def test_a_piece_that_shows_a_grey_back_leaves_no_empty_square(
 
 
 def lit(angle_deg: float, dark: float, at_mm: float = 0.0) -> NDArray[np.float32]:
-    """A cell of white paper across which the edge of a shadow runs, a little blurred as in a picture."""
+    """A cell of white paper across which the edge of a shadow runs, a little blurred as in a
+    picture.
+    """
     angle = np.radians(angle_deg)
     across = PLACES @ np.array([np.cos(angle), np.sin(angle)], np.float32)
     tone = np.where(across.reshape(SIDE, SIDE) > at_mm, 1.0, dark).astype(np.float32)

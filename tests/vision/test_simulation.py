@@ -1,4 +1,6 @@
-"""The simulated table: what hands do to it, and that its pictures show the truth, measured with OpenCV alone."""
+"""The simulated table: what hands do to it, and that its pictures show the truth, measured with
+OpenCV alone.
+"""
 
 import cv2
 import numpy as np

@@ -1,4 +1,6 @@
-"""Single pictures and their parts: photographs with a truth table, plain JSON, markers, rays and lenses."""
+"""Single pictures and their parts: photographs with a truth table, plain JSON, markers, rays and
+lenses.
+"""
 
 import json
 from collections import Counter
@@ -98,7 +100,7 @@ def test_an_unknown_dictionary_is_refused() -> None:
         list(read_images([], KITS, "DICT_9X9"))
 
 
-# ---- markers, rays and lenses ----------------------------------------------------------------------------------
+# ---- markers, rays and lenses --------------------------------------------------------------------
 
 
 def test_a_print_too_soft_to_decode_is_told_by_its_likeness_or_not_at_all() -> None:

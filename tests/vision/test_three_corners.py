@@ -1,4 +1,6 @@
-"""Three corner markers, a corner that something touches, and views from above of what lies between."""
+"""Three corner markers, a corner that something touches, and views from above of what lies
+between.
+"""
 
 from random import Random
 
@@ -33,7 +35,9 @@ def test_a_board_with_a_hidden_corner_is_read_whole(hidden: int) -> None:
 
 @pytest.mark.parametrize("covered", [0, 1, 2])
 def test_a_corner_marker_is_found_although_the_edge_of_a_card_touches_it(covered: int) -> None:
-    """Its edges join the marker's outline, which is no quadrangle then. One other corner is enough to go by."""
+    """Its edges join the marker's outline, which is no quadrangle then. One other corner is enough
+    to go by.
+    """
     kit = KITS["binmat"]
     seen = Seen(kit, {}, width=1920, height=1080, tilt_deg=0.0)
     seen.clear()

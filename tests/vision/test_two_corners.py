@@ -1,4 +1,6 @@
-"""Two corner markers alone: the printed lines tell the rest of the board, and what they do not tell is unknown."""
+"""Two corner markers alone: the printed lines tell the rest of the board, and what they do not tell
+is unknown.
+"""
 
 from dataclasses import replace
 
@@ -21,7 +23,8 @@ from vision.simulation.render import camera_pose
 from vision.simulation.view import View
 
 BOARD_VIEWS = (3, 6, 8, 27)
-"""Of the bench's; in each the ends of the board were put wrong by 5 to 40 px when two corners alone were asked."""
+"""Of the bench's; in each the ends of the board were put wrong by 5 to 40 px when two corners alone
+were asked."""
 KAHMATE = next(kit for kit in kits() if kit.game == "kahmate")
 ENDS = flat(np.array([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]))
 
@@ -44,7 +47,9 @@ def test_with_two_corners_every_piece_is_read_and_nothing_wrong_is_told(number: 
 def two_corners(
     view: View, noise_px: float, seed: int
 ) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.uint8]], Pose, Evidence]:
-    """A bare board, its true pose, and its two southern corner markers with so much noise on their corners."""
+    """A bare board, its true pose, and its two southern corner markers with so much noise on their
+    corners.
+    """
     table = printed_table(KAHMATE, view)
     table.set_up({})
     true, board = camera_pose(KAHMATE, view), KAHMATE.board
@@ -66,7 +71,9 @@ def test_printed_lines_put_the_far_end_right_that_noisy_corners_put_wrong(seed: 
 
 
 def test_the_spread_of_a_pose_is_as_large_as_its_errors() -> None:
-    """Over many noises the far end lies within three standard deviations, the lens being part of what is unsure."""
+    """Over many noises the far end lies within three standard deviations, the lens being part of
+    what is unsure.
+    """
     outside = 0
     board = KAHMATE.board
     end = np.array([[board.width_mm, board.height_mm, 0.0]])
@@ -87,7 +94,9 @@ def test_the_spread_of_a_pose_is_as_large_as_its_errors() -> None:
 
 
 def test_what_lies_beyond_lines_that_fit_nowhere_is_not_confirmed() -> None:
-    """A pose that is off by a whole square at the far end fits the lines there again, and none in between."""
+    """A pose that is off by a whole square at the far end fits the lines there again, and none in
+    between.
+    """
     luma, true, _ = two_corners(View(tilt_deg=0.0, focal_ratio=0.9, noise=1.0), 0.0, 0)
     board, printed = KAHMATE.board, lines_of(KAHMATE.board)
     south = (Square(0, 0), Square(board.files - 1, 0))

@@ -115,7 +115,7 @@ def test_a_busy_camera_is_not_kept(bus: UsbBus) -> None:
     assert webcam.opened[0].released == 1
 
 
-# ---- controls ---------------------------------------------------------------------------------------------------
+# ---- controls ------------------------------------------------------------------------------------
 
 
 def test_focus_and_exposure_are_locked_as_they_are_and_let_go(bus: UsbBus) -> None:

@@ -1,4 +1,6 @@
-"""A table with its pages for tests that ask for a `place`; a hub's league for those that ask for a `league`."""
+"""A table with its pages for tests that ask for a `place`; a hub's league for those that ask for a
+`league`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The camera on the page Health with a fake eye: who may look, what is told, what is drawn into its picture."""
+"""The camera on the page Health with a fake eye: who may look, what is told, what is drawn into its
+picture.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ KIT = GAMES["outbuffered"].kit(GAMES["outbuffered"].options({}))
 
 
 def seen(kit: Kit = KIT, *advice: Advice, **squares: SquareSeen) -> BoardSeen:
-    """A board, 10 px a mm, on which all squares are empty and well seen but those that are named."""
+    """A board, 10 px a mm, on which all squares are empty and well seen but those that are
+    named.
+    """
     board = kit.board
     each = tuple(
         replace(
@@ -135,7 +139,7 @@ def test_the_live_picture_is_for_the_host_alone(room: Room, path: str) -> None:
     assert (picture.data, picture.headers["Cache-Control"]) == (b"\xff\xd8picture", "no-store")
 
 
-# ---- what the page says --------------------------------------------------------------------------------------------------
+# ---- what the page says --------------------------------------------------------------------------
 
 
 def test_a_good_view_and_one_with_advice(room: Room) -> None:
@@ -175,7 +179,7 @@ def test_trouble_is_said_in_words(room: Room) -> None:
     assert room.host().get("/camera/frame.jpg").status_code == 404, "an old picture is not live"
 
 
-# ---- settled frames and turns ------------------------------------------------------------------------------------------
+# ---- settled frames and turns --------------------------------------------------------------------
 
 
 def test_settled_frames_small_and_large(room: Room) -> None:
@@ -207,7 +211,7 @@ def test_photographs_of_turns_are_for_everybody(room: Room) -> None:
         assert browser.get(f"/api/photograph/{missing}").status_code == 404
 
 
-# ---- what only the host does -------------------------------------------------------------------------------------------
+# ---- what only the host does ---------------------------------------------------------------------
 
 
 def test_the_host_locks_and_chooses(room: Room) -> None:

@@ -14,7 +14,7 @@ from companion.games import GAMES
 from companion.table.session import Phase
 from web.rendering import cards
 
-# ---- what pages show ---------------------------------------------------------------------------------------------------
+# ---- what pages show -----------------------------------------------------------------------------
 
 
 def test_the_table_screen_is_one_key_while_anybody_may_act(place: Place) -> None:
@@ -109,4 +109,4 @@ def test_a_seat_begins_a_game_in_each_way_that_it_names(place: Place) -> None:
     assert "can be started in" in error_of(wrong)["message"]
 
 
-# ---- the end -----------------------------------------------------------------------------------------------------------
+# ---- the end -------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from web_fixtures import HOST_KEY, Place, page_of, view_of
 HOST = {"X-Host-Key": HOST_KEY}
 
 
-# ---- anybody at the table ----------------------------------------------------------------------------------------------
+# ---- anybody at the table ------------------------------------------------------------------------
 
 
 def test_anybody_ends_a_turn_pauses_goes_on_and_takes_back(place: Place) -> None:
@@ -46,7 +46,7 @@ def test_seat_and_host_stop_the_clock_and_start_it(place: Place) -> None:
             assert ("Resume" in page_of(south, "/seat/south")) is bool(paused)
 
 
-# ---- time --------------------------------------------------------------------------------------------------------------
+# ---- time ----------------------------------------------------------------------------------------
 
 
 def test_a_press_counts_from_when_it_came_in(place: Place) -> None:

@@ -90,7 +90,9 @@ def test_what_cannot_be_asked_is_refused_in_a_sentence(place: Place) -> None:
 
 
 def test_the_machine_says_why_to_who_asks(place: Place) -> None:
-    """On the phone and on the table screen, in each one's language; a program's words are no markup."""
+    """On the phone and on the table screen, in each one's language; a program's words are no
+    markup.
+    """
     ada, stranger = place.sit("south", "Ada"), place.browser()
     ada.post("/api/seat/north/machine", json={"name": "Bo"})
     moment = place.to_orders()

@@ -1,4 +1,6 @@
-"""`/health`, the page Health, the support bundle, and what is counted and logged of every request."""
+"""`/health`, the page Health, the support bundle, and what is counted and logged of every
+request.
+"""
 
 from __future__ import annotations
 
@@ -88,10 +90,10 @@ def test_a_wire_leads_to_its_pin() -> None:
     assert (GPIO_PINS[17], GPIO_PINS[21]) == (11, 40), "as Raspberry Pi's pin-out has it"
 
 
-# ---- the support bundle ----------------------------------------------------------------------------------------------
+# ---- the support bundle --------------------------------------------------------------------------
 
 
-# ---- what is counted -------------------------------------------------------------------------------------------------
+# ---- what is counted -----------------------------------------------------------------------------
 
 
 def test_refusals_are_counted_and_not_quoted(place: Place) -> None:

@@ -1,4 +1,6 @@
-"""The pages of the games played: list, replay without a script, files, what only the host may do, and what stays secret."""
+"""The pages of the games played: list, replay without a script, files, what only the host may do,
+and what stays secret.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ def brought(place: Place, name: str, turns: int = 400) -> FlaskClient:
     return browser
 
 
-# ---- the list --------------------------------------------------------------------------------------------------------
+# ---- the list ------------------------------------------------------------------------------------
 
 
 def test_the_list_tells_each_game_in_the_viewers_language(place: Place) -> None:
@@ -66,7 +68,7 @@ def test_the_list_tells_each_game_in_the_viewers_language(place: Place) -> None:
     assert "14 de noviembre de 2023" in page_of(browser, "/history")
 
 
-# ---- a game ----------------------------------------------------------------------------------------------------------
+# ---- a game --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", SHORT)
@@ -84,7 +86,7 @@ def test_a_replay_needs_no_script(place: Place, name: str) -> None:
     assert browser.get(f"/history/1/scene/{last + 1}").status_code == 404
 
 
-# ---- secrets ---------------------------------------------------------------------------------------------------------
+# ---- secrets -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["outbuffered", "arena", "kahmate", "binmat"])
@@ -109,7 +111,7 @@ def test_a_game_that_is_on_tells_nothing_that_is_hidden(place: Place, name: str)
         assert browser.get("/history/1.json").status_code == 409
 
 
-# ---- files -----------------------------------------------------------------------------------------------------------
+# ---- files ---------------------------------------------------------------------------------------
 
 
 def test_files_are_taken_away_and_brought_in(place: Place) -> None:
@@ -175,7 +177,7 @@ def test_the_time_line_has_keys_for_what_people_remember(place: Place) -> None:
     assert int(keys[-1][1]) == int(places) - 1, "the end has one"
 
 
-# ---- statistics ------------------------------------------------------------------------------------------------------
+# ---- statistics ----------------------------------------------------------------------------------
 
 
 def test_statistics_are_plain_tables(place: Place) -> None:

@@ -1,4 +1,6 @@
-"""The pages of a hub: the wall, its host, spectators with and without a delay, the overlay; in every language."""
+"""The pages of a hub: the wall, its host, spectators with and without a delay, the overlay; in
+every language.
+"""
 
 from __future__ import annotations
 

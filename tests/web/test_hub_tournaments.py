@@ -1,4 +1,6 @@
-"""A tournament on the hub's pages: made, entered, paired, corrected with a log, shown on the wall and on cards."""
+"""A tournament on the hub's pages: made, entered, paired, corrected with a log, shown on the wall
+and on cards.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Every page in a language that nobody speaks: what stands in no brackets there, no Spaniard could read."""
+"""Every page in a language that nobody speaks: what stands in no brackets there, no Spaniard could
+read.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,8 @@ NAMES = (
     TOML_ERROR,
     *BROKER,
 )
-"""What is no sentence of ours: names of people, the Wi-Fi, cameras and brokers, how a stream begins, others' errors."""
+"""What is no sentence of ours: names of people, the Wi-Fi, cameras and brokers, how a stream
+begins, others' errors."""
 NAMED_PAGES = ("/join/south", *(f"/rules/{name}" for name in GAMES), "/nowhere", "/seat/north")
 """Pages with a name in their address; those without are found by themselves."""
 LIVE_PAGES = ("/", "/watch", "/seat/south", "/seat/north", "/host", "/workbench")
@@ -75,7 +78,9 @@ def place(tmp_path: Path, brackets: None) -> Iterator[Place]:
 
 
 def pages_of(place: Place) -> list[str]:
-    """Every page that this installation has, by its address; streams, files and findings are none."""
+    """Every page that this installation has, by its address; streams, files and findings are
+    none.
+    """
     paths = {
         rule.rule
         for rule in place.app.url_map.iter_rules()
@@ -113,7 +118,7 @@ def sat_down(place: Place) -> FlaskClient:
     return browser
 
 
-# ---- pages that do not follow a game -----------------------------------------------------------------------------
+# ---- pages that do not follow a game -------------------------------------------------------------
 
 
 def test_pages_without_a_game_are_translated(place: Place) -> None:
@@ -211,11 +216,13 @@ def test_what_people_typed_is_translated_nowhere(place: Place) -> None:
         assert "⟦lime⟧" not in page, path
 
 
-# ---- games -------------------------------------------------------------------------------------------------------
+# ---- games ---------------------------------------------------------------------------------------
 
 
 def seen(place: Place, missing: int = 0) -> None:
-    """Let the camera see the board as it should be, but for some pieces: what lies in their squares is gone."""
+    """Let the camera see the board as it should be, but for some pieces: what lies in their squares
+    is gone.
+    """
     view = place.table.view()
     if view.kit is None or view.kit.deck or not view.board.target:
         return

@@ -1,4 +1,6 @@
-"""An old phone as the camera: who may send pictures, what it is told, and how it gets past the browser's warning."""
+"""An old phone as the camera: who may send pictures, what it is told, and how it gets past the
+browser's warning.
+"""
 
 from __future__ import annotations
 

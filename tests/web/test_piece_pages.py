@@ -1,4 +1,6 @@
-"""Games of pieces through the doors and on the pages: the drawn board, plays, clocks, sheets, and what stays secret."""
+"""Games of pieces through the doors and on the pages: the drawn board, plays, clocks, sheets, and
+what stays secret.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +88,7 @@ def see(place: Place, layout: Layout, game: str) -> None:
     place.table.step()
 
 
-# ---- the drawn board ---------------------------------------------------------------------------------------------------
+# ---- the drawn board -----------------------------------------------------------------------------
 
 
 def numbers(pattern: str, svg: str) -> list[tuple[float, ...]]:
@@ -155,7 +157,7 @@ def test_a_broken_rule_has_a_ring_a_cross_and_the_way_back(place: Place) -> None
         assert mark in page, mark
 
 
-# ---- doors -------------------------------------------------------------------------------------------------------------
+# ---- doors ---------------------------------------------------------------------------------------
 
 
 def test_plays_are_told_to_the_seat_on_turn_alone(place: Place) -> None:
@@ -199,7 +201,7 @@ def test_the_host_sees_an_own_board_before_the_game_starts(place: Place) -> None
     assert "no start for North" in error_of(bad)["message"]
 
 
-# ---- secrets -----------------------------------------------------------------------------------------------------------
+# ---- secrets -------------------------------------------------------------------------------------
 
 
 def test_sheet_and_placing_are_there_for_their_seat_alone(place: Place) -> None:
@@ -221,7 +223,7 @@ def test_sheet_and_placing_are_there_for_their_seat_alone(place: Place) -> None:
     assert public["placing"] is None
 
 
-# ---- pages -------------------------------------------------------------------------------------------------------------
+# ---- pages ---------------------------------------------------------------------------------------
 
 
 def test_the_table_screen_shows_both_hands_and_closed_cards(place: Place) -> None:

@@ -1,4 +1,6 @@
-"""The pages of what can be printed and of the rules: addresses, languages, pictures, and a paragraph for every refusal."""
+"""The pages of what can be printed and of the rules: addresses, languages, pictures, and a
+paragraph for every refusal.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from companion.games import GAMES
 from companion.printing.rulebook import illustrations
 
 PAGE = {"Accept": "text/html"}
-# ---- what can be printed ---------------------------------------------------------------------------------------------
+# ---- what can be printed -------------------------------------------------------------------------
 
 
 def test_the_page_offers_every_game_on_the_chosen_paper_in_the_chosen_language(
@@ -91,7 +93,7 @@ def test_a_board_of_ones_own_that_is_none_is_refused_at_its_form_with_what_was_w
     assert error_of(place.browser().get(path))["kind"] == "malformed", "for programs"
 
 
-# ---- the rules -------------------------------------------------------------------------------------------------------
+# ---- the rules -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -106,7 +108,7 @@ def test_a_rules_page_has_contents_pictures_and_no_id_twice(place: Place, name: 
     assert len(ids) == len(set(ids))
 
 
-# ---- a paragraph for every refusal -----------------------------------------------------------------------------------
+# ---- a paragraph for every refusal ---------------------------------------------------------------
 
 
 def test_a_refusal_links_to_its_paragraph(place: Place) -> None:

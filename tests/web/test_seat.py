@@ -1,4 +1,6 @@
-"""What the pages of a seat and the table screen say in their markup: switches, shutters, codes of free seats, the sign."""
+"""What the pages of a seat and the table screen say in their markup: switches, shutters, codes of
+free seats, the sign.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def begin(place: Place, game: str) -> None:
 
 
 def test_a_fragment_names_the_page_it_fits(place: Place) -> None:
-    """Scripts of an older service, or in another language, notice it by this and load the page anew."""
+    """Scripts of an older service, or in another language, notice it by this and load the page
+    anew.
+    """
     browser = place.browser()
     for language in ("en", "fr"):
         browser.set_cookie("language", language)

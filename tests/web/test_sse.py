@@ -1,4 +1,6 @@
-"""Streams and the web server: what a page gets, how many there may be, and that everything ends when it should."""
+"""Streams and the web server: what a page gets, how many there may be, and that everything ends
+when it should.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,7 @@ def test_a_private_stream_ends_its_secrets_when_the_seat_is_freed(place: Place) 
         assert last == 'data: <main id="live" data-go="/join/south"></main>\n\n'
 
 
-# ---- a real server -----------------------------------------------------------------------------------------------------
+# ---- a real server -------------------------------------------------------------------------------
 
 
 @pytest.fixture

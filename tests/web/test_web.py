@@ -1,4 +1,6 @@
-"""The pages through Flask's own client: who may do what, what is refused and how, and that nothing secret leaks."""
+"""The pages through Flask's own client: who may do what, what is refused and how, and that nothing
+secret leaks.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from web_fixtures import HOST_KEY, SALT, Place, error_of, page_of, view_of
 
 from companion.core.kit import Seat
 
-# ---- a turn through the doors ----------------------------------------------------------------------------------------
+# ---- a turn through the doors --------------------------------------------------------------------
 
 
 def test_the_other_seat_is_asked_about_a_draw(place: Place) -> None:
@@ -28,7 +30,7 @@ def test_the_other_seat_is_asked_about_a_draw(place: Place) -> None:
     assert view_of(place)["outcome"] == {"winners": [], "reason": "A draw."}
 
 
-# ---- joining -----------------------------------------------------------------------------------------------------------
+# ---- joining -------------------------------------------------------------------------------------
 
 
 def test_joining_by_the_short_address_and_coming_back(place: Place) -> None:
@@ -52,7 +54,7 @@ def test_joining_by_the_short_address_and_coming_back(place: Place) -> None:
         assert "<img>" not in other.get(path).text
 
 
-# ---- guards ------------------------------------------------------------------------------------------------------------
+# ---- guards --------------------------------------------------------------------------------------
 
 SEAT_DOORS = (
     "hand-in",
@@ -127,7 +129,7 @@ def test_the_host_key_is_typed_as_people_type_and_guessing_is_slow(place: Place)
     assert (bad.status_code, "turns" in error_of(bad)["message"]) == (400, True)
 
 
-# ---- bad input ---------------------------------------------------------------------------------------------------------
+# ---- bad input -----------------------------------------------------------------------------------
 
 
 def test_errors_are_pages_for_people_and_json_for_programs(place: Place) -> None:
@@ -159,7 +161,7 @@ def test_an_unexpected_error_tells_nobody_what_was_sent(
     assert "UUS" not in caplog.text
 
 
-# ---- secrecy -----------------------------------------------------------------------------------------------------------
+# ---- secrecy -------------------------------------------------------------------------------------
 
 
 def test_the_own_order_comes_only_when_its_owner_asks(place: Place) -> None:

@@ -1,4 +1,6 @@
-"""The workbench in simulation: a printed table whose pieces are dragged, and a panel whose keys are pressed."""
+"""The workbench in simulation: a printed table whose pieces are dragged, and a panel whose keys are
+pressed.
+"""
 
 from __future__ import annotations
 

@@ -53,7 +53,8 @@ class BlankDetector:
         if self._same_since_s is not None and _lasts(self._same_since_s, now_s, _FROZEN_S):
             lasted = _rough_time(now_s - self._same_since_s)
             return say(
-                "The camera {name} has sent the same picture for {time}: unplug it and plug it in again",
+                "The camera {name} has sent the same picture for {time}: unplug it and plug it in "
+                "again",
                 name=name,
                 time=lasted,
             )

@@ -189,7 +189,9 @@ class CameraLink:
         return ""
 
     def learn(self, now_s: float, is_moving: bool) -> None:
-        """Keep what a picture has told about the lens, and tell the camera whether something moves."""
+        """Keep what a picture has told about the lens, and tell the camera whether something
+        moves.
+        """
         lenses, reader = self._cameras.lenses, self._reader
         if self._camera and lenses:
             lenses.learn(self._camera, reader.learned, reader.pose, now_s)

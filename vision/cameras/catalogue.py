@@ -102,7 +102,8 @@ class CameraOpener:
         if source == "none":
             raise CameraError(
                 say(
-                    "The camera is switched off: set [camera] source to auto, picamera, usb:0 or a path"
+                    "The camera is switched off: set [camera] source to auto, picamera, usb:0 or a "
+                    "path"
                 )
             )
         if source == "auto":

@@ -153,7 +153,8 @@ class PiCamera(Device):
         ) as error:  # TimeoutError, and whatever libcamera raises when the cable comes off
             if isinstance(error, TimeoutError):
                 words = say(
-                    "The Raspberry Pi camera has stopped sending pictures: use a shorter ribbon cable"
+                    "The Raspberry Pi camera has stopped sending pictures: use a shorter ribbon "
+                    "cable"
                 )
             else:
                 words = say(
@@ -179,7 +180,8 @@ class PiCamera(Device):
             ):
                 raise CameraError(
                     say(
-                        "The Raspberry Pi camera sends {what} where a plane of {width} x {height} was "
+                        "The Raspberry Pi camera sends {what} where a plane of {width} x {height} "
+                        "was "
                         "asked for: update Picamera2",
                         what=shape_of(plane),
                         width=width,

@@ -3,11 +3,14 @@ anything behind.
 
 What Picamera2 0.3.38 does, as real ones on libcamera's virtual cameras have shown:
 
-* `Picamera2(n)` counts in the order of `global_camera_info()`, which is sorted by `Id`; an entry's `Num` counts in
+* `Picamera2(n)` counts in the order of `global_camera_info()`, which is sorted by `Id`; an entry's
+  `Num` counts in
   libcamera's own order, which may be another one at every boot.
-* One whose `__init__` fails never closes the writing end of its pipe (`notifyme_w`), and names the reason only as the
+* One whose `__init__` fails never closes the writing end of its pipe (`notifyme_w`), and names the
+  reason only as the
   cause of its error.
-* `stop()` waits for its event loop, for ever when that has ended; `close()` ends the loop first and then stops by
+* `stop()` waits for its event loop, for ever when that has ended; `close()` ends the loop first and
+  then stops by
   itself.
 """
 
@@ -116,12 +119,14 @@ def chosen(which: str) -> PiDevice:
     if not which:
         raise CameraError(
             say(
-                "No Raspberry Pi camera is connected: check the ribbon cable, contacts and direction"
+                "No Raspberry Pi camera is connected: check the ribbon cable, contacts and "
+                "direction"
             )
         )
     raise CameraError(
         say(
-            "No Raspberry Pi camera {which} is connected ({here}): check the ribbon cable, contacts and direction",
+            "No Raspberry Pi camera {which} is connected ({here}): check the ribbon cable, "
+            "contacts and direction",
             which=which,
             here=", ".join(device.id for device in here) or say("none"),
         )
@@ -188,7 +193,8 @@ def reason_of(error: BaseException) -> str:
         return say("it is in use by another program: close that one")
     if _is(causes, errno.ENOMEM):
         return say(
-            "the contiguous memory is too small (CMA): set dtoverlay=vc4-kms-v3d,cma-128 in config.txt"
+            "the contiguous memory is too small (CMA): set dtoverlay=vc4-kms-v3d,cma-128 in "
+            "config.txt"
         )
     return str(causes[-1]) or type(causes[-1]).__name__
 
@@ -199,7 +205,9 @@ def is_short_of_memory(error: BaseException) -> bool:
 
 
 def _is(causes: list[BaseException], number: int) -> bool:
-    """Tell whether one of the causes is of this kind. libcamera gives its errors on as words alone."""
+    """Tell whether one of the causes is of this kind. libcamera gives its errors on as words
+    alone.
+    """
     return any(
         getattr(cause, "errno", None) == number or os.strerror(number) in str(cause)
         for cause in causes

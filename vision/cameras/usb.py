@@ -116,7 +116,8 @@ class UsbCamera(Device):
             self._device.release()
             raise CameraError(
                 say(
-                    "USB camera {number} cannot be opened ({path}): close other programs that use it, "
+                    "USB camera {number} cannot be opened ({path}): close other programs that use "
+                    "it, "
                     "and add the user to the group “video”",
                     number=number,
                     path=path,
@@ -147,7 +148,8 @@ class UsbCamera(Device):
                 return Taken(luma, partial(self._colours_of, sent), self._age_s())
         raise CameraError(
             say(
-                "USB camera {name} sends only damaged pictures: use a shorter cable, another socket, and no hub",
+                "USB camera {name} sends only damaged pictures: use a shorter cable, another "
+                "socket, and no hub",
                 name=self.name,
             )
         )
@@ -171,7 +173,8 @@ class UsbCamera(Device):
         if self._first:
             raise CameraError(
                 say(
-                    "USB camera {name} gives no picture: close other programs that use it, or plug it in again",
+                    "USB camera {name} gives no picture: close other programs that use it, or plug "
+                    "it in again",
                     name=self.name,
                 )
             )

@@ -84,7 +84,9 @@ class CardFinder:
         return [*cards, *self._unread(view, cards, quads)], twins
 
     def _search(self, picture: Luma, side_px: float, marks: _Marks) -> list[Points]:
-        """Note the markers in a picture, and return quadrangles (4, 2) px as large that are none."""
+        """Note the markers in a picture, and return quadrangles (4, 2) px as large that are
+        none.
+        """
         # Markers of another size lie elsewhere than on the board, or are none.
         hits = self._finder.find(picture, _LEAST_SIDE * side_px)
         for sighting in hits.sightings:

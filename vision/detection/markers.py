@@ -88,7 +88,8 @@ def dictionary_of(name: str) -> cv2.aruco.Dictionary:
     number = getattr(cv2.aruco, name, None)
     if not name.startswith("DICT_") or not isinstance(number, int):
         raise Malformed(
-            f"“{name}” is not a marker dictionary: expected one like DICT_6X6_250 or DICT_APRILTAG_36h11"
+            f"“{name}” is not a marker dictionary: expected one like DICT_6X6_250 or "
+            "DICT_APRILTAG_36h11"
         )
     return cv2.aruco.getPredefinedDictionary(number)
 

@@ -121,7 +121,8 @@ class NetworkCamera(Device):
     def _too_slow(self) -> CameraError:
         return CameraError(
             say(
-                "The camera {name} is too slow: no picture for {seconds} s. Bring it closer to the Wi-Fi",
+                "The camera {name} is too slow: no picture for {seconds} s. Bring it closer to the "
+                "Wi-Fi",
                 name=self.name,
                 seconds=f"{SILENCE_S:.0f}",
             )
@@ -130,7 +131,8 @@ class NetworkCamera(Device):
     def _no_picture(self) -> CameraError:
         return CameraError(
             say(
-                "The camera {name} sends something that is not a picture: give the address of its video",
+                "The camera {name} sends something that is not a picture: give the address of its "
+                "video",
                 name=self.name,
             )
         )

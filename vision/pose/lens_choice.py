@@ -97,8 +97,8 @@ def explaining_fit(
 ) -> Fit | None:
     """Return the fit of the model that explains the picture best.
 
-    Where nothing is known of the lens, one of another angle is tried too, as the way from the believed
-    one may end halfway.
+    Where nothing is known of the lens, one of another angle is tried too, as the way from the
+    believed one may end halfway.
     """
     size = (luma.shape[1], luma.shape[0])
     best: tuple[float, Fit] | None = None

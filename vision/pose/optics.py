@@ -41,7 +41,9 @@ class Lens:
     is_fisheye: bool = False
 
     def matrix(self, size: tuple[int, int]) -> Points:
-        """Return camera matrix for a picture of (width, height), the principal point in its middle."""
+        """Return camera matrix for a picture of (width, height), the principal point in its
+        middle.
+        """
         width, height = size
         focal = self.focal_ratio * width
         return np.array([[focal, 0, (width - 1) / 2], [0, focal, (height - 1) / 2], [0, 0, 1]])
@@ -90,7 +92,9 @@ class Lens:
         return np.asarray(bent * (np.tan(angles) / radii))
 
     def changed(self, by: Points) -> Lens:
-        """Return the lens whose logarithm of the focal length, k1 and k2 differ by so much, (3,)."""
+        """Return the lens whose logarithm of the focal length, k1 and k2 differ by so much,
+        (3,).
+        """
         focal, k1, k2 = map(float, by)
         return replace(
             self, focal_ratio=self.focal_ratio * math.exp(focal), k1=self.k1 + k1, k2=self.k2 + k2

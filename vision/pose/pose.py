@@ -122,7 +122,9 @@ class Pose:
         return np.asarray(((points_px >= 0) & (points_px <= last)).all(axis=-1))
 
     def px_per_mm(self, points_mm: Points) -> Points:
-        """Return (N,): how large the board appears at (N, 3) points, across or along, whichever is less."""
+        """Return (N,): how large the board appears at (N, 3) points, across or along, whichever is
+        less.
+        """
         # Each point, and those a millimetre beside it.
         around = points_mm[:, None] + [[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]
         here = self.to_px(around).reshape(-1, 3, 2)
@@ -139,7 +141,8 @@ class Pose:
         number = len(self.covariance)
         _, *slopes_by = self.project(points)
         slopes = np.hstack(slopes_by)[:, :number].reshape(-1, 2, number)
-        # The covariance of each point in the picture, (N, 2, 2), and the larger axis of its ellipse.
+        # The covariance of each point in the picture, (N, 2, 2), and the larger axis of its
+        # ellipse.
         errors = slopes @ self.covariance @ slopes.swapaxes(1, 2)
         largest = np.linalg.eigvalsh(errors)[:, 1]
         return np.asarray(np.sqrt(largest.clip(0)) / np.maximum(self.px_per_mm(points), 1e-6))
@@ -340,7 +343,9 @@ def nearest_pose(
 
 
 def _starts(points_mm: Points, points_px: Points, lens: Lens, size: tuple[int, int]) -> list[Pose]:
-    """Return the poses, one or two, that explain a plane almost equally well, the better one first."""
+    """Return the poses, one or two, that explain a plane almost equally well, the better one
+    first.
+    """
     matrix = lens.matrix(size)
     plane = lens.straight((points_px - matrix[:2, 2]) / matrix[0, 0])
     # IPPE (Collins and Bartoli 2014) answers with both poses of a plane.

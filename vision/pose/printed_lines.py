@@ -165,7 +165,9 @@ class PrintedLines:
         )
 
     def geometry(self, pose: Pose) -> tuple[Points, Points, Points]:
-        """Return (N, 2) middles in the picture, (N, 2) normals there, (N,) px per mm along these."""
+        """Return (N, 2) middles in the picture, (N, 2) normals there, (N,) px per mm along
+        these.
+        """
         here = self.middles_mm
         ends = np.stack([here, here + self._across, here + self._along])
         middles, across, along = pose.to_px(ends).reshape(3, -1, 2)

@@ -245,7 +245,8 @@ class BoardReader:
             advice.append(Advice(say("Show a third corner of the board"), vague, Weakness.CUT))
             notes.append(
                 say(
-                    "Two corners of the board are hidden: show a third one, so that every square can be read"
+                    "Two corners of the board are hidden: show a third one, so that every square "
+                    "can be read"
                 )
             )
 

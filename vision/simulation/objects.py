@@ -202,7 +202,9 @@ def hand_px(stage: LitTable, x_mm: float, y_mm: float, from_seat: Seat) -> Point
 
 
 def draw_hand(picture: Bgr, stage: LitTable, outline_px: Points) -> None:
-    """Draw an arm with fingers spread over the board, in the small part of the picture it covers."""
+    """Draw an arm with fingers spread over the board, in the small part of the picture it
+    covers.
+    """
     window = _window(outline_px, _SOFT_PX, picture)
     if window is None:
         return

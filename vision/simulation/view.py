@@ -10,7 +10,9 @@ from vision.simulation.scenery import PLAIN, Scenery
 
 @dataclass(frozen=True)
 class View:
-    """How the rendered camera looks at the table: angles in degrees, blur in px, light by factor."""
+    """How the rendered camera looks at the table: angles in degrees, blur in px, light by
+    factor.
+    """
 
     width: int = 1280
     height: int = 720

@@ -1,4 +1,6 @@
-"""The factory of the hub's application: the wall, its host's page, spectators' pages and the overlay."""
+"""The factory of the hub's application: the wall, its host's page, spectators' pages and the
+overlay.
+"""
 
 from __future__ import annotations
 

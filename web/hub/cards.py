@@ -24,7 +24,8 @@ COOKIE = "card"
 MAKES = Rate(8, 8 / 3600)
 """Cards that one address may make: eight at once, then eight an hour."""
 MAKES_ALL = Rate(300, 1.0)
-"""Cards that all addresses may make. So strangers need more than an hour to use up all of a hub's."""
+"""Cards that all addresses may make. So strangers need more than an hour to use up all of a
+hub's."""
 MAX_RESULTS = 20
 
 
@@ -89,7 +90,8 @@ class CardPages(HubGroup):
         if not (self._makes.take(address) and self._makes_all.take(SHARED)):
             raise Stale(
                 say(
-                    "Too many cards have been made from here: wait a few minutes, or ask the hub’s owner for one"
+                    "Too many cards have been made from here: wait a few minutes, or ask the hub’s "
+                    "owner for one"
                 )
             )
         name, is_shown = self._name_and_shown()

@@ -1,6 +1,8 @@
-"""Public views as pictures and values for templates: boards, lanes, seats, clocks, from what tables have sent.
+"""Public views as pictures and values for templates: boards, lanes, seats, clocks, from what tables
+have sent.
 
-A table may be of another version or worse: what this program does not know is not drawn, and nothing raises.
+A table may be of another version or worse: what this program does not know is not drawn, and
+nothing raises.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ _DRAWN = 512
 
 @dataclass(frozen=True)
 class ShownSeat:
-    """A seat on a page: its side, how it is called, its part of the result, and the attributes of its clock."""
+    """A seat on a page: its side, how it is called, its part of the result, and the attributes of
+    its clock.
+    """
 
     seat: Seat
     side: Side
@@ -45,7 +49,9 @@ class ShownSeat:
 
 
 def kit_of(view: PublicView) -> Kit | None:
-    """Return the kit of a view's game, or None if this hub does not know the game or its options."""
+    """Return the kit of a view's game, or None if this hub does not know the game or its
+    options.
+    """
     # options as sorted JSON can be the key of a cache
     return _kit(view.game, msgspec.json.encode(view.options, order="sorted")) if view.game else None
 

@@ -86,7 +86,9 @@ class Joined(NamedTuple):
 
 
 class HubHost(Protocol):
-    """What the pages ask the hub to do. Everything raises a `CompanionError` if it cannot be done."""
+    """What the pages ask the hub to do. Everything raises a `CompanionError` if it cannot be
+    done.
+    """
 
     def join(self, name: str, key: str) -> Joined:
         """Add a table."""
@@ -121,7 +123,8 @@ CODE_S = 600.0
 
 
 class JoinDoor:
-    """The code by which a table joins: good for one table and ten minutes. The host lets the table in afterwards.
+    """The code by which a table joins: good for one table and ten minutes. The host lets the table
+    in afterwards.
 
     `when_renewed` is called with every new code, which pages show.
     """

@@ -1,4 +1,6 @@
-"""A room of tables as its pages know it: what each has told, since when it is silent, and what may be shown by now."""
+"""A room of tables as its pages know it: what each has told, since when it is silent, and what may
+be shown by now.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ MAX_RECENT = 16
 MAX_WAITING_BYTES = 4 * 1024 * 1024
 """Bytes of a table's records that wait for a delay to be over.
 
-A record has some 4 kB, and a game one in five seconds: an hour of it has 3 MB. With more, the oldest are left out.
+A record has some 4 kB, and a game one in five seconds: an hour of it has 3 MB. With more, the
+oldest are left out.
 """
 
 
@@ -48,10 +51,11 @@ class Shown:
 class RoomTable:
     """A table: its name in subjects, its number and name for people, and what it has told.
 
-    `heard_s` is when it was heard last (0: never since the hub began), `clock_off_s` how far its clock is ahead.
-    `refused` says what the hub does not take of it; `shut`: it may say nothing any more; `closed`: no game begins at
-    it. `asked`: settings wait for its answer; `answer` is what came of the last ones, packed. `contests` is the table
-    with which it does not agree about how their game ended; 0: none.
+    `heard_s` is when it was heard last (0: never since the hub began), `clock_off_s` how far its
+    clock is ahead. `refused` says what the hub does not take of it; `shut`: it may say nothing any
+    more; `closed`: no game begins at it. `asked`: settings wait for its answer; `answer` is what
+    came of the last ones, packed. `contests` is the table with which it does not agree about how
+    their game ended; 0: none.
     """
 
     id: str
@@ -206,8 +210,8 @@ class Delayed(Notifier):
 class Room(Notifier):
     """All tables. Every method may be called from any thread.
 
-    What pages follow is the room itself (the wall) and `delayed(number)` (spectators). `step` has to be called every
-    now and then: it shows what has become old enough, and who has fallen silent.
+    What pages follow is the room itself (the wall) and `delayed(number)` (spectators). `step` has
+    to be called every now and then: it shows what has become old enough, and who has fallen silent.
     """
 
     def __init__(self, name: str, clock: Clock, delay_s: float = 0.0) -> None:

@@ -1,4 +1,6 @@
-"""Tables followed from anywhere, by the hub and never by the table: a list, a page each, and an overlay for streams."""
+"""Tables followed from anywhere, by the hub and never by the table: a list, a page each, and an
+overlay for streams.
+"""
 
 from __future__ import annotations
 

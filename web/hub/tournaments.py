@@ -1,4 +1,6 @@
-"""Tournaments on the hub's pages and as JSON: pairings and standings for everybody, to be printed."""
+"""Tournaments on the hub's pages and as JSON: pairings and standings for everybody, to be
+printed.
+"""
 
 from __future__ import annotations
 

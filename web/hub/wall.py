@@ -26,7 +26,9 @@ from web.server.sse import Audience
 
 @dataclass(frozen=True)
 class Tile:
-    """A table on the wall: how it is in two words, a drawing beside them, its kind for the style, and its seats."""
+    """A table on the wall: how it is in two words, a drawing beside them, its kind for the style,
+    and its seats.
+    """
 
     table: RoomTable
     state: str

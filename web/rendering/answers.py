@@ -1,6 +1,8 @@
-"""What the JSON doors answer, as types: of them the description for programs is made, and mypy holds answers to them.
+"""What the JSON doors answer, as types: of them the description for programs is made, and mypy
+holds answers to them.
 
-Squares are text such as `c3`, sentences are in the language of the request, times are Unix times or seconds.
+Squares are text such as `c3`, sentences are in the language of the request, times are Unix times or
+seconds.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ class Nothing(TypedDict):
     """An empty answer."""
 
 
-# ---- a view ---------------------------------------------------------------------------------------------------------
+# ---- a view --------------------------------------------------------------------------------------
 
 
 class SignJson(TypedDict):
@@ -234,7 +236,7 @@ class ViewJson(TypedDict):
     can_disclose: bool
 
 
-# ---- seats and the host ---------------------------------------------------------------------------------------------
+# ---- seats and the host --------------------------------------------------------------------------
 
 
 class Seated(TypedDict):
@@ -263,9 +265,11 @@ class Receipt(TypedDict):
 
 
 class AdviceJson(TypedDict):
-    """What the coach says to a seat alone: an action in notation, why, what it thinks of what was done, as a page.
+    """What the coach says to a seat alone: an action in notation, why, what it thinks of what was
+    done, as a page.
 
-    Asked about `theirs`: the machine's open actions of its last turn, its own reasons, whose it is and of which turn.
+    Asked about `theirs`: the machine's open actions of its last turn, its own reasons, whose it is
+    and of which turn.
     """
 
     action: str
@@ -275,7 +279,9 @@ class AdviceJson(TypedDict):
 
 
 class PlaysJson(TypedDict):
-    """What a seat can tap now: notation, squares, words, key, path and whom it meets of each move."""
+    """What a seat can tap now: notation, squares, words, key, path and whom it meets of each
+    move.
+    """
 
     moment: str
     plays: list[tuple[str, list[str], str, str, list[str], list[str]]]
@@ -288,7 +294,9 @@ class Picture(TypedDict):
 
 
 class KeyJson(TypedDict):
-    """An order as it stands on a key: its letter in the notation, and in the language of the answer."""
+    """An order as it stands on a key: its letter in the notation, and in the language of the
+    answer.
+    """
 
     letter: str
     initial: str
@@ -321,7 +329,7 @@ class StaffCall(TypedDict):
     call: Call
 
 
-# ---- games played, photographs --------------------------------------------------------------------------------------
+# ---- games played, photographs -------------------------------------------------------------------
 
 
 class GamesJson(TypedDict):
@@ -351,7 +359,7 @@ class PhotographsJson(TypedDict):
     photographs: list[PhotographJson]
 
 
-# ---- the machine ----------------------------------------------------------------------------------------------------
+# ---- the machine ---------------------------------------------------------------------------------
 
 
 class ClockTime(TypedDict):
@@ -376,7 +384,8 @@ class HealthJson(TypedDict):
 
 
 class EyeJson(TypedDict):
-    """What an old phone is told that is the camera: when to send the next picture, and what is read in the last one.
+    """What an old phone is told that is the camera: when to send the next picture, and what is read
+    in the last one.
 
     `drawing` is null where the phone has it already.
     """

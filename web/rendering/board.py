@@ -1,8 +1,10 @@
-"""The board as SVG: where the pieces are, where hands move them, what bounced, what is wrong, what nobody sees.
+"""The board as SVG: where the pieces are, where hands move them, what bounced, what is wrong, what
+nobody sees.
 
-Units: a square is 100 wide. Points are complex numbers, as `web.rendering.svg` explains. A picture is turned clockwise
-by `quarters` of a full turn: 0 puts South below, 1 at the left (file a above), 2 above, 3 at the right. Pieces and
-labels stay upright. Colours come from the style sheet through classes; no style attribute is written.
+Units: a square is 100 wide. Points are complex numbers, as `web.rendering.svg` explains. A picture
+is turned clockwise by `quarters` of a full turn: 0 puts South below, 1 at the left (file a above),
+2 above, 3 at the right. Pieces and labels stay upright. Colours come from the style sheet through
+classes; no style attribute is written.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from web.rendering.svg import area, circle, labelled_svg, text, unit, use, xy
 
 _SQUARE = 100 + 100j
 _MARGIN = 3.0
-"""Room for half a line round separate tiles. Bounce bars and arrows may reach beyond the picture."""
+"""Room for half a line round separate tiles. Bounce bars and arrows may reach beyond the
+picture."""
 _GOAL = 36.0
 """Depth of the goals."""
 _FRAME = 6.0
@@ -36,21 +39,24 @@ _BEYOND = 22.0
 def board_svg(scene: BoardPicture, quarters: int = 0) -> Markup:
     """Draw a board, turned clockwise by quarters of a full turn.
 
-    `data-grid` tells scripts of the page files, ranks, pitch and quarters; what they draw lies in the groups `under`
-    (below the pieces) and `plan` (above them). Scripts draw on no board that lies on its side.
+    `data-grid` tells scripts of the page files, ranks, pitch and quarters; what they draw lies in
+    the groups `under` (below the pieces) and `plan` (above them). Scripts draw on no board that
+    lies on its side.
     """
     sketch = _Sketch(scene, quarters)
     grid = f' data-grid="{sketch.board.files} {sketch.board.ranks} {sketch.pitch:g} {quarters}"'
     if quarters % 2 == 0:
         return sketch.svg(grid, '<g id="under"></g>', '<g id="plan"></g>')
-    # Its own size, larger than any screen: style sheets shrink it into its place, as they do a photograph.
+    # Its own size, larger than any screen: style sheets shrink it into its place, as they do a
+    # photograph.
     _, size = sketch.view_box()
     return sketch.svg(f'{grid} width="{4 * size.real:g}" height="{4 * size.imag:g}"')
 
 
 def past_board(kit: Kit, stage: PastStage, quarters: int = 0) -> Markup:
-    """Return a stage of the last turn: where pieces have gone, what bounced and who was hit. Scripts draw nothing on
-    it."""
+    """Return a stage of the last turn: where pieces have gone, what bounced and who was hit.
+    Scripts draw nothing on it.
+    """
     ways = tuple(
         (Square.parse(event.square), Square.parse(event.to))
         for event in stage.events
@@ -212,7 +218,9 @@ class _Sketch:
     # ---- pieces ----
 
     def _pieces(self) -> str:
-        """Draw every big piece, every stack from the top of the picture down, and what is wrong in rings."""
+        """Draw every big piece, every stack from the top of the picture down, and what is wrong in
+        rings.
+        """
         layout = self.scene.layout
         parts = [self._big(face, squares) for face, squares in big_pieces(self.kit, layout).items()]
         for square in sorted(layout, key=self._row_and_column):
@@ -248,7 +256,9 @@ class _Sketch:
         return ""
 
     def _stack(self, square: Square, faces: Sequence[str]) -> str:
-        """Draw what lies on a square, or will. A big piece lies over all the squares that it will cover."""
+        """Draw what lies on a square, or will. A big piece lies over all the squares that it will
+        cover.
+        """
         targets = big_pieces(self.kit, self.scene.target)
         big = [face for face in faces if is_big(self.kit, face)]
         small = [face for face in faces if face not in big]
@@ -381,7 +391,9 @@ class _Sketch:
     # ---- what happened ----
 
     def _bounces(self) -> str:
-        """Draw a bar at every edge that refused a move, and on a square that several wanted all of them, faint."""
+        """Draw a bar at every edge that refused a move, and on a square that several wanted all of
+        them, faint.
+        """
         refused = [
             (Square.parse(event.square), event.edge)
             for event in self.scene.events
@@ -396,7 +408,9 @@ class _Sketch:
         return "".join(ghosts + [self._bounce(*way) for way in refused])
 
     def _late_comer(self, square: Square, edge: tuple[int, int]) -> str:
-        """Draw a piece small and faint beyond an edge, on the side from which it would have come."""
+        """Draw a piece small and faint beyond an edge, on the side from which it would have
+        come.
+        """
         centre = self.centre(square)
         ghost = _ghost(self._stack(square, self.scene.layout.get(square, ())[-1:]))
         # in the square that it did not get, at the side from which it came

@@ -1,4 +1,6 @@
-"""What a picture of a board shows: where pieces lie, where hands move them, what is wrong, what nobody sees."""
+"""What a picture of a board shows: where pieces lie, where hands move them, what is wrong, what
+nobody sees.
+"""
 
 from __future__ import annotations
 
@@ -167,7 +169,8 @@ def own_square(view: TableView, seat: Seat) -> Square | None:
     return places[0] if len(places) == 1 else None
 
 
-# ---- the reveal as a play: hands' moves slide in beat 0, and every further beat shows what happened ----
+# ---- the reveal as a play: hands' moves slide in beat 0, and every further beat shows what
+# happened ----
 
 
 def beats_of(events: Sequence[Event]) -> tuple[int, ...]:

@@ -1,4 +1,5 @@
-"""What is read, drawn into the camera's picture: a line around the board and each piece, and what lies there.
+"""What is read, drawn into the camera's picture: a line around the board and each piece, and what
+lies there.
 
 Units are the picture's pixels. Points are complex numbers, as `web.rendering.svg` explains.
 """
@@ -27,7 +28,9 @@ _SURE = 0.95
 
 
 def seen_svg(seen: BoardSeen) -> Markup:
-    """Return a layer for a picture of the board: it has the picture's size and nothing behind its lines."""
+    """Return a layer for a picture of the board: it has the picture's size and nothing behind its
+    lines.
+    """
     width, height = seen.size_px
     scale = width / _WIDTH_PX
     board = _cased_line([complex(*corner) for corner in seen.outline_px], scale)

@@ -1,7 +1,9 @@
-"""Cards, counters and clocks as pages show them: the ring of turns and seconds, stacks, fans, and what can be tapped.
+"""Cards, counters and clocks as pages show them: the ring of turns and seconds, stacks, fans, and
+what can be tapped.
 
-The ring is 720 units wide with its middle at (0, 0). Time is not drawn here: a script of the
-page turns `data-due` (seconds by the service's clock) into what is left, so that a fragment holds while time runs.
+The ring is 720 units wide with its middle at (0, 0). Time is not drawn here: a script of the page
+turns `data-due` (seconds by the service's clock) into what is left, so that a fragment holds while
+time runs.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ ROOM = 4
 _SWEEP = 292
 
 
-# ---- the ring -----------------------------------------------------------------------------------------------------
+# ---- the ring ------------------------------------------------------------------------------------
 
 
 def _spokes(turns: Iterable[float], inner: float, outer: float) -> str:
@@ -76,8 +78,8 @@ def _sweep(clock: ClockView | None, colour: str, radius: int, inner: int, outer:
 def ring(view: TableView, colour: str) -> Markup:
     """Draw the count in large figures, a tick for each of its steps, and the seconds between them.
 
-    The last tick that is left is *now*, the one after it was spent last: an element of its own, so that it shrinks when
-    it comes. `colour` is that of the side on turn.
+    The last tick that is left is *now*, the one after it was spent last: an element of its own, so
+    that it shrinks when it comes. `colour` is that of the side on turn.
     """
     count = view.board.tableau.count if view.board.tableau else None
     if count is None:
@@ -115,7 +117,7 @@ def seconds(view: TableView, colour: str) -> Markup:
     return labelled_svg("seconds", "-58 -58 116 116", say("Seconds left"), content, time_of(clock))
 
 
-# ---- cards --------------------------------------------------------------------------------------------------------
+# ---- cards ---------------------------------------------------------------------------------------
 
 
 def cards_of(kit: Kit | None) -> Mapping[str, Card]:
@@ -131,7 +133,9 @@ def shown(kit: Kit | None, name: str) -> str:
 
 @dataclass(frozen=True)
 class StackCard:
-    """A card of a stack on a page. `text` empty: its back. `own`: face down, but known to the viewer."""
+    """A card of a stack on a page. `text` empty: its back. `own`: face down, but known to the
+    viewer.
+    """
 
     text: str
     own: bool = False
@@ -139,7 +143,9 @@ class StackCard:
 
 @dataclass(frozen=True)
 class Stack:
-    """A stack as a page draws it, from the bottom to the top: its last cards, and how many more lie below them."""
+    """A stack as a page draws it, from the bottom to the top: its last cards, and how many more lie
+    below them.
+    """
 
     cards: tuple[StackCard, ...]
     more: int
@@ -205,7 +211,7 @@ def lane_of(entry: CardEntry) -> str:
     return next((str(zone.file) for zone in entry.zones.values()), "")
 
 
-# ---- what can be tapped -------------------------------------------------------------------------------------------
+# ---- what can be tapped --------------------------------------------------------------------------
 
 
 def acting_seat(view: TableView) -> Seat | None:
@@ -240,7 +246,7 @@ def main_action(view: TableView) -> tuple[str, str] | None:
     return None
 
 
-# ---- small pictures -----------------------------------------------------------------------------------------------
+# ---- small pictures ------------------------------------------------------------------------------
 
 
 def lanes_sign(kit: Kit) -> Markup:

@@ -1,4 +1,6 @@
-"""What the guide of a first game points at: the next key or square of a seat's page, and ways on the table's board."""
+"""What the guide of a first game points at: the next key or square of a seat's page, and ways on
+the table's board.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,9 @@ HAND_IN, COMMIT = "#hand-in", "#commit"
 class Tap:
     """One touch: a selector, or a square as `@c4`.
 
-    It is done when one of `done` is on the page: a selector, and the text that it has where one is given. `instead` is
-    what is touched first while the selector before it finds something, such as a slot that is filled otherwise.
+    It is done when one of `done` is on the page: a selector, and the text that it has where one is
+    given. `instead` is what is touched first while the selector before it finds something, such as
+    a slot that is filled otherwise.
     """
 
     target: str

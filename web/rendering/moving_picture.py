@@ -1,7 +1,8 @@
-"""A game, or one of its turns, as a moving picture to be shared: an animated WebP of the pages' own drawings.
+"""A game, or one of its turns, as a moving picture to be shared: an animated WebP of the pages' own
+drawings.
 
-Beside the board stands what the camera saw. The picture says nothing in any language: names, turns as figures, and at
-the end the sign's own colour behind whoever has won.
+Beside the board stands what the camera saw. The picture says nothing in any language: names, turns
+as figures, and at the end the sign's own colour behind whoever has won.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ Photographer = Callable[[str], bytes | None]
 
 
 def moving_picture(game: Replay, turn: int, photograph: Photographer) -> bytes:
-    """Draw a game as WebP: its start, every step (in a long game some of them), its end. Or one of its turns.
+    """Draw a game as WebP: its start, every step (in a long game some of them), its end. Or one of
+    its turns.
 
     `turn` counts from 1, 0 is the whole game.
     """
@@ -133,7 +135,9 @@ class _Artist:
         return _place(board, x, y, width, height), height
 
     def _head(self, scene: ReplayStep, is_end: bool) -> Iterator[str]:
-        """Draw both sides with their names, the winner's on the sign's colour, and the turn at the right."""
+        """Draw both sides with their names, the winner's on the sign's colour, and the turn at the
+        right.
+        """
         right = _WIDTH - _EDGE
         turn = f"{scene.turn}/{len(self.game.turns)}"
         yield f'<text class="turn" x="{right}" y="28">{turn}</text>'
@@ -154,7 +158,9 @@ class _Artist:
 
 
 def _place(svg: str, x: float, y: float, width: float, height: float) -> str:
-    """Give a drawing of a page its place in the picture, without what only scripts of the page read."""
+    """Give a drawing of a page its place in the picture, without what only scripts of the page
+    read.
+    """
     return _FOR_SCRIPTS.sub("", svg).replace(
         "<svg ", f'<svg x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" ', 1
     )
@@ -182,7 +188,7 @@ def _name_width(name: str) -> float:
     return ImageFont.truetype(str(font(bold=True)), _NAME_PX).getlength(name)
 
 
-# ---- colours -------------------------------------------------------------------------------------------------------
+# ---- colours -------------------------------------------------------------------------------------
 
 
 @cache

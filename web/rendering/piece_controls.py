@@ -1,6 +1,8 @@
-"""What pages show of a game of pieces beside its board: both clocks, plays that can be tapped, sheets and placings.
+"""What pages show of a game of pieces beside its board: both clocks, plays that can be tapped,
+sheets and placings.
 
-Time is not drawn here: a script of the page turns `data-due` (seconds by the service's clock) into what is left.
+Time is not drawn here: a script of the page turns `data-due` (seconds by the service's clock) into
+what is left.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ def plate(clock: ClockView) -> Markup:
     limit_s = max(clock.limit_s, clock.left_s)
     own = f"{due} {clock.left_s:.3f}"
     return Markup(
-        f'<b class="time" data-due="{due}" data-left="{clock.left_s:.3f}" data-time="{limit_s:g}" data-own="{own}">'
+        f'<b class="time" data-due="{due}" data-left="{clock.left_s:.3f}" data-time="{limit_s:g}" '
+        f'data-own="{own}">'
         f"{clock_words(clock)}</b>"
     )
 
@@ -75,7 +78,7 @@ def burden(view: TableView, square: Square) -> str:
     )
 
 
-# ---- for scripts ----------------------------------------------------------------------------------------------------
+# ---- for scripts ---------------------------------------------------------------------------------
 
 
 def plain_json(value: object) -> Any:
@@ -97,7 +100,9 @@ def plain_ui(value: object) -> Any:
 
 
 def plain_plays(plays: Iterable[Play]) -> list[list[Any]]:
-    """Return plays for a script: notation, squares, words, key, touches, and whom each meets where."""
+    """Return plays for a script: notation, squares, words, key, touches, and whom each meets
+    where.
+    """
     return [
         plain_ui((play.text, play.squares, play.label, play.key, play.touches, play.meets))
         for play in plays
@@ -140,7 +145,7 @@ def plain_reason(reason: Illegal | None) -> ReasonJson | None:
     }
 
 
-# ---- words ----------------------------------------------------------------------------------------------------------
+# ---- words ---------------------------------------------------------------------------------------
 
 
 def sentences(text: str) -> tuple[str, str]:

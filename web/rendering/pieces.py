@@ -1,4 +1,5 @@
-"""Pieces as SVG: shape, letter, what lies, what is carried, stacks, badges, and pieces that cover several squares.
+"""Pieces as SVG: shape, letter, what lies, what is carried, stacks, badges, and pieces that cover
+several squares.
 
 Units: a square is 100 wide. Points are complex numbers, as `web.rendering.svg` explains.
 """
@@ -15,7 +16,8 @@ from companion.games.screen import Badge
 from web.rendering.svg import ornament, text, use
 
 PIECE, SMALL, BURDEN = 72.0, 52.0, 46.0
-"""Sizes of a piece, of one that is carried when it lies alone, and of one at its carrier's shoulder."""
+"""Sizes of a piece, of one that is carried when it lies alone, and of one at its carrier's
+shoulder."""
 PIECE_WITH_BAR = 58.0
 """Size of a piece that leaves room for a bar below it."""
 _STEP = 12 - 12j
@@ -69,7 +71,7 @@ def stack(kit: Kit, faces: Sequence[str], centre: complex, badge: Badge | None =
     return "".join(parts)
 
 
-# ---- pieces that cover several squares ------------------------------------------------------------------------------
+# ---- pieces that cover several squares -----------------------------------------------------------
 
 
 def is_big(kit: Kit, name: str) -> bool:
@@ -105,7 +107,7 @@ def big_piece(kit: Kit, name: str, centres: Sequence[complex]) -> str:
     return drawing
 
 
-# ---- by themselves --------------------------------------------------------------------------------------------------
+# ---- by themselves -------------------------------------------------------------------------------
 
 
 def picture(kit: Kit, name: str, burden: str = "") -> Markup:

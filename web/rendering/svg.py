@@ -1,7 +1,8 @@
 """Points and simple shapes as SVG.
 
-A point, or a way from one to another, is a complex number: x to the right, y down. So a quarter turn clockwise is a
-factor of 1j, and a turn by any angle a factor of length 1. Colours come from the style sheet through classes.
+A point, or a way from one to another, is a complex number: x to the right, y down. So a quarter
+turn clockwise is a factor of 1j, and a turn by any angle a factor of length 1. Colours come from
+the style sheet through classes.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ def labelled_svg(classes: str, box: str, words: str, content: str, attributes: s
     """Return a whole drawing, with words in the language spoken now for those who do not see it."""
     label = escape(translate(words))
     return Markup(
-        f'<svg class="{classes}" viewBox="{box}" role="img" aria-label="{label}"{attributes}>{content}</svg>'
+        f'<svg class="{classes}" viewBox="{box}" role="img" '
+        f'aria-label="{label}"{attributes}>{content}</svg>'
     )
 
 

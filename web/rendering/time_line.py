@@ -28,7 +28,8 @@ _TURNING, _END = 9, 8
 
 @dataclass(frozen=True)
 class MarkedMoment:
-    """A key on the line: the scene that it leads to, where it stands (percent), its drawing, and what it is called.
+    """A key on the line: the scene that it leads to, where it stands (percent), its drawing, and
+    what it is called.
 
     `width` is the class of the narrowest line on which there is room for it; empty: on none.
     """

@@ -1,4 +1,6 @@
-"""The wiring drawn from the settings: the 40 pins of a Raspberry Pi and each wire to its key, lamp or buzzer."""
+"""The wiring drawn from the settings: the 40 pins of a Raspberry Pi and each wire to its key, lamp
+or buzzer.
+"""
 
 from __future__ import annotations
 
@@ -175,12 +177,14 @@ def _parts(wired: tuple[Wire, ...]) -> Iterator[str]:
     grounded, supplied = circle("joint", _GROUND, 5), circle("joint", _SUPPLY, 5)
     drawings = {
         "key": f'<path d="{ends}{_GROUND}M{_BEGIN} 0H164M222 0H{_END}M170 0L214 -14"/>'
-        f'<circle class="contact" cx="168" r="4"/><circle class="contact" cx="218" r="4"/>{grounded}',
+        '<circle class="contact" cx="168" r="4"/><circle class="contact" cx="218" '
+        f'r="4"/>{grounded}',
         "lamp": f'<path d="{ends}{_GROUND}M{_BEGIN} 0H{_END}M236 -11V11"/>{resistor}'
         f'<path class="part bulb" d="M212 -11V11L236 0Z"/>{grounded}',
         "high": f'<path d="{ends}{_SUPPLY}M{_BEGIN} 0H{_END}M212 -11V11"/>{resistor}'
         f'<path class="part bulb" d="M236 -11V11L212 0Z"/>{supplied}',
-        "buzzer": f'<path d="{ends}{_GROUND}M{_BEGIN} 0H{_END}"/><circle class="part" cx="193" r="13"/>'
+        "buzzer": f'<path d="{ends}{_GROUND}M{_BEGIN} 0H{_END}"/><circle class="part" cx="193" '
+        'r="13"/>'
         f'<circle class="joint" cx="193" r="4"/>{grounded}',
     }
     for kind in sorted({"high" if wire.is_active_low else wire.kind for wire in wired}):

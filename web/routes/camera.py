@@ -1,6 +1,8 @@
-"""The camera's pictures: live and settled ones for the owner alone, photographs of turns for everybody.
+"""The camera's pictures: live and settled ones for the owner alone, photographs of turns for
+everybody.
 
-The live picture shows the table and perhaps somebody's hand of cards, so it is sent to no seat and to no spectator.
+The live picture shows the table and perhaps somebody's hand of cards, so it is sent to no seat and
+to no spectator.
 """
 
 from __future__ import annotations
@@ -139,7 +141,9 @@ def _taken_words(frame: SettledFrame, clock: Clock) -> str:
 
 
 def _judge(board: BoardSeen | None, blind: tuple[Advice, ...]) -> tuple[str, str, bool]:
-    """Return how the camera sees, what to do about it (empty: nothing), and whether it sees well."""
+    """Return how the camera sees, what to do about it (empty: nothing), and whether it sees
+    well.
+    """
     advice = board.advice if board else blind
     if advice:
         return advice[0].why, advice[0].text, False
@@ -164,7 +168,7 @@ class CameraPictures(PageGroup):
         self._room = room
         self._picture: tuple[int, bytes] = (0, b"")
 
-    # ---- for the owner -----------------------------------------------------------------------------------------------
+    # ---- for the owner ---------------------------------------------------------------------------
 
     @get("/camera/frame.jpg", guard=host_only)
     def frame(self) -> Response:
@@ -222,7 +226,7 @@ class CameraPictures(PageGroup):
             self._room.phone.pairing.remove()
         self._eye().choose(body.source)
 
-    # ---- photographs, for everybody ----------------------------------------------------------------------------------
+    # ---- photographs, for everybody --------------------------------------------------------------
 
     @get("/api/photographs", answer=PhotographsJson)
     def photographs(self) -> Response:

@@ -1,4 +1,6 @@
-"""The owner's page Health: what the camera sees, what is wrong and where it is put right. `/health` is for machines."""
+"""The owner's page Health: what the camera sees, what is wrong and where it is put right. `/health`
+is for machines.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +94,9 @@ class FirstAdvice:
 
 @dataclass(frozen=True)
 class HealthRow:
-    """A thing and how it is, in some five words. `is_well` None: it is not there, and need not be."""
+    """A thing and how it is, in some five words. `is_well` None: it is not there, and need not
+    be.
+    """
 
     name: str
     title: str
@@ -114,7 +118,7 @@ class HealthPages(PageGroup):
         self._room = room
         self._looks = CameraLooks(page_context)
 
-    # ---- for machines --------------------------------------------------------------------------------------------
+    # ---- for machines ----------------------------------------------------------------------------
 
     @get("/health", answer=HealthJson)
     def health(self) -> Response:
@@ -144,7 +148,7 @@ class HealthPages(PageGroup):
         findings = self._room.examine()
         return jsonify(worst=worst(findings), findings=plain_json(findings))
 
-    # ---- for the owner -------------------------------------------------------------------------------------------
+    # ---- for the owner ---------------------------------------------------------------------------
 
     @get(PAGE, guard=host_page)
     def page(self) -> Response:
@@ -197,7 +201,7 @@ class HealthPages(PageGroup):
         answer.headers["Content-Disposition"] = 'attachment; filename="companion-support.zip"'
         return answer
 
-    # ---- inside --------------------------------------------------------------------------------------------------
+    # ---- inside ----------------------------------------------------------------------------------
 
     def _parts(self, findings: tuple[Finding, ...]) -> dict[str, Any]:
         """Return the parts of the page that change."""

@@ -1,4 +1,6 @@
-"""The pages of the games played: list, replay, statistics, files to take away and to bring in, share pictures."""
+"""The pages of the games played: list, replay, statistics, files to take away and to bring in,
+share pictures.
+"""
 
 from __future__ import annotations
 
@@ -184,7 +186,9 @@ class HistoryPages(PageGroup):
 
     @get("/history/<int:number>/turn/<int:turn>/better")
     def better(self, number: int, turn: int) -> str:
-        """Return what the coach thinks of a turn of a game that is over, to be put into its page."""
+        """Return what the coach thinks of a turn of a game that is over, to be put into its
+        page.
+        """
         replay = self._replay(number)
         if turn not in self._turns_to_review(replay):
             raise NotFound
@@ -294,7 +298,7 @@ def _file(content: bytes, kind: str, name: str) -> Response:
     return answer
 
 
-# ---- words and drawings ----------------------------------------------------------------------------------------------
+# ---- words and drawings --------------------------------------------------------------------------
 
 
 def day(at: float) -> str:

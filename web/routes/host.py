@@ -1,4 +1,6 @@
-"""The host's doors: the host key, and the set-up page where a game, its options and the seats are chosen."""
+"""The host's doors: the host key, and the set-up page where a game, its options and the seats are
+chosen.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ class HostPages(PageGroup):
 
     @get("/owner")
     def owner(self) -> Any:
-        """Lead the owner in. Who is at the machine is told the host key until somebody has used it."""
+        """Lead the owner in. Who is at the machine is told the host key until somebody has used
+        it.
+        """
         if not self._page_context.is_newcomer(request):
             return redirect("/host")
         urls = self._page_context.join_urls()
@@ -73,7 +77,8 @@ class HostPages(PageGroup):
         if back not in BACK:
             back = "/host/first/1" if self._page_context.is_first_evening else "/host"
         wrong = say(
-            "That is not the owner’s key. It is on the table’s own screen, or run: companion host-key"
+            "That is not the owner’s key. It is on the table’s own screen, or run: companion "
+            "host-key"
         )
         return enter_key(back, wrong)
 

@@ -1,6 +1,8 @@
-"""The table's way to a hub of many tables: the host joins one by its address and code, and leaves it.
+"""The table's way to a hub of many tables: the host joins one by its address and code, and leaves
+it.
 
-At the same hub two hosts agree on one game for both tables: one offers it and is told a code, the other enters that.
+At the same hub two hosts agree on one game for both tables: one offers it and is told a code, the
+other enters that.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ PlayerName = Annotated[str, Meta(max_length=24)]
 
 
 class JoinHub(Body, frozen=True):
-    """Join the hub at this address by the code on its screen. With `names` it is told people's names.
+    """Join the hub at this address by the code on its screen. With `names` it is told people's
+    names.
 
     `ca` is a file on this machine with the certificate that the hub's is signed by.
     """
@@ -36,7 +39,8 @@ class JoinHub(Body, frozen=True):
 
 
 class OfferGame(Body, frozen=True):
-    """Offer a game for two tables: `seat` is played at this one, by `name`, which the other table is told.
+    """Offer a game for two tables: `seat` is played at this one, by `name`, which the other table
+    is told.
 
     Its options are those with which it was started here last.
     """
@@ -113,7 +117,9 @@ class HubDoor(PageGroup):
         self._table.begin_round()
 
     def _sitting(self, seat: Seat) -> str:
-        """Return who is meant: whoever sits there with this browser, or whom the owner sees there."""
+        """Return who is meant: whoever sits there with this browser, or whom the owner sees
+        there.
+        """
         # the owner may act for whoever sits there
         if not self._guard.is_host(request):
             self._guard.require_sitting(request, seat)

@@ -1,4 +1,6 @@
-"""How people get in: a side and a name by one tap each, short addresses, and seats that are taken already."""
+"""How people get in: a side and a name by one tap each, short addresses, and seats that are taken
+already.
+"""
 
 from __future__ import annotations
 

@@ -115,7 +115,8 @@ def describe(routes: Sequence[Declared], guard: Auth) -> dict[str, Any]:
         "info": {
             "title": "Tabletop Companion",
             "version": __version__,
-            "description": "The pages and JSON doors of one table. Who may do what is said by signed cookies.",
+            "description": "The pages and JSON doors of one table. Who may do what is said by "
+            "signed cookies.",
         },
         "paths": dict(sorted(paths.items())),
         "components": {

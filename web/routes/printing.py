@@ -29,7 +29,9 @@ _BOARD = "-board"
 
 @dataclass(frozen=True)
 class BoardChoice:
-    """A board that a kit can be printed with: its picture, label, and the query that asks for it."""
+    """A board that a kit can be printed with: its picture, label, and the query that asks for
+    it.
+    """
 
     label: str
     picture: Markup

@@ -1,4 +1,5 @@
-"""Routes, declared at the method that answers them: address, who may ask, what is read and what is answered.
+"""Routes, declared at the method that answers them: address, who may ask, what is read and what is
+answered.
 
     @post(f"/api/seat/{SEAT}/hand-in", body=HandIn, guard=own_seat, answer=Receipt)
     def hand_in(self, seat: Seat, body: HandIn) -> Response: ...
@@ -61,7 +62,8 @@ def ask_for_key(back: str, error: str = "") -> Response:
 
 
 def enter_key(back: str, wrong: str) -> Response:
-    """Let this browser be the host's and lead back, if the key of the form is right. Otherwise ask for it again.
+    """Let this browser be the host's and lead back, if the key of the form is right. Otherwise ask
+    for it again.
 
     `wrong` is what is said of another key.
     """
@@ -98,10 +100,11 @@ def at_table(_: dict[str, Any]) -> None:
 class Route:
     """One address and method.
 
-    `asks` is a guard that the method itself applies, as it has exceptions. `body` is read strictly from JSON and
-    handed on, unless it is empty. `fields` are those of a page's form, `file` is the one that it uploads. `by` says
-    who acts, which is handed on: `table`, `host`, or `seat` for the seat of the address. `page` is the method of the
-    same group that shows the form again, with the reason why it was refused.
+    `asks` is a guard that the method itself applies, as it has exceptions. `body` is read strictly
+    from JSON and handed on, unless it is empty. `fields` are those of a page's form, `file` is the
+    one that it uploads. `by` says who acts, which is handed on: `table`, `host`, or `seat` for the
+    seat of the address. `page` is the method of the same group that shows the form again, with the
+    reason why it was refused.
     """
 
     path: str
@@ -120,7 +123,9 @@ class Route:
 
 @dataclass(frozen=True)
 class Declared:
-    """A route of an application, with the name of its endpoint and what its method says of itself."""
+    """A route of an application, with the name of its endpoint and what its method says of
+    itself.
+    """
 
     endpoint: str
     route: Route

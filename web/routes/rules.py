@@ -19,7 +19,9 @@ from web.routes.route import PageGroup, at_table, get, own_seat, post
 
 
 class Wanted(Body, frozen=True):
-    """Is help wanted, or has it been read? `reasons`: why the machine did what it did, not what the rules allow."""
+    """Is help wanted, or has it been read? `reasons`: why the machine did what it did, not what the
+    rules allow.
+    """
 
     is_wanted: bool
     reasons: bool = False

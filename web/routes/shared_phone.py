@@ -1,8 +1,10 @@
-"""One phone for both seats: a cover between them, and nothing of the one in any page while the other holds the phone.
+"""One phone for both seats: a cover between them, and nothing of the one in any page while the
+other holds the phone.
 
-The browser carries both seats' tokens and a third cookie that says which side is open; while that is none, no page,
-stream or door gives anything that a seat alone may know. Opening a side is a deliberate tap on its key; a side that
-has handed in, a page that is hidden and the browser's back key all lead to the cover again.
+The browser carries both seats' tokens and a third cookie that says which side is open; while that
+is none, no page, stream or door gives anything that a seat alone may know. Opening a side is a
+deliberate tap on its key; a side that has handed in, a page that is hidden and the browser's back
+key all lead to the cover again.
 """
 
 from __future__ import annotations

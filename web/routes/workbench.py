@@ -1,4 +1,6 @@
-"""The workbench: the rendered table whose pieces one drags, and the panel whose keys one presses. Simulation only."""
+"""The workbench: the rendered table whose pieces one drags, and the panel whose keys one presses.
+Simulation only.
+"""
 
 from __future__ import annotations
 

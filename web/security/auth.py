@@ -1,4 +1,6 @@
-"""Who may do what: signed cookies for seats and host, the host's key, and requests from this origin only."""
+"""Who may do what: signed cookies for seats and host, the host's key, and requests from this origin
+only.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,8 @@ class ForeignOrigin(CompanionError, PermissionError):
 class Auth:
     """Checks every request. Its state is the host key and the last wrong ones.
 
-    `seat_nonce` answers what the cookie of a seat must carry now, None for a free seat. `make_host_key` makes another
-    host key, keeps it, and answers it; None: this one is for ever.
+    `seat_nonce` answers what the cookie of a seat must carry now, None for a free seat.
+    `make_host_key` makes another host key, keeps it, and answers it; None: this one is for ever.
     """
 
     def __init__(
@@ -93,11 +95,15 @@ class Auth:
         return tuple(seat for seat in SEATS if self.sits(request, seat))
 
     def sitting(self, request: Request, seat: Seat) -> str:
-        """Return which sitting at the seat this browser's cookie is about, see `SeatView.sitting`."""
+        """Return which sitting at the seat this browser's cookie is about, see
+        `SeatView.sitting`.
+        """
         return sitting_of(self._nonce_of(request.cookies, seat))
 
     def swapped_seats(self, request: Request) -> tuple[tuple[Seat, str], ...]:
-        """Return the seats, with their nonces, that this browser has since the sides were swapped."""
+        """Return the seats, with their nonces, that this browser has since the sides were
+        swapped.
+        """
         swapped = []
         for seat in SEATS:
             # the cookie of one seat carries what the other's has to carry now
@@ -129,7 +135,8 @@ class Auth:
             raise Illegal(
                 Refusal.NOT_YOUR_SEAT,
                 say(
-                    "This browser does not sit at {seat!c}: take the seat, or ask the owner to free it",
+                    "This browser does not sit at {seat!c}: take the seat, or ask the owner to "
+                    "free it",
                     seat=seat,
                 ),
             )
@@ -235,7 +242,9 @@ class Auth:
         self._set(answer, "camera", mark)
 
     def camera_mark(self, request: Request) -> str:
-        """Return the mark of a phone that was made the camera, whatever it is worth. Empty: it never was."""
+        """Return the mark of a phone that was made the camera, whatever it is worth. Empty: it
+        never was.
+        """
         carried = self._read(request.cookies, "camera")
         return carried if isinstance(carried, str) else ""
 
@@ -246,7 +255,9 @@ class Auth:
         return is_own_screen(request) or self.owner_of(request.cookies) is not None
 
     def owner_of(self, cookies: Mapping[str, str]) -> str | None:
-        """Return whose browser has these cookies: `south`, `north`, `host`, or None for anybody's."""
+        """Return whose browser has these cookies: `south`, `north`, `host`, or None for
+        anybody's.
+        """
         for seat in SEATS:
             if self._carries(cookies, seat, self._seat_nonce(seat)):
                 return str(seat)
@@ -300,7 +311,9 @@ class Auth:
 
 
 def is_own_screen(request: Request) -> bool:
-    """Return whether this machine itself asks, so that somebody stands at the table's own screen."""
+    """Return whether this machine itself asks, so that somebody stands at the table's own
+    screen.
+    """
     return request.remote_addr in OWN_ADDRESSES
 
 

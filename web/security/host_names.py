@@ -1,4 +1,6 @@
-"""Under which names the pages are asked for: a foreign one is another site's that points at this machine."""
+"""Under which names the pages are asked for: a foreign one is another site's that points at this
+machine.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,14 @@ def asked_host(header: str) -> str:
 
     Empty for what is none.
 
-    RFC 9110, 7.2, and RFC 3986, 3.2.2, but stricter: no empty port, nothing percent-encoded but a zone, and what ends
-    like a number is one, as browsers have it. Two headers come joined by a comma, which no name has.
+    RFC 9110, 7.2, and RFC 3986, 3.2.2, but stricter: no empty port, nothing percent-encoded but a
+    zone, and what ends like a number is one, as browsers have it. Two headers come joined by a
+    comma, which no name has.
 
     >>> [asked_host(each) for each in ("Table.local:8080", "192.0.2.7", "[fe80::1]:80", "a.")]
     ['Table.local', '192.0.2.7', 'fe80::1', 'a.']
-    >>> any(asked_host(each) for each in ("", "a:80:b", "a, a", "a:0", "a:65536", "u@a", "[::1", "::1", "a..", "1.2.3"))
+    >>> any(asked_host(each) for each in ("", "a:80:b", "a, a", "a:0", "a:65536", "u@a", "[::1",
+      "::1", "a..", "1.2.3"))
     False
     """
     match = _HOST.fullmatch(header) if len(header) <= _MAX_HEADER else None
@@ -62,10 +66,11 @@ class UnknownName(CompanionError, ValueError):
 
 
 class Names:
-    """The names of this machine: what a page under any other name is told is told to whoever owns that name.
+    """The names of this machine: what a page under any other name is told is told to whoever owns
+    that name.
 
-    Addresses written as numbers are always right, because only a name can be made to point somewhere else while a page
-    is open (DNS rebinding).
+    Addresses written as numbers are always right, because only a name can be made to point
+    somewhere else while a page is open (DNS rebinding).
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -75,7 +80,8 @@ class Names:
         """Return whether this `Host` header, as `asked_host` takes it, is one of ours.
 
         >>> names = Names(["table.example.org"])
-        >>> [names.knows(host) for host in ("192.168.1.7:8080", "[fe80::1]", "Table.Example.org.:443", "evil.example")]
+        >>> [names.knows(host) for host in ("192.168.1.7:8080", "[fe80::1]",
+          "Table.Example.org.:443", "evil.example")]
         [True, True, True, False]
         """
         name = _plain(asked_host(host))

@@ -1,4 +1,6 @@
-"""The code that whoever sits down must know where strangers share the network: it stands on the table's own screen."""
+"""The code that whoever sits down must know where strangers share the network: it stands on the
+table's own screen.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A certificate that the table makes for itself, because browsers give a camera to pages with HTTPS alone.
+"""A certificate that the table makes for itself, because browsers give a camera to pages with HTTPS
+alone.
 
 The `openssl` program makes it. No phone trusts it, so that each shows a warning once.
 """
@@ -17,7 +18,8 @@ from web.security.rate_limit import parsed_address
 from web.security.tls import certificate_context
 
 DAYS = 800
-"""Days for which it is made. iPhones accept none for more than 825 (support.apple.com, HT210176)."""
+"""Days for which it is made. iPhones accept none for more than 825 (support.apple.com,
+HT210176)."""
 RENEW_S = 600 * 24 * 3600.0
 """Age in seconds at which it is made anew."""
 OPENSSL_TIMEOUT_S = 30.0
@@ -30,7 +32,8 @@ class NoCertificate(SystemTrouble):
 
 
 def own_certificate(folder: Path, hosts: Iterable[str]) -> ssl.SSLContext:
-    """Return how connections are secured with the table's own certificate, made or made anew where it is due.
+    """Return how connections are secured with the table's own certificate, made or made anew where
+    it is due.
 
     `hosts` are the names and addresses under which phones ask for it. Raises `NoCertificate`.
     """

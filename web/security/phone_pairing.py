@@ -1,4 +1,6 @@
-"""The old phone that is the camera: a code that is good for one phone, and the phone that has used it."""
+"""The old phone that is the camera: a code that is good for one phone, and the phone that has used
+it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Who asks, where a proxy stands in front: its forwarded headers count only if its address is one of the settings.
+"""Who asks, where a proxy stands in front: its forwarded headers count only if its address is one
+of the settings.
 
 Nobody who comes through a proxy stands at the machine's own screen, whether it is named or not.
 """
@@ -30,7 +31,9 @@ SIGNS = frozenset(
 
 
 class Caller(NamedTuple):
-    """Who asks: the address that counts, and what the proxy says of scheme, host and path (empty: nothing)."""
+    """Who asks: the address that counts, and what the proxy says of scheme, host and path (empty:
+    nothing).
+    """
 
     address: str
     scheme: str = ""
@@ -42,7 +45,8 @@ class Proxies:
     """The proxies of the settings: addresses and networks.
 
     >>> proxies = Proxies(["10.0.0.2"])
-    >>> proxies.caller("10.0.0.2", {"HTTP_X_FORWARDED_FOR": "192.0.2.7", "HTTP_X_FORWARDED_PROTO": "https"})
+    >>> proxies.caller("10.0.0.2", {"HTTP_X_FORWARDED_FOR": "192.0.2.7", "HTTP_X_FORWARDED_PROTO":
+      "https"})
     Caller(address='192.0.2.7', scheme='https', host='', path='')
     >>> proxies.caller("192.0.2.9", {"HTTP_X_FORWARDED_FOR": "127.0.0.1"})
     Caller(address='192.0.2.9', scheme='', host='', path='')
@@ -70,7 +74,9 @@ class Proxies:
         )
 
     def _first_stranger(self, forwarded: str) -> str:
-        """Return the last address that is no proxy of ours. Anybody may have written those before."""
+        """Return the last address that is no proxy of ours. Anybody may have written those
+        before.
+        """
         # each proxy adds its caller at the end, so the nearest comes first
         for text in reversed(forwarded.split(",")):
             address = _address(text)
@@ -104,7 +110,8 @@ def _last(header: str) -> str:
 
 
 class Front:
-    """The application as waitress calls it: with the address of whoever really asks, under the path of a proxy.
+    """The application as waitress calls it: with the address of whoever really asks, under the path
+    of a proxy.
 
     A proxy may hand on the path of the settings or take it away.
     """

@@ -1,4 +1,6 @@
-"""How often somebody may do something: tokens that come back with time, for each address and in bounded memory."""
+"""How often somebody may do something: tokens that come back with time, for each address and in
+bounded memory.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,9 @@ class Rate:
 class Buckets:
     """A bucket of tokens for every name, for any thread.
 
-    A full bucket is forgotten, which says the same. While `most` are in use, everybody who comes newly shares one: so
-    many names use no memory, and nobody gets fresh tokens by crowding his own bucket out.
+    A full bucket is forgotten, which says the same. While `most` are in use, everybody who comes
+    newly shares one: so many names use no memory, and nobody gets fresh tokens by crowding his own
+    bucket out.
     """
 
     def __init__(self, rate: Rate, now_s: Callable[[], float], most: int = MAX_NAMES) -> None:
@@ -125,8 +128,9 @@ class RequestLimits:
 class Guesses:
     """Guesses at a secret, of each address.
 
-    There is no limit for all addresses together: with one, strangers who guess would keep out whoever knows the secret.
-    Many addresses come to no more than `most_in` for each of the `MAX_NAMES` that are told apart.
+    There is no limit for all addresses together: with one, strangers who guess would keep out
+    whoever knows the secret. Many addresses come to no more than `most_in` for each of the
+    `MAX_NAMES` that are told apart.
     """
 
     def __init__(self, rate: Rate, now_s: Callable[[], float]) -> None:
@@ -171,7 +175,8 @@ def parsed_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address |
 def address_group(address: str) -> str:
     """Return what counts as one address. A home is given a whole network of IPv6 addresses.
 
-    >>> [address_group(address) for address in ("192.0.2.7", "2001:db8::1:7%eth0", "::ffff:192.0.2.7", "nowhere")]
+    >>> [address_group(address) for address in ("192.0.2.7", "2001:db8::1:7%eth0",
+      "::ffff:192.0.2.7", "nowhere")]
     ['192.0.2.7', '2001:db8::/64', '192.0.2.7', 'nowhere']
     """
     parsed = parsed_address(address)

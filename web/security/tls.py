@@ -1,9 +1,10 @@
 """HTTPS with an own certificate: one thread unwraps connections for the web server.
 
-The web server knows no TLS, so the standard library's event loop speaks it: of every connection it keeps the outer end
-and gives the server one end of a pair of sockets at once. Whoever never begins a handshake is an idle connection to the
-server, like any other. The machine itself may ask without TLS (the table screen in a kiosk, watchdogs, the command
-line); anybody else who does is sent to the `https` address.
+The web server knows no TLS, so the standard library's event loop speaks it: of every connection it
+keeps the outer end and gives the server one end of a pair of sockets at once. Whoever never begins
+a handshake is an idle connection to the server, like any other. The machine itself may ask without
+TLS (the table screen in a kiosk, watchdogs, the command line); anybody else who does is sent to the
+`https` address.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ def certificate_context(certificate: str, key: str) -> ssl.SSLContext:
     def no_password() -> str:
         raise BadCertificate(
             say(
-                "{file} of [web] is locked with a password: save it without one, readable only by the companion",
+                "{file} of [web] is locked with a password: save it without one, readable only by "
+                "the companion",
                 file=key,
             )
         )
@@ -141,7 +143,8 @@ class TlsTerminator:
             asyncio.IncompleteReadError,
             asyncio.LimitOverrunError,
         ):
-            pass  # a phone that hangs up, speaks no TLS that we know, or does not trust the certificate
+            # a phone that hangs up, speaks no TLS that we know, or does not trust the certificate
+            pass
         finally:
             # without a farewell, for which a phone that is gone would be waited
             for _, writer in ends:

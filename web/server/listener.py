@@ -1,7 +1,9 @@
-"""The listening socket of the web server: counts connections by address and ends those that misuse their place.
+"""The listening socket of the web server: counts connections by address and ends those that misuse
+their place.
 
-Waitress accepts connections from it as from any other socket. What a connection may do is decided here, where bytes
-come in: waitress itself would wait for ever for somebody who sends a byte a second.
+Waitress accepts connections from it as from any other socket. What a connection may do is decided
+here, where bytes come in: waitress itself would wait for ever for somebody who sends a byte a
+second.
 """
 
 from __future__ import annotations
@@ -77,7 +79,9 @@ class Listener(socket.socket):
 
 
 class Connection(socket.socket):
-    """An accepted connection: knows when it began to ask, and how much has come in since the last answer."""
+    """An accepted connection: knows when it began to ask, and how much has come in since the last
+    answer.
+    """
 
     def __init__(self, fileno: int, listener: Listener, address: str) -> None:
         super().__init__(fileno=fileno)
@@ -88,7 +92,9 @@ class Connection(socket.socket):
         self._is_counted = True
 
     def recv(self, size: int, flags: int = 0) -> bytes:
-        """Receive bytes. Raises `ConnectionResetError` if the request takes too long or brings too much."""
+        """Receive bytes. Raises `ConnectionResetError` if the request takes too long or brings too
+        much.
+        """
         data = super().recv(size, flags)
         now_s = time.monotonic()
         # the first bytes after an answer begin another request

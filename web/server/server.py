@@ -83,10 +83,12 @@ class Server(Closeable):
             asyncore_use_poll=True,
             outbuf_high_watermark=UNREAD_BYTES,
             log_socket_errors=False,
-            clear_untrusted_proxy_headers=False,  # `Front` has to see that a request came by a proxy
+            # `Front` has to see that a request came by a proxy
+            clear_untrusted_proxy_headers=False,
             ident=None,
         )
-        self._waitress.adj.socket_options = []  # the listener has them; one end of a pair takes none
+        # the listener has them; one end of a pair takes none
+        self._waitress.adj.socket_options = []
         self._thread: threading.Thread | None = None
         self._is_open = True
 
@@ -150,8 +152,9 @@ def serve(
 ) -> Server:
     """Return a server of the application on a port (0: any free one), not yet started.
 
-    With `tls` it is secured. `proxies` are the addresses of those that may stand in front, `path` is the one under
-    which they show the pages. Without streams a few threads and connections are enough. Raises `PortInUse`.
+    With `tls` it is secured. `proxies` are the addresses of those that may stand in front, `path`
+    is the one under which they show the pages. Without streams a few threads and connections are
+    enough. Raises `PortInUse`.
     """
     # waitress warns whenever a request has to wait for a thread
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)

@@ -1,8 +1,9 @@
-"""Pages that follow the table: server-sent events, each stream one generator in a thread of the web server.
+"""Pages that follow the table: server-sent events, each stream one generator in a thread of the web
+server.
 
-A page opens one stream. It gets the whole fragment at once, then after every change; a viewer who is too slow for every
-change gets the newest. Streams are counted. Some places are kept for seats and table screens, so that spectators never
-take them.
+A page opens one stream. It gets the whole fragment at once, then after every change; a viewer who
+is too slow for every change gets the newest. Streams are counted. Some places are kept for seats
+and table screens, so that spectators never take them.
 """
 
 from __future__ import annotations
@@ -122,7 +123,9 @@ class Streams:
         return self.hold(news, lambda: source.wait(shown, LOOK_S), audience, when_over)
 
     def watch(self, draw: Callable[[], str], audience: Audience) -> Response:
-        """Answer with a stream of a fragment, drawn anew every `LOOK_S` and sent when it differs."""
+        """Answer with a stream of a fragment, drawn anew every `LOOK_S` and sent when it
+        differs.
+        """
         shown = ""
 
         def news() -> str:
@@ -187,7 +190,9 @@ class Streams:
         return answer
 
     def _take(self, audience: Audience, address: str) -> Audience | None:
-        """Take a place of this kind, else a spectator's. Return None if there is none for this address."""
+        """Take a place of this kind, else a spectator's. Return None if there is none for this
+        address.
+        """
         with self._lock:
             for place in (audience, Audience.SPECTATOR):
                 if self._may_have(place, address):

@@ -19,11 +19,14 @@ T = TypeVar("T")
 MAX_WAITING = 12
 """Maximum number of requests that wait. Each holds a thread of the web server."""
 MAX_WAITING_EACH = 6
-"""Maximum number of them from one address: as many connections as a browser opens to a server of HTTP/1.1."""
+"""Maximum number of them from one address: as many connections as a browser opens to a server of
+HTTP/1.1."""
 
 
 class Worker(Closeable):
-    """Makes one thing after the other, so that a hundred threads do not each keep what they have freed."""
+    """Makes one thing after the other, so that a hundred threads do not each keep what they have
+    freed.
+    """
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="pictures")
@@ -35,7 +38,9 @@ class Worker(Closeable):
         self._thread.submit(int).result()
 
     def make(self, work: Callable[[], T]) -> T:
-        """Do the work of a request and wait for it. Raises `ServiceUnavailable` if too many wait already."""
+        """Do the work of a request and wait for it. Raises `ServiceUnavailable` if too many wait
+        already.
+        """
         name = address_group(request.remote_addr or "")
         with self._lock:
             if self._waiting.total() >= MAX_WAITING or self._waiting[name] >= MAX_WAITING_EACH:

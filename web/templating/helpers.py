@@ -140,7 +140,9 @@ def _asset(version: str, name: str) -> str:
 
 
 def _styles(version: str, *surfaces: str) -> Markup:
-    """Return the links to the stylesheet of all pages and to those of some surfaces: phone, wall or owner."""
+    """Return the links to the stylesheet of all pages and to those of some surfaces: phone, wall or
+    owner.
+    """
     link = Markup('<link rel="stylesheet" href="{}">\n')
     return Markup().join(
         link.format(_asset(version, f"{name}.css")) for name in ("base", *surfaces)
@@ -176,15 +178,18 @@ def _in_words(value: Any) -> Any:
     return translate(value) if isinstance(value, Said) else value
 
 
-# ---- templates that are kept compiled: to compile those of the first page is most of what it takes ----
+# ---- templates that are kept compiled: to compile those of the first page is most of what it takes
+# ----
 
 _DIGEST_BYTES = 32
 
 
 class CompiledTemplates(BytecodeCache):
-    """A file for each template in a folder of the service's own. One that is not whole is made anew.
+    """A file for each template in a folder of the service's own. One that is not whole is made
+    anew.
 
-    Jinja's own cache trusts what it finds; after a cut of the power that may be anything, hence the digest.
+    Jinja's own cache trusts what it finds; after a cut of the power that may be anything, hence the
+    digest.
     """
 
     def __init__(self, folder: Path) -> None:

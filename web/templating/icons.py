@@ -1,4 +1,6 @@
-"""Drawings in a line of text or in a corner of a page: icons, boards as small signs, codes to scan."""
+"""Drawings in a line of text or in a corner of a page: icons, boards as small signs, codes to
+scan.
+"""
 
 from __future__ import annotations
 

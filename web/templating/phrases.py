@@ -112,7 +112,9 @@ class EndWords:
 
 
 def end_words(view: TableView, finale: Finale | None, reader: Seat | None) -> EndWords | None:
-    """Return the words for a seat, or for everybody (None). None while there is no end, or nothing is known of it."""
+    """Return the words for a seat, or for everybody (None). None while there is no end, or nothing
+    is known of it.
+    """
     if finale is None or view.match.outcome is None:
         return None
     winners = view.match.outcome.winners

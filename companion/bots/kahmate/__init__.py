@@ -1,8 +1,9 @@
 """The opponent for Kahmate: own rounds and the other side's reply by search, cards by mixed
 strategies.
 
-A face-off is a matrix game of the cards in hand. What is at stake is what the board is worth after it. So that two
-opponents never pass for ever, what was there before and doing nothing lose worth with every quiet round.
+A face-off is a matrix game of the cards in hand. What is at stake is what the board is worth after
+it. So that two opponents never pass for ever, what was there before and doing nothing lose worth
+with every quiet round.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ _LETTERS = "RRBTFS"
 _FILE_NAMES = "abcdefgh"
 _CARD_ROUNDS = {1: 4, 2: 40, 3: 160}
 _STRAY = 0.06
-"""Chance of any card at all, for each card of a face-off: two that reason alike would tie for ever."""
+"""Chance of any card at all, for each card of a face-off: two that reason alike would tie for
+ever."""
 _WORDS = {
     "try": say("This scores."),
     RUN: say("The run gains ground, or covers it."),
@@ -148,7 +150,7 @@ class KahmateBot(Bot):
         nodes = search.nodes  # what is looked at only to be told is no part of the search
         return Choice(str(best.first), nodes, _lines(search, position, best))
 
-    # ---- cards -------------------------------------------------------------------------------------------------------
+    # ---- cards -----------------------------------------------------------------------------------
 
     def _card(self, view: Mapping[str, Any], position: Position) -> Choice:
         """Return a card by the mixed strategy of the face-off's matrix."""
@@ -206,7 +208,9 @@ class KahmateBot(Bot):
 
 @dataclass(frozen=True)
 class _Duel:
-    """A face-off as one side sees it: both hands, how likely each card is played, and what each pair is worth."""
+    """A face-off as one side sees it: both hands, how likely each card is played, and what each
+    pair is worth.
+    """
 
     hand: Hand
     other_hand: Hand

@@ -1,7 +1,8 @@
-"""Rounds of Kahmate as an opponent needs them: light positions, the plays of a round, and what each comes to.
+"""Rounds of Kahmate as an opponent needs them: light positions, the plays of a round, and what each
+comes to.
 
-Squares, pieces and seats are numbers, as in `companion.games.kahmate.board`. Plays that meet several opponents in a row
-and roundabout ways that change nothing are left out.
+Squares, pieces and seats are numbers, as in `companion.games.kahmate.board`. Plays that meet
+several opponents in a row and roundabout ways that change nothing are left out.
 """
 
 from __future__ import annotations
@@ -105,7 +106,9 @@ class Position:
             self.board[square] = piece
 
     def spend_cards(self) -> None:
-        """Take a card of each hand for a face-off: which is unknown, but after the last ones both are full again."""
+        """Take a card of each hand for a face-off: which is unknown, but after the last ones both
+        are full again.
+        """
         if len(self.hands[0]) == 1:
             self.hands = FULL, FULL
 
@@ -138,7 +141,9 @@ def _square(name: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """A face-off on the way: with whom and, when it is lost, where the mover stays and the ball goes."""
+    """A face-off on the way: with whom and, when it is lost, where the mover stays and the ball
+    goes.
+    """
 
     defender: int
     stop: int
@@ -170,7 +175,7 @@ class Play:
 END_ROUND = Play(END)
 
 
-# ---- what a play comes to --------------------------------------------------------------------------------------------
+# ---- what a play comes to ------------------------------------------------------------------------
 
 
 def won(position: Position, play: Play, by: int = 0) -> Position:
@@ -216,7 +221,7 @@ def lost(position: Position, play: Play, number: int = 0) -> Position:
     return after
 
 
-# ---- the plays of a round --------------------------------------------------------------------------------------------
+# ---- the plays of a round ------------------------------------------------------------------------
 
 
 def plays(position: Position, *, all_meetings: bool) -> Iterator[Play]:
@@ -236,7 +241,8 @@ def runs(position: Position, piece: int, may_meet: bool) -> Iterator[Play]:
     """Yield one run to each square that a piece reaches, with the ball where it can have it, and
     over at most one opponent.
 
-    A way is searched in layers of equal length. What it has met and whether it has the ball are parts of its place.
+    A way is searched in layers of equal length. What it has met and whether it has the ball are
+    parts of its place.
     """
     board = position.board
     seat = position.seat

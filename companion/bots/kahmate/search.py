@@ -1,4 +1,6 @@
-"""Which play of Kahmate is best: whole own rounds by a beam search, the best of them against the other side's reply."""
+"""Which play of Kahmate is best: whole own rounds by a beam search, the best of them against the
+other side's reply.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +28,16 @@ from companion.games.kahmate.board import CLEAR_LEAD, IN_GOAL, SEAT_OF, SPEED
 _FREE_BALL = 25.0
 _SPEED_LEFT = 8.0
 _RESTLESS = 0.8
-"""What a rank that the ball gains is worth more with every quiet round: who holds it and waits becomes impatient."""
+"""What a rank that the ball gains is worth more with every quiet round: who holds it and waits
+becomes impatient."""
 
 
 @dataclass(frozen=True, slots=True)
 class Strength:
     """How a level searches.
 
-    `width` of `depth` layers of own plays are followed. `replies` rounds are held against an answer of `reply_width`.
-    `noise` is in points. Every third threat is overlooked when `overlooks`.
+    `width` of `depth` layers of own plays are followed. `replies` rounds are held against an answer
+    of `reply_width`. `noise` is in points. Every third threat is overlooked when `overlooks`.
     """
 
     width: int
@@ -60,7 +63,9 @@ _SQUARE = re.compile(r"[a-h](?:1[01]|[1-9])")
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One way in which a round may end: how likely, the position after it, and the chance of a try before that."""
+    """One way in which a round may end: how likely, the position after it, and the chance of a try
+    before that.
+    """
 
     chance: float
     after: Position | None
@@ -69,8 +74,9 @@ class End:
 
 @dataclass(slots=True)
 class Candidate:
-    """A round to come: its first play, whether it dares a face-off, how it may end, what that is worth, and how likely
-    every face-off is won."""
+    """A round to come: its first play, whether it dares a face-off, how it may end, what that is
+    worth, and how likely every face-off is won.
+    """
 
     first: Play
     ends: tuple[End, ...]
@@ -164,7 +170,7 @@ class Search:
         rounds = self.rounds(position, self.strength.reply_width, 2, all_meetings=False)
         return max(rounds, key=_value_of)
 
-    # ---- rounds ------------------------------------------------------------------------------------------------------
+    # ---- rounds ----------------------------------------------------------------------------------
 
     def rounds(
         self, position: Position, width: int, depth: int, *, all_meetings: bool

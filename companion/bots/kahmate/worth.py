@@ -55,7 +55,7 @@ So what takes several is told apart, and what nothing helps against is still mad
 """
 
 
-# ---- cards -----------------------------------------------------------------------------------------------------------
+# ---- cards ---------------------------------------------------------------------------------------
 
 
 def plain_odds(attack: Hand, defence: Hand, ahead: int) -> float:
@@ -127,7 +127,7 @@ def _wins(position: Position, attacker: int, defender: int, before: float) -> fl
     return min(_SUREST, by_much + by_little)
 
 
-# ---- chances of a try ------------------------------------------------------------------------------------------------
+# ---- chances of a try ----------------------------------------------------------------------------
 
 
 def try_chance(position: Position) -> float:
@@ -255,7 +255,7 @@ def _brought(position: Position, runner: int, able: list[int], held: dict[int, f
     return best
 
 
-# ---- worth -----------------------------------------------------------------------------------------------------------
+# ---- worth ---------------------------------------------------------------------------------------
 
 
 def worth(position: Position) -> float:

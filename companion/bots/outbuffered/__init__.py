@@ -1,11 +1,11 @@
 """The opponent for Outbuffered: each turn is a matrix game of 216 by 216 buffers, valued by the
 positions after it.
 
-Level 3 looks that worth up in a table that `tests/bench/bots/solve.py` has worked out, plays close to the equilibrium
-and leans from it, by a bounded amount, towards what beats the player it sees (a restricted Nash response: Johanson,
-Zinkevich and Bowling, 2007). Level 2 answers what a beginner would do. Level 1 is that beginner. Both err by a noise on
-their judgement that is fixed for a game. On boards without a table worth is judged by who is nearer to bringing a flag
-home.
+Level 3 looks that worth up in a table that `tests/bench/bots/solve.py` has worked out, plays close
+to the equilibrium and leans from it, by a bounded amount, towards what beats the player it sees (a
+restricted Nash response: Johanson, Zinkevich and Bowling, 2007). Level 2 answers what a beginner
+would do. Level 1 is that beginner. Both err by a noise on their judgement that is fixed for a game.
+On boards without a table worth is judged by who is nearer to bringing a flag home.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ TABLE = Path(__file__).parents[1] / "outbuffered.npz"
 SCALE = 30_000
 """What a won position would be in the table, which holds whole numbers."""
 DISCOUNT = 0.98
-"""What a turn takes away from the worth of a position, so that a win now is better than one later."""
+"""What a turn takes away from the worth of a position, so that a win now is better than one
+later."""
 _NOISE = {1: 2.4, 2: 0.10, 3: 0.0}
 _ROUNDS = 240
 """Rounds of regret matching for one matrix."""
@@ -153,7 +154,7 @@ class OutbufferedBot(Bot):
             values.append(value)
         return np.array(values, np.float32)
 
-    # ---- level 3 -----------------------------------------------------------------------------------------------------
+    # ---- level 3 ---------------------------------------------------------------------------------
 
     def _equilibrium(self, position: Position, game: TurnGame) -> Choice:
         """Return a buffer drawn from the mixed strategy, and what is to be learned from the turn's
@@ -223,7 +224,7 @@ class OutbufferedBot(Bot):
         payoff: Matrix = (sign * np.array(worth, np.float32))[game.table]
         return payoff
 
-    # ---- levels 1 and 2 ----------------------------------------------------------------------------------------------
+    # ---- levels 1 and 2 --------------------------------------------------------------------------
 
     def _guess(self, position: Position, game: TurnGame) -> Choice:
         """Return the best answer to what the other side is thought to do, judged with the game's
@@ -298,7 +299,8 @@ class TurnGame:
 
 
 _IDLE_FIRST = sorted(range(BUFFERS), key=lambda buffer: -buffer_text(buffer, False).count("I"))
-"""All buffers, those with the most idling first: of several that mean the same the quietest is taken."""
+"""All buffers, those with the most idling first: of several that mean the same the quietest is
+taken."""
 
 
 def _distinct(table: NDArray[np.int32]) -> list[int]:
@@ -312,8 +314,8 @@ def _distinct(table: NDArray[np.int32]) -> list[int]:
 def balance(payoff: Matrix, guess: Vector | None, trust: float) -> tuple[Vector, Vector, float]:
     """Return both sides' mixed strategies by regret matching+, and what the row player is sure of.
 
-    The column player plays `guess` with the probability `trust` and is free otherwise. Averages are weighted by round
-    (Tammelin, 2014).
+    The column player plays `guess` with the probability `trust` and is free otherwise. Averages are
+    weighted by round (Tammelin, 2014).
     """
     rows, columns = payoff.shape
     across = np.ascontiguousarray(payoff.T)
@@ -364,7 +366,9 @@ def _soft(value: Vector, temperature: float) -> Vector:
 
 
 def _kinds_of_player(game: TurnGame, balanced: Vector) -> list[Vector]:
-    """Return what players of several kinds would play as the other side, over the distinct columns."""
+    """Return what players of several kinds would play as the other side, over the distinct
+    columns.
+    """
     payoff = -game.payoff
     columns = payoff.shape[1]
     idle = payoff[0]  # the first row is idling: see `_IDLE_FIRST`
@@ -387,8 +391,9 @@ def _kinds_of_player(game: TurnGame, balanced: Vector) -> list[Vector]:
 
 @dataclass(frozen=True)
 class Plan:
-    """A mixed strategy, what the equilibrium is sure of, the kinds of player that were thought of, the reason, and
-    what the other side is thought to play."""
+    """A mixed strategy, what the equilibrium is sure of, the kinds of player that were thought of,
+    the reason, and what the other side is thought to play.
+    """
 
     mix: Vector
     worth: float
@@ -397,11 +402,13 @@ class Plan:
     answer: Vector
 
 
-# ---- what a position is worth ----------------------------------------------------------------------------------------
+# ---- what a position is worth --------------------------------------------------------------------
 
 
 class Judge:
-    """What positions are worth to South, by a table or, without one, by who is nearer to bringing a flag home."""
+    """What positions are worth to South, by a table or, without one, by who is nearer to bringing a
+    flag home.
+    """
 
     def __init__(self, turns: Turns, table: NDArray[np.int16] | None) -> None:
         self._turns = turns

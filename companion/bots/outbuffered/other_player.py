@@ -1,4 +1,6 @@
-"""What level 3 of Outbuffered learns of the other player from the positions in which turns have ended."""
+"""What level 3 of Outbuffered learns of the other player from the positions in which turns have
+ended.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ Vector = NDArray[np.float32]
 
 
 class TurnTable(Protocol):
-    """What a turn can lead to: its ends, which of them each pair of buffers leads to, and the other's buffers."""
+    """What a turn can lead to: its ends, which of them each pair of buffers leads to, and the
+    other's buffers.
+    """
 
     ends: Sequence[tuple[Position, bool]]
     table: NDArray[np.int32]
@@ -43,7 +47,8 @@ class Expected:
 class OtherPlayer:
     """Which kind of player the other one is, learned from the positions that turns have ended in.
 
-    `given` is what the other one has given away so far, as a part of a game. No more than it is put at risk.
+    `given` is what the other one has given away so far, as a part of a game. No more than it is put
+    at risk.
     """
 
     def __init__(self) -> None:
@@ -83,7 +88,9 @@ class OtherPlayer:
         self._expected = expected
 
     def ended_in(self, position: Position) -> None:
-        """Learn from the end of a turn: kinds of player who would have led there are the likelier ones."""
+        """Learn from the end of a turn: kinds of player who would have led there are the likelier
+        ones.
+        """
         turn = self._expected
         self._expected = None
         if turn is None:

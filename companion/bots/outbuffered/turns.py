@@ -1,9 +1,10 @@
 """Turns of Outbuffered as an opponent needs them: positions as tuples of numbers, all 216 times 216
 answers at once.
 
-A position is (South's robot, North's robot, South's flag, North's flag). Squares are numbers, `CARRIED` is a flag that
-the other side carries. What a turn ends in is a position, or one of `WON`, `LOST` and `TIED`, seen by South. Commands
-are numbers too, and directions those of the board: up, down, left, right, idle, shoot.
+A position is (South's robot, North's robot, South's flag, North's flag). Squares are numbers,
+`CARRIED` is a flag that the other side carries. What a turn ends in is a position, or one of `WON`,
+`LOST` and `TIED`, seen by South. Commands are numbers too, and directions those of the board: up,
+down, left, right, idle, shoot.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What the table and its adapters say to each other, a file a port: devices stand behind them, chosen once at start."""
+"""What the table and its adapters say to each other, a file a port: devices stand behind them,
+chosen once at start.
+"""
 
 from companion.core.ports.camera import Camera, CameraState, CameraStatus, Frame, Reading
 from companion.core.ports.closeable import Closeable

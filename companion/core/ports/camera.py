@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Frame:
-    """One picture. `luma` is (height, width) uint8; `at_s` the monotonic time of its exposure; `number` counts up.
+    """One picture. `luma` is (height, width) uint8; `at_s` the monotonic time of its exposure;
+    `number` counts up.
 
-    `colours` answers Cr and Cb of the same view, (height, width, 2) uint8, smaller than the picture; it may cost
-    something, so that it is asked only for what people look at. None: the camera has none.
+    `colours` answers Cr and Cb of the same view, (height, width, 2) uint8, smaller than the
+    picture; it may cost something, so that it is asked only for what people look at. None: the
+    camera has none.
     """
 
     luma: NDArray[np.uint8]
@@ -48,14 +50,17 @@ class Camera(Protocol):
 
 @dataclass(frozen=True)
 class Reading:
-    """What the camera knows about the board. Two are equal when they tell the same, whenever that was.
+    """What the camera knows about the board. Two are equal when they tell the same, whenever that
+    was.
 
-    `seen`: the face on top of each square where a marker is read; squares neither in `seen` nor in `unknown` are
-    empty. `unknown`: hidden by a hand, glare or anything else. `beside`: faces read beside the board. `strangers`:
-    marker ids that belong to no piece of this game, or to a piece seen twice. `quiet`: nothing moves and `seen` is
-    settled over several frames. `game`: the game whose corner markers are seen; None: no board in view. `fans`: on a
-    board of cards, the open cards of each zone from the bottom to the top, `X` for one that is there and not read.
-    `markers`: the id that was read on each square of `seen`, where a piece shows one: it tells equal faces apart.
+    `seen`: the face on top of each square where a marker is read; squares neither in `seen` nor in
+    `unknown` are empty. `unknown`: hidden by a hand, glare or anything else. `beside`: faces read
+    beside the board. `strangers`: marker ids that belong to no piece of this game, or to a piece
+    seen twice. `quiet`: nothing moves and `seen` is settled over several frames. `game`: the game
+    whose corner markers are seen; None: no board in view. `fans`: on a board of cards, the open
+    cards of each zone from the bottom to the top, `X` for one that is there and not read.
+    `markers`: the id that was read on each square of `seen`, where a piece shows one: it tells
+    equal faces apart.
     """
 
     seen: Mapping[Square, str]

@@ -7,7 +7,9 @@ from typing import Self
 
 
 class Closeable(ABC):
-    """Closed at the end of its `with` block. A subclass must say how it closes, which may be asked of it twice."""
+    """Closed at the end of its `with` block. A subclass must say how it closes, which may be asked
+    of it twice.
+    """
 
     @abstractmethod
     def close(self) -> None:

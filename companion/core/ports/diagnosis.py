@@ -30,10 +30,12 @@ class Weakness(StrEnum):
 
 @dataclass(frozen=True)
 class SquareSeen:
-    """One square as the camera sees it: what is read there, how surely (0..1), and what makes it hard.
+    """One square as the camera sees it: what is read there, how surely (0..1), and what makes it
+    hard.
 
-    `faces`: as in a layout, empty for a square without a piece; `known` False: nobody can tell what lies there.
-    `weak`: worst first. `module_px`: how many pixels a module of a marker lying there has.
+    `faces`: as in a layout, empty for a square without a piece; `known` False: nobody can tell what
+    lies there. `weak`: worst first. `module_px`: how many pixels a module of a marker lying there
+    has.
     """
 
     square: Square
@@ -43,12 +45,15 @@ class SquareSeen:
     weak: tuple[Weakness, ...] = ()
     module_px: float = 0.0
     corners_px: Outline = ()
-    """Its corners in the picture, in order; at the height of the piece that stands there, if one is read."""
+    """Its corners in the picture, in order; at the height of the piece that stands there, if one is
+    read."""
 
 
 @dataclass(frozen=True)
 class Advice:
-    """One thing to do about what the camera sees badly, in at most 40 characters, and the reason."""
+    """One thing to do about what the camera sees badly, in at most 40 characters, and the
+    reason.
+    """
 
     text: str
     why: str
@@ -59,7 +64,8 @@ class Advice:
 class BoardSeen:
     """The board in one frame: `frame` is its number, `size_px` its width and height.
 
-    `outline_px` is the printed board in it. `advice` is sorted, the worst first; empty: all is well.
+    `outline_px` is the printed board in it. `advice` is sorted, the worst first; empty: all is
+    well.
     """
 
     frame: int
@@ -87,7 +93,8 @@ class SettledFrame:
     reading: Reading
     lens: tuple[float, ...]
     outline_px: Outline
-    """Around the printed board and what stands on it, in the picture; nothing outside belongs to the game."""
+    """Around the printed board and what stands on it, in the picture; nothing outside belongs to
+    the game."""
     squares_px: Mapping[Square, Outline]
     """The corners of each square in the picture."""
 

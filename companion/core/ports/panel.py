@@ -90,8 +90,8 @@ class TurnLamp(StrEnum):
 class SeatLamps:
     """The steady pattern of one seat's four lamps: so many order lamps on, and the turn lamp.
 
-    `order_lamps` lists which of the lamps 1, 2, 3 are on: on a pad the rules fix how many orders there are, so that a
-    count tells nothing.
+    `order_lamps` lists which of the lamps 1, 2, 3 are on: on a pad the rules fix how many orders
+    there are, so that a count tells nothing.
     """
 
     order_lamps: frozenset[int] = frozenset()
@@ -100,7 +100,9 @@ class SeatLamps:
 
 @dataclass(frozen=True)
 class Signal:
-    """One cue of the table or of an event, whom it concerns, and a number where it has one (order n, step n)."""
+    """One cue of the table or of an event, whom it concerns, and a number where it has one (order
+    n, step n).
+    """
 
     cue: Cue | EventCue
     seats: frozenset[Seat] = frozenset()

@@ -11,7 +11,9 @@ from companion.core.grid import Square
 
 @dataclass(frozen=True)
 class WorldPiece:
-    """A piece on the simulated table: its identity, visible face, place (board mm) and outline in the picture (px)."""
+    """A piece on the simulated table: its identity, visible face, place (board mm) and outline in
+    the picture (px).
+    """
 
     id: int
     face: str

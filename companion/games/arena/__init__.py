@@ -1,4 +1,6 @@
-"""Robot Arena: secret orders for every robot of a side, carried out all at once in a fixed order."""
+"""Robot Arena: secret orders for every robot of a side, carried out all at once in a fixed
+order.
+"""
 
 from __future__ import annotations
 
@@ -139,7 +141,8 @@ class Arena(Game[State, Orders]):
         for number, _ in action.given:
             if number not in numbers:
                 message = say(
-                    "{colour!c} robot {number} is not on the board: give orders to robots that are ({numbers})",
+                    "{colour!c} robot {number} is not on the board: give orders to robots that are "
+                    "({numbers})",
                     colour=NAMES[side],
                     number=number,
                     numbers=", ".join(map(str, numbers)),

@@ -1,4 +1,6 @@
-"""The arena: text maps, what the rules ask of them, the robots' names, and what has to be printed."""
+"""The arena: text maps, what the rules ask of them, the robots' names, and what has to be
+printed.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ _HEIGHT_MM = 6.0
 
 @dataclass(frozen=True)
 class Terrain:
-    """A board as the rules need it: a place is a square's index in `squares`, seats are 0 (South) and 1 (North)."""
+    """A board as the rules need it: a place is a square's index in `squares`, seats are 0 (South)
+    and 1 (North).
+    """
 
     files: int
     ranks: int
@@ -185,7 +189,8 @@ def kit_of(text: str) -> Kit:
         notes=(
             say("Glue each tag onto a counter 6 mm high (two draughtsmen, a slice of cork)."),
             say(
-                "Begin with the lowest numbers; keep the other robots beside the board for the spawning turns."
+                "Begin with the lowest numbers; keep the other robots beside the board for the "
+                "spawning turns."
             ),
         ),
     )

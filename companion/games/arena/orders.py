@@ -1,6 +1,7 @@
 """The orders of a seat for a turn: their notation, all of them lazily, and one at random.
 
-Source: Ruling 3, notation: `1:N 2:aE 3:D 4:X 5:-`, by rising robot numbers, each once, one blank between.
+Source: Ruling 3, notation: `1:N 2:aE 3:D 4:X 5:-`, by rising robot numbers, each once, one blank
+between.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ def parse_orders(text: str) -> Orders:
         if not match:
             shown = part if len(part) <= _SHOWN else f"{part[:_SHOWN]}…"
             text = say(
-                "“{text}” is not an order: write a robot from 1 to 8, a colon, and one of {orders}, such "
+                "“{text}” is not an order: write a robot from 1 to 8, a colon, and one of "
+                "{orders}, such "
                 "as 1:N 2:aE 3:D, separated by single spaces",
                 text=Verbatim(shown),
                 orders=Verbatim(" ".join(CODES)),
@@ -68,7 +70,8 @@ def parse_orders(text: str) -> Orders:
         if orders and number <= orders[-1][0]:
             last = orders[-1][0]
             text = say(
-                "Robot {number} comes after robot {last}: list the robots in rising order, each once",
+                "Robot {number} comes after robot {last}: list the robots in rising order, each "
+                "once",
                 number=number,
                 last=last,
             )
@@ -94,9 +97,10 @@ def all_orders(numbers: Sequence[int]) -> Iterator[Orders]:
     """Yield all orders of these robots, each once: every robot left out or with one of `CODES`, at
     least one with.
 
-    There are 12^n - 1 for n robots, 430 million for eight: so that any beginning of the row is a fair cross-section,
-    it goes through the numbers of `orders_at` in equal strides of about the golden section of 12^n. The stride has no
-    divisor in common with 12^n, so every number comes once, and 0, which orders nothing, would come last.
+    There are 12^n - 1 for n robots, 430 million for eight: so that any beginning of the row is a
+    fair cross-section, it goes through the numbers of `orders_at` in equal strides of about the
+    golden section of 12^n. The stride has no divisor in common with 12^n, so every number comes
+    once, and 0, which orders nothing, would come last.
     """
     total = _WAYS ** len(numbers)
     stride = round(total * _GOLDEN)

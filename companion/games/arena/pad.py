@@ -21,10 +21,11 @@ _OPPOSITE = dict(zip("NESW", "SWNE", strict=True))
 class OrdersPad(PadGrammar):
     """Keys for the robots in `numbers`, one after the other. `length` is how many they are.
 
-    A direction moves, `a` and a direction attacks, `a` twice self-destructs, `b` defends, a short ready does nothing.
-    `b` or ready after `a` take the `a` back. Directions are seen from the seat: up is away from the player. Until all
-    robots are done every key is taken, so that a refusal says no more than that the draft is full. Ready held down
-    hands in what there is: an attack that has no direction yet and robots that are not reached do nothing.
+    A direction moves, `a` and a direction attacks, `a` twice self-destructs, `b` defends, a short
+    ready does nothing. `b` or ready after `a` take the `a` back. Directions are seen from the seat:
+    up is away from the player. Until all robots are done every key is taken, so that a refusal says
+    no more than that the draft is full. Ready held down hands in what there is: an attack that has
+    no direction yet and robots that are not reached do nothing.
     """
 
     numbers: tuple[int, ...] = ()
@@ -34,7 +35,9 @@ class OrdersPad(PadGrammar):
         return len(self._codes(draft))
 
     def accepts(self, draft: tuple[str, ...], pad: str) -> bool:
-        """Return whether this key may follow: any of the pad, ready too, until all robots are done."""
+        """Return whether this key may follow: any of the pad, ready too, until all robots are
+        done.
+        """
         return (pad == _READY or self.key(pad) is not None) and self.count(draft) < self.length
 
     def text(self, draft: tuple[str, ...]) -> str:

@@ -1,4 +1,6 @@
-"""What the screens show of Robot Arena beside its board, and the sheet on which a seat writes its orders."""
+"""What the screens show of Robot Arena beside its board, and the sheet on which a seat writes its
+orders.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ _DIRECTIONS = tuple(
 
 
 def standing_of(state: State, viewer: Seat | None) -> BoardUi:
-    """Return hit points of every robot, sums of both sides, and for a seat that may act its sheet."""
+    """Return hit points of every robot, sums of both sides, and for a seat that may act its
+    sheet.
+    """
     squares = state.terrain.squares
     most = state.options.hit_points
     facts: dict[Seat, str] = {}

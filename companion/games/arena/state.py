@@ -61,7 +61,9 @@ Robots = tuple[tuple[Robot, ...], tuple[Robot, ...]]
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A position: the robots, the number of the turn that comes (the first is 1), and how the game ended."""
+    """A position: the robots, the number of the turn that comes (the first is 1), and how the game
+    ended.
+    """
 
     options: ArenaOptions
     terrain: Terrain
@@ -90,7 +92,8 @@ def _starts(options: ArenaOptions) -> tuple[tuple[int, ...], ...]:
     ):
         raise Malformed(
             say(
-                "Write South’s squares, a slash and North’s, such as c4 e4 / c6 e6; none may be a wall"
+                "Write South’s squares, a slash and North’s, such as c4 e4 / c6 e6; none may be a "
+                "wall"
             )
         )
     south, north = (tuple(terrain.squares.index(square) for square in group) for group in groups)
@@ -98,7 +101,9 @@ def _starts(options: ArenaOptions) -> tuple[tuple[int, ...], ...]:
 
 
 def check_board(options: ArenaOptions) -> None:
-    """Raise `Malformed` for a board that cannot be read or has more starts than a side may have robots."""
+    """Raise `Malformed` for a board that cannot be read or has more starts than a side may have
+    robots.
+    """
     for seat, starts in zip(SEATS, _starts(options), strict=True):
         if len(starts) > options.max_robots:
             text = say_n(

@@ -1,6 +1,7 @@
 """How a turn of Robot Arena is carried out: defend, arm, move, spawn, attack, blow up, leave.
 
-Source: the rulebook's "Order & Precedence", "Defending", "Self-Destructing", "Moving" and "Attacking". Ruling 3.
+Source: the rulebook's "Order & Precedence", "Defending", "Self-Destructing", "Moving" and
+"Attacking". Ruling 3.
 """
 
 from __future__ import annotations
@@ -47,10 +48,12 @@ def failures(places: Sequence[int], tries: Mapping[int, int | None]) -> dict[int
 
     All others succeed, in chains, swaps and rotations too.
 
-    `places` says where each robot stands, `tries` where those that move want to go (None: off the board or a wall).
+    `places` says where each robot stands, `tries` where those that move want to go (None: off the
+    board or a wall).
 
     >>> failures([0, 1, 2], {0: 1, 1: 2})
-    {1: <Failure.HELD: 'a robot there does not leave'>, 0: <Failure.HELD: 'a robot there does not leave'>}
+    {1: <Failure.HELD: 'a robot there does not leave'>, 0: <Failure.HELD: 'a robot there does not
+    leave'>}
     >>> failures([0, 1], {0: 1, 1: 0})
     {}
     """
@@ -182,7 +185,7 @@ def _arm(turn: _Turn) -> None:
         turn.headlines.append(Headline(text))
 
 
-# ---- moves ----------------------------------------------------------------------------------------------------------
+# ---- moves ---------------------------------------------------------------------------------------
 
 
 def _move(turn: _Turn) -> None:
@@ -312,7 +315,7 @@ def _spawn(turn: _Turn) -> None:
             turn.add(ArenaEvent.NO_SPAWN, side, text, "spawning", at=square, why=why)
 
 
-# ---- attacks --------------------------------------------------------------------------------------------------------
+# ---- attacks -------------------------------------------------------------------------------------
 
 
 def _attack(turn: _Turn) -> None:
@@ -417,7 +420,7 @@ def _hurt(victim: _Robot, damage: int) -> int:
     return damage
 
 
-# ---- the end of the turn ---------------------------------------------------------------------------------------------
+# ---- the end of the turn -------------------------------------------------------------------------
 
 
 def _end(turn: _Turn) -> None:

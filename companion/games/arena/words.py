@@ -30,7 +30,8 @@ OPTION_ROWS = (
         "board",
         say("Arena"),
         say(
-            "Nine by nine squares, the same with walls, or your own map, at most 12\u00a0x\u00a012: "
+            "Nine by nine squares, the same with walls, or your own map, at most "
+            "12\u00a0x\u00a012: "
             "a dot is a free square, # a wall, s and n starts, S and N spawn points."
         ),
         ((say("9 x 9"), STANDARD_MAP), (say("Walls"), WALLS_MAP)),
@@ -53,7 +54,8 @@ OPTION_ROWS = (
         "spawn_every",
         say("New robots"),
         say(
-            "How often spawn points bring new robots: in every turn whose number is divisible by this."
+            "How often spawn points bring new robots: in every turn whose number is divisible by "
+            "this."
         ),
         (
             (say("Every 5th turn"), 5),
@@ -100,8 +102,10 @@ RULES = (
         say("Setting up"),
         say(
             "The player below rank 1 is petrol. Put your robots on your starts, robot 1 on the one "
-            "nearest to file a, and so on: petrol on b1, e1 and h1, coral on b9, e9 and h9. Keep the "
-            "other robots beside the board. Every robot starts with 30 hit points. The four brackets "
+            "nearest to file a, and so on: petrol on b1, e1 and h1, coral on b9, e9 and h9. Keep "
+            "the "
+            "other robots beside the board. Every robot starts with 30 hit points. The four "
+            "brackets "
             "are spawn points."
         ),
     ),
@@ -112,7 +116,8 @@ RULES = (
             "Each turn both players give orders to their robots in secret, one to each: move or "
             "attack north, east, south or west, defend, self-destruct, or nothing. Directions are "
             "those of the board for both: north is towards the highest rank. A robot without an "
-            "order does nothing. Only robots on the board can be given orders. If an order turns out "
+            "order does nothing. Only robots on the board can be given orders. If an order turns "
+            "out "
             "to be impossible, the robot does nothing. When both are done, all orders are revealed "
             "and carried out together."
         ),
@@ -121,7 +126,8 @@ RULES = (
         "order",
         say("Order of a turn"),
         say(
-            "First, robots that defend take shelter; then self-destructs are armed; then all moves; "
+            "First, robots that defend take shelter; then self-destructs are armed; then all "
+            "moves; "
             "then, in a spawning turn, new robots appear; then all attacks; last, all "
             "self-destructs. Within a part everything happens at once."
         ),
@@ -130,7 +136,8 @@ RULES = (
         "defending",
         say("Defending"),
         say(
-            "A robot that defends stays where it is, behind a shield, for the whole turn. It takes half of every "
+            "A robot that defends stays where it is, behind a shield, for the whole turn. It takes "
+            "half of every "
             "single hit, rounded down, from attacks and from self-destructs, of either side."
         ),
         Example(("1:aN | 1:D",), {"board": _DUEL_MAP}, stage=1),
@@ -139,8 +146,10 @@ RULES = (
         "self-destruct",
         say("Self-destruct"),
         say(
-            "A robot that is told to self-destruct stays where it is and blows up at the end of the turn, whatever "
-            "happens to it before. Every robot on the eight squares around it loses 6 points, friend or enemy; walls "
+            "A robot that is told to self-destruct stays where it is and blows up at the end of "
+            "the turn, whatever "
+            "happens to it before. Every robot on the eight squares around it loses 6 points, "
+            "friend or enemy; walls "
             "do not shield. The robot itself ends with 0."
         ),
         Example(("1:X | 1:- 2:-",), {"board": "..n\n.s.\nn.."}, stage=1),
@@ -149,7 +158,8 @@ RULES = (
         "moving",
         say("Moving"),
         say(
-            "A robot moves one square. All moves are made at once, so robots can follow each other, change places or "
+            "A robot moves one square. All moves are made at once, so robots can follow each "
+            "other, change places or "
             "go round in a ring."
         ),
         Example(("1:E 2:E | 1:W 2:W",), {"board": ".nn\n...\nss."}),
@@ -160,7 +170,8 @@ RULES = (
         say(
             "A move fails when it leads off the board or into a wall, when two or more robots try "
             "for the same square (all of them fail), or when a robot stands there that does not "
-            "leave in this turn, for whatever reason. A robot that fails stays where it is, without "
+            "leave in this turn, for whatever reason. A robot that fails stays where it is, "
+            "without "
             "a shield, and so can make the next one fail."
         ),
         Example(("1:E 2:W | 1:-",), {"board": ".n.\n...\ns.s"}),
@@ -169,9 +180,12 @@ RULES = (
         "spawning",
         say("New robots"),
         say(
-            "Every fifth turn is a spawning turn, the last turn included. After the moves every spawn point that is "
-            "free brings a robot of its side, with the lowest number that is free, up to eight robots a side; robots "
-            "that are armed still count. A spawn point on which any robot stands brings none. A new robot has no order "
+            "Every fifth turn is a spawning turn, the last turn included. After the moves every "
+            "spawn point that is "
+            "free brings a robot of its side, with the lowest number that is free, up to eight "
+            "robots a side; robots "
+            "that are armed still count. A spawn point on which any robot stands brings none. A "
+            "new robot has no order "
             "in that turn but can be hit."
         ),
     ),
@@ -179,8 +193,10 @@ RULES = (
         "attacking",
         say("Attacking"),
         say(
-            "An attack hits the one square next to the robot in its direction, as robots stand after "
-            "the moves: so aim where the other robot will be. An enemy loses 12 points, a friend 8. "
+            "An attack hits the one square next to the robot in its direction, as robots stand "
+            "after "
+            "the moves: so aim where the other robot will be. An enemy loses 12 points, a friend "
+            "8. "
             "On an empty square, a wall or beyond the edge it hits nothing."
         ),
         Example(("1:aN | 1:-",), {"board": _DUEL_MAP}),
@@ -189,7 +205,8 @@ RULES = (
         "leaving",
         say("Leaving the board"),
         say(
-            "Robots with 0 points or less leave the board at the end of the turn, all together. Until then they do "
+            "Robots with 0 points or less leave the board at the end of the turn, all together. "
+            "Until then they do "
             "what they were told."
         ),
     ),
@@ -206,8 +223,10 @@ RULES = (
         "tips",
         say("Tips"),
         say(
-            "Think about where everybody will be after the moves: a step aside dodges an attack. Defend when you can "
-            "hardly escape a hit, or to hold a square. Self-destruct when the robot is as good as lost and several "
+            "Think about where everybody will be after the moves: a step aside dodges an attack. "
+            "Defend when you can "
+            "hardly escape a hit, or to hold a square. Self-destruct when the robot is as good as "
+            "lost and several "
             "enemies stand around it: the blast hits them all."
         ),
     ),
@@ -215,8 +234,10 @@ RULES = (
         "notation",
         say("Notation"),
         say(
-            "Receipts and game files use the same letters in every language: N, E, S or W moves a robot north, east, "
-            "south or west, with an a in front it attacks that way; D defends, X self-destructs. 1:N 2:aE 3:D are the "
+            "Receipts and game files use the same letters in every language: N, E, S or W moves a "
+            "robot north, east, "
+            "south or west, with an a in front it attacks that way; D defends, X self-destructs. "
+            "1:N 2:aE 3:D are the "
             "orders of three robots. The keys show the letters of your own language."
         ),
     ),
@@ -267,7 +288,8 @@ def extras_of(options: ArenaOptions) -> Extras:
         AidPoint(
             say("A move fails"),
             say(
-                "at the edge and at walls, when two want one square, and when that square stays taken."
+                "at the edge and at walls, when two want one square, and when that square stays "
+                "taken."
             ),
         ),
         *((spawning,) if options.spawn_every else ()),

@@ -33,7 +33,8 @@ from companion.games.tools import GameTools, GameWithTools
 
 
 class Binmat(GameWithTools[Any, str]):
-    """The full game, and the counter of one with real cards, which has states of its own (`Counter`).
+    """The full game, and the counter of one with real cards, which has states of its own
+    (`Counter`).
 
     An action is its notation.
     """
@@ -81,13 +82,16 @@ class Binmat(GameWithTools[Any, str]):
         return options
 
     def setup(self, options: BinmatOptions, rng: Random) -> State | Counter:
-        """Return six lane decks of thirteen, and nobody holds a card. With real cards all turns are left."""
+        """Return six lane decks of thirteen, and nobody holds a card. With real cards all turns are
+        left.
+        """
         if options.way == "full":
             return deal(options, rng)
         return Counter(options, options.turns)
 
     def drawn(self, options: BinmatOptions) -> Drawn:
-        """Return that the full game draws before it begins. What people deal themselves is not drawn.
+        """Return that the full game draws before it begins. What people deal themselves is not
+        drawn.
 
         A deal that is chosen still leaves shuffles to come.
         """
@@ -116,7 +120,9 @@ class Binmat(GameWithTools[Any, str]):
         return frozenset({"deck", "hands"})
 
     def to_act(self, state: State | Counter) -> frozenset[Seat]:
-        """Return who must act: the side on turn, but the attacker draws what a combat brought him."""
+        """Return who must act: the side on turn, but the attacker draws what a combat brought
+        him.
+        """
         if state.outcome:
             return frozenset()
         return frozenset({state.acting if isinstance(state, Counter) else state.seat})

@@ -1,7 +1,7 @@
 """The 78 cards: their notation, their words, and how a text of cards is read.
 
-A card is a plain `str` of its value and its suit: `5&`, `a#` (ten), `>+` (BREAK). Source: the rulebook's section
-"The Binmat Deck".
+A card is a plain `str` of its value and its suit: `5&`, `a#` (ten), `>+` (BREAK). Source: the
+rulebook's section "The Binmat Deck".
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def parse_card(text: str) -> str:
     """
     if text not in CARDS:
         message = say(
-            "“{text}” is not a card: expected a value of {values} (a is 10) and a suit of {suits}, as in 5&",
+            "“{text}” is not a card: expected a value of {values} (a is 10) and a suit of {suits}, "
+            "as in 5&",
             text=Verbatim(text),
             values=" ".join(VALUES),
             suits=" ".join(SUITS),

@@ -1,8 +1,9 @@
 """How a combat ends and why: TRAPs, BOUNCEs, sums, WILDs, powers, damage, and where each card goes.
 
-It knows two stacks and nothing else, so that the full game, the referee of real cards and the command
-line all use it: how many cards the lane deck owes is its answer, whether the deck has them is not its business.
-Source: the rulebook's sections "Combat" and "The Wild Modifier". The differences of the hackmud edition as ruled.
+It knows two stacks and nothing else, so that the full game, the referee of real cards and the
+command line all use it: how many cards the lane deck owes is its answer, whether the deck has them
+is not its business. Source: the rulebook's sections "Combat" and "The Wild Modifier". The
+differences of the hackmud edition as ruled.
 """
 
 from __future__ import annotations
@@ -51,10 +52,11 @@ class Fight:
 
     Raises `Malformed` when no combat can be of them.
 
-    `initiator` is who started the combat: his TRAPs act first. `defender_open`: the defender stack lay face up before,
-    so that none of its TRAPs is turned up now. `attacker_open`: the cards of the attacker stack that lay face up
-    before (hackmud edition). A card played face up that starts the combat is the top of its stack and in neither. The
-    attacker stack is empty only in the hackmud edition, and then the defender's is not.
+    `initiator` is who started the combat: his TRAPs act first. `defender_open`: the defender stack
+    lay face up before, so that none of its TRAPs is turned up now. `attacker_open`: the cards of
+    the attacker stack that lay face up before (hackmud edition). A card played face up that starts
+    the combat is the top of its stack and in neither. The attacker stack is empty only in the
+    hackmud edition, and then the defender's is not.
     """
 
     attacker: Cards
@@ -108,8 +110,9 @@ class Combat:
 
     Each of `steps` is one part of the reasoning, to be shown by itself.
 
-    `attack` and `defence` are None when the combat was bounced. `defender` is the defender stack afterwards, bottom
-    first. It lies face up if there is a card in it. `due`: cards that the lane deck owes the attacker's hand.
+    `attack` and `defence` are None when the combat was bounced. `defender` is the defender stack
+    afterwards, bottom first. It lies face up if there is a card in it. `due`: cards that the lane
+    deck owes the attacker's hand.
     """
 
     fight: Fight
@@ -284,7 +287,7 @@ class _Combat(TurnLog):
         why = say("It was the top card of the other stack.")
         self.add(BinmatEvent.TRAP, seat, text, "traps", why=why)
 
-    # ---- where cards go ---------------------------------------------------------------------------------------
+    # ---- where cards go --------------------------------------------------------------------------
 
     def _to_lane_discard(self, cards: list[str], rule: str) -> None:
         """Move cards of the attacker stack there, in the order in which they leave."""
@@ -308,7 +311,9 @@ class _Combat(TurnLog):
             self.add(BinmatEvent.KEPT, DEFENDER, text, rule)
 
     def _bounce(self) -> None:
-        """Move BOUNCEs to the opponent's discard, the rest of the attacker stack to the attacker discard."""
+        """Move BOUNCEs to the opponent's discard, the rest of the attacker stack to the attacker
+        discard.
+        """
         thrown = [card for card in self.attacker if card[0] == BOUNCE]
         rest = [card for card in self.attacker if card[0] != BOUNCE]
         back = [card for card in self.defender if card[0] == BOUNCE]
@@ -323,7 +328,7 @@ class _Combat(TurnLog):
         self._keep_stack("bounce")
         self.add_stage(say("Bounce"), None)
 
-    # ---- sums and damage --------------------------------------------------------------------------------------
+    # ---- sums and damage -------------------------------------------------------------------------
 
     def _compare(self) -> None:
         attack = sum_of(tuple(self.attacker))
@@ -436,7 +441,8 @@ def stages_of(
     expected: Layout | None = None,
     todo: tuple[tuple[Seat, str], ...] = (),
 ) -> tuple[Stage, ...]:
-    """Return a combat as it is shown: TRAPs that act, then all the rest at once, with hands' work in the end.
+    """Return a combat as it is shown: TRAPs that act, then all the rest at once, with hands' work
+    in the end.
 
     `before` and `after` are the events that led to it and followed from it.
     """

@@ -1,10 +1,11 @@
 """Real cards: they stay on the table, the program counts turns and works combats out.
 
-Anybody at the table may act for the side on turn, as on a chess clock. `.` ends a turn, `c` (or `c3`) calls a combat
-and stops the clock. Then the open cards are wanted: the attacker's, a stroke, the defender's, each stack from its
-oldest card, such as `3: 5& 3% >+ / 4^ 2#`. `.` says that people have worked the combat out. The lane may be left out.
-`u` after a card says that it lay face up before. In the hackmud edition the attacker's may be none: `3: / 4^ ?#`. `!`
-says that the attacker has won.
+Anybody at the table may act for the side on turn, as on a chess clock. `.` ends a turn, `c` (or
+`c3`) calls a combat and stops the clock. Then the open cards are wanted: the attacker's, a stroke,
+the defender's, each stack from its oldest card, such as `3: 5& 3% >+ / 4^ 2#`. `.` says that people
+have worked the combat out. The lane may be left out. `u` after a card says that it lay face up
+before. In the hackmud edition the attacker's may be none: `3: / 4^ ?#`. `!` says that the attacker
+has won.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ _SIGN_LENGTH = 40
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """Turns left, and where a combat stands: `called` until its cards are known, then `due` cards are to be drawn.
+    """Turns left, and where a combat stands: `called` until its cards are known, then `due` cards
+    are to be drawn.
 
     `lane` is the lane of the combat where somebody has named it.
     """
@@ -93,7 +95,8 @@ class OpenCards(NamedTuple):
         match = _OPEN.fullmatch(text)
         if not match:
             text = say(
-                "Write open cards as the attacker’s, a slash, the defender’s, such as 3: 5& 3% >+ / 4^ 2#"
+                "Write open cards as the attacker’s, a slash, the defender’s, such as 3: 5& 3% >+ "
+                "/ 4^ 2#"
             )
             raise Malformed(text)
         attacker, attacker_open = _without_marks(match[2] or "")
@@ -258,7 +261,9 @@ def tableau(state: Counter, viewer: Seat | None) -> CardUi:
 
 
 def laid_open(state: Counter, fans: Layout, before: Layout) -> str | None:
-    """Return the combat that open cards mean: one lane with open attacker cards, every card of it read."""
+    """Return the combat that open cards mean: one lane with open attacker cards, every card of it
+    read.
+    """
     if not state.called:
         return None
     lane = _lane_laid_open(fans, before) if state.lane is None else state.lane
@@ -278,7 +283,9 @@ def laid_open(state: Counter, fans: Layout, before: Layout) -> str | None:
 
 
 def _lane_laid_open(fans: Layout, before: Layout) -> int | None:
-    """Return the one lane whose attacker stack is laid open: of several the one that has changed."""
+    """Return the one lane whose attacker stack is laid open: of several the one that has
+    changed.
+    """
     lanes = [zone.file for zone, cards in fans.items() if zone.rank == _ZONE[ATTACKER] and cards]
     changed = {zone.file for zone, cards in fans.items() if cards != before.get(zone, ())}
     lanes = [lane for lane in lanes if lane in changed] or lanes

@@ -180,7 +180,9 @@ def _may_draw(state: State, seat: Seat, lane: int) -> bool:
 
 
 def may_fight(state: State, lane: int) -> bool:
-    """Return whether there is a stack to declare combat with. In the hackmud edition the defender's is enough."""
+    """Return whether there is a stack to declare combat with. In the hackmud edition the defender's
+    is enough.
+    """
     return bool(state.attack[lane] or (state.is_hackmud and state.defence[lane]))
 
 
@@ -203,7 +205,8 @@ def _draw_refusal(state: State, seat: Seat, lane: int) -> _Refusal:
         return None
     if seat is ATTACKER and state.defence[lane]:
         text = say(
-            "A defender stack lies in front of the deck of lane {lane}: draw from a lane without one",
+            "A defender stack lies in front of the deck of lane {lane}: draw from a lane without "
+            "one",
             lane=lane,
         )
         return Reason.LANE_DEFENDED, text, "drawing"
@@ -248,7 +251,8 @@ def _play_refusal(state: State, seat: Seat, order: CardAction) -> _Refusal:
     if seat is ATTACKER:  # face up, for everything else may be played face down
         if value == BOUNCE:
             text = say(
-                "Your stack in lane {lane} is not empty: a BOUNCE goes face up only on an empty one",
+                "Your stack in lane {lane} is not empty: a BOUNCE goes face up only on an empty "
+                "one",
                 lane=lane,
             )
             return Reason.STACK_NOT_EMPTY, text, "bounce-up"

@@ -60,13 +60,16 @@ KIT = Kit(
     faces=(),
     notes=(
         say(
-            "Put the six lanes side by side, 0 to 5 from the defender’s left. Lane decks and lane discards lie at the "
+            "Put the six lanes side by side, 0 to 5 from the defender’s left. Lane decks and lane "
+            "discards lie at the "
             "defender’s end, the attacker deck and the attacker discard beside the lanes."
         ),
         say("A stack grows away from its owner: every card lies on the one played before it."),
         say(
-            "For a combat, turn both stacks of the lane face up and fan them out: the oldest card at "
-            "its owner’s edge, each next one 17 mm further on, so that the value, suit and marker of "
+            "For a combat, turn both stacks of the lane face up and fan them out: the oldest card "
+            "at "
+            "its owner’s edge, each next one 17 mm further on, so that the value, suit and marker "
+            "of "
             "every card can be seen."
         ),
         say(

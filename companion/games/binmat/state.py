@@ -1,4 +1,6 @@
-"""The options, the position between two turns, how cards are dealt, and what each seat may know of it."""
+"""The options, the position between two turns, how cards are dealt, and what each seat may know of
+it.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ class BinmatOptions(Options, frozen=True):
 
 
 def check_options(options: BinmatOptions) -> None:
-    """Raise `Malformed` for what the types cannot say: a deal that is no deck, hands that are none."""
+    """Raise `Malformed` for what the types cannot say: a deal that is no deck, hands that are
+    none.
+    """
     held = [parse_card(card) for hand in options.hands for card in hand]
     if len(set(held)) < len(held) or len(held) % len(LANES) or len(held) > len(DECK) // 2:
         raise Malformed(
@@ -73,8 +77,8 @@ def check_options(options: BinmatOptions) -> None:
 class State:
     """A position of the full game between two turns.
 
-    Decks are listed from the top. Stacks, hands and discard piles from the oldest card to the newest. Pairs are
-    (South, North).
+    Decks are listed from the top. Stacks, hands and discard piles from the oldest card to the
+    newest. Pairs are (South, North).
     """
 
     options: BinmatOptions
@@ -139,7 +143,9 @@ def deal(options: BinmatOptions, rng: Random) -> State:
 
 
 def can_draw(state: State, lane: int) -> bool:
-    """Return whether the attacker may draw from this lane deck. In the hackmud edition he wins by it."""
+    """Return whether the attacker may draw from this lane deck. In the hackmud edition he wins by
+    it.
+    """
     # a defender stack bars the attacker from the deck behind it
     if state.defence[lane]:
         return False
@@ -180,10 +186,12 @@ def known_hand(state: State, seat: Seat, viewer: Seat | None) -> tuple[str | Non
 
 
 def plain(state: State, viewer: Seat | None, *, is_dump: bool = False) -> dict[str, Any]:
-    """Return what a viewer (None: everybody) knows, in plain JSON. Hidden cards are `X`, in a dump none is hidden.
+    """Return what a viewer (None: everybody) knows, in plain JSON. Hidden cards are `X`, in a dump
+    none is hidden.
 
-    Lanes are listed from 0: `deck` and `attacker_deck` from the top, `defender` and `attacker` stacks from the bottom,
-    hands from the oldest card. `attacker_open` says of each card of the attacker stack whether it lies face up.
+    Lanes are listed from 0: `deck` and `attacker_deck` from the top, `defender` and `attacker`
+    stacks from the bottom, hands from the oldest card. `attacker_open` says of each card of the
+    attacker stack whether it lies face up.
     """
 
     def named(cards: Cards, known: tuple[str | None, ...]) -> list[str]:

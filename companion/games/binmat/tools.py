@@ -24,7 +24,7 @@ from companion.games.tools import Command, GameTools
 
 RULE_TITLES = {rule.id: rule.title for rule in RULES}
 
-# ---- one combat ------------------------------------------------------------------------------------------------------
+# ---- one combat ----------------------------------------------------------------------------------
 
 
 def combat_of(
@@ -34,8 +34,8 @@ def combat_of(
 
     Raises `Malformed` when they cannot fight.
 
-    Pairs are (attacker, defender). `open_before`: the attacker's cards that lay face up before, and whether the
-    defender's stack did.
+    Pairs are (attacker, defender). `open_before`: the attacker's cards that lay face up before, and
+    whether the defender's stack did.
     """
     seat = DEFENDER if initiator == "defender" else ATTACKER
     attacker, defender = (parse_cards(stack) for stack in stacks)
@@ -53,7 +53,9 @@ def combat_of(
 
 
 def explain(combat: Combat) -> Iterator[str]:
-    """Yield a combat in sentences, step by step with the rules' titles, then where every card is."""
+    """Yield a combat in sentences, step by step with the rules' titles, then where every card
+    is.
+    """
     for step in combat.steps:
         yield step.title
         for event in step.events:
@@ -111,7 +113,7 @@ def _cards_or_none(cards: Cards) -> str:
     return cards_text(cards) or "none"
 
 
-# ---- the command line ------------------------------------------------------------------------------------------------
+# ---- the command line ----------------------------------------------------------------------------
 
 
 def tools_of_binmat() -> GameTools:

@@ -1,7 +1,7 @@
 """How a turn of the full game is carried out: the action, what it sets off, and who has won.
 
-Events say only what everybody may know: a face-down card is a card, a drawn card has a name where it lay open.
-Source: the rulebook's sections "Drawing a Card" to "Win Conditions", and the rulings.
+Events say only what everybody may know: a face-down card is a card, a drawn card has a name where
+it lay open. Source: the rulebook's sections "Drawing a Card" to "Win Conditions", and the rulings.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class _Turn(TurnLog):
             self.end(DEFENDER, reason, "winning")
         return replace(after, outcome=self.outcome)
 
-    # ---- drawing ----------------------------------------------------------------------------------------------
+    # ---- drawing ---------------------------------------------------------------------------------
 
     def _draw(self, lane: int) -> None:
         if lane == ATTACKER_PILE:
@@ -196,7 +196,7 @@ class _Turn(TurnLog):
         self.rng.shuffle(cards)
         return tuple(cards)
 
-    # ---- playing ----------------------------------------------------------------------------------------------
+    # ---- playing ---------------------------------------------------------------------------------
 
     @property
     def _stacks(self) -> list[Cards]:
@@ -256,7 +256,9 @@ class _Turn(TurnLog):
             self._fight(lane)
 
     def _bounce(self, card: str, lane: int) -> None:
-        """Play a BOUNCE on an empty stack by the rulebook: no combat, but the defender stack turns up."""
+        """Play a BOUNCE on an empty stack by the rulebook: no combat, but the defender stack turns
+        up.
+        """
         stack = self.defence[lane]
         defender = ROLES[DEFENDER]
         if stack and not self.is_up[lane]:
@@ -275,7 +277,7 @@ class _Turn(TurnLog):
         text = sentences.to_lane_discard(self.role, (card,))
         self.add(BinmatEvent.MOVED, self.seat, text, "bounce-up")
 
-    # ---- combat -----------------------------------------------------------------------------------------------
+    # ---- combat ----------------------------------------------------------------------------------
 
     def _fight(self, lane: int) -> None:
         attack = self.attack[lane]
@@ -313,7 +315,7 @@ class _Turn(TurnLog):
             text = say("Lane {lane} owes {due} and has only {paid}.", **parts)
             self.end(ATTACKER, text, "winning")
 
-    # ---- discarding and passing -------------------------------------------------------------------------------
+    # ---- discarding and passing ------------------------------------------------------------------
 
     def _discard(self, card: str, lane: int) -> None:
         self._take(card)
@@ -347,7 +349,7 @@ class _Turn(TurnLog):
             smallest = min(LANES, key=lambda lane: len(self.discards[lane]))
             self.discards[smallest] += (card,)
 
-    # ---- stages -----------------------------------------------------------------------------------------------
+    # ---- stages ----------------------------------------------------------------------------------
 
     def combat_stages(self) -> tuple[Stage, ...]:
         """Return a combat, with what led to it and what followed."""

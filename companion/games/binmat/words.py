@@ -1,4 +1,6 @@
-"""Options and rules in words for people: the rulebook retold, with the differences of the hackmud edition."""
+"""Options and rules in words for people: the rulebook retold, with the differences of the hackmud
+edition.
+"""
 
 from companion.core.i18n import joined, say
 from companion.core.kit import Seat
@@ -21,7 +23,8 @@ OPTION_ROWS = (
         "edition",
         say("Edition"),
         say(
-            "Rulebook: the rules for playing with cards. Hackmud: the game as it has been played there since 2021."
+            "Rulebook: the rules for playing with cards. Hackmud: the game as it has been played "
+            "there since 2021."
         ),
         ((say("Rulebook"), "rulebook"), (say("Hackmud"), "hackmud")),
     ),
@@ -63,16 +66,20 @@ RULES = (
         "setting-up",
         say("Setting up"),
         say(
-            "Shuffle 78 cards and deal six lane decks of thirteen at the defender’s end. Lanes are numbered 0 to 5 "
-            "from the defender’s left. The decks of lanes 3, 4 and 5 lie face up, the others face down. Leave room for "
-            "a discard pile behind every lane deck, and beside the lanes for the attacker deck and its discard pile."
+            "Shuffle 78 cards and deal six lane decks of thirteen at the defender’s end. Lanes are "
+            "numbered 0 to 5 "
+            "from the defender’s left. The decks of lanes 3, 4 and 5 lie face up, the others face "
+            "down. Leave room for "
+            "a discard pile behind every lane deck, and beside the lanes for the attacker deck and "
+            "its discard pile."
         ),
     ),
     Rule(
         "cards",
         say("Cards"),
         say(
-            "Six suits of thirteen cards: numbers 2 to 10, and the modifiers TRAP @, WILD *, BOUNCE ? and BREAK >. "
+            "Six suits of thirteen cards: numbers 2 to 10, and the modifiers TRAP @, WILD *, "
+            "BOUNCE ? and BREAK >. "
             "Suits: FORM &, KIN %, DATA +, CHAOS !, VOID ^, CHOICE #."
         ),
     ),
@@ -80,8 +87,10 @@ RULES = (
         "turns",
         say("Turns"),
         say(
-            "Defender and attacker alternate, the defender begins. A turn is one action: draw a card, play a card, "
-            "declare combat, or pass. Turns are counted down from 110; a turn takes five seconds at most. A turn that "
+            "Defender and attacker alternate, the defender begins. A turn is one action: draw a "
+            "card, play a card, "
+            "declare combat, or pass. Turns are counted down from 110; a turn takes five seconds "
+            "at most. A turn that "
             "takes longer is a pass, or only sounds the alarm."
         ),
     ),
@@ -89,7 +98,8 @@ RULES = (
         "drawing",
         say("Drawing"),
         say(
-            "The defender draws from any lane deck. The attacker draws from lane decks without a defender stack before "
+            "The defender draws from any lane deck. The attacker draws from lane decks without a "
+            "defender stack before "
             "them, and from the attacker deck."
         ),
     ),
@@ -97,8 +107,10 @@ RULES = (
         "reshuffle",
         say("Empty decks"),
         say(
-            "When a card is to be drawn from an empty deck, its discard pile is shuffled into it first. In the "
-            "rulebook edition the deck lies face down from then on. With both empty there is nothing to draw; in the "
+            "When a card is to be drawn from an empty deck, its discard pile is shuffled into it "
+            "first. In the "
+            "rulebook edition the deck lies face down from then on. With both empty there is "
+            "nothing to draw; in the "
             "hackmud edition an attacker who draws there wins, if it is a lane deck."
         ),
     ),
@@ -106,7 +118,8 @@ RULES = (
         "hidden",
         say("What is open"),
         say(
-            "The top card of a face-up deck, face-up stacks, discard piles, and the number of cards "
+            "The top card of a face-up deck, face-up stacks, discard piles, and the number of "
+            "cards "
             "in each place are open to all. Hands and face-down stacks are known to their owners, "
             "the order of a deck to nobody. In the hackmud edition the top cards of the lane decks "
             "3, 4 and 5 lie face up always, also after a reshuffle."
@@ -116,7 +129,8 @@ RULES = (
         "playing-defender",
         say("The defender plays a card"),
         say(
-            "Put it on any of your six stacks: face up if the stack lies face up, else face down. In the hackmud "
+            "Put it on any of your six stacks: face up if the stack lies face up, else face down. "
+            "In the hackmud "
             "edition the first card of a stack may be played either way."
         ),
     ),
@@ -124,7 +138,8 @@ RULES = (
         "playing-attacker",
         say("The attacker plays a card"),
         say(
-            "Put it face down on any of your six stacks. Only BOUNCE and BREAK may be played face up. In the hackmud "
+            "Put it face down on any of your six stacks. Only BOUNCE and BREAK may be played face "
+            "up. In the hackmud "
             "edition any card may; it stays face up in the stack."
         ),
     ),
@@ -132,8 +147,10 @@ RULES = (
         "break-up",
         say("BREAK face up"),
         say(
-            "A BREAK goes face up on a stack of yours that holds a card, and combat begins there at "
-            "once; the attacker stack must hold a card. The defender’s stack may not hold a face-up "
+            "A BREAK goes face up on a stack of yours that holds a card, and combat begins there "
+            "at "
+            "once; the attacker stack must hold a card. The defender’s stack may not hold a "
+            "face-up "
             "BREAK already, and the defender never plays a BREAK on an empty stack, not even face "
             "down. The attacker, too, plays a BREAK face down only on a stack that holds a card."
         ),
@@ -142,8 +159,10 @@ RULES = (
         "bounce-up",
         say("BOUNCE face up"),
         say(
-            "The attacker may play a BOUNCE face up on an empty stack. The defender stack there turns face up and "
-            "stays so, its BOUNCEs go to the attacker discard, the BOUNCE played goes to the lane discard. It is no "
+            "The attacker may play a BOUNCE face up on an empty stack. The defender stack there "
+            "turns face up and "
+            "stays so, its BOUNCEs go to the attacker discard, the BOUNCE played goes to the lane "
+            "discard. It is no "
             "combat: TRAPs do not act. In the hackmud edition it is one."
         ),
     ),
@@ -151,17 +170,22 @@ RULES = (
         "combat",
         say("Combat"),
         say(
-            "Combat needs a card in the attacker stack; the defender stack may be empty. Both stacks are turned up; "
-            "then come TRAPs, BOUNCEs, sums and damage. A defender stack that survives stays face up; an emptied one "
-            "is face down again. In the rulebook edition either side declares combat. In the hackmud edition only the "
-            "attacker does, and a defender stack is enough: an empty attacker stack has power 0 and does no damage."
+            "Combat needs a card in the attacker stack; the defender stack may be empty. Both "
+            "stacks are turned up; "
+            "then come TRAPs, BOUNCEs, sums and damage. A defender stack that survives stays face "
+            "up; an emptied one "
+            "is face down again. In the rulebook edition either side declares combat. In the "
+            "hackmud edition only the "
+            "attacker does, and a defender stack is enough: an empty attacker stack has power 0 "
+            "and does no damage."
         ),
     ),
     Rule(
         "traps",
         say("TRAP"),
         say(
-            "Each TRAP that is turned up now and still lies in its stack sends the last card played "
+            "Each TRAP that is turned up now and still lies in its stack sends the last card "
+            "played "
             "on the other stack to its owner’s discard pile: attacker discard or lane discard. A "
             "TRAP that lay face up before does nothing. The side that began the combat springs its "
             "TRAPs first."
@@ -177,7 +201,8 @@ RULES = (
         "bounce",
         say("BOUNCE"),
         say(
-            "A BOUNCE in either stack ends the combat without damage. BOUNCEs go to the other side’s discard pile, the "
+            "A BOUNCE in either stack ends the combat without damage. BOUNCEs go to the other "
+            "side’s discard pile, the "
             "rest of the attacker stack to the attacker discard; the defender’s other cards stay."
         ),
     ),
@@ -185,7 +210,8 @@ RULES = (
         "power",
         say("Attack power"),
         say(
-            "Add up the number cards of each stack. If the sum is a power of two, its exponent is the attack power: 2 "
+            "Add up the number cards of each stack. If the sum is a power of two, its exponent is "
+            "the attack power: 2 "
             "has 1, 4 has 2, 8 has 3, and so on. Every other sum, and an empty stack, has power 0."
         ),
         Example(("c", "4& 4% / 2^ 2#"), _REFEREE),
@@ -194,7 +220,8 @@ RULES = (
         "wild",
         say("WILD"),
         say(
-            "Each WILD lifts the sum of its stack to the next higher power of two. In a stack without number cards the "
+            "Each WILD lifts the sum of its stack to the next higher power of two. In a stack "
+            "without number cards the "
             "first WILD counts 2."
         ),
         Example(("c", "3& *% / 4^ *!"), _REFEREE),
@@ -204,7 +231,8 @@ RULES = (
         say("Damage"),
         say(
             "A weaker attacker stack goes to the lane discard, the defender stack stays. Otherwise "
-            "the damage is the difference of the powers plus one; with a BREAK in the attacker stack "
+            "the damage is the difference of the powers plus one; with a BREAK in the attacker "
+            "stack "
             "it is the attacker’s power. Each point of damage sends the last card played on the "
             "defender stack to the attacker discard; when there is none, the top card of the lane "
             "deck to the attacker’s hand. Then the attacker stack goes to the attacker discard. "
@@ -219,7 +247,8 @@ RULES = (
         say("Discarding"),
         say(
             "Hackmud edition: the defender may discard a card to a lane discard pile. The attacker "
-            "may discard one to the attacker discard and then draws two from the attacker deck; that "
+            "may discard one to the attacker discard and then draws two from the attacker deck; "
+            "that "
             "deck or its pile must hold a card beforehand."
         ),
     ),
@@ -227,8 +256,10 @@ RULES = (
         "passing",
         say("Passing"),
         say(
-            "Hackmud edition: the second and every further pass in a row of a player costs the hand, the newest card "
-            "first: the attacker’s to the attacker discard, the defender’s each to the smallest lane discard."
+            "Hackmud edition: the second and every further pass in a row of a player costs the "
+            "hand, the newest card "
+            "first: the attacker’s to the attacker discard, the defender’s each to the smallest "
+            "lane discard."
         ),
     ),
     Rule(
@@ -236,17 +267,22 @@ RULES = (
         say("Real cards"),
         say(
             "With real cards the program counts the turns. Ready ends a turn, on either pad, the "
-            "table’s button, a phone or the table screen. Holding ready, or A, declares combat: the "
-            "clock stops until it is over. The camera then reads both stacks, laid open in fans, or "
-            "you tap the cards on a phone. The table screen says what happens; hands move the cards."
+            "table’s button, a phone or the table screen. Holding ready, or A, declares combat: "
+            "the "
+            "clock stops until it is over. The camera then reads both stacks, laid open in fans, "
+            "or "
+            "you tap the cards on a phone. The table screen says what happens; hands move the "
+            "cards."
         ),
     ),
     Rule(
         "winning",
         say("Winning"),
         say(
-            "The attacker wins when a lane deck owes a card to damage and has none. The defender wins when all turns "
-            "are over, and when the attacker can draw from no lane deck and has no card in hand or stacks."
+            "The attacker wins when a lane deck owes a card to damage and has none. The defender "
+            "wins when all turns "
+            "are over, and when the attacker can draw from no lane deck and has no card in hand or "
+            "stacks."
         ),
     ),
 )
@@ -268,7 +304,8 @@ _COMBAT = AidPoint(
 _DAMAGE = AidPoint(
     say("Damage"),
     say(
-        "Attacker’s power less the defender’s, and one more. First it takes stack cards, then cards of the lane deck."
+        "Attacker’s power less the defender’s, and one more. First it takes stack cards, then "
+        "cards of the lane deck."
     ),
 )
 
@@ -290,7 +327,8 @@ def extras_of(options: BinmatOptions) -> Extras:
             AidPoint(
                 say("Your cards"),
                 say(
-                    "Draw from any lane deck. A card goes face down, or face up on a stack that lies face up."
+                    "Draw from any lane deck. A card goes face down, or face up on a stack that "
+                    "lies face up."
                 ),
             ),
             _COMBAT,

@@ -102,7 +102,9 @@ class Kahmate(Game[State, Action]):
         return ""
 
     def to_act(self, state: State) -> frozenset[Seat]:
-        """Return both while they place and while a face-off waits, else the seat whose round it is."""
+        """Return both while they place and while a face-off waits, else the seat whose round it
+        is.
+        """
         if state.outcome:
             return frozenset()
         is_sealed = state.is_placing or state.course
@@ -144,7 +146,9 @@ class Kahmate(Game[State, Action]):
         return state.outcome
 
     def view(self, state: State, seat: Seat | None) -> View:
-        """Return phase, pieces, ball, cards, the face-off that waits: what is secret never reaches a state."""
+        """Return phase, pieces, ball, cards, the face-off that waits: what is secret never reaches
+        a state.
+        """
         return {**self.common_view(state), **details(state)}
 
     def parse(self, text: str) -> Action:

@@ -1,7 +1,8 @@
 """The decisions of Kahmate as values, and their notation.
 
-Set-up `R@b1 R@d1 B@c2 T@e2 F@g1 S@d2`, run `b2-b3-c3`, into goal `b10-b11-goal`, pass `b5*c4`, kick `b5!c8`, tackle
-`b4-b5xb6` or with two `b4-b5&c7-c6xb6`, end of the round `.`, card of a face-off `1` to `6` (Rulings, section 4).
+Set-up `R@b1 R@d1 B@c2 T@e2 F@g1 S@d2`, run `b2-b3-c3`, into goal `b10-b11-goal`, pass `b5*c4`, kick
+`b5!c8`, tackle `b4-b5xb6` or with two `b4-b5&c7-c6xb6`, end of the round `.`, card of a face-off
+`1` to `6` (Rulings, section 4).
 """
 
 from __future__ import annotations
@@ -144,7 +145,8 @@ def parse(text: str) -> Action:
         parts = {"square": Verbatim(beyond), "text": shown}
         raise Malformed(
             say(
-                "“{square}” in “{text}” is not a square on this board: files are a to h, ranks 1 to 11",
+                "“{square}” in “{text}” is not a square on this board: files are a to h, ranks 1 "
+                "to 11",
                 **parts,
             )
         )

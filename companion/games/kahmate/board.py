@@ -1,7 +1,9 @@
-"""The board of Kahmate and its pieces: squares as numbers, tables of steps and of passes, and what has to be printed.
+"""The board of Kahmate and its pieces: squares as numbers, tables of steps and of passes, and what
+has to be printed.
 
-Squares are counted by rank, then file: a1 is 0, h1 is 7, a2 is 8, h11 is 87. Pieces are counted by seat, then in the
-order R R B T F S: South's are 0 to 5, North's 6 to 11. Seats are 0 (South) and 1 (North).
+Squares are counted by rank, then file: a1 is 0, h1 is 7, a2 is 8, h11 is 87. Pieces are counted by
+seat, then in the order R R B T F S: South's are 0 to 5, North's 6 to 11. Seats are 0 (South) and 1
+(North).
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ BALL_RANK = 5
 """The rank, from 0, on which the ball begins."""
 PASS_REACH = 2
 KICK_REACH = 3
-"""Maximum ranks and files of a pass and a kick ("pass", "kick"). A test holds the sentences that say so."""
+"""Maximum ranks and files of a pass and a kick ("pass", "kick"). A test holds the sentences that
+say so."""
 CLEAR_LEAD = 2
 """Lead that a tackle must exceed for the tackler to have the ball ("tackled-ball")."""
 
@@ -107,7 +110,9 @@ def rank_of(square: int) -> int:
 
 
 def ranks_ahead(start: int, end: int, seat: int) -> int:
-    """Return how many ranks a square is ahead of another one, as a seat plays. Below 0: behind it."""
+    """Return how many ranks a square is ahead of another one, as a seat plays. Below 0: behind
+    it.
+    """
     ranks = rank_of(end) - rank_of(start)
     return ranks if seat == SOUTH else -ranks
 
@@ -129,7 +134,8 @@ _CROSSED = {
     (1, 2): ((0, 1), (1, 1)),
     (2, 2): ((1, 1),),
 }
-"""By how far a pass goes (files, ranks): the squares whose inside its line crosses, the nearest to the passer first."""
+"""By how far a pass goes (files, ranks): the squares whose inside its line crosses, the nearest to
+the passer first."""
 
 
 def squares_between(start: int, end: int) -> tuple[int, ...]:
@@ -202,10 +208,12 @@ def kit() -> Kit:
         tag_mm=17,
         notes=(
             say(
-                "Pieces: glue the two tags of a piece onto the two sides of a disc or card 5 mm thick."
+                "Pieces: glue the two tags of a piece onto the two sides of a disc or card 5 mm "
+                "thick."
             ),
             say(
-                "Ball: glue its tag onto card 3 mm thick. It lies above or below the piece that has it."
+                "Ball: glue its tag onto card 3 mm thick. It lies above or below the piece that "
+                "has it."
             ),
             say("A piece that is turned over shows its other tag, with the letter on its side."),
         ),

@@ -44,7 +44,9 @@ def course_of(state: State, action: Run | Pass | Kick | Tackle) -> Course:
 
 
 def _run(state: State, run: Run) -> Course:
-    """Follow the path: fetch a loose ball, meet standing opponents, remember the last free square before each."""
+    """Follow the path: fetch a loose ball, meet standing opponents, remember the last free square
+    before each.
+    """
     board = state.board
     seat = state.seat
     start = stop = run.path[0]
@@ -72,7 +74,8 @@ def _run(state: State, run: Run) -> Course:
 
 
 def _pass(state: State, action: Pass) -> Course:
-    """Return the end of a pass: standing opponents whose squares it crosses intercept, the nearest to the passer first.
+    """Return the end of a pass: standing opponents whose squares it crosses intercept, the nearest
+    to the passer first.
 
     A lost face-off gives the ball to the interceptor, who stays where he is.
     """
@@ -86,7 +89,9 @@ def _pass(state: State, action: Pass) -> Course:
 
 
 def _tackle(state: State, action: Tackle) -> Course:
-    """Return the end of a tackle. Tacklers go back, and the first one decides on which side the ball goes."""
+    """Return the end of a tackle. Tacklers go back, and the first one decides on which side the
+    ball goes.
+    """
     movers = tuple(state.board[path[0]] for path in action.paths)
     first = action.paths[0]
     spilled = spilled_square(action.target, 1 - state.seat, first[-1])
@@ -98,8 +103,8 @@ def spilled_square(carrier: int, defender: int, came_from: int) -> int:
     """Return where the ball goes from a carrier tackled out of a neighbouring square, when the
     tackler does not take it.
 
-    On the carrier's own goal line: beside him, away from the tackler. From straight ahead: towards the middle. Off the
-    board: the other side. Elsewhere: one square behind him.
+    On the carrier's own goal line: beside him, away from the tackler. From straight ahead: towards
+    the middle. Off the board: the other side. Elsewhere: one square behind him.
     """
     if rank_of(carrier) != OWN_LINE[defender]:
         return behind(carrier, defender)

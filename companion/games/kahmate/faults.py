@@ -1,4 +1,6 @@
-"""Which rule the board breaks as hands have left it: the one thing they did, and why it is no play."""
+"""Which rule the board breaks as hands have left it: the one thing they did, and why it is no
+play.
+"""
 
 from __future__ import annotations
 
@@ -164,7 +166,7 @@ def _explain(state: State, seat: int, action: Action, first: str) -> None:
         raise Illegal(refusal.reason, sentence, refusal.rule, refusal.square) from None
 
 
-# ---- the way that a hand has most likely meant ----------------------------------------------------------------------
+# ---- the way that a hand has most likely meant ---------------------------------------------------
 
 
 def _way(start: int, end: int, avoided: Set[int]) -> Path:

@@ -187,7 +187,8 @@ def _check_runner(state: State, square: int, deed: str) -> int:
         # it was turned over in this round, which does not count
         if state.down[piece] > 1:
             sentence = say(
-                "{piece!c} on {square} is turned over: it stands up at the end of {side}’s next turn.",
+                "{piece!c} on {square} is turned over: it stands up at the end of {side}’s next "
+                "turn.",
                 **parts,
             )
         refuse(Reason.TURNED_OVER, sentence, "turned-over", square)
@@ -201,12 +202,15 @@ def _check_runner(state: State, square: int, deed: str) -> int:
 
 
 def _check_way(piece: int, path: Path, more: int) -> None:
-    """Check the steps of a path, and whether the piece's speed covers them and `more` beyond its end."""
+    """Check the steps of a path, and whether the piece's speed covers them and `more` beyond its
+    end.
+    """
     for square, following in itertools.pairwise(path):
         if following not in STEPS[square]:
             parts = {"square": NAMES[square], "to": NAMES[following]}
             sentence = say(
-                "{square} to {to} is not a step: a step goes to an adjacent square, not diagonally.",
+                "{square} to {to} is not a step: a step goes to an adjacent square, not "
+                "diagonally.",
                 **parts,
             )
             refuse(Reason.NOT_A_STEP, sentence, "running", following)
@@ -385,7 +389,8 @@ def _check_tackle(state: State, action: Tackle) -> None:
             if state.stands_against(other):
                 who = named(other, square)
                 sentence = say(
-                    "{piece!c} stands on {square}: the path to a tackle may not cross a standing opponent.",
+                    "{piece!c} stands on {square}: the path to a tackle may not cross a standing "
+                    "opponent.",
                     **who,
                 )
                 refuse(Reason.WAY_BLOCKED, sentence, "tackle", square)

@@ -159,7 +159,7 @@ def _tackles(state: State, ways: dict[int, tuple[Path, ...]]) -> Iterator[Tackle
             yield Tackle(pair, state.ball)
 
 
-# ---- one of several that come to the same -----------------------------------------------------------------------
+# ---- one of several that come to the same --------------------------------------------------------
 
 
 def canonical(state: State) -> list[tuple[Action, Course | None]]:
@@ -167,8 +167,8 @@ def canonical(state: State) -> list[tuple[Action, Course | None]]:
 
     Of those of one course the shortest, then alphabetically first.
 
-    Actions of one course lead to the same state, and hands that make them leave the board alike. The end of the round
-    has no course and comes last.
+    Actions of one course lead to the same state, and hands that make them leave the board alike.
+    The end of the round has no course and comes last.
     """
     candidates: list[Iterable[Run | Pass | Kick | Tackle]] = [
         runs(state, piece) for piece in able(state)
@@ -203,7 +203,7 @@ def _shortest(paths: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(path for path in paths if len(path) == lengths.setdefault(path[-1], len(path)))
 
 
-# ---- at random ----------------------------------------------------------------------------------------------------
+# ---- at random -----------------------------------------------------------------------------------
 
 
 def random_action(state: State, seat: int, rng: Random) -> Action:

@@ -1,4 +1,6 @@
-"""What screens and pads show: the sign, the hands of cards, the face-off that waits, and what can be tapped."""
+"""What screens and pads show: the sign, the hands of cards, the face-off that waits, and what can
+be tapped.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ from companion.games.pads import Key, PadGrammar
 from companion.games.screen import BoardUi, ChoiceKey, Duel, Duellist, HandCard, Placing, Play
 
 _FORMATIONS = (("c2", "f2", "d2", "e2", "a2", "d1"), ("f10", "c10", "e10", "d10", "h10", "e11"))
-"""Where a page begins to place R R B T F S for each seat: a line on the second rank, smart behind it."""
+"""Where a page begins to place R R B T F S for each seat: a line on the second rank, smart behind
+it."""
 _KEYS = (
     ChoiceKey("kick", say("Kick")),
     ChoiceKey("tackle2", say("Tackle with two")),
@@ -167,7 +170,7 @@ def _deed(state: State, course: Course) -> str:
     return say("runs from {start} to {end}", start=start, end=NAMES[course.end])
 
 
-# ---- what can be tapped -------------------------------------------------------------------------------------------
+# ---- what can be tapped --------------------------------------------------------------------------
 
 
 def plays(state: State, seat: int) -> tuple[Play, ...]:
@@ -188,7 +191,9 @@ def _plays(state: State) -> tuple[Play, ...]:
 
 
 def _risk(state: State, action: Action, course: Course | None) -> tuple[int, bool, int]:
-    """Return what the first of several ways to a square has least of: those it meets, a ball left lying, steps."""
+    """Return what the first of several ways to a square has least of: those it meets, a ball left
+    lying, steps.
+    """
     if course is None:
         return 0, False, 0
     leaves_ball = (
@@ -230,8 +235,9 @@ def _play(state: State, action: Action, course: Course | None) -> Play:
 
 
 def _run_taps(state: State, run: Run) -> tuple[Square, ...]:
-    """Return what is tapped for a try, the goal beyond the last rank, and for a run that comes back, its farthest
-    square."""
+    """Return what is tapped for a try, the goal beyond the last rank, and for a run that comes
+    back, its farthest square.
+    """
     start = SQUARES[run.path[0]]
     last = SQUARES[run.path[-1]]
     if run.into_goal:
@@ -281,7 +287,7 @@ def _tackle_label(tackle: Tackle, course: Course) -> str:
     return say("Tackle {square} from {starts}", **parts)
 
 
-# ---- pads ----------------------------------------------------------------------------------------------------------
+# ---- pads ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,8 @@ class KahmateOptions(Options, frozen=True):
     round_limit: Annotated[int, Meta(ge=0, le=1000)] = 0
     quiet_limit: Annotated[int, Meta(ge=0, le=1000)] = 0
     start: str = ""
-    """Where play begins instead of by placing: the squares of Blue's R R B T F S, of Pink's, and of the ball."""
+    """Where play begins instead of by placing: the squares of Blue's R R B T F S, of Pink's, and of
+    the ball."""
 
 
 class Kind(StrEnum):
@@ -66,7 +67,9 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class FaceOff:
-    """One face-off of a course: who defends and, should the attacker lose it, where that stays and the ball goes."""
+    """One face-off of a course: who defends and, should the attacker lose it, where that stays and
+    the ball goes.
+    """
 
     defender: int
     stop: int
@@ -75,10 +78,12 @@ class FaceOff:
 
 @dataclass(frozen=True)
 class Course:
-    """What an action comes to: its face-offs in their order and, once all are won, where mover and ball are.
+    """What an action comes to: its face-offs in their order and, once all are won, where mover and
+    ball are.
 
-    The first of `movers` runs, passes, kicks or leads the tackle. Two actions of one course have the same consequences.
-    The `ball` of a tackle is where it goes when the attack wins by 2 or less.
+    The first of `movers` runs, passes, kicks or leads the tackle. Two actions of one course have
+    the same consequences. The `ball` of a tackle is where it goes when the attack wins by 2 or
+    less.
     """
 
     kind: Kind
@@ -92,9 +97,9 @@ class Course:
 class State:
     """A position between two decisions. It holds nothing that is secret.
 
-    `places` are the squares of the pieces, none while they are being placed. `down`: how many rounds of its owner a
-    turned-over piece still lies, the one that goes on included. 0: it stands. `course` waits for cards, `won` of its
-    face-offs are won. Pairs are (South, North).
+    `places` are the squares of the pieces, none while they are being placed. `down`: how many
+    rounds of its owner a turned-over piece still lies, the one that goes on included. 0: it stands.
+    `course` waits for cards, `won` of its face-offs are won. Pairs are (South, North).
     """
 
     options: KahmateOptions

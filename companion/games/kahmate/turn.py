@@ -1,9 +1,10 @@
 """How a decision is carried out: placing, runs, passes, kicks, tackles, face-offs, the end of a
 round.
 
-An action with face-offs waits in the state as its course until cards decide it. Only the result moves pieces. The
-stages are for the hands: first what was moved lies where it belongs, then the ball, then pieces are turned over, then
-those stand up that have lain long enough. Sources: rulebook. Rulings, section 4.
+An action with face-offs waits in the state as its course until cards decide it. Only the result
+moves pieces. The stages are for the hands: first what was moved lies where it belongs, then the
+ball, then pieces are turned over, then those stand up that have lain long enough. Sources:
+rulebook. Rulings, section 4.
 """
 
 from __future__ import annotations
@@ -108,7 +109,9 @@ class _Turn(TurnLog):
     def move_ball(
         self, square: int, rule: str, falls: tuple[int, ...] = (), why: str | None = None
     ) -> None:
-        """Say where the ball goes: who stands there has it. `falls` are pieces that are turned over afterwards."""
+        """Say where the ball goes: who stands there has it. `falls` are pieces that are turned over
+        afterwards.
+        """
         self.ball = square
         seat = None
         text = say("The ball lies on {square}.", square=NAMES[square])
@@ -161,7 +164,9 @@ class _Turn(TurnLog):
         self._end_at_limit()
 
     def _end_at_limit(self) -> None:
-        """End in a draw when the last round is over, or the last one of those that may go by without a face-off."""
+        """End in a draw when the last round is over, or the last one of those that may go by
+        without a face-off.
+        """
         state = self.state
         options = self.state.options
         # a face-off of this very round is in `changes` alone
@@ -212,7 +217,7 @@ def _place(turn: _Turn, placements: tuple[Placement, Placement], rng: Random) ->
     turn.changes["seat"] = starter
 
 
-# ---- actions -----------------------------------------------------------------------------------------------------
+# ---- actions -------------------------------------------------------------------------------------
 
 
 def _announce(turn: _Turn, course: Course) -> None:
@@ -283,7 +288,7 @@ def _succeed(turn: _Turn, course: Course) -> None:
     turn.turn_over(tuple(face_off.defender for face_off in course.face_offs))
 
 
-# ---- face-offs ---------------------------------------------------------------------------------------------------
+# ---- face-offs -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -411,7 +416,9 @@ def _discard(turn: _Turn, cards: tuple[int, int]) -> None:
 
 
 def _stop_run(turn: _Turn, course: Course, face_off: FaceOff) -> None:
-    """End the run: the runner lies on the last free square before the other, its ball one square behind it."""
+    """End the run: the runner lies on the last free square before the other, its ball one square
+    behind it.
+    """
     state = turn.state
     mover = course.movers[0]
     # those whom he got past before are turned over as well

@@ -1,4 +1,6 @@
-"""Options and rules of Kahmate in words for people: the rulebook retold, with the rulings where it is silent."""
+"""Options and rules of Kahmate in words for people: the rulebook retold, with the rulings where it
+is silent.
+"""
 
 from companion.core.i18n import say
 from companion.core.kit import SEATS
@@ -11,7 +13,8 @@ OPTION_ROWS = (
         "ball_card",
         say("Ball’s card"),
         say(
-            "Puts the ball on rank 6: card 1 on b6, 2 on c6, up to 6 on g6. Drawn: when both have placed."
+            "Puts the ball on rank 6: card 1 on b6, 2 on c6, up to 6 on g6. Drawn: when both have "
+            "placed."
         ),
         ((say("Drawn"), None), *figures(1, 2, 3, 4, 5, 6)),
     ),
@@ -42,10 +45,14 @@ RULES = (
         "setting-up",
         say("Setting up"),
         say(
-            "The board has 8 files and 11 ranks, and an in-goal strip behind each end. South is blue and plays towards "
-            "rank 11, North is pink and plays towards rank 1. Each side has six pieces. Both place them at the same "
-            "time, hidden from each other, one to a square on their own two ranks: blue on 1 and 2, pink on 10 and 11. "
-            "Then one strength card is drawn for the ball: card 1 puts it on b6, 2 on c6, 3 on d6, 4 on e6, 5 on f6, 6 "
+            "The board has 8 files and 11 ranks, and an in-goal strip behind each end. South is "
+            "blue and plays towards "
+            "rank 11, North is pink and plays towards rank 1. Each side has six pieces. Both place "
+            "them at the same "
+            "time, hidden from each other, one to a square on their own two ranks: blue on 1 and "
+            "2, pink on 10 and 11. "
+            "Then one strength card is drawn for the ball: card 1 puts it on b6, 2 on c6, 3 on d6, "
+            "4 on e6, 5 on f6, 6 "
             "on g6; that card belongs to no hand. Who begins is drawn too."
         ),
     ),
@@ -53,7 +60,8 @@ RULES = (
         "pieces",
         say("Pieces"),
         say(
-            "Each piece has a speed, an attack and a defence. Two regular: 3, 0, 0. Big: 2, 2, 1. Tough: 3, 1, 0. "
+            "Each piece has a speed, an attack and a defence. Two regular: 3, 0, 0. Big: 2, 2, 1. "
+            "Tough: 3, 1, 0. "
             "Fast: 4, −1, −1. Smart: 3, 0, 1."
         ),
     ),
@@ -61,9 +69,12 @@ RULES = (
         "round",
         say("A turn"),
         say(
-            "The sides take turns, a turn each. In a turn up to two different pieces run, each once and in one go. "
-            "Before, between and after the runs you pass and kick as often as you like. A tackle ends the turn; "
-            "otherwise you end it yourself. Doing nothing is allowed. Ahead is the direction in which you play, behind "
+            "The sides take turns, a turn each. In a turn up to two different pieces run, each "
+            "once and in one go. "
+            "Before, between and after the runs you pass and kick as often as you like. A tackle "
+            "ends the turn; "
+            "otherwise you end it yourself. Doing nothing is allowed. Ahead is the direction in "
+            "which you play, behind "
             "the other one."
         ),
     ),
@@ -73,7 +84,8 @@ RULES = (
         say(
             "A run takes as many steps as the piece’s speed allows, along file or rank, never "
             "diagonally. Its whole path is announced at once; it may cross itself and end where it "
-            "began. It goes freely through team-mates and pieces that are turned over, but stops on "
+            "began. It goes freely through team-mates and pieces that are turned over, but stops "
+            "on "
             "neither."
         ),
         Example(_FETCHED, _BALL_ON_B6, files=6, ranks=7),
@@ -96,7 +108,8 @@ RULES = (
         say("The ball"),
         say(
             "A runner that enters the square of a loose ball has it from then on. A ball that "
-            "reaches the square of a standing piece belongs to that piece, whichever side it is on. "
+            "reaches the square of a standing piece belongs to that piece, whichever side it is "
+            "on. "
             "On the square of a piece that is turned over it lies loose: the piece has it when it "
             "stands up, unless somebody fetches it first. A ball that would go behind rank 1 or 11 "
             "stays on the nearest square of the board."
@@ -128,7 +141,8 @@ RULES = (
         say(
             "The carrier kicks the ball 1 to 3 ranks ahead and at most 3 files sideways, on the "
             "board, not into goal. No team-mate, turned over or not, may be on a rank ahead of the "
-            "kicker. Nobody intercepts a kick. A standing piece on the target square gets the ball, "
+            "kicker. Nobody intercepts a kick. A standing piece on the target square gets the "
+            "ball, "
             "even an opponent; otherwise the ball lies there."
         ),
         Example((*_FETCHED, "b6!c8"), _BALL_ON_B6, files=6, ranks=9),
@@ -150,7 +164,8 @@ RULES = (
         "tackled-ball",
         say("The ball after a tackle"),
         say(
-            "When the attack’s total is more than 2 ahead, the tackler (the first one named) has the "
+            "When the attack’s total is more than 2 ahead, the tackler (the first one named) has "
+            "the "
             "ball. Otherwise it goes one square behind the carrier. On the carrier’s own goal line "
             "it goes beside the carrier, on the side away from the first tackler; if that tackler "
             "came from straight ahead, towards the middle of the line; if that would be off the "
@@ -172,7 +187,8 @@ RULES = (
         say(
             "Each side has six cards, 1 to 6; everybody sees which have been used. Both choose one "
             "in secret and reveal it together. Card and strength are added, and the higher total "
-            "wins. If the totals are equal, both choose again. Cards that were played are used up. A "
+            "wins. If the totals are equal, both choose again. Cards that were played are used up. "
+            "A "
             "hand is refilled with 1 to 6 as soon as it is empty."
         ),
     ),
@@ -180,7 +196,8 @@ RULES = (
         "turned-over",
         say("Turned over"),
         say(
-            "A piece that is turned over sits out the next turn of its side and stands up at the end of it. Until "
+            "A piece that is turned over sits out the next turn of its side and stands up at the "
+            "end of it. Until "
             "then it cannot run, receive, intercept, tackle or cause a face-off."
         ),
     ),
@@ -197,8 +214,10 @@ RULES = (
         "limits",
         say("Limits"),
         say(
-            "There is no limit of turns unless you agree on one before the game. Then it is a draw when the last turn "
-            "is over without a try, or after the agreed number of turns in a row without a face-off. The turns of "
+            "There is no limit of turns unless you agree on one before the game. Then it is a draw "
+            "when the last turn "
+            "is over without a try, or after the agreed number of turns in a row without a "
+            "face-off. The turns of "
             "both sides are counted together."
         ),
     ),
@@ -208,13 +227,15 @@ _POINTS = (
     AidPoint(
         say("Run with one or two players"),
         say(
-            "Straight steps only. A rival in the way: face-off. Win and run on. Lose, lie down and drop the ball."
+            "Straight steps only. A rival in the way: face-off. Win and run on. Lose, lie down and "
+            "drop the ball."
         ),
     ),
     AidPoint(
         say("Pass as often as you like"),
         say(
-            "One or two squares back, up to two sideways. A rival in between: face-off. Lose it and the ball is theirs."
+            "One or two squares back, up to two sideways. A rival in between: face-off. Lose it "
+            "and the ball is theirs."
         ),
     ),
     AidPoint(
@@ -224,13 +245,15 @@ _POINTS = (
     AidPoint(
         say("Tackle: it ends your turn"),
         say(
-            "One or two tacklers, then they go back. Win by more than two and the ball is yours; by less, it drops."
+            "One or two tacklers, then they go back. Win by more than two and the ball is yours; "
+            "by less, it drops."
         ),
     ),
     AidPoint(
         say("Face-off"),
         say(
-            "Each adds one secret card. The higher total wins; equal totals are played again. All six spent: "
+            "Each adds one secret card. The higher total wins; equal totals are played again. All "
+            "six spent: "
             "you get them back."
         ),
     ),

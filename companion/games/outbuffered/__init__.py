@@ -129,7 +129,9 @@ class Outbuffered(Game[State, str]):
         return lead(state)
 
     def how_it_ended(self, state: State) -> str:
-        """Return that a flag is home, that a robot that was hit cannot start again, or which limit ended it."""
+        """Return that a flag is home, that a robot that was hit cannot start again, or which limit
+        ended it.
+        """
         winner = next(iter(state.outcome.winners), None) if state.outcome else None
         options = state.options
         if winner and state.off_board:

@@ -85,7 +85,9 @@ class Terrain:
 
     @cached_property
     def lines_of_fire(self) -> dict[Square, frozenset[Square]]:
-        """Return the squares that a shot reaches from each square: rank and file, up to the first wall."""
+        """Return the squares that a shot reaches from each square: rank and file, up to the first
+        wall.
+        """
         return {square: frozenset(self._squares_in_sight(square)) for square in self._neighbours}
 
     def _squares_in_sight(self, origin: Square) -> Iterator[Square]:
@@ -98,7 +100,9 @@ class Terrain:
 
 @lru_cache(maxsize=64)
 def terrain_of(board: str) -> Terrain:
-    """Read a board's text map: each of `s S n N` (starts and bases of South and North) exactly once."""
+    """Read a board's text map: each of `s S n N` (starts and bases of South and North) exactly
+    once.
+    """
     tiles = parse_map(board, ".#sSnN")
     special = {}
     for character in "sSnN":

@@ -1,6 +1,7 @@
 """How a turn of Outbuffered is carried out: pair by pair, moves, win check, shots, win check.
 
-Source: the rulebook's sections 2, 3 and "What if", with the rulings of the house where it is silent.
+Source: the rulebook's sections 2, 3 and "What if", with the rulings of the house where it is
+silent.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ class OutbufferedOptions(Options, frozen=True):
 
     A limit of 0 means none. `quiet_limit` counts turns in a row in which nothing happens.
 
-    `tiles`: orders may lie as tiles behind a wall, where the camera reads them. The rules do not depend on it.
+    `tiles`: orders may lie as tiles behind a wall, where the camera reads them. The rules do not
+    depend on it.
     """
 
     board: str = STANDARD_MAP
@@ -73,7 +75,8 @@ class State:
     turn: int = 1
     outcome: Outcome | None = None
     off_board: bool = False
-    """True after a win in which a shot robot could not be put down: the board is not checked any more."""
+    """True after a win in which a shot robot could not be put down: the board is not checked any
+    more."""
     stirred: int = 0
     """The last turn in which a flag was taken or a robot was hit. 0: none yet."""
 
@@ -186,7 +189,7 @@ def layout_of(robots: Sequence[Square], flags: Sequence[Square | None]) -> Layou
     return stacks
 
 
-# ---- moves ----------------------------------------------------------------------------------------------------------
+# ---- moves ---------------------------------------------------------------------------------------
 
 
 def _direction(state: State, seat: int, command: str) -> tuple[int, int]:
@@ -329,7 +332,7 @@ def _check_homecoming(turn: _Turn) -> None:
         turn.end(seat, reason, "winning")
 
 
-# ---- shots ----------------------------------------------------------------------------------------------------------
+# ---- shots ---------------------------------------------------------------------------------------
 
 
 def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
@@ -412,7 +415,7 @@ def _send_back(turn: _Turn, hit: list[int]) -> None:
             _pick_up(turn, seat)
 
 
-# ---- who is ahead ----------------------------------------------------------------------------------------------------
+# ---- who is ahead --------------------------------------------------------------------------------
 
 
 def lead(state: State) -> float:

@@ -14,7 +14,8 @@ OPTION_ROWS = (
         "board",
         say("Board"),
         say(
-            "Three files and four ranks, a larger one with walls, or your own map: a dot is a free tile, # a wall, "
+            "Three files and four ranks, a larger one with walls, or your own map: a dot is a free "
+            "tile, # a wall, "
             "s and n starts, S and N bases."
         ),
         (("3 x 4", STANDARD_MAP), (say("Walls"), WALLS_MAP)),
@@ -38,7 +39,8 @@ OPTION_ROWS = (
         "tiles",
         say("Order tiles"),
         say(
-            "Camera: lay three tiles behind your wall and press ready; no phone is needed. Pictures then show only the "
+            "Camera: lay three tiles behind your wall and press ready; no phone is needed. "
+            "Pictures then show only the "
             "board."
         ),
         ((say("No"), False), (say("Camera"), True)),
@@ -65,7 +67,8 @@ RULES = (
         "setting-up",
         say("Setting up"),
         say(
-            "Put your robot on your start tile (the corner brackets) and your flag on your base tile "
+            "Put your robot on your start tile (the corner brackets) and your flag on your base "
+            "tile "
             "(South’s ring, North’s diamond). The player below rank 1 is purple."
         ),
     ),
@@ -73,14 +76,17 @@ RULES = (
         "commands",
         say("Orders"),
         say(
-            "Each turn both players hand in a buffer of three orders in secret: up, down, left, right, wait (idle) or "
-            "shoot; an order may repeat. Directions are seen from your own seat: up is away from you. Then the buffers "
+            "Each turn both players hand in a buffer of three orders in secret: up, down, left, "
+            "right, wait (idle) or "
+            "shoot; an order may repeat. Directions are seen from your own seat: up is away from "
+            "you. Then the buffers "
             "are revealed, one pair of orders after the other."
         ),
         Example(
             ("URS | ULI",),
             caption=say(
-                "Purple’s buffer: up, right, shoot. Lime’s: up, left, wait. The first pair moves both up, each away "
+                "Purple’s buffer: up, right, shoot. Lime’s: up, left, wait. The first pair moves "
+                "both up, each away "
                 "from its own seat."
             ),
         ),
@@ -89,10 +95,14 @@ RULES = (
         "bounce",
         say("Bouncing back"),
         say(
-            "A robot bounces and stays where it is when its way leads off the board, into a wall, onto a tile where "
-            "its own flag lies, onto the tile that the other robot tries for too, or onto the other robot when that "
-            "does not leave in the same step. Changing places and following are fine. A robot that carries the other "
-            "flag may enter its own base although its own flag lies there, unless the house rule says otherwise."
+            "A robot bounces and stays where it is when its way leads off the board, into a wall, "
+            "onto a tile where "
+            "its own flag lies, onto the tile that the other robot tries for too, or onto the "
+            "other robot when that "
+            "does not leave in the same step. Changing places and following are fine. A robot that "
+            "carries the other "
+            "flag may enter its own base although its own flag lies there, unless the house rule "
+            "says otherwise."
         ),
         Example(("RII | RII",), {"board": _NARROW_MAP}),
     ),
@@ -100,7 +110,8 @@ RULES = (
         "order",
         say("Order of a step"),
         say(
-            "Both move at once; then it is checked who has won; then both shoot at once; then it is checked again. "
+            "Both move at once; then it is checked who has won; then both shoot at once; then it "
+            "is checked again. "
             "When somebody has won, the rest of the buffers is not carried out."
         ),
     ),
@@ -108,8 +119,10 @@ RULES = (
         "shots",
         say("Shots"),
         say(
-            "A shot goes along the rank and the file in all four directions, over any distance, until a wall. A robot "
-            "that is hit drops the flag that it carries and returns to its start tile. Its remaining orders go on "
+            "A shot goes along the rank and the file in all four directions, over any distance, "
+            "until a wall. A robot "
+            "that is hit drops the flag that it carries and returns to its start tile. Its "
+            "remaining orders go on "
             "from there."
         ),
         Example(("UII | UUI", "SII | III")),
@@ -118,8 +131,10 @@ RULES = (
         "flags",
         say("Flags"),
         say(
-            "A robot that ends its move on the other side’s flag takes it at once; the flag lies under or on the robot "
-            "and moves with it. A dropped flag stays where the robot was hit until it is taken again. A robot sent "
+            "A robot that ends its move on the other side’s flag takes it at once; the flag lies "
+            "under or on the robot "
+            "and moves with it. A dropped flag stays where the robot was hit until it is taken "
+            "again. A robot sent "
             "back to a start tile on which the other flag lies takes that flag as well."
         ),
         Example(("UUU | UII", "RII | III")),
@@ -134,7 +149,8 @@ RULES = (
         "ties",
         say("Draws"),
         say(
-            "It is a draw when both flags come home in the same step, when the turn limit is reached, "
+            "It is a draw when both flags come home in the same step, when the turn limit is "
+            "reached, "
             "or when too many turns in a row pass without a flag taken or a robot hit. A draw is "
             "played again from the beginning; the match keeps the count."
         ),
@@ -151,7 +167,8 @@ RULES = (
         "notation",
         say("Notation"),
         say(
-            "In receipts and game files each order is one letter, the same in every language: U up, D down, L left, R "
+            "In receipts and game files each order is one letter, the same in every language: U "
+            "up, D down, L left, R "
             "right, S shoot, I wait (idle). The keys show the letters of your own language."
         ),
     ),
@@ -179,13 +196,15 @@ _AID = PlayerAid(
         AidPoint(
             say("You bounce back"),
             say(
-                "off the edge, off a wall, off the tile where your own flag lies, and when you both want the same tile."
+                "off the edge, off a wall, off the tile where your own flag lies, and when you "
+                "both want the same tile."
             ),
         ),
         AidPoint(
             say("A shot goes in four directions"),
             say(
-                "along rank and file, as far as the first wall. A robot that is hit drops its flag and starts again."
+                "along rank and file, as far as the first wall. A robot that is hit drops its flag "
+                "and starts again."
             ),
         ),
         AidPoint(

@@ -140,9 +140,9 @@ class Scouts(Game[State, str]):
     def view(self, state: State, seat: Seat | None) -> View:
         """Return scouts, rocks by their squares, what is due, outcome: nothing is hidden.
 
-        `scouts` are the squares of each side: `upper` (or alone), `lower`, `with_intel`. `pieces` the same one by one,
-        because two scouts of a side may share a square.
-        `turn` is 0 during the set-up. `played` is where the scout of this turn's last play is, `due` the plays left.
+        `scouts` are the squares of each side: `upper` (or alone), `lower`, `with_intel`. `pieces`
+        the same one by one, because two scouts of a side may share a square. `turn` is 0 during the
+        set-up. `played` is where the scout of this turn's last play is, `due` the plays left.
         """
         position = state.position
         rocks: dict[str, dict[str, list[str]]] = {seat: {} for seat in SEATS}
@@ -181,7 +181,9 @@ class Scouts(Game[State, str]):
         return layout_of(state.position)
 
     def chess_clock(self, state: State) -> ChessClock | None:
-        """Return the clock while play is on. Ruling, "Clock": it starts when the set-up is complete."""
+        """Return the clock while play is on. Ruling, "Clock": it starts when the set-up is
+        complete.
+        """
         if not state.options.seconds or not state.turn or state.outcome:
             return None
         return ChessClock(state.options.seconds, state.options.increment)

@@ -1,7 +1,7 @@
 """The board of Scouts as the rules need it, numbers and masks, and what has to be printed.
 
-A square is a number: file + 8 x rank, both from 0, so that a1 is 0, h1 is 7 and h10 is 79. A set of squares is a mask:
-an integer in which the bit of each of its squares is set.
+A square is a number: file + 8 x rank, both from 0, so that a1 is 0, h1 is 7 and h10 is 79. A set of
+squares is a mask: an integer in which the bit of each of its squares is set.
 """
 
 from __future__ import annotations
@@ -96,11 +96,13 @@ def _boulder(square: Square) -> int:
 AROUND = tuple(map(_around, SQUARES))
 """For each square the mask of its up to eight neighbours."""
 JUMPS = tuple(map(_jumps, SQUARES))
-"""For each square every jump within the board: the mask that is jumped over, the mask and the number of the landing."""
+"""For each square every jump within the board: the mask that is jumped over, the mask and the
+number of the landing."""
 BESIDE = tuple(beside(1 << number) for number in range(FILES * RANKS))
 """For each square the mask of its up to four orthogonal neighbours."""
 BOULDERS = tuple(map(_boulder, SQUARES))
-"""For each square the mask of the boulder of which it is the lowest on the left, 0 when that leaves the board."""
+"""For each square the mask of the boulder of which it is the lowest on the left, 0 when that leaves
+the board."""
 
 _NOTES = (
     say(
@@ -109,10 +111,12 @@ _NOTES = (
     ),
     say("Boulder: glue the tag onto the middle of a flat block, 66 x 66 mm and 5 mm high."),
     say(
-        "Rock: glue the tag onto the middle of a flat block, 66 x 31 mm and 5 mm high. It may lie either way."
+        "Rock: glue the tag onto the middle of a flat block, 66 x 31 mm and 5 mm high. It may lie "
+        "either way."
     ),
     say(
-        "A scout that ends its dash on another one is put on top of it; the camera remembers the one beneath."
+        "A scout that ends its dash on another one is put on top of it; the camera remembers the "
+        "one beneath."
     ),
 )
 

@@ -1,4 +1,6 @@
-"""Which rule hands have broken on the board of Scouts: what they did is found first, then why it is no play."""
+"""Which rule hands have broken on the board of Scouts: what they did is found first, then why it is
+no play.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +114,7 @@ def _refusal(state: State, kind: Kind, squares: tuple[int, ...]) -> Illegal | No
     return None
 
 
-# ---- rocks ----------------------------------------------------------------------------------------------------------
+# ---- rocks ---------------------------------------------------------------------------------------
 
 
 def _why_no_rock(state: State, face: str, changes: Changes) -> Illegal | None:
@@ -150,7 +152,7 @@ def _why_no_rock(state: State, face: str, changes: Changes) -> Illegal | None:
     return None
 
 
-# ---- scouts ---------------------------------------------------------------------------------------------------------
+# ---- scouts --------------------------------------------------------------------------------------
 
 
 def _wrong_side(square: int, now: str) -> Illegal:

@@ -1,4 +1,6 @@
-"""Why the rules of Scouts refuse a decision: every reason, and the sentence for people that goes with it."""
+"""Why the rules of Scouts refuse a decision: every reason, and the sentence for people that goes
+with it.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +102,7 @@ def check(state: State, seat: Seat, decision: Decision) -> None:
         check_squares(position, decision.squares)
 
 
-# ---- set-up and the end of a turn -----------------------------------------------------------------------------------
+# ---- set-up and the end of a turn ----------------------------------------------------------------
 
 
 def _check_placement(position: Position, square: int) -> None:
@@ -129,7 +131,7 @@ def home_rank(seat: int) -> int:
     return SQUARES[HOME[seat].bit_length() - 1].rank + 1
 
 
-# ---- plays ----------------------------------------------------------------------------------------------------------
+# ---- plays ---------------------------------------------------------------------------------------
 
 
 def no_play(reason: Reason, why: str, rule: str, square: int | None = None) -> Illegal:
@@ -246,7 +248,7 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
         raise no_play(Reason.LANDING_TAKEN, why, "jump", there)
 
 
-# ---- rocks ----------------------------------------------------------------------------------------------------------
+# ---- rocks ---------------------------------------------------------------------------------------
 
 
 def _rock_on(position: Position, square: int) -> str:

@@ -26,7 +26,7 @@ Chain = tuple[int, ...]
 """The squares of a play by jumps, the one it begins on included."""
 
 
-# ---- scouts -------------------------------------------------------------------------------------------------------
+# ---- scouts --------------------------------------------------------------------------------------
 
 
 def places(position: Position) -> int:
@@ -65,8 +65,8 @@ def chains(position: Position, square: int, stop: int | None = None) -> Iterator
     """Yield every play by jumps of the scout on this square, the shorter before those that go on
     from it.
 
-    Rulebook, "Jump". Ruling: no square twice, nothing over or onto a stack, and the play ends where the scout is turned
-    over or wins. `stop`: the play ends there instead (a mask).
+    Rulebook, "Jump". Ruling: no square twice, nothing over or onto a stack, and the play ends where
+    the scout is turned over or wins. `stop`: the play ends there instead (a mask).
     """
     start = 1 << square
     stacks = position.own_low | position.foe_low
@@ -91,7 +91,9 @@ def chains(position: Position, square: int, stop: int | None = None) -> Iterator
 
 
 def shortest(position: Position, square: int) -> list[Chain]:
-    """Return the shortest chain to each square that the scout reaches by jumps, the first by its notation."""
+    """Return the shortest chain to each square that the scout reaches by jumps, the first by its
+    notation.
+    """
     best: dict[int, Chain] = {}
     for chain in chains(position, square):
         shortest_yet = best.setdefault(chain[-1], chain)
@@ -107,7 +109,7 @@ def has_play(position: Position) -> bool:
     return False
 
 
-# ---- rocks --------------------------------------------------------------------------------------------------------
+# ---- rocks ---------------------------------------------------------------------------------------
 
 
 def has_rock(position: Position, kind: int) -> bool:
@@ -146,7 +148,7 @@ def rock_placings(position: Position) -> Iterator[tuple[int, int]]:
                 yield 1, 1 << number | 1 << number + step
 
 
-# ---- notation -----------------------------------------------------------------------------------------------------
+# ---- notation ------------------------------------------------------------------------------------
 
 
 def chain_text(chain: Chain) -> str:

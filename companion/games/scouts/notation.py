@@ -115,7 +115,8 @@ def _rock(rest: str, text: str) -> tuple[int, int]:
     second = max(one, other)
     if not BESIDE[first] & 1 << second:
         sentence = say(
-            "{one} and {other} are not side by side: a rock covers two neighbouring squares, such as R@d5-e5",
+            "{one} and {other} are not side by side: a rock covers two neighbouring squares, such "
+            "as R@d5-e5",
             one=NAMES[one],
             other=NAMES[other],
         )

@@ -119,7 +119,7 @@ def _keys(state: State) -> tuple[ChoiceKey, ...]:
     return (ChoiceKey(END_KEY, end, is_main=True), *rocks)
 
 
-# ---- plays ----------------------------------------------------------------------------------------------------------
+# ---- plays ---------------------------------------------------------------------------------------
 
 
 def plays(position: Position) -> Iterator[Play]:

@@ -1,6 +1,7 @@
 """A position of Scouts, how each decision changes it, and what then lies on the board.
 
-Everything is masks of squares (see `board`), seen from the seat on turn. Nothing here asks whether a decision is legal.
+Everything is masks of squares (see `board`), seen from the seat on turn. Nothing here asks whether
+a decision is legal.
 """
 
 from __future__ import annotations
@@ -85,7 +86,9 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True)
 class State:
-    """A position with the options, the number of the turn (0: set-up) and the end of the game, if it has one."""
+    """A position with the options, the number of the turn (0: set-up) and the end of the game, if
+    it has one.
+    """
 
     options: ScoutsOptions
     position: Position
@@ -99,7 +102,8 @@ class State:
 
 
 def first_state(options: ScoutsOptions) -> State:
-    """Return an empty board, on which White places first, or the chosen start, from which White plays.
+    """Return an empty board, on which White places first, or the chosen start, from which White
+    plays.
 
     Raises `Malformed`.
     """
@@ -114,7 +118,8 @@ def first_state(options: ScoutsOptions) -> State:
     ):
         raise Malformed(
             say(
-                "Write five squares for White, a slash and five for Black; none may be on the other side’s home rank"
+                "Write five squares for White, a slash and five for Black; none may be on the "
+                "other side’s home rank"
             )
         )
     # White's first turn has one play
@@ -127,7 +132,9 @@ def is_stack(position: Position, square: int) -> bool:
 
 
 def place_scout(position: Position, square: int) -> Position:
-    """Put a scout of the seat on turn on this square (a mask), and give the turn to the other seat."""
+    """Put a scout of the seat on turn on this square (a mask), and give the turn to the other
+    seat.
+    """
     left = position.to_place - 1
     # masks are seen from the seat on turn, so both sides change places
     return position._replace(
@@ -144,7 +151,8 @@ Masks = tuple[int, int, int, int, int, int]
 
 
 def masks_after(masks: Masks, seat: int, origin: int, target: int) -> Masks:
-    """Return the masks after a play of the seat on turn: the upper scout of `origin` has gone to `target` (both masks).
+    """Return the masks after a play of the seat on turn: the upper scout of `origin` has gone to
+    `target` (both masks).
 
     Rulebook, "Gathering Intel". Ruling, "Stacks".
     """

@@ -1,4 +1,6 @@
-"""What a decision of Scouts does: the next state, what is told of it, and the stages in which hands follow."""
+"""What a decision of Scouts does: the next state, what is told of it, and the stages in which hands
+follow.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +91,7 @@ def _lay(log: TurnLog, position: Position, decision: Decision) -> Position:
     return after
 
 
-# ---- plays ----------------------------------------------------------------------------------------------------------
+# ---- plays ---------------------------------------------------------------------------------------
 
 
 def _move(log: TurnLog, before: Position, decision: Decision) -> Position:

@@ -39,7 +39,8 @@ RULES = (
         "goal",
         say("The aim"),
         say(
-            "Nobody takes anything: five scouts of each side walk to the other side’s home rank, gather intel there "
+            "Nobody takes anything: five scouts of each side walk to the other side’s home rank, "
+            "gather intel there "
             "and bring it back. White’s home rank is rank 1, black’s is rank 10. White begins."
         ),
     ),
@@ -47,8 +48,10 @@ RULES = (
         "setting-up",
         say("Setting up"),
         say(
-            "Each side has five scouts, a boulder and a rock. Boulders and rocks wait beside the board. White and "
-            "black take turns to place one scout each, plain side up, on an empty square of their own home rank, until "
+            "Each side has five scouts, a boulder and a rock. Boulders and rocks wait beside the "
+            "board. White and "
+            "black take turns to place one scout each, plain side up, on an empty square of their "
+            "own home rank, until "
             "all ten stand."
         ),
     ),
@@ -57,7 +60,8 @@ RULES = (
         say("Turns and moves"),
         say(
             "A turn is two moves with two different scouts; White’s first turn is one move. A move "
-            "is either one dash or any number of jumps of one scout. If a move is possible it has to "
+            "is either one dash or any number of jumps of one scout. If a move is possible it has "
+            "to "
             "be made; when no scout can be moved that has not been moved in this turn, the turn "
             "may end without it. The player ends the turn by pressing the clock."
         ),
@@ -66,8 +70,10 @@ RULES = (
         "dash",
         say("Dash"),
         say(
-            "A scout goes to one of the eight squares around it. The square is free of rocks and empty, or holds one "
-            "other scout (see stacks). A diagonal dash passes between any two things. A dash is the whole move: a "
+            "A scout goes to one of the eight squares around it. The square is free of rocks and "
+            "empty, or holds one "
+            "other scout (see stacks). A diagonal dash passes between any two things. A dash is "
+            "the whole move: a "
             "scout cannot dash, then jump, nor jump, then dash."
         ),
         Example((*_PLACED, "d1-c2"), files=6, ranks=3),
@@ -76,9 +82,12 @@ RULES = (
         "jump",
         say("Jump"),
         say(
-            "A scout jumps over exactly one scout of either side that stands next to it along the file or the rank, to "
-            "the empty square right behind, never diagonally. After a jump the same scout may jump on, as often as "
-            "there is something to jump over, or stop. It visits no square twice in a move, the one where it began "
+            "A scout jumps over exactly one scout of either side that stands next to it along the "
+            "file or the rank, to "
+            "the empty square right behind, never diagonally. After a jump the same scout may jump "
+            "on, as often as "
+            "there is something to jump over, or stop. It visits no square twice in a move, the "
+            "one where it began "
             "included."
         ),
         Example((*_PLACED, "e1^c1^a1"), files=6, ranks=3),
@@ -87,9 +96,12 @@ RULES = (
         "stacks",
         say("Stacks"),
         say(
-            "A dash may end on one other scout of either side: the two form a stack, never more. Only the upper one "
-            "can be moved, and it can only dash; the lower one waits until it is uncovered. Nothing jumps over a "
-            "stack, and no jump ends on a scout. By the house rule without stacks a dash needs an empty square."
+            "A dash may end on one other scout of either side: the two form a stack, never more. "
+            "Only the upper one "
+            "can be moved, and it can only dash; the lower one waits until it is uncovered. "
+            "Nothing jumps over a "
+            "stack, and no jump ends on a scout. By the house rule without stacks a dash needs an "
+            "empty square."
         ),
         Example((*_PLACED, "d1-e1"), files=6, ranks=3),
     ),
@@ -97,10 +109,14 @@ RULES = (
         "rocks",
         say("Boulders and rocks"),
         say(
-            "Each side may lay its boulder (two files by two ranks) and its rock (two squares side by side, either "
-            "way) once in the game: at any moment of its own turn, before, between or after the moves, White’s first "
-            "turn included, and it counts as no move. All squares covered are free of scouts and rocks, home ranks too "
-            "may be covered, and no side touches another boulder or rock along a file or a rank; corner to corner is "
+            "Each side may lay its boulder (two files by two ranks) and its rock (two squares side "
+            "by side, either "
+            "way) once in the game: at any moment of its own turn, before, between or after the "
+            "moves, White’s first "
+            "turn included, and it counts as no move. All squares covered are free of scouts and "
+            "rocks, home ranks too "
+            "may be covered, and no side touches another boulder or rock along a file or a rank; "
+            "corner to corner is "
             "fine. Nothing enters a boulder or a rock or jumps over it, and it stays where it is."
         ),
         Example((*_PLACED, "B@b2", "R@e2-e3"), files=6, ranks=4),
@@ -109,8 +125,10 @@ RULES = (
         "intel",
         say("Gathering intel"),
         say(
-            "A scout that lands on the other side’s home rank for the first time is turned over: it has intel. That "
-            "ends its move, even after a jump. Landing there on top of another scout counts; being uncovered there "
+            "A scout that lands on the other side’s home rank for the first time is turned over: "
+            "it has intel. That "
+            "ends its move, even after a jump. Landing there on top of another scout counts; being "
+            "uncovered there "
             "does not. Any number of scouts may gather intel."
         ),
     ),
@@ -123,8 +141,10 @@ RULES = (
         "mistakes",
         say("Common mistakes"),
         say(
-            "Nobody jumps diagonally, and nobody dashes and then jumps. The two moves of a turn belong to two "
-            "different scouts. Turning a scout over ends its move. A scout can dash from stack to stack, but not "
+            "Nobody jumps diagonally, and nobody dashes and then jumps. The two moves of a turn "
+            "belong to two "
+            "different scouts. Turning a scout over ends its move. A scout can dash from stack to "
+            "stack, but not "
             "jump. White’s first turn is one move. Press the clock when your turn is over."
         ),
     ),
@@ -132,8 +152,10 @@ RULES = (
         "clock",
         say("Clock"),
         say(
-            "The clock starts when the set-up is complete and passes to the other side at the end of each turn. A side "
-            "whose time runs out loses. With an increment a side gets some seconds back at the end of each of its "
+            "The clock starts when the set-up is complete and passes to the other side at the end "
+            "of each turn. A side "
+            "whose time runs out loses. With an increment a side gets some seconds back at the end "
+            "of each of its "
             "turns."
         ),
     ),
@@ -141,8 +163,10 @@ RULES = (
         "notation",
         say("Notation"),
         say(
-            "@c1 places a scout; c1-d2 is a dash; c1^c3^e3 are jumps of one move; B@d5 lays the boulder, d5 being its "
-            "lowest square on the left; R@d5-e5 lays the rock on two squares, the lower file or rank first; a full "
+            "@c1 places a scout; c1-d2 is a dash; c1^c3^e3 are jumps of one move; B@d5 lays the "
+            "boulder, d5 being its "
+            "lowest square on the left; R@d5-e5 lays the rock on two squares, the lower file or "
+            "rank first; a full "
             "stop ends the turn."
         ),
     ),
@@ -158,25 +182,29 @@ _POINTS = (
     AidPoint(
         say("Dash"),
         say(
-            "One square in any direction, also on top of one other scout. The lower one has to wait."
+            "One square in any direction, also on top of one other scout. The lower one has to "
+            "wait."
         ),
     ),
     AidPoint(
         say("Jump"),
         say(
-            "Straight over a scout next to you, as often as you like in one move. Never over two, never over a rock."
+            "Straight over a scout next to you, as often as you like in one move. Never over two, "
+            "never over a rock."
         ),
     ),
     AidPoint(
         say("Boulder and rock"),
         say(
-            "Lay each once, at any time in your turn, on squares without scouts. Rocks never touch side by side."
+            "Lay each once, at any time in your turn, on squares without scouts. Rocks never touch "
+            "side by side."
         ),
     ),
     AidPoint(
         say("Intel"),
         say(
-            "Land on their home rank: turn the scout over. That ends its move. Land back on yours to win."
+            "Land on their home rank: turn the scout over. That ends its move. Land back on yours "
+            "to win."
         ),
     ),
 )

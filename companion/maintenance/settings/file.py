@@ -23,7 +23,9 @@ PAD_SECTIONS = ("panel.south", "panel.north")
 
 @dataclass(frozen=True)
 class FileContents:
-    """What a file says, and `seen`: a mark of its bytes, by which a change by hand is noticed. Empty: no file."""
+    """What a file says, and `seen`: a mark of its bytes, by which a change by hand is noticed.
+    Empty: no file.
+    """
 
     settings: Settings
     seen: str
@@ -36,23 +38,27 @@ class SettingsFile:
         self.path = path
 
     def read(self) -> FileContents:
-        """Return what it says now. Raises `ConfigError` for a wrong file, and for one that cannot be read."""
+        """Return what it says now. Raises `ConfigError` for a wrong file, and for one that cannot
+        be read.
+        """
         content = self._content()
         return FileContents(
             read_settings(_text(content, self.path), str(self.path)), _mark(content)
         )
 
     def change(self, changes: Mapping[str, object], seen: str) -> Settings:
-        """Write some values (`{"table.theme": "dark"}`, None removes the entry) and return what the file says then.
+        """Write some values (`{"table.theme": "dark"}`, None removes the entry) and return what the
+        file says then.
 
-        Raises `Stale` when the file is not the one that was seen, `ConfigError` for values that do not fit (nothing is
-        written), and `SystemTrouble` when it cannot be written.
+        Raises `Stale` when the file is not the one that was seen, `ConfigError` for values that do
+        not fit (nothing is written), and `SystemTrouble` when it cannot be written.
         """
         content = self._content()
         if _mark(content) != seen:
             raise Stale(
                 say(
-                    "Somebody else has changed the file in the meantime. Nothing was written: check the values again."
+                    "Somebody else has changed the file in the meantime. Nothing was written: "
+                    "check the values again."
                 )
             )
         text = _text(content, self.path)
@@ -132,7 +138,7 @@ def changed(settings: Settings, changes: Mapping[str, object]) -> Settings:
     return settings_of(_without_none(tree), "settings")
 
 
-# ---- inside ----------------------------------------------------------------------------------------------------------
+# ---- inside --------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
@@ -176,7 +182,9 @@ def _without_none(tree: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def edited_text(text: str, new: Settings, changes: Mapping[str, object]) -> str | None:
-    """Return the file with the changes, or None when the result does not say exactly what it should."""
+    """Return the file with the changes, or None when the result does not say exactly what it
+    should.
+    """
     import tomlkit  # noqa: PLC0415 - only who changes the file needs it
     from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415 - as above
 
@@ -191,7 +199,9 @@ def edited_text(text: str, new: Settings, changes: Mapping[str, object]) -> str 
 
 
 def _whole_pads(document: Any, new: Settings, changes: Mapping[str, object]) -> dict[str, object]:
-    """Return the changes, and of a pad that is new in the file every wired pin, because its table replaces all."""
+    """Return the changes, and of a pad that is new in the file every wired pin, because its table
+    replaces all.
+    """
     whole = dict(changes)
     after = flat(new)
     for section in PAD_SECTIONS:
@@ -229,7 +239,9 @@ def _put(document: Any, key: str, value: object) -> None:
 
 
 def _add(branch: Any, name: str, item: Any) -> None:
-    """Add an entry below the last one of its table. Blank lines and comments behind that are about the next table."""
+    """Add an entry below the last one of its table. Blank lines and comments behind that are about
+    the next table.
+    """
     from tomlkit.items import Comment, Table  # noqa: PLC0415 - only who changes the file needs it
 
     if (

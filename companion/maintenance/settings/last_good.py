@@ -1,7 +1,8 @@
-"""Three failed starts bring back the last settings that worked, so that nobody has to find a keyboard.
+"""Three failed starts bring back the last settings that worked, so that nobody has to find a
+keyboard.
 
-Beside the settings file lie a copy of it as it was when the service was last well, and how many starts have failed
-since. Whatever cannot be written here keeps nobody from playing.
+Beside the settings file lie a copy of it as it was when the service was last well, and how many
+starts have failed since. Whatever cannot be written here keeps nobody from playing.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from companion.core.i18n import say
 log = logging.getLogger(__name__)
 MAX_FAILED_STARTS = 3
 WELL_AFTER_S = 35.0
-"""Seconds after which a start has succeeded: longer than any part may be silent (`companion.core.heartbeat`)."""
+"""Seconds after which a start has succeeded: longer than any part may be silent
+(`companion.core.heartbeat`)."""
 
 
 class LastGoodSettings:
@@ -32,7 +34,9 @@ class LastGoodSettings:
         """Where the settings are kept that did not work."""
 
     def starting(self) -> None:
-        """Count a start. After three that failed, put the last settings that worked in their place."""
+        """Count a start. After three that failed, put the last settings that worked in their
+        place.
+        """
         with suppress(OSError):
             failed = len(_content(self._starts_path) or b"")
             if failed >= MAX_FAILED_STARTS:
@@ -73,13 +77,16 @@ class LastGoodSettings:
     def sentence(self) -> str:
         """Return what people are told."""
         return say(
-            "The companion did not start three times, so the last settings that worked are back. The others are in "
+            "The companion did not start three times, so the last settings that worked are back. "
+            "The others are in "
             "{file}.",
             file=self.refused_path.name,
         )
 
     def told(self) -> str:
-        """Return that settings were put back, until they are changed again. Empty: they were not."""
+        """Return that settings were put back, until they are changed again. Empty: they were
+        not.
+        """
         was_put_back = self._told_path.exists() and self.content() == _content(self._good_path)
         return self.sentence() if was_put_back else ""
 

@@ -79,9 +79,10 @@ def _figure(number: float) -> float | int:
 class SettingRow:
     """One setting. `low` and `high` bound a number, and with `is_above` `low` itself is too little.
 
-    `longest` is how many characters a text has at most, `spelling` the expression that it matches, where it has one.
-    `choices` are values with their words. `at_once`: a change works without a restart. `may_be_empty`: nothing is a
-    value too, such as a pin that is not wired. `page`: see `Words`.
+    `longest` is how many characters a text has at most, `spelling` the expression that it matches,
+    where it has one. `choices` are values with their words. `at_once`: a change works without a
+    restart. `may_be_empty`: nothing is a value too, such as a pin that is not wired. `page`: see
+    `Words`.
     """
 
     key: str
@@ -240,7 +241,9 @@ def _rows() -> Mapping[str, SettingRow]:
 
 
 def page_may_write(key: str, value: object) -> bool:
-    """Return whether the settings page may give this value to this setting. Only what is declared may be written."""
+    """Return whether the settings page may give this value to this setting. Only what is declared
+    may be written.
+    """
     if key in LAMPS_ACTIVE_LOW:
         return True
     return key in _rows() and _rows()[key].takes(value)
@@ -266,7 +269,7 @@ def works_at_once(key: str) -> bool:
     return key in WORDS and WORDS[key].at_once
 
 
-# ---- inside ----------------------------------------------------------------------------------------------------------
+# ---- inside --------------------------------------------------------------------------------------
 
 
 def _types(of: inspect.Type, before: str) -> list[tuple[str, inspect.Type]]:

@@ -1,4 +1,5 @@
-"""The settings file of a new installation: where its games are kept, and where every other setting is explained.
+"""The settings file of a new installation: where its games are kept, and where every other setting
+is explained.
 
 python3 -m companion.maintenance.settings.template STATE_DIR
 """

@@ -1,4 +1,6 @@
-"""What people are told of every setting: a title, a sentence, a unit and the words of its choices, by heading."""
+"""What people are told of every setting: a title, a sentence, a unit and the words of its choices,
+by heading.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,9 @@ from companion.core.i18n import LANGUAGES, say
 class Words:
     """What is said of a setting. `choices` by value, in the order in which they are shown.
 
-    `page`: may the settings page write it? Some values alone where it is a pattern of them. What leads to a file or an
-    address of this machine is written by hand: the page is used by whoever has the host key, from a phone.
+    `page`: may the settings page write it? Some values alone where it is a pattern of them. What
+    leads to a file or an address of this machine is written by hand: the page is used by whoever
+    has the host key, from a phone.
     """
 
     title: str
@@ -99,7 +102,8 @@ WORDS: Mapping[str, Words] = {
     "table.coach": Words(
         say("Coach"),
         say(
-            "Who may ask what it would do: people who play against the machine, everybody, or nobody. "
+            "Who may ask what it would do: people who play against the machine, everybody, or "
+            "nobody. "
             "Such games are marked."
         ),
         choices={
@@ -138,7 +142,8 @@ WORDS: Mapping[str, Words] = {
     "quiet.from": Words(
         say("From"),
         say(
-            "From this time on there are no tones and no voice, and lamps are dim. Empty: no quiet hours."
+            "From this time on there are no tones and no voice, and lamps are dim. Empty: no quiet "
+            "hours."
         ),
         at_once=True,
         page=True,
@@ -182,7 +187,8 @@ WORDS: Mapping[str, Words] = {
     "panel.system_lamp": Words(
         say("Pin of the system lamp"),
         say(
-            "It shows booting, ready, fault or safe to unplug, from the machine’s next start on. Empty: not wired."
+            "It shows booting, ready, fault or safe to unplug, from the machine’s next start on. "
+            "Empty: not wired."
         ),
         page=True,
     ),
@@ -238,7 +244,8 @@ WORDS: Mapping[str, Words] = {
     "camera.mains_hz": Words(
         say("Mains frequency"),
         say(
-            "So that lamps do not flicker in the picture: 60 in most of America, 50 in most other countries."
+            "So that lamps do not flicker in the picture: 60 in most of America, 50 in most other "
+            "countries."
         ),
         say("hertz"),
         {50: "50", 60: "60"},
@@ -312,7 +319,8 @@ WORDS: Mapping[str, Words] = {
     "web.names": Words(
         say("Other names"),
         say(
-            "Names under which the pages can be opened besides this machine’s name and addresses, separated by spaces."
+            "Names under which the pages can be opened besides this machine’s name and addresses, "
+            "separated by spaces."
         ),
     ),
     "web.proxies": Words(
@@ -338,13 +346,15 @@ WORDS: Mapping[str, Words] = {
     "bots.engines": Words(
         say("External engines"),
         say(
-            "NAME=COMMAND for programs that play like “companion bot”. Each is offered as an opponent."
+            "NAME=COMMAND for programs that play like “companion bot”. Each is offered as an "
+            "opponent."
         ),
     ),
     "log.level": Words(
         say("What is logged"),
         say(
-            "Only errors, warnings too, what happens as well, or everything that helps to find a fault."
+            "Only errors, warnings too, what happens as well, or everything that helps to find a "
+            "fault."
         ),
         choices={
             "error": say("Errors"),
@@ -378,7 +388,8 @@ WORDS: Mapping[str, Words] = {
     "mqtt.password_file": Words(
         say("Password file"),
         say(
-            "A one-line file that this service can read. The password itself is not in the settings."
+            "A one-line file that this service can read. The password itself is not in the "
+            "settings."
         ),
         at_once=True,
     ),

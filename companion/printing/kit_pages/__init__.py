@@ -1,1 +1,3 @@
-"""The pages of a printable kit: instructions, board, pieces, cards. May import what `companion.printing` may."""
+"""The pages of a printable kit: instructions, board, pieces, cards. May import what
+`companion.printing` may.
+"""

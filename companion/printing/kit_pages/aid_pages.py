@@ -1,4 +1,6 @@
-"""What is printed below a kit's pieces: player aids, cards for the hand, tiles and walls for orders, a score sheet."""
+"""What is printed below a kit's pieces: player aids, cards for the hand, tiles and walls for
+orders, a score sheet.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +97,7 @@ def blocks_of(kit: Kit, extras: Extras, room: Extent) -> Iterator[Block]:
         yield Block(height, ("score sheet",), draw, grows=True)
 
 
-# ---- the player aid ---------------------------------------------------------------------------------------------
+# ---- the player aid ------------------------------------------------------------------------------
 
 
 def _aid_height(aid: PlayerAid, width: float) -> float:
@@ -111,7 +113,9 @@ def _points_width(width: float) -> float:
 
 
 def _aid(pen: Pen, height: float, *, kit: Kit, seat: Seat, aid: PlayerAid, width: float) -> None:
-    """Draw a card: whose it is and the goal, the list at the left, the rules in brief at the right."""
+    """Draw a card: whose it is and the goal, the list at the left, the rules in brief at the
+    right.
+    """
     side = kit.sides[seat]
     right = width - _PAD_MM
     top = height - _HEAD_MM
@@ -259,7 +263,7 @@ def _aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
         pen.notation(1.6, y - 2.4, row.notation, 6.8)
 
 
-# ---- parts ------------------------------------------------------------------------------------------------------
+# ---- parts ---------------------------------------------------------------------------------------
 
 
 def _hand_cards(pen: Pen, high: float, *, side: Side, cards: tuple[str, ...]) -> None:
@@ -304,7 +308,9 @@ def _tile_depth(kit: Kit) -> float:
 
 
 def _tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
-    """Draw a tile: letter, drawing and word. One that the camera reads has its marker on white below."""
+    """Draw a tile: letter, drawing and word. One that the camera reads has its marker on white
+    below.
+    """
     spec = kit.order_tiles
     ink = printed_on(kit.sides[seat].rgb)
     if spec:
@@ -356,7 +362,9 @@ def _tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
 
 
 def _tile_ground(pen: Pen, kit: Kit, seat: Seat, size: tuple[float, float]) -> None:
-    """Draw the colour of a side, and North's dots along two edges, clear of letter, drawing and word."""
+    """Draw the colour of a side, and North's dots along two edges, clear of letter, drawing and
+    word.
+    """
     wide, high = size
     colour = kit.sides[seat].rgb
     pen.rectangle(
@@ -378,7 +386,7 @@ def _tile_ground(pen: Pen, kit: Kit, seat: Seat, size: tuple[float, float]) -> N
         pen.dot(wide - 1.0, y, 0.45, fill=ink)
 
 
-# ---- walls and places for tiles ----------------------------------------------------------------------------------
+# ---- walls and places for tiles ------------------------------------------------------------------
 
 
 def _row_steps(pen: Pen, width: float) -> None:
@@ -420,8 +428,8 @@ def _row_steps(pen: Pen, width: float) -> None:
 
 
 def _rows(pen: Pen, _: float, *, kit: Kit, spec: OrderTiles, width: float) -> None:
-    """Draw for each side the strip of markers by which the camera finds its tiles, their places, the
-    foot, a wall of two leaves to glue back to back, and a flap that is folded outwards so that
+    """Draw for each side the strip of markers by which the camera finds its tiles, their places,
+    the foot, a wall of two leaves to glue back to back, and a flap that is folded outwards so that
     it stands. Below, how they are used.
     """
     wide = spec.row_width_mm

@@ -1,7 +1,9 @@
-"""The printed board on its pages: squares or lanes, the strips with the corner markers, joints and edges to glue.
+"""The printed board on its pages: squares or lanes, the strips with the corner markers, joints and
+edges to glue.
 
-Everything is drawn in board axes, see `companion.core.kit`. Lanes are the boards of cards: numbered from 0 at South's
-left, each with a zone of either seat, in which a fan of cards grows away from the seat's edge.
+Everything is drawn in board axes, see `companion.core.kit`. Lanes are the boards of cards: numbered
+from 0 at South's left, each with a zone of either seat, in which a fan of cards grows away from the
+seat's edge.
 """
 
 from __future__ import annotations
@@ -198,7 +200,9 @@ def _strip(pen: Pen, kit: Kit, seat: Seat, room: float) -> None:
 
 
 def _lanes(pen: Pen, kit: Kit, deck: Deck) -> None:
-    """Draw the lanes of a board of cards: both seats' zones, and each lane's number in both strips."""
+    """Draw the lanes of a board of cards: both seats' zones, and each lane's number in both
+    strips.
+    """
     board = kit.board
     for seat in SEATS:
         edge = deck.zones[seat] * board.rank_pitch_mm

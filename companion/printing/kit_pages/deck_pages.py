@@ -1,7 +1,8 @@
-"""A deck on paper: the cards' faces, their common back, the grid in which they are cut out, and places for piles.
+"""A deck on paper: the cards' faces, their common back, the grid in which they are cut out, and
+places for piles.
 
-Card axes: origin at the lower left corner of the upright card, x to the right, y up, mm. The grid lies in the middle of
-its page, so that backs meet fronts however a printer turns the sheet.
+Card axes: origin at the lower left corner of the upright card, x to the right, y up, mm. The grid
+lies in the middle of its page, so that backs meet fronts however a printer turns the sheet.
 """
 
 from __future__ import annotations
@@ -37,9 +38,11 @@ _NOTE_PAD_MM = 6.0
 
 @dataclass(frozen=True)
 class Grid:
-    """Where cards stand on a page: lower left corner at (`x`, `y`), columns and rows of cells that share their edges.
+    """Where cards stand on a page: lower left corner at (`x`, `y`), columns and rows of cells that
+    share their edges.
 
-    `x` and `y` are also the white left round the grid, `free_x` and `free_y` how much of it may be printed on.
+    `x` and `y` are also the white left round the grid, `free_x` and `free_y` how much of it may be
+    printed on.
     """
 
     landscape: bool
@@ -60,7 +63,9 @@ class Grid:
 
     @property
     def cells(self) -> tuple[tuple[int, int], ...]:
-        """Return (column, row) of each cell as one reads: the upper row first. Rows count from below."""
+        """Return (column, row) of each cell as one reads: the upper row first. Rows count from
+        below.
+        """
         return tuple(
             (column, row) for row in reversed(range(self.rows)) for column in range(self.columns)
         )
@@ -77,7 +82,8 @@ def card_grid(deck: Deck, page_mm: tuple[float, float], margin_mm: float, foot_m
 
     `page_mm` is an upright page's width and height.
 
-    `foot_mm` above the lower margin stay free, and as much at the head. Raises `Malformed` for cards larger than that.
+    `foot_mm` above the lower margin stay free, and as much at the head. Raises `Malformed` for
+    cards larger than that.
     """
     grids = []
     for landscape in (False, True):
@@ -111,12 +117,13 @@ def card_grid(deck: Deck, page_mm: tuple[float, float], margin_mm: float, foot_m
     grid = max(grids, key=lambda grid: grid.size)
     if not grid.size:
         raise Malformed(
-            f"Cards of {deck.width_mm:g} x {deck.height_mm:g} mm do not fit the paper: make them smaller"
+            f"Cards of {deck.width_mm:g} x {deck.height_mm:g} mm do not fit the paper: make them "
+            "smaller"
         )
     return grid
 
 
-# ---- pages ----------------------------------------------------------------------------------------------------
+# ---- pages ---------------------------------------------------------------------------------------
 
 
 def print_fronts(
@@ -205,13 +212,14 @@ def _cutting_marks(pen: Pen, grid: Grid, rows: int) -> None:
             pen.hairline((x, y - low), (x, y + high))
 
 
-# ---- one card -------------------------------------------------------------------------------------------------
+# ---- one card ------------------------------------------------------------------------------------
 
 
 def print_card(pen: Pen, deck: Deck, card: Card, *, readable: bool = True) -> None:
     """Draw the face of a card: both halves alike, the second turned by 180 degrees.
 
-    `readable=False` prints a black square instead of the marker, for pictures that no camera may take for a card.
+    `readable=False` prints a black square instead of the marker, for pictures that no camera may
+    take for a card.
     """
     for turned in (False, True):
         with pen.at(deck.width_mm * turned, deck.height_mm * turned, turn_deg=180 * turned):
@@ -219,7 +227,9 @@ def print_card(pen: Pen, deck: Deck, card: Card, *, readable: bool = True) -> No
 
 
 def _half(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
-    """Draw value and suit, marker, and both once more, big, between the columns of the markers, which stay clear."""
+    """Draw value and suit, marker, and both once more, big, between the columns of the markers,
+    which stay clear.
+    """
     inset, side = deck.inset_mm, deck.marker_mm
     right = deck.width_mm - inset
     top = deck.height_mm - inset
@@ -267,12 +277,14 @@ def _half(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
     )
 
 
-# ---- places for piles -----------------------------------------------------------------------------------------
+# ---- places for piles ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class PilePlace:
-    """Where a pile lies: the lane's number, or nothing for a pile beside the lanes, and the pile's name."""
+    """Where a pile lies: the lane's number, or nothing for a pile beside the lanes, and the pile's
+    name.
+    """
 
     lane: str
     pile: str
@@ -311,7 +323,9 @@ def pile_parts(kit: Kit, deck: Deck, room_mm: tuple[float, float]) -> tuple[Part
 
 
 def has_side_places(kit: Kit) -> bool:
-    """Return whether a seat has piles of its own beside the lanes. Their page has room for something else."""
+    """Return whether a seat has piles of its own beside the lanes. Their page has room for
+    something else.
+    """
     return kit.deck is not None and bool(kit.deck.side_piles)
 
 

@@ -29,13 +29,15 @@ from companion.printing.tiling import Extent, Tiling
 
 _TEXT_SIZES_MM = (4.0, 3.8, 3.6, 3.4, 3.2, 3.0, 2.8, 2.6, 2.4)
 _PICTURE_SCALES = (1.0, 0.85, 0.7, 0.6)
-"""The largest text, and with it the largest pictures, with which the page holds all steps are taken."""
+"""The largest text, and with it the largest pictures, with which the page holds all steps are
+taken."""
 _HEAD_MM, _FIGURE_MM = 6.4, 14.0
 _TEXT_X, _PICTURE_WIDTH, _PICTURE_HEIGHT = 16.0, 58.0, 36.0
 
 _PRINT = (
     say(
-        "Matt white paper of 160 to 200 g. In the print dialogue choose 100 % or “actual size”, never “fit to page”. "
+        "Matt white paper of 160 to 200 g. In the print dialogue choose 100 % or “actual size”, "
+        "never “fit to page”. "
         "Then measure the black and white bar below: it must be 100 mm long."
     ),
     say("Glossy paper and plastic film reflect the lamp, and the camera cannot read through that."),
@@ -47,7 +49,8 @@ _WHOLE = (
 )
 _JOIN = (
     say(
-        "Lay out the pages as in the picture. Where a page shows scissors (left and below), cut along that line."
+        "Lay out the pages as in the picture. Where a page shows scissors (left and below), cut "
+        "along that line."
     ),
     say(
         "Glue its cut edge onto the edge of the page that says so: half crosses with the same "
@@ -56,7 +59,8 @@ _JOIN = (
     ),
 )
 _CUT = say(
-    "Cut out the tags along the thin lines and fold them along the dashes: flaps go down over the sides of the block, "
+    "Cut out the tags along the thin lines and fold them along the dashes: flaps go down over the "
+    "sides of the block, "
     "two faces go round the piece."
 )
 _CAMERA = (
@@ -66,11 +70,13 @@ _CAMERA = (
         "up to about 45 degrees."
     ),
     say(
-        "Light the board from the side so that no lamp is reflected in it. Nothing needs to be calibrated."
+        "Light the board from the side so that no lamp is reflected in it. Nothing needs to be "
+        "calibrated."
     ),
 )
 _SWITCH_ON = say(
-    "Switch the companion on, or run “companion play” on a computer. Open the address that the table screen shows; "
+    "Switch the companion on, or run “companion play” on a computer. Open the address that the "
+    "table screen shows; "
     "phones scan its code."
 )
 _SET_UP_PIECES = say(
@@ -78,7 +84,8 @@ _SET_UP_PIECES = say(
 )
 _SET_UP_CARDS = say("Lay the board in view of the camera and set up the cards as the screen says.")
 _PLACES = say(
-    "Cut out the places for piles as well. They lie beside the board, where the camera need not see them."
+    "Cut out the places for piles as well. They lie beside the board, where the camera need not "
+    "see them."
 )
 _KINDS = {
     "board": say("board"),
@@ -94,7 +101,8 @@ _SHEET_CELLS = {
     "places": (4.6, 1.4, 2, 2),
     "cards": (3.4, 0.6, 3, 3),
 }
-"""What a page looks like from afar: the cells' width and distance, and how many stand side by side and below, mm."""
+"""What a page looks like from afar: the cells' width and distance, and how many stand side by side
+and below, mm."""
 
 _CODE_MODULES = {0: (7, 10), 1: (5,), 2: (9,), 3: (7,), 5: (1, 3, 9), 6: (5,), 9: (5,)}
 """Rows and columns of a drawn code's modules, besides its three eyes."""
@@ -104,7 +112,9 @@ Picture = Callable[[Pen], None]
 
 
 class _Setting(NamedTuple):
-    """How all steps are set: the page's width within its margins and the size of the text, mm, and of the pictures."""
+    """How all steps are set: the page's width within its margins and the size of the text, mm, and
+    of the pictures.
+    """
 
     width: float
     text_mm: float
@@ -552,7 +562,9 @@ def _card_picture(pen: Pen, deck: Deck) -> None:
 
 
 def _fan_picture(pen: Pen, deck: Deck) -> None:
-    """Draw four open cards of one stack, seen from the side of who laid them: he sits at the left."""
+    """Draw four open cards of one stack, seen from the side of who laid them: he sits at the
+    left.
+    """
     count = min(4, len(deck.cards))
     long = deck.height_mm + (count - 1) * deck.step_mm
     scale = min(_PICTURE_WIDTH / long, (_PICTURE_HEIGHT - 8) / deck.width_mm)

@@ -1,6 +1,8 @@
-"""The printable kit of a game: instructions, the board on as many pages as it needs, and the tags of all pieces.
+"""The printable kit of a game: instructions, the board on as many pages as it needs, and the tags
+of all pieces.
 
-True millimetres on A4 or Letter, vectors only, a 100 mm ruler on every page. Equal input gives equal bytes.
+True millimetres on A4 or Letter, vectors only, a 100 mm ruler on every page. Equal input gives
+equal bytes.
 """
 
 from __future__ import annotations
@@ -67,11 +69,13 @@ class KitStyle:
 
 @dataclass(frozen=True)
 class Sheets:
-    """What was printed: `pages` in all, the board on `across` x `down` of them, and the names on each page.
+    """What was printed: `pages` in all, the board on `across` x `down` of them, and the names on
+    each page.
 
-    `names` has one entry a page: `("instructions",)`, `("board A1",)`, the faces whose tags are on it and the names of
-    what stands below them, places of piles, the names of cards, or as many `BACK`s as there are places for them.
-    `kinds` tells each page's kind: `instructions`, `board`, `pieces`, `extras`, `places`, `cards` or `backs`.
+    `names` has one entry a page: `("instructions",)`, `("board A1",)`, the faces whose tags are on
+    it and the names of what stands below them, places of piles, the names of cards, or as many
+    `BACK`s as there are places for them. `kinds` tells each page's kind: `instructions`, `board`,
+    `pieces`, `extras`, `places`, `cards` or `backs`.
     """
 
     pages: int
@@ -198,7 +202,9 @@ def _print(kit: Kit, style: KitStyle, extras: Extras) -> tuple[bytes, Sheets]:
 
 @dataclass(frozen=True)
 class _Page:
-    """A page below the instructions: its kind, the names of what is on it, its own, and what draws it."""
+    """A page below the instructions: its kind, the names of what is on it, its own, and what draws
+    it.
+    """
 
     kind: str
     names: tuple[str, ...]

@@ -1,4 +1,6 @@
-"""What is printed round a piece's marker: its rim with letters or drawings, or the stone of one of several squares."""
+"""What is printed round a piece's marker: its rim with letters or drawings, or the stone of one of
+several squares.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ _MIN_RIM_MM = 2.4
 """Nothing is written into a narrower rim: it could not be read."""
 _THIN_MM = 1.0
 _MAGNIFIED = 1.8
-"""Size of a drawing by the rim through which its middle shows: an eye or a ring has to be told from a step away."""
+"""Size of a drawing by the rim through which its middle shows: an eye or a ring has to be told from
+a step away."""
 _LETTER = 0.7
 """Height of a letter by the rim in which it stands, clear of its edges."""
 _STONE_SIGN_MM = 10.0
@@ -26,8 +29,8 @@ def print_face(pen: Pen, kit: Kit, face: Face, outer: float, rim: float) -> None
 
     A wide one tells from all sides what it is.
 
-    What has a sign shows it with its name to both players. A face that lies is white with a thin edge, and its letters
-    are turned by a right angle.
+    What has a sign shows it with its name to both players. A face that lies is white with a thin
+    edge, and its letters are turned by a right angle.
     """
     side = side_of(kit, face)
     pen.rim(outer, min(rim, _THIN_MM) if face.lies else rim, side, dotted=face.seat is Seat.NORTH)

@@ -1,8 +1,8 @@
 """The pages with a kit's pieces: tags to cut out, in rows like words, and below them whatever else
 has to be printed.
 
-A tag with one face folds down over all four sides of a high block. One with two faces folds round its piece, the
-other face below.
+A tag with one face folds down over all four sides of a high block. One with two faces folds round
+its piece, the other face below.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ _LEAST_MM = 24.0
 class Block:
     """Something as wide as the page that is not cut by a page's end.
 
-    `height` in mm. `names` are those of the things on it, see `Sheets.names`. `draw` is given the height that it has,
-    and has its origin at the lower left. What `grows` takes all that is left below it, on every page that has room.
+    `height` in mm. `names` are those of the things on it, see `Sheets.names`. `draw` is given the
+    height that it has, and has its origin at the lower left. What `grows` takes all that is left
+    below it, on every page that has room.
     """
 
     height: float
@@ -128,7 +129,8 @@ class _TagSize:
         if is_wide:
             self.rim = max(self.rim, (kit.tops_mm[first.name][0] - white) / 2)
         self.apron = 0.0
-        """Height of the drawing below the marker on a flat tag, where the square has room for it."""
+        """Height of the drawing below the marker on a flat tag, where the square has room for
+        it."""
         self.sides = min(_APRON_MM, first.height_mm) if self.folds_down else 0.0
         """What folds down over each side of a block."""
         # room for a drawing below the marker, with a whole rim or with half of one
@@ -254,7 +256,9 @@ def print_tag_page(
 
 
 def face_places(page: TagPage, kit: Kit) -> Iterator[tuple[int, float, float]]:
-    """Yield the marker of each face on a page, and where its middle is printed, from the page's origin."""
+    """Yield the marker of each face on a page, and where its middle is printed, from the page's
+    origin.
+    """
     for cell in page.cells:
         size = _TagSize(cell.tag, kit)
         left = cell.x
@@ -298,7 +302,9 @@ def _tag(pen: Pen, tag: Tag, size: _TagSize, kit: Kit) -> None:
 
 
 def _leaves(pen: Pen, tag: Tag, size: _TagSize, kit: Kit) -> None:
-    """Draw the faces of a tag one below the other, each with its drawing, and what lies between them."""
+    """Draw the faces of a tag one below the other, each with its drawing, and what lies between
+    them.
+    """
     y = size.cut
     for number, (face, marker) in enumerate(tag.faces):
         top = y - size.spine if number else y

@@ -1,8 +1,10 @@
-"""Fair chance: the seed of a game comes from a secret to which the table is committed before the game.
+"""Fair chance: the seed of a game comes from a secret to which the table is committed before the
+game.
 
-The commitment is SHA-256 of a secret of 32 bytes; no other game has the same, so it also names the game whose chance
-this is. The seed is SHA-256 of a text of the commitment and the secret, read as a number. The secret is opened when
-the game is over; then anybody can compute all of it again. docs/security.md, "Fair chance", says it for outsiders.
+The commitment is SHA-256 of a secret of 32 bytes; no other game has the same, so it also names the
+game whose chance this is. The seed is SHA-256 of a text of the commitment and the secret, read as a
+number. The secret is opened when the game is over; then anybody can compute all of it again.
+docs/security.md, "Fair chance", says it for outsiders.
 """
 
 from __future__ import annotations
@@ -22,14 +24,17 @@ _HEX = re.compile(r"[0-9a-f]{64}")
 
 
 class Contribution(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A seat's part in the seed: in older versions what its phone or pad gave, at two tables its sealed order's."""
+    """A seat's part in the seed: in older versions what its phone or pad gave, at two tables its
+    sealed order's.
+    """
 
     value: str
     by: str
 
 
 class FairChance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Where the seed of a game comes from. `secret` are 64 hexadecimal digits, and a secret until the game is over.
+    """Where the seed of a game comes from. `secret` are 64 hexadecimal digits, and a secret until
+    the game is over.
 
     >>> FairChance(commitment_of("00" * 32), "00" * 32).text[-9:]
     '00000 - -'
@@ -57,7 +62,8 @@ class FairChance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         """Say what does not fit in the chance of a game that was played with this seed."""
         if not _HEX.fullmatch(self.secret) or commitment_of(self.secret) != self.commitment:
             yield say(
-                "The secret does not match the commitment: it was changed after the commitment was published."
+                "The secret does not match the commitment: it was changed after the commitment was "
+                "published."
             )
         if seed != self.seed:
             yield say("The seed does not come from the secret.")
@@ -75,7 +81,8 @@ def commitment_of(secret: str) -> str:
 def chance_of_orders(game: str, salts: Mapping[Seat, str]) -> FairChance:
     """Draw the chance of a game at two tables from SHA-256 of the salts of both sealed orders.
 
-    Both were bound before either was opened, so that nobody could choose. The secret is none, but the game's name.
+    Both were bound before either was opened, so that nobody could choose. The secret is none, but
+    the game's name.
     """
     secret = hashlib.sha256(game.encode()).hexdigest()
     contributions = {

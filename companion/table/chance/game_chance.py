@@ -1,4 +1,5 @@
-"""The chance of the table's games: what it is bound to before one begins, and what may be known of it.
+"""The chance of the table's games: what it is bound to before one begins, and what may be known of
+it.
 
 The commitment is told at once, the rest when the game is over.
 """
@@ -23,7 +24,9 @@ _CHANCE = "chance"
 
 
 class ChanceKeeper:
-    """Binds the table to the chance of its games. Every method is called by somebody who holds the table."""
+    """Binds the table to the chance of its games. Every method is called by somebody who holds the
+    table.
+    """
 
     def __init__(self, store: TableStore) -> None:
         self._store = store
@@ -81,8 +84,9 @@ class ChanceKeeper:
 class ChanceView:
     """Where the chance of a game comes from, as everybody may see it.
 
-    `chosen` is a sentence where the host chose something. Without `commitment` an older version has drawn. `opened`
-    comes when the game is over, with the `seed` that was played and what does not fit (`faults`).
+    `chosen` is a sentence where the host chose something. Without `commitment` an older version has
+    drawn. `opened` comes when the game is over, with the `seed` that was played and what does not
+    fit (`faults`).
     """
 
     number: int

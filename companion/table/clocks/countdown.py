@@ -1,4 +1,5 @@
-"""The clocks of a game as values: the time of one decision, and each seat's time for the whole game.
+"""The clocks of a game as values: the time of one decision, and each seat's time for the whole
+game.
 
 Times are monotonic seconds; they come with the records of the journal.
 """
@@ -14,7 +15,9 @@ from companion.games.screen import ChessClock
 
 @dataclass(frozen=True)
 class Countdown:
-    """The time of the decision that is due: `left_s` seconds at `since_s`, a monotonic time; None: it stands still."""
+    """The time of the decision that is due: `left_s` seconds at `since_s`, a monotonic time; None:
+    it stands still.
+    """
 
     limit_s: float
     left_s: float
@@ -45,7 +48,9 @@ class Countdown:
 
 @dataclass(frozen=True)
 class Bank:
-    """What each seat has left on its chess clock, in seconds, as a decision began; `seat` has the turn."""
+    """What each seat has left on its chess clock, in seconds, as a decision began; `seat` has the
+    turn.
+    """
 
     left_s: Mapping[Seat, float]
     seat: Seat

@@ -1,4 +1,6 @@
-"""The clock of a turn: when it runs out, which alarms are due until then, and what a restart must know of it."""
+"""The clock of a turn: when it runs out, which alarms are due until then, and what a restart must
+know of it.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,14 @@ from companion.table.records import Pause, TimeOut
 from companion.table.session import Session
 
 NOTE_S = 0.5
-"""Seconds between two notes of a running clock. A power cut gives at most this much back to the turn that it hits."""
+"""Seconds between two notes of a running clock. A power cut gives at most this much back to the
+turn that it hits."""
 AFTER_S = 0.01
-"""Seconds after the end of a turn at which the table does what follows from it: the buzzer sounds first."""
+"""Seconds after the end of a turn at which the table does what follows from it: the buzzer sounds
+first."""
 LAST_SECONDS_S = (2.0, 1.0)
-"""Seconds before the end at which a turn ticks that is longer than both (CUES: last two seconds)."""
+"""Seconds before the end at which a turn ticks that is longer than both (CUES: last two
+seconds)."""
 LOW_S = 30.0
 """Seconds left at which a chess clock is heard once (CUES: own clock)."""
 LAST_S = 10
@@ -63,14 +68,18 @@ def _last_seconds(countdown: Countdown, due_s: float, seats: frozenset[Seat]) ->
 
 
 class Timekeeper:
-    """Watches the clock of the session's turn for the table; every method is called by somebody who holds the table."""
+    """Watches the clock of the session's turn for the table; every method is called by somebody who
+    holds the table.
+    """
 
     def __init__(self, journal: RecordJournal) -> None:
         self._journal = journal
         self._noted_s = -math.inf
 
     def after_restart(self, session: Session) -> Pause | None:
-        """Return the pause with which a turn that was running comes back, at the last time that was noted for it."""
+        """Return the pause with which a turn that was running comes back, at the last time that was
+        noted for it.
+        """
         countdown = session.countdown
         if (
             countdown is None

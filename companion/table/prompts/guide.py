@@ -1,7 +1,8 @@
 """The guide of a first game: what of its lesson is shown, and the sign meanwhile.
 
-In a lesson nothing is secret: its orders are part of the program, and the table takes no others. So the table screen
-shows those of both seats, and who plays by a pad needs no phone. The views of a guided game say so.
+In a lesson nothing is secret: its orders are part of the program, and the table takes no others. So
+the table screen shows those of both seats, and who plays by a pad needs no phone. The views of a
+guided game say so.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from companion.table.session import Phase, Session, chance
 
 @dataclass(frozen=True)
 class GuideView:
-    """The step of the lesson that is on: `number` counts from 0, `part` too. `is_over`: all of it has happened.
+    """The step of the lesson that is on: `number` counts from 0, `part` too. `is_over`: all of it
+    has happened.
 
     `orders` are those of both seats in words and drawings, `ways` where they lead.
     """

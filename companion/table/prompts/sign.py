@@ -17,20 +17,24 @@ from companion.table.state import Instruction, TableState, headline_of, instruct
 
 @dataclass(frozen=True)
 class Sign:
-    """The one line that says what the table waits for, a smaller one that says why, and for whom it waits."""
+    """The one line that says what the table waits for, a smaller one that says why, and for whom it
+    waits.
+    """
 
     text: str
     small: str = ""
     seats: frozenset[Seat] = frozenset()
     orders_left: int = 0
-    """How many orders it says are to go: the page of the seat counts them down as they are entered."""
+    """How many orders it says are to go: the page of the seat counts them down as they are
+    entered."""
     is_elsewhere: bool = False
-    """Is there nothing to do for hands here until the other table, or the hub, has done its part?"""
+    """Is there nothing to do for hands here until the other table, or the hub, has done its
+    part?"""
     is_headline: bool = False
     """Does it tell what happened, while nobody has to do anything?"""
 
 
-# ---- the sign -----------------------------------------------------------------------------------------------------
+# ---- the sign ------------------------------------------------------------------------------------
 
 
 def sign_of(live: TableState, viewer: Seat | None) -> Sign:
@@ -61,12 +65,16 @@ def _is_by_phone(live: TableState, viewer: Seat | None) -> bool:
 
 
 def _tap(key: str, viewer: Seat | None) -> str:
-    """Return which key of a page to tap: of this one, or for the viewer None of the phone of somebody at the table."""
+    """Return which key of a page to tap: of this one, or for the viewer None of the phone of
+    somebody at the table.
+    """
     return say("Tap “{key}”", key=key) if viewer else say("Tap “{key}” on a phone", key=key)
 
 
 def strange_words(kit: Kit | None, marker: int) -> str:
-    """Return a sentence about a marker in view that belongs to no piece of this game, or is there twice."""
+    """Return a sentence about a marker in view that belongs to no piece of this game, or is there
+    twice.
+    """
     if face := kit.face_of_marker(marker) if kit else None:
         return say(
             "The {piece} is seen twice (marker {marker}): take one away.",
@@ -143,7 +151,8 @@ def _perhaps_hidden(live: TableState, problem: Problem) -> str:
         return ""
     if problem.home in reading.unknown:
         return say(
-            "The camera cannot see {square} now: straighten the piece there, or take your hand away.",
+            "The camera cannot see {square} now: straighten the piece there, or take your hand "
+            "away.",
             square=problem.home,
         )
     return _out_of_sight(live, problem.face)
@@ -332,7 +341,9 @@ _STOPPED = {
 
 
 def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) -> Sign:
-    """Return what a game says is awaited, or that its clock stands still, or who has handed in already."""
+    """Return what a game says is awaited, or that its clock stands still, or who has handed in
+    already.
+    """
     session = live.session
     sides = session.playing.sides
     is_for_all = session.is_open or len(session.awaited) == 1
@@ -407,7 +418,8 @@ def _unseen_text(live: TableState) -> str:
         return ""
     squares = joined(", ", map(str, sorted(reading.unknown)[:4]))
     return say(
-        "The camera cannot see {squares}: take away your hand or what lies there, or straighten the pieces.",
+        "The camera cannot see {squares}: take away your hand or what lies there, or straighten "
+        "the pieces.",
         squares=squares,
     )
 
@@ -439,7 +451,8 @@ def offer_words(session: Session, viewer: Seat | None) -> str:
     other = session.seats.get(seat.other)
     if viewer is None and other and other.door == "pad":
         return say(
-            "{side!c} offers a draw. {other!c} accepts by holding left and right on the pad, or plays on.",
+            "{side!c} offers a draw. {other!c} accepts by holding left and right on the pad, or "
+            "plays on.",
             side=sides[seat].name,
             other=sides[seat.other].name,
         )

@@ -1,4 +1,5 @@
-"""Messages about a table for everybody: plain values that can be sent, kept and drawn elsewhere, and are read strictly.
+"""Messages about a table for everybody: plain values that can be sent, kept and drawn elsewhere,
+and are read strictly.
 
 Sentences travel packed, so that each reader has them in an own language.
 """
@@ -25,7 +26,8 @@ from companion.table.session import Phase
 MOST_BYTES = 32 * 1024
 """Maximum bytes of a message. The view of a game with a map of one's own has some 5 kB."""
 _MOST_DEPTH, _MOST_NAMED = 8, 2
-"""How deep sentences lie in sentences, and how often a pattern names a part: so that few bytes stay few once filled."""
+"""How deep sentences lie in sentences, and how often a pattern names a part: so that few bytes stay
+few once filled."""
 _Short = Annotated[str, msgspec.Meta(max_length=200)]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 """What SQLite and a browser can hold, and one more."""
@@ -37,7 +39,9 @@ class _Plain(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
 
 
 class PublicOrder(_Plain, frozen=True):
-    """A revealed order: its letter in the notation, where it leads on a picture, and its letter for players, packed."""
+    """A revealed order: its letter in the notation, where it leads on a picture, and its letter for
+    players, packed.
+    """
 
     letter: str
     drawing: str
@@ -54,7 +58,9 @@ class PublicMove(_Plain, frozen=True):
 
 
 class PublicClock(_Plain, frozen=True):
-    """A clock at the moment of its message: what is left of how much, seconds, and whether it runs."""
+    """A clock at the moment of its message: what is left of how much, seconds, and whether it
+    runs.
+    """
 
     limit_s: float
     left_s: float
@@ -62,7 +68,9 @@ class PublicClock(_Plain, frozen=True):
 
 
 class PublicSeat(_Plain, frozen=True):
-    """A seat: is it taken, and by which door; is it waited for, has it handed in; its chess clock."""
+    """A seat: is it taken, and by which door; is it waited for, has it handed in; its chess
+    clock.
+    """
 
     door: str = ""
     awaited: bool = False
@@ -81,7 +89,9 @@ class PublicLane(_Plain, frozen=True):
 
 
 class PublicView(_Plain, frozen=True):
-    """The table for everybody. `layout` is what lay on the board before the moves of the stage that is shown."""
+    """The table for everybody. `layout` is what lay on the board before the moves of the stage that
+    is shown.
+    """
 
     phase: Phase
     moment: str = ""
@@ -106,12 +116,15 @@ class PublicView(_Plain, frozen=True):
     winners: tuple[Seat, ...] = ()
     result: Any = ""
     is_void: bool = False
-    """Is it over without a result that counts: a lesson, ended by the host, or a draw that is played again?"""
+    """Is it over without a result that counts: a lesson, ended by the host, or a draw that is
+    played again?"""
     score: tuple[_Count, _Count, _Count] = (0, 0, 0)
 
 
 class PublicPair(_Plain, frozen=True):
-    """A game at two tables: what it is called at the hub, and the seat that is played at the table that tells this."""
+    """A game at two tables: what it is called at the hub, and the seat that is played at the table
+    that tells this.
+    """
 
     id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
     seat: Seat
@@ -120,9 +133,10 @@ class PublicPair(_Plain, frozen=True):
 class PublicRecord(_Plain, frozen=True):
     """One input that the table has accepted, as everybody may know it, and the table after it.
 
-    `entry` is its place in the journal and `mark` tells it from another input in that place of a journal that was
-    brought back from a backup; then `epoch` is one more. `at` is Unix time by the table's clock. `cards` are the
-    players' cards that were shown, as the hub calls them; `pair` is set in a game at two tables.
+    `entry` is its place in the journal and `mark` tells it from another input in that place of a
+    journal that was brought back from a backup; then `epoch` is one more. `at` is Unix time by the
+    table's clock. `cards` are the players' cards that were shown, as the hub calls them; `pair` is
+    set in a game at two tables.
     """
 
     entry: _Count
@@ -140,10 +154,10 @@ class PublicRecord(_Plain, frozen=True):
 class PublicState(_Plain, frozen=True):
     """How the table is at this moment, beside its game; nothing of it is history.
 
-    `names` are there where the table's owner has agreed to tell them. `health` is the doctor's line, `wrong` what the
-    camera sees wrong on the board; `at` is Unix time by the table's clock. Sentences are packed. `follows` is the mark
-    of the hub's wish that the table follows; `answers` the number of the settings that the hub asked for last, and
-    `answer` what came of it.
+    `names` are there where the table's owner has agreed to tell them. `health` is the doctor's
+    line, `wrong` what the camera sees wrong on the board; `at` is Unix time by the table's clock.
+    Sentences are packed. `follows` is the mark of the hub's wish that the table follows; `answers`
+    the number of the settings that the hub asked for last, and `answer` what came of it.
     """
 
     version: _Short
@@ -206,8 +220,8 @@ def strictly_read(decoder: msgspec.json.Decoder[Any], payload: bytes) -> Any:
 def words(packed: Any) -> str:
     """Return the sentence that was packed, to be said in any language.
 
-    Raises `Malformed` for one that is none. A pattern names its parts and does nothing else with them: no attribute,
-    no index, no width.
+    Raises `Malformed` for one that is none. A pattern names its parts and does nothing else with
+    them: no attribute, no index, no width.
     """
     _require_sentence(packed)
     sentence: str = i18n.unpacked(packed)
@@ -240,7 +254,8 @@ def _unreadable() -> Malformed:
 
 @lru_cache(maxsize=512)
 def _parts_of(pattern: str) -> frozenset[str]:
-    """Return the parts that a pattern names. Raises `Malformed` for any other brace, and one named without end.
+    """Return the parts that a pattern names. Raises `Malformed` for any other brace, and one named
+    without end.
 
     Tables tell the same few hundred patterns again and again.
     """

@@ -66,7 +66,9 @@ def public_view(session: Session, now_s: float) -> PublicView:
 
 
 def _options(session: Session) -> dict[str, Any]:
-    """Return the options that the host's page offers: any other, such as the order of a deck, may be a secret."""
+    """Return the options that the host's page offers: any other, such as the order of a deck, may
+    be a secret.
+    """
     rows = session.game.option_rows if session.game else ()
     return {
         row.name: session.raw_options[row.name] for row in rows if row.name in session.raw_options

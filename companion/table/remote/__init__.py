@@ -1,4 +1,5 @@
-"""One game at two tables: each folds the same game, and owns one of its seats; a line of any kind carries messages.
+"""One game at two tables: each folds the same game, and owns one of its seats; a line of any kind
+carries messages.
 
 May import what `companion.table` may.
 """

@@ -1,12 +1,14 @@
 """The fold of a game at two tables: what its own seat does here, and what the other table tells.
 
-A seat's order is told only by its receipt until the receipt of the other one is here, so no program, however changed,
-learns an order before its own is bound. A step is over once both boards show it. Each table's clock counts for its own
-seat. What is told is a part of the fold: a table that starts again tells the same, in the same order.
+A seat's order is told only by its receipt until the receipt of the other one is here, so no
+program, however changed, learns an order before its own is bound. A step is over once both boards
+show it. Each table's clock counts for its own seat. What is told is a part of the fold: a table
+that starts again tells the same, in the same order.
 
-What one table does alone can cross what the other does. Where that would lead to two different games (resigning while
-the last step is being done) a table asks, tells nothing more, and does what it asked for when the answer comes: then
-both have done the same before. Where both ask at once, South's question counts.
+What one table does alone can cross what the other does. Where that would lead to two different
+games (resigning while the last step is being done) a table asks, tells nothing more, and does what
+it asked for when the answer comes: then both have done the same before. Where both ask at once,
+South's question counts.
 """
 
 from __future__ import annotations
@@ -117,7 +119,7 @@ def _advance_at_two_tables(session: Session, remote: RemoteGame, record: AnyReco
             return fold(session, record)
 
 
-# ---- what happens here ------------------------------------------------------------------------------------------
+# ---- what happens here ---------------------------------------------------------------------------
 
 
 def _show_step(session: Session, remote: RemoteGame, record: Begin | StageDone) -> Advance:
@@ -141,7 +143,9 @@ def _after_step(session: Session, record: Begin | StageDone) -> Advance:
 
 
 def _hand_in(session: Session, remote: RemoteGame, record: HandIn) -> Advance:
-    """Hand in the own seat's order: bound at the other table first where both act, else told at once."""
+    """Hand in the own seat's order: bound at the other table first where both act, else told at
+    once.
+    """
     if record.seat is remote.seat:
         raise _elsewhere(record.seat)
     after, signals = fold(session, record)
@@ -208,7 +212,7 @@ def _elsewhere(seat: Seat) -> Illegal:
     return Illegal(Refusal.NOT_YOUR_SEAT, say("{seat!c} is played at the other table", seat=seat))
 
 
-# ---- what the other table tells ----------------------------------------------------------------------------------
+# ---- what the other table tells ------------------------------------------------------------------
 
 
 def _hear(session: Session, remote: RemoteGame, record: RemoteSaid) -> Advance:
@@ -360,7 +364,7 @@ def _require(session: Session, tick: int, phase: Phase, is_shared: bool | None =
             raise unfitting()
 
 
-# ---- the state of the line ----------------------------------------------------------------------------------------
+# ---- the state of the line -----------------------------------------------------------------------
 
 
 def remote_of(session: Session) -> RemoteGame:

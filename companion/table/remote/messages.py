@@ -1,7 +1,8 @@
 """What two tables tell each other in a game that both play: typed, bounded, and read strictly.
 
-Each table's messages are counted from 1. They are made of what its journal holds, in its order, and nothing else, so
-that they are the same after a restart; the other table takes each of them once and in order.
+Each table's messages are counted from 1. They are made of what its journal holds, in its order, and
+nothing else, so that they are the same after a restart; the other table takes each of them once and
+in order.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ class _Message(
 
 
 class OrderSealed(_Message, frozen=True, tag="sealed"):
-    """The seat has sealed an order of a turn in which both act; `receipt` binds it (see `session.receipt`).
+    """The seat has sealed an order of a turn in which both act; `receipt` binds it (see
+    `session.receipt`).
 
     `at` is the time of day there.
     """
@@ -84,8 +86,9 @@ class DrawOffered(_Message, frozen=True, tag="offer"):
 
 
 class Asked(_Message, frozen=True, tag="asked"):
-    """The seat resigns or takes the draw that is offered, or its host ends the game: nothing more comes until the
-    answer."""
+    """The seat resigns or takes the draw that is offered, or its host ends the game: nothing more
+    comes until the answer.
+    """
 
     what: Literal["resign", "draw", "end"]
 
@@ -114,7 +117,9 @@ RemoteMessage = (
 
 
 class RemoteSeat(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The seat of a game that is played at another table; `id` is the same there, and no other game has it."""
+    """The seat of a game that is played at another table; `id` is the same there, and no other game
+    has it.
+    """
 
     id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
     seat: Seat

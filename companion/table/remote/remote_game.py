@@ -1,4 +1,6 @@
-"""What a session knows of the other table: what it was told, what it has told, and what is waited for."""
+"""What a session knows of the other table: what it was told, what it has told, and what is waited
+for.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,12 @@ REMOTE = "remote"
 class RemoteGame:
     """One game at two tables, as this one has it.
 
-    `sent` is all that this table has to tell, in order, and `heard` how much it was told. `bound` is the
-    receipt of the order that the other table has sealed for this moment. `is_opened`: this table has told its own order
-    since, so that the other one's opens the turn; before, `opening` waits. `shown` are the seats whose table says that
-    its board shows the step that is on. `asked` is what this table has asked and waits to be answered; until then it
-    tells nothing, so that both tables know what came before the answer.
+    `sent` is all that this table has to tell, in order, and `heard` how much it was told. `bound`
+    is the receipt of the order that the other table has sealed for this moment. `is_opened`: this
+    table has told its own order since, so that the other one's opens the turn; before, `opening`
+    waits. `shown` are the seats whose table says that its board shows the step that is on. `asked`
+    is what this table has asked and waits to be answered; until then it tells nothing, so that both
+    tables know what came before the answer.
     """
 
     at: RemoteSeat

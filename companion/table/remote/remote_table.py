@@ -1,6 +1,8 @@
-"""The table's own part in a game at two tables: it begins one, says what the other table is to be told, and hears it.
+"""The table's own part in a game at two tables: it begins one, says what the other table is to be
+told, and hears it.
 
-Whatever carries the messages, such as `companion.hub`, asks here; nothing at the table waits for it.
+Whatever carries the messages, such as `companion.hub`, asks here; nothing at the table waits for
+it.
 """
 
 from __future__ import annotations
@@ -21,17 +23,20 @@ from companion.table.session import Session
 from companion.table.store import TableStore
 
 MAX_AHEAD = 1_000_000
-"""Maximum by which the number of a game at two tables, the higher of both, exceeds this table's own."""
+"""Maximum by which the number of a game at two tables, the higher of both, exceeds this table's
+own."""
 REMATCH_HERE = say("Rematch: waiting for the other table.")
 REMATCH_THERE = say("The other table wants a rematch: press Rematch here, too.")
-"""What the table screen says of the line where a table wants another game: this one, the other one."""
+"""What the table screen says of the line where a table wants another game: this one, the other
+one."""
 
 
 @dataclass(frozen=True)
 class RemoteBeginning:
     """A game on which two tables have agreed: `id` and `number` are the same at both.
 
-    `seat` is the one at the other table, `name` whoever sits there. `follows` is the game whose rematch it is.
+    `seat` is the one at the other table, `name` whoever sits there. `follows` is the game whose
+    rematch it is.
     """
 
     id: str
@@ -45,7 +50,9 @@ class RemoteBeginning:
 
 @dataclass(frozen=True)
 class RemoteProgress:
-    """How far a game at two tables has come: all that this table has to tell, encoded, and how much it was told."""
+    """How far a game at two tables has come: all that this table has to tell, encoded, and how much
+    it was told.
+    """
 
     game: str
     sent: tuple[bytes, ...]
@@ -54,7 +61,9 @@ class RemoteProgress:
 
 
 def require_playable(game: str, options: GameOptions) -> None:
-    """Raise `Malformed` or `Illegal` for a game that cannot be played at two tables with these options."""
+    """Raise `Malformed` or `Illegal` for a game that cannot be played at two tables with these
+    options.
+    """
     rules = game_named(game)
     chosen = rules.options(options)
     if rules.is_dealt_by_hand(chosen) or rules.drawn(chosen) is Drawn.SETUP:
@@ -166,7 +175,8 @@ def progress_of_remote(session: Session) -> RemoteProgress | None:
 
 
 def _change_of_sides(session: Session, elsewhere: Seat) -> list[FreeSeat | TakeSeat]:
-    """Return what lets whoever sits here at the seat that is played elsewhere now have the own one, between two games.
+    """Return what lets whoever sits here at the seat that is played elsewhere now have the own one,
+    between two games.
 
     It is on the record by itself: a later game, and the list of games, ask who sat where.
     """

@@ -1,6 +1,7 @@
 """Who may ask the coach about what: the host's rule, and where the game stands.
 
-Why the machine opposite did what it did may be asked by everybody, as soon as everybody knows what it did.
+Why the machine opposite did what it did may be asked by everybody, as soon as everybody knows what
+it did.
 """
 
 from __future__ import annotations
@@ -25,14 +26,17 @@ from companion.table.store import TableStore
 MAX_ENTERED = 64
 """Maximum number of entered orders that are looked at."""
 MAX_SPOKEN = 400
-"""Maximum number of letters of an engine's reasons on the table screen and in the voice. The best come first."""
+"""Maximum number of letters of an engine's reasons on the table screen and in the voice. The best
+come first."""
 Allowed = Literal["machine", "always", "never"]
 """In which games: against the machine alone, in every one, in none."""
 
 
 @dataclass(frozen=True)
 class MachineReasons:
-    """Why a machine did what it did: its name, the turn as the game counts (0: the set-up), its actions, its words."""
+    """Why a machine did what it did: its name, the turn as the game counts (0: the set-up), its
+    actions, its words.
+    """
 
     name: str
     turn: int
@@ -136,8 +140,8 @@ class Coaching:
     def ask(self, seat: Seat, moment: str, about: About) -> tuple[MachineTurn, str]:
         """Return what the coach may know of the turn that a seat asks about, and what was done.
 
-        A game that is on is one with the coach from now on. Raises `Stale` for another moment, `Illegal` where the seat
-        may not ask.
+        A game that is on is one with the coach from now on. Raises `Stale` for another moment,
+        `Illegal` where the seat may not ask.
         """
         session = self._store.session
         session.require_now(moment)
@@ -152,9 +156,11 @@ class Coaching:
         return acted
 
     def spell_action(self, seat: Seat, moment: str, action: str) -> tuple[SpelledOrder, ...]:
-        """Return an action of a seat for the turn that is due, or for one before, in words and drawings.
+        """Return an action of a seat for the turn that is due, or for one before, in words and
+        drawings.
 
-        Raises a `CompanionError` for one that is not legal there, and `Stale` where there is no such turn any more.
+        Raises a `CompanionError` for one that is not legal there, and `Stale` where there is no
+        such turn any more.
         """
         session = self._store.session
         moments = [*(turn.moment for turn in session.turns), session.moment]

@@ -1,4 +1,6 @@
-"""Left and right of one pad, pressed together and held for a second: its owner offers a draw, or accepts one."""
+"""Left and right of one pad, pressed together and held for a second: its owner offers a draw, or
+accepts one.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ TOGETHER_S = 1.0
 
 @dataclass
 class _Reach:
-    """When the first of the two keys went down, which are down and which were held, and what was entered before."""
+    """When the first of the two keys went down, which are down and which were held, and what was
+    entered before.
+    """
 
     at_s: float
     moment: str

@@ -1,4 +1,6 @@
-"""What a program that plays a seat, or advises it, is given: the seat's own view of the turn, and nothing else."""
+"""What a program that plays a seat, or advises it, is given: the seat's own view of the turn, and
+nothing else.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,10 @@ _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 class MachineTurn:
     """The table as the machine at one seat may know it.
 
-    `view` is what the rules show that seat, `events` those of each turn so far, oldest first. `options` lack what tells
-    of hidden things. `is_due`: an action is wanted of it now, and the clock, where there is one, runs; `due_s` is when
-    its time is over, by `Table.now_s` (None: it may take as long as it likes).
+    `view` is what the rules show that seat, `events` those of each turn so far, oldest first.
+    `options` lack what tells of hidden things. `is_due`: an action is wanted of it now, and the
+    clock, where there is one, runs; `due_s` is when its time is over, by `Table.now_s` (None: it
+    may take as long as it likes).
     """
 
     seat: Seat
@@ -77,7 +80,8 @@ class MachineSeats:
         return tuple(turn_of(session, seat) for seat in SEATS if session.is_machines(seat))
 
     def keep_reasons(self, seat: Seat, moment: str, reasons: tuple[str, ...]) -> None:
-        """Keep what a machine says of the action that it is about to hand in, for who asks once that turn is open.
+        """Keep what a machine says of the action that it is about to hand in, for who asks once
+        that turn is open.
 
         It is kept in memory alone: after a restart nobody knows it any more.
         """

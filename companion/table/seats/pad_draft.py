@@ -1,4 +1,6 @@
-"""How the keys of a pad become an order: pure, so that lamps and refusals can depend on nothing secret."""
+"""How the keys of a pad become an order: pure, so that lamps and refusals can depend on nothing
+secret.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,9 @@ class PadStep:
 def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Press) -> PadStep:
     """Return what a key means while orders are collected.
 
-    Keys add orders, back takes one away (held: all), ready hands in. Once sealed, back takes the action back. Only a
-    key that completes an order, or takes one away, is heard: how many keys an order has would tell what it is.
+    Keys add orders, back takes one away (held: all), ready hands in. Once sealed, back takes the
+    action back. Only a key that completes an order, or takes one away, is heard: how many keys an
+    order has would tell what it is.
 
     Raises `Malformed` or `Illegal` for a key that is refused.
     """
@@ -107,7 +110,9 @@ def _lengthen(
 
 
 def _moment_of(session: Session, seat: Seat, press: Press) -> str:
-    """Return the turn that a press belongs to by its own time: the last one, if that ran out only after the press."""
+    """Return the turn that a press belongs to by its own time: the last one, if that ran out only
+    after the press.
+    """
     turn = session.turns[-1]
     if seat in turn.sealed and turn.due_s is not None and press.at_s <= turn.due_s:
         return turn.moment
@@ -115,7 +120,9 @@ def _moment_of(session: Session, seat: Seat, press: Press) -> str:
 
 
 def _held_ready(session: Session, seat: Seat, draft: tuple[str, ...], press: Press) -> PadStep:
-    """Take the press of a held ready back, and hand in what holding means for the same turn and time."""
+    """Take the press of a held ready back, and hand in what holding means for the same turn and
+    time.
+    """
     grammar = session.playing.pad(session.state, seat)
     unchanged = PadStep(draft, grammar.count(draft) if grammar else 0)
     earlier = session.before

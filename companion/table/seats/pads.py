@@ -27,7 +27,9 @@ _Keys = Mapping[tuple[PadKey, bool], Callable[[Press], None]]
 
 
 class Pads:
-    """Plays what is pressed; what it refuses it says by a cue alone. Called by somebody who holds the table."""
+    """Plays what is pressed; what it refuses it says by a cue alone. Called by somebody who holds
+    the table.
+    """
 
     def __init__(
         self, store: TableStore, turns: Turns, lobby: Lobby, seating: Seating, tiles: TileOrders
@@ -79,7 +81,7 @@ class Pads:
     def _refuse(self, seat: Seat | None) -> None:
         self._store.listeners.send(Signal(Cue.KEY_REFUSED, frozenset({seat}) if seat else BOTH))
 
-    # ---- who presses -----------------------------------------------------------------------------------------------
+    # ---- who presses -----------------------------------------------------------------------------
 
     def _press_pad(self, seat: Seat, press: Press) -> None:
         session = self._store.session
@@ -131,7 +133,9 @@ class Pads:
             self._order(replace(press, seat=seat, key=PadKey.READY))
 
     def _meanings(self, session: Session) -> _Keys:
-        """Return the keys of the phase that is on, and what is added while a clock is stopped or a guide is here."""
+        """Return the keys of the phase that is on, and what is added while a clock is stopped or a
+        guide is here.
+        """
         keys = dict(self._keys[session.phase])
         if session.paused:
             keys[PadKey.READY, False] = self._resume
@@ -139,7 +143,7 @@ class Pads:
             keys[PadKey.BACK, True] = self._skip_lesson
         return keys
 
-    # ---- what keys mean --------------------------------------------------------------------------------------------
+    # ---- what keys mean --------------------------------------------------------------------------
 
     def _open_seat(self, press: Press) -> None:
         """Open the seat of a pad whose Back key was held for two seconds to a phone."""
@@ -194,7 +198,8 @@ class Pads:
             self._refuse(seat)
 
     def _question(self, press: Press) -> None:
-        """Ask what can be done now (B), or why the machine did what it did (A), where it can be asked.
+        """Ask what can be done now (B), or why the machine did what it did (A), where it can be
+        asked.
 
         A question is no order, so what its press has entered goes again.
         """
@@ -209,7 +214,7 @@ class Pads:
         if (pressed_s, moment) == (press.at_s, self._store.session.moment):
             self._set_draft(press.seat, before)
 
-    # ---- orders ----------------------------------------------------------------------------------------------------
+    # ---- orders ----------------------------------------------------------------------------------
 
     def _order(self, press: Press) -> None:
         """Enter, change and hand in an action key by key.
@@ -262,7 +267,8 @@ class Pads:
         self._store.publish(replace(live, drafts={**live.drafts, seat: draft}), signals)
 
     def _press_tiles(self, seat: Seat, press: Press, *, has_draft: bool) -> bool:
-        """Say that the tiles lie (Ready, where nothing is entered), or that they do not any more (any other key).
+        """Say that the tiles lie (Ready, where nothing is entered), or that they do not any more
+        (any other key).
 
         Return whether that was all that the key means.
         """

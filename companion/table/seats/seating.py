@@ -20,7 +20,9 @@ OPEN_S = 30.0
 
 
 class Seating:
-    """Changes who sits where. Every method but `nonce` is called by somebody who holds the table."""
+    """Changes who sits where. Every method but `nonce` is called by somebody who holds the
+    table.
+    """
 
     def __init__(self, store: TableStore) -> None:
         self._store = store
@@ -55,7 +57,9 @@ class Seating:
         self.send_machines_away()
 
     def send_machines_away(self) -> None:
-        """Free the seats of machines that sit alone between two games: whoever they played against is gone."""
+        """Free the seats of machines that sit alone between two games: whoever they played against
+        is gone.
+        """
         session = self._store.session
         doors = {sitter.door for sitter in session.seats.values()}
         if session.is_between and doors == {MACHINE}:

@@ -1,4 +1,6 @@
-"""Who sits where, as the fold of a journal sees it: each function answers the next session and its cues, or raises."""
+"""Who sits where, as the fold of a journal sees it: each function answers the next session and its
+cues, or raises.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,8 @@ def checked_name(text: str) -> str:
 def _door_of(record: TakeSeat | MoveSeat) -> str:
     """Return the door of a seat.
 
-    In journals of an earlier version a phone could sit down through a hub, by the door "far". Its seat is a
-    phone's: nobody has its cookie any more, and the host frees it.
+    In journals of an earlier version a phone could sit down through a hub, by the door "far". Its
+    seat is a phone's: nobody has its cookie any more, and the host frees it.
     """
     return "phone" if record.door == "far" else record.door
 

@@ -1,4 +1,6 @@
-"""The key that calls the staff of a café: called, answered, taken back, and forgotten after a while."""
+"""The key that calls the staff of a café: called, answered, taken back, and forgotten after a
+while.
+"""
 
 from __future__ import annotations
 

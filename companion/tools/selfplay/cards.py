@@ -1,4 +1,6 @@
-"""Games of cards with hidden hands on two phones. No card lies on the table, so the camera sees nothing of them."""
+"""Games of cards with hidden hands on two phones. No card lies on the table, so the camera sees
+nothing of them.
+"""
 
 from __future__ import annotations
 

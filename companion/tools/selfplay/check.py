@@ -1,4 +1,6 @@
-"""What a game lacks: asked of the game itself and of some games that are played at random. For authors of games."""
+"""What a game lacks: asked of the game itself and of some games that are played at random. For
+authors of games.
+"""
 
 from __future__ import annotations
 

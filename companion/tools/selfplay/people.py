@@ -1,7 +1,7 @@
 """People at phones (HTTP) and pads (mock pins) in front of the whole companion, on a fake clock.
 
-They know the rules from the game itself and keep a position of their own, so that table and rules are held against each
-other.
+They know the rules from the game itself and keep a position of their own, so that table and rules
+are held against each other.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ class Report(msgspec.Struct, frozen=True):
     seconds: float
 
     def is_good(self) -> bool:
-        """Return whether it ended with every layout read right and every wrong placement noticed."""
+        """Return whether it ended with every layout read right and every wrong placement
+        noticed.
+        """
         noticed = self.wrong_placements_made == self.wrong_placements_noticed
         return self.winners is not None and noticed and self.misread_layouts == 0
 
@@ -61,8 +63,10 @@ class Report(msgspec.Struct, frozen=True):
             else "draw"
         )
         return (
-            f"Game {self.seed}: {who} after {self.turns} turns. {self.reason} {self.frames} frames, "
-            f"{self.wrong_placements_noticed} of {self.wrong_placements_made} wrong placements noticed, "
+            f"Game {self.seed}: {who} after {self.turns} turns. {self.reason} {self.frames} "
+            "frames, "
+            f"{self.wrong_placements_noticed} of {self.wrong_placements_made} wrong placements "
+            "noticed, "
             f"{self.misread_layouts} layouts misread, {self.seconds:.1f} s."
         )
 

@@ -1,4 +1,6 @@
-"""Hands on the rendered board: they follow the instructions, err now and then, and mend it as they are told."""
+"""Hands on the rendered board: they follow the instructions, err now and then, and mend it as they
+are told.
+"""
 
 from __future__ import annotations
 
@@ -44,10 +46,11 @@ class PieceMatch(Match):
                 self.give_orders()
 
     def check(self, before: TableView, after: TableView) -> None:
-        """Check that the layout that the table has accepted lies there, unless hands have gone ahead unchecked.
+        """Check that the layout that the table has accepted lies there, unless hands have gone
+        ahead unchecked.
 
-        When stages have just begun none of them has been accepted: a hand that made the play is ahead of the table, and
-        what the first one asks for may lie there.
+        When stages have just begun none of them has been accepted: a hand that made the play is
+        ahead of the table, and what the first one asks for may lie there.
         """
         is_told = (
             before.board.target is not None
@@ -69,7 +72,7 @@ class PieceMatch(Match):
         pieces = self.simulation.world.pieces()
         return {piece.square: piece.face for piece in pieces if piece.square}
 
-    # ---- hands -------------------------------------------------------------------------------------------------------
+    # ---- hands -----------------------------------------------------------------------------------
 
     def _work_with_hands(self) -> None:
         """Follow the instructions of the set-up or of all stages of a turn."""
@@ -139,7 +142,9 @@ class PieceMatch(Match):
         self.round(1)
 
     def _err(self, piece: WorldPiece, square: Square, move: HandMove) -> bool:
-        """Put a piece on a wrong square, and mend it as the table says. Return False if it says nothing."""
+        """Put a piece on a wrong square, and mend it as the table says. Return False if it says
+        nothing.
+        """
         self.count.wrong += 1
         self.put(piece, square)
         problem = self.wait_for_problem(square)
@@ -150,7 +155,9 @@ class PieceMatch(Match):
         return True
 
     def _restack(self, faces: tuple[str, ...], square: Square | None) -> None:
-        """Lay on top what was on a square before and belongs above what has come, such as a ball."""
+        """Lay on top what was on a square before and belongs above what has come, such as a
+        ball.
+        """
         there = [piece.face for piece in self.simulation.world.pieces() if piece.square == square]
         # the right pieces in the wrong order: lift the upper ones, put them back
         if set(there) == set(faces) and there != list(faces):
@@ -193,7 +200,9 @@ class PieceMatch(Match):
             self.follow(move, target, wrong=0.0)
 
     def _went_ahead(self, view: TableView) -> bool:
-        """Return whether a piece that is to go on, or to be turned, lies elsewhere than where it began."""
+        """Return whether a piece that is to go on, or to be turned, lies elsewhere than where it
+        began.
+        """
         assert view.kit is not None
         kind = view.kit.kind
         lying = {(kind(piece.face), piece.square) for piece in self.simulation.world.pieces()}
@@ -207,7 +216,9 @@ class PieceMatch(Match):
         return False
 
     def straighten(self) -> None:
-        """Put every piece straight on the middle of its square, as the sign asks when one hides another."""
+        """Put every piece straight on the middle of its square, as the sign asks when one hides
+        another.
+        """
         world = self.simulation.world
         for piece in world.pieces():
             if piece.square is not None:
@@ -233,7 +244,9 @@ class PieceMatch(Match):
         raise Stuck(f"There is no {face} on {square or 'the table beside the board'}")
 
     def _other_face(self, face: str, square: Square) -> WorldPiece:
-        """Return the uppermost piece on a square that would show that face if it were turned over."""
+        """Return the uppermost piece on a square that would show that face if it were turned
+        over.
+        """
         kit = self.look().kit
         for piece in reversed(self.simulation.world.pieces()):
             if kit is None or piece.square != square or piece.face == face:
@@ -256,7 +269,8 @@ class PieceMatch(Match):
     def put(self, piece: WorldPiece, square: Square | None, turn_deg: float = 0.0) -> None:
         """Carry a piece to a square, be seen over it, put it down a little askew, and go.
 
-        `turn_deg` is how it is meant to lie: a piece that covers two squares lies across or, by 90, along.
+        `turn_deg` is how it is meant to lie: a piece that covers two squares lies across or, by 90,
+        along.
         """
         world = self.simulation.world
         if square is None:
@@ -300,7 +314,7 @@ class PieceMatch(Match):
                 self.straighten()
         return None
 
-    # ---- orders --------------------------------------------------------------------------------------------------
+    # ---- orders ----------------------------------------------------------------------------------
 
     def give_orders(self) -> None:
         """Hand in for both seats, one after the other in any order."""

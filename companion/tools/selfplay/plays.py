@@ -22,7 +22,9 @@ WRONG_PLAY = 0.1
 
 
 class PlayMatch(PieceMatch):
-    """A game in which seats take turns: a play is made on the board and recognised, or tapped and followed."""
+    """A game in which seats take turns: a play is made on the board and recognised, or tapped and
+    followed.
+    """
 
     def give_orders(self) -> None:
         """Make one decision: of both seats together, or of the seat on turn."""
@@ -89,7 +91,7 @@ class PlayMatch(PieceMatch):
         else:
             self.companion.table.hand_in(seat, moment, play.text)
 
-    # ---- hands -------------------------------------------------------------------------------------------------------
+    # ---- hands -----------------------------------------------------------------------------------
 
     def _make(self, seat: Seat, play: Play, laid: Layout) -> None:
         """Make a play on the board. Where it can mean several, say which."""
@@ -118,7 +120,9 @@ class PlayMatch(PieceMatch):
         self._tap(seat, play)
 
     def _play_wrongly(self, seat: Seat) -> None:
-        """Put one of the own pieces where no play leads, wait until the table says so and why, put it back."""
+        """Put one of the own pieces where no play leads, wait until the table says so and why, put
+        it back.
+        """
         view = self.look()
         play = self._no_play(seat, view)
         if play is None:

@@ -1,7 +1,8 @@
-"""A machine with real Picamera2 on two virtual cameras of libcamera: the camera contract is run in it.
+"""A machine with real Picamera2 on two virtual cameras of libcamera: the camera contract is run in
+it.
 
-Nothing of the project is installed in it but its source: it starts with `init.sh`, says on its console what became of
-each test, and switches itself off.
+Nothing of the project is installed in it but its source: it starts with `init.sh`, says on its
+console what became of each test, and switches itself off.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ def _install(base: Path, root: Path) -> None:
     build.do("cp", "-a", "--reflink=auto", str(base), str(root))
     with build.chroot(root) as inside:
         inside(
-            f"apt-get update -qq && apt-get install -y -qq --no-install-recommends {' '.join(PACKAGES)}"
+            "apt-get update -qq && apt-get install -y -qq --no-install-recommends "
+            f"{' '.join(PACKAGES)}"
         )
         pip = "python3 -m pip install -q --no-warn-script-location --target /opt/cameras"
         inside(f"{pip} {' '.join(WHEELS)}")

@@ -1,8 +1,10 @@
-"""The machine's hands inside the guest: one JSON request a line over a virtio port, one JSON answer a line.
+"""The machine's hands inside the guest: one JSON request a line over a virtio port, one JSON answer
+a line.
 
-`run` starts a command, `read` and `write` are files, `press` holds a button of the simulated pins down, `lamps` reads
-levels, `fetch` asks the service for a page from inside. It is no part of the product and needs no network; a machine
-without such a port is given the number of one of its network's.
+`run` starts a command, `read` and `write` are files, `press` holds a button of the simulated pins
+down, `lamps` reads levels, `fetch` asks the service for a page from inside. It is no part of the
+product and needs no network; a machine without such a port is given the number of one of its
+network's.
 """
 
 import contextlib

@@ -1,6 +1,8 @@
-"""A camera without a lens: the last picture that came over a virtio port, again and again, into /dev/video0.
+"""A camera without a lens: the last picture that came over a virtio port, again and again, into
+/dev/video0.
 
-A picture is two 32-bit numbers, width and height, and so many bytes of brightness. It goes out as YUYV.
+A picture is two 32-bit numbers, width and height, and so many bytes of brightness. It goes out as
+YUYV.
 """
 
 import fcntl
@@ -14,7 +16,8 @@ VIDEO = "/dev/video0"
 _S_FMT, _OUTPUT, _PROGRESSIVE = 0xC0D05605, 2, 1
 FPS = 5.0
 BRIGHTER = bytes([*range(1, 256), 255])
-"""No two pictures of a real sensor are the same; a camera that repeats itself is taken for a frozen one."""
+"""No two pictures of a real sensor are the same; a camera that repeats itself is taken for a frozen
+one."""
 
 
 class Picture:

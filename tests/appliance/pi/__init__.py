@@ -1,8 +1,10 @@
 """An emulated Raspberry Pi 3B: a card as `make image` makes it, and the machine that boots from it.
 
-The image below the card is Debian's, laid out like Raspberry Pi OS Lite. Debian's arm64 kernel with its own drivers for the board: pins (`pinctrl-bcm2835`), card slot, USB network. The device
-tree is the kernel's own, with the revision that a board's firmware writes into it. Pins read low, as nothing drives
-them; the firmware's mailbox is missing. Emulated times say nothing about a Raspberry Pi.
+The image below the card is Debian's, laid out like Raspberry Pi OS Lite. Debian's arm64 kernel with
+its own drivers for the board: pins (`pinctrl-bcm2835`), card slot, USB network. The device tree is
+the kernel's own, with the revision that a board's firmware writes into it. Pins read low, as
+nothing drives them; the firmware's mailbox is missing. Emulated times say nothing about a Raspberry
+Pi.
 """
 
 from __future__ import annotations
@@ -51,7 +53,8 @@ CARD_BYTES = 2 * 1024**3
 """QEMU takes a power of two."""
 AGENT_PORT = 8090
 USB_LOST = "dwc2 3f980000.usb: Not connected"
-"""What the kernel says when QEMU's USB did not answer in time; the network is gone with it until the next start."""
+"""What the kernel says when QEMU's USB did not answer in time; the network is gone with it until
+the next start."""
 BOOT_S = 900.0
 
 
@@ -68,7 +71,9 @@ def require_tools() -> None:
 
 
 def card(deb: Path) -> build.Disk:
-    """The card with the package in it, its kernel, and what is there before the root; raises `CannotBuild`."""
+    """The card with the package in it, its kernel, and what is there before the root; raises
+    `CannotBuild`.
+    """
     require_tools()
     began_s = time.monotonic()
     bare = package.distribution(SUITE, "arm64")
@@ -126,8 +131,9 @@ def _lay_out(root: Path, image: str) -> None:
 
 
 def _fetch(taken: Path) -> None:
-    """The distribution's kernel and the tools of its first moments, unpacked: configured by emulation they take half an
-    hour."""
+    """The distribution's kernel and the tools of its first moments, unpacked: configured by
+    emulation they take half an hour.
+    """
     options = [f'--aptopt={key} "{value}"' for key, value in build.apt_settings()]
     build.do("mmdebstrap", "--variant=extract", "--mode=root", "--architectures=arm64", f"--include={','.join(PACKAGES)}",
         '--aptopt=APT::Install-Recommends "false"', *options, SUITE, str(taken), f"deb {build.mirror()} {SUITE} main")  # fmt: skip
@@ -160,7 +166,9 @@ def _add_guest(root: Path) -> None:
 
 
 def _make_initrd(taken: Path, kernel: str, folder: Path) -> None:
-    """A shell, the card's driver and the file system's, and a script that changes over to the card."""
+    """A shell, the card's driver and the file system's, and a script that changes over to the
+    card.
+    """
     early = folder / "early"
     for name in ("bin", "proc", "sys", "dev", "root"):
         (early / name).mkdir(parents=True)
@@ -185,18 +193,24 @@ def _make_initrd(taken: Path, kernel: str, folder: Path) -> None:
 
 
 def _as_firmware(board: Path) -> None:
-    """What the firmware of a real board writes into the device tree; and the console's port free of Bluetooth."""
+    """What the firmware of a real board writes into the device tree; and the console's port free of
+    Bluetooth.
+    """
     build.do("fdtput", "-c", str(board), "/system")
     build.do("fdtput", "-t", "x", str(board), "/system", "linux,revision", REVISION)
     build.do("fdtput", "-r", str(board), "/soc/serial@7e201000/bluetooth")
 
 
 class UsbLost(MachineError):
-    """The emulated USB was too slow for its driver, as happens where other programs share the processors."""
+    """The emulated USB was too slow for its driver, as happens where other programs share the
+    processors.
+    """
 
 
 def switched_on(card: build.Disk, image: Path, folder: Path, lost: int = 3) -> Pi:
-    """A machine whose hands answer; where its USB is lost on the way, its plug is pulled and it is switched on again."""
+    """A machine whose hands answer; where its USB is lost on the way, its plug is pulled and it is
+    switched on again.
+    """
     machine = Pi(card, image, folder / f"start-{lost}")
     try:
         machine.wait_for_hands()
@@ -212,7 +226,9 @@ def switched_on(card: build.Disk, image: Path, folder: Path, lost: int = 3) -> P
 
 
 class Pi(Machine):
-    """One emulated Raspberry Pi 3B with a card of its own; its hands inside are reached over its network."""
+    """One emulated Raspberry Pi 3B with a card of its own; its hands inside are reached over its
+    network.
+    """
 
     def _command(self, disk: build.Disk, network: bool) -> list[str]:
         self.agent_port = free_port()

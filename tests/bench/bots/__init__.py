@@ -1,4 +1,5 @@
-"""How strong the opponents are: matches with the seats swapped in pairs, beside the bars of each game.
+"""How strong the opponents are: matches with the seats swapped in pairs, beside the bars of each
+game.
 
 Games are shared out over processes. `--only` measures a part of what takes hours.
 """
@@ -20,7 +21,8 @@ from companion.games import GAMES
 GAMES_EACH, QUICK_GAMES = 400, 4
 STRONGEST = LEVELS[-1]
 MOST_AGAINST_BEGINNERS = 0.6
-"""So often at most the lowest level wins against a simulated beginner, who then has won the second game, as a rule."""
+"""So often at most the lowest level wins against a simulated beginner, who then has won the second
+game, as a rule."""
 _GREEDY_BARS: Mapping[str, float] = {"kahmate": 0.65}
 _ROLE_BARS: Mapping[str, Mapping[Seat, float]] = {"binmat": {Seat.SOUTH: 0.40, Seat.NORTH: 0.80}}
 """Where the seats are roles, each is played for itself against the rule of thumb."""

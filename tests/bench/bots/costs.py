@@ -1,4 +1,6 @@
-"""What an opponent's own process costs: processor time of a decision and memory, over whole games against chance."""
+"""What an opponent's own process costs: processor time of a decision and memory, over whole games
+against chance.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def keeps_costs(name: str, quick: bool) -> bool:
 
 
 def _play(name: str, number: int) -> tuple[list[float], float]:
-    """Play one game against chance. Return what each decision took, in s, and the most memory, in MB."""
+    """Play one game against chance. Return what each decision took, in s, and the most memory, in
+    MB.
+    """
     game, rng, seat = game_named(name), Random(f"costs/{name}/{number}"), SEATS[number % 2]
     state, spent_s = game.setup(game.options({}), rng), list[float]()
     with BotProcess(bot_command(name, LEVELS[-1], number)) as bot:

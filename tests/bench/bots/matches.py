@@ -21,9 +21,11 @@ MOST_DECISIONS = 1000
 
 @dataclass(frozen=True)
 class Pairing:
-    """A bot's level against a rival: another level, or a yardstick's name; `seat` None: both seats in turn.
+    """A bot's level against a rival: another level, or a yardstick's name; `seat` None: both seats
+    in turn.
 
-    `bar` is what the lower bound of the share of wins has to reach, `most` what the upper bound may be.
+    `bar` is what the lower bound of the share of wins has to reach, `most` what the upper bound may
+    be.
     """
 
     game: str

@@ -1,8 +1,8 @@
 """Work out what every position of Outbuffered's standard board is worth, for its opponent's table.
 
-`PYTHONPATH=tests python -m bench.bots.solve FILE.npz`: value iteration over the 10,303 positions between turns. Each is a
-matrix game of 216 by 216 buffers, solved by regret matching+ that goes on where the sweep before ended. A quarter of an
-hour on one core for each table.
+`PYTHONPATH=tests python -m bench.bots.solve FILE.npz`: value iteration over the 10,303 positions
+between turns. Each is a matrix game of 216 by 216 buffers, solved by regret matching+ that goes on
+where the sweep before ended. A quarter of an hour on one core for each table.
 """
 
 from __future__ import annotations

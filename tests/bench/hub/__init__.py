@@ -32,7 +32,9 @@ class HubProcess(Process):
         super().__init__([sys.executable, "-m", "companion", "hub", *words], folder)
 
     def start(self) -> None:
-        """Start it, and wait until it answers; the NATS of before may have its port for a moment."""
+        """Start it, and wait until it answers; the NATS of before may have its port for a
+        moment.
+        """
         end_s = time.monotonic() + WAIT_S
         while True:
             super().start()

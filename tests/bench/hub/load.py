@@ -1,7 +1,8 @@
-"""A full house at a hub: many tables that all play, and spectators of some of them, each with a page's stream.
+"""A full house at a hub: many tables that all play, and spectators of some of them, each with a
+page's stream.
 
-Every event is a record of a game with a number of its own in its title, which the page shows. Tables and spectators are
-processes of their own.
+Every event is a record of a game with a number of its own in its title, which the page shows.
+Tables and spectators are processes of their own.
 """
 
 from __future__ import annotations
@@ -80,7 +81,8 @@ def bench_load(house: RoomSize = RoomSize()) -> bool:
         late_ms += [(at_s - sent[table, number]) * 1000 for number, at_s in numbered]
     is_whole = not (missing or disordered)
     print(
-        f"hub: {house.tables} tables x {EVENTS_A_SECOND} events a second, {house.spectators} spectators: "
+        f"hub: {house.tables} tables x {EVENTS_A_SECOND} events a second, {house.spectators} "
+        "spectators: "
         f"{len(late_ms)} events seen, {missing} missing, {disordered} spectators out of order  "
         f"{'ok' if is_whole else 'NOT GOOD'}",
         flush=True,
@@ -115,7 +117,7 @@ def _run(
     return sent, seen
 
 
-# ---- the tables' process ---------------------------------------------------------------------------------------------
+# ---- the tables' process -------------------------------------------------------------------------
 
 
 def _play(
@@ -167,7 +169,7 @@ async def _tell(
     await stream.publish(record_subject(member.table), encode_public(event))
 
 
-# ---- the spectators' process -----------------------------------------------------------------------------------------
+# ---- the spectators' process ---------------------------------------------------------------------
 
 
 def _watch(line: Connection, at: HubPages, house: RoomSize) -> None:

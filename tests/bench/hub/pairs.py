@@ -1,9 +1,11 @@
-"""Games at two tables while everything is killed: either whole service, the hub, its NATS, and the lines between.
+"""Games at two tables while everything is killed: either whole service, the hub, its NATS, and the
+lines between.
 
-Each table is `companion play` as a process of its own, with a phone at its seat over HTTP that plays at random; the hub
-is `companion hub`; each table's line to it is a process, too. In the end both journals must have the same game, with
-every acknowledged order once, and none that was heard before the own one was sealed. The hub must have every input of
-both tables once and in order, and the result of every game once.
+Each table is `companion play` as a process of its own, with a phone at its seat over HTTP that
+plays at random; the hub is `companion hub`; each table's line to it is a process, too. In the end
+both journals must have the same game, with every acknowledged order once, and none that was heard
+before the own one was sealed. The hub must have every input of both tables once and in order, and
+the result of every game once.
 """
 
 from __future__ import annotations
@@ -49,7 +51,9 @@ _GAME_S = 300.0
 
 
 class PairService:
-    """A table: its service, which may be killed and started anew, and the phone that plays its seat meanwhile."""
+    """A table: its service, which may be killed and started anew, and the phone that plays its seat
+    meanwhile.
+    """
 
     def __init__(self, folder: Path, seat: Seat, hub: HubProcess) -> None:
         self.folder, self.seat = folder, seat
@@ -159,7 +163,8 @@ def bench_pairs(kills: int = KILLS, seed: int = 7) -> bool:
         faults += _faults_at_hub(hub, tables, games)
     orders = sum(table.acknowledged.total() for table in tables)
     print(
-        f"pairs: {games} games at two tables, {killed.total()} SIGKILLs ({dict(killed)}), {orders} orders "
+        f"pairs: {games} games at two tables, {killed.total()} SIGKILLs ({dict(killed)}), {orders} "
+        "orders "
         f"acknowledged: {faults or 'none lost, doubled or seen early  ok'}",
         flush=True,
     )
@@ -277,7 +282,7 @@ def _heard_early(journal: Journal, session: Session) -> str:
     return ""
 
 
-# ---- what the hub has ------------------------------------------------------------------------------------------------
+# ---- what the hub has ----------------------------------------------------------------------------
 
 
 def _faults_at_hub(hub: HubProcess, tables: list[PairService], games: int) -> list[str]:

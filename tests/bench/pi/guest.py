@@ -1,7 +1,9 @@
-"""The service as the bench measures it: on mock pins, before a camera whose pictures another process paints.
+"""The service as the bench measures it: on mock pins, before a camera whose pictures another
+process paints.
 
-It does what the lines of its standard input say and answers on its standard output, one JSON value a line each. All
-stamps are seconds of the machine's monotonic clock, which is one for all processes.
+It does what the lines of its standard input say and answers on its standard output, one JSON value
+a line each. All stamps are seconds of the machine's monotonic clock, which is one for all
+processes.
 """
 
 from __future__ import annotations
@@ -26,12 +28,15 @@ from vision.cameras.source import Source, Taken
 from vision.simulation.table import SimulatedTable
 
 HEAD = np.dtype([("number", "<i8"), ("at_s", "<f8")])
-"""What the file of pictures begins with: the number of the newest, and when it was exposed; then two pictures."""
+"""What the file of pictures begins with: the number of the newest, and when it was exposed; then
+two pictures."""
 _LOOK_S, _WAIT_S = 0.005, 1.0
 
 
 def shared_pictures(path: Path, size: tuple[int, int], mode: Any) -> tuple[Any, Any]:
-    """The head and the two pictures (2, height, width) of a file in memory that two processes share."""
+    """The head and the two pictures (2, height, width) of a file in memory that two processes
+    share.
+    """
     width, height = size
     head = np.memmap(path, HEAD, mode, 0, (1,))
     return head, np.memmap(

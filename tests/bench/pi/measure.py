@@ -1,7 +1,9 @@
-"""What people wait for at one table, and what that costs: on whole cores, and on shares of one core like a Raspberry Pi.
+"""What people wait for at one table, and what that costs: on whole cores, and on shares of one core
+like a Raspberry Pi.
 
-A share of a core of the machine that measures stands for a board: a Raspberry Pi 4 has about a fifth of such a core's
-speed in one of its four, a 3B+ an eighth. It is stricter than the boards are: all threads share the one.
+A share of a core of the machine that measures stands for a board: a Raspberry Pi 4 has about a
+fifth of such a core's speed in one of its four, a 3B+ an eighth. It is stricter than the boards
+are: all threads share the one.
 """
 
 from __future__ import annotations
@@ -272,7 +274,9 @@ def _named_s(
 
 
 def _turns(guest: Guest, painter: Painter) -> Iterator[Figure]:
-    """A clock that nobody presses: how far from its due time each alarm sounds, and whether the due times drift."""
+    """A clock that nobody presses: how far from its due time each alarm sounds, and whether the due
+    times drift.
+    """
     _begin(guest, painter, "binmat", {"way": "referee", "seconds": TURN_S, "turns": TURNS + 2})
     time.sleep(3)
     late_ms, drifts_ms = list[float](), list[float]()

@@ -1,4 +1,6 @@
-"""A share of one processor core for some processes, by the kernel's control groups (version 1 or 2)."""
+"""A share of one processor core for some processes, by the kernel's control groups (version 1 or
+2).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from companion.core.ports import Closeable
 
 PERIOD_US = 5_000
 LEAST_US = 1_000
-"""The kernel takes no smaller quota (`min_bw_quota_period_us` in `kernel/sched/core.c`): then the period is longer."""
+"""The kernel takes no smaller quota (`min_bw_quota_period_us` in `kernel/sched/core.c`): then the
+period is longer."""
 _TRIES = 50
 
 
@@ -21,7 +24,8 @@ class NoQuota(Exception):
 
 
 class CpuQuota(Closeable):
-    """A control group whose processes share `share` of one core; a context manager, `close` may be called twice.
+    """A control group whose processes share `share` of one core; a context manager, `close` may be
+    called twice.
 
     Raises `NoQuota`. Processes that are still in it at the end are killed.
     """

@@ -1,6 +1,7 @@
 """How well the board is read, how fast it settles, and what that costs: `python -m bench reading`.
 
-Everything is rendered from fixed seeds and read in one thread, so that two runs differ in nothing but the times.
+Everything is rendered from fixed seeds and read in one thread, so that two runs differ in nothing
+but the times.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ PARTS: Mapping[str, Callable[[bool], bool]] = {
     "fan": bench_fans,
     "photograph": lambda _: bench_photographs(),
 }
-"""What can be asked for beside scenes: each is told whether to be quick, and whether every bar is kept it returns."""
+"""What can be asked for beside scenes: each is told whether to be quick, and whether every bar is
+kept it returns."""
 
 
 def bench_reading(only: str, quick: bool) -> bool:

@@ -1,8 +1,8 @@
 """Views that show two corner markers of the board alone: what is said of its squares.
 
-A view is known by its number and is the same at every run. Of each board two corner markers lie outside the picture, or
-something lies over them; light, blur, noise and JPEG move the corners that are left; the
-reader knows no more of the lens than what a webcam is like.
+A view is known by its number and is the same at every run. Of each board two corner markers lie
+outside the picture, or something lies over them; light, blur, noise and JPEG move the corners that
+are left; the reader knows no more of the lens than what a webcam is like.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """What pictures cost: still and changed ones, and a read from nothing; and photographs.
 
-Costs are processor time, as ratios to OpenCV's `ArucoDetector` with its defaults on the same 1080p frame.
+Costs are processor time, as ratios to OpenCV's `ArucoDetector` with its defaults on the same 1080p
+frame.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ _SETTLING = 8
 
 
 def aruco(dictionary: str = DICTIONARY) -> Callable[[Luma], list[int]]:
-    """Return OpenCV's `ArucoDetector` with its defaults, as a function that answers the ids in a picture."""
+    """Return OpenCV's `ArucoDetector` with its defaults, as a function that answers the ids in a
+    picture.
+    """
     detector = cv2.aruco.ArucoDetector(dictionary_of(dictionary))
 
     def find(luma: Luma) -> list[int]:
@@ -45,7 +48,9 @@ def aruco(dictionary: str = DICTIONARY) -> Callable[[Luma], list[int]]:
 
 
 def bench_costs(quick: bool) -> bool:
-    """Measure with the board of every game that has pieces, and return whether the bars are kept."""
+    """Measure with the board of every game that has pieces, and return whether the bars are
+    kept.
+    """
     good = True
     for kit in default_kits().values():
         if kit.deck is None:
@@ -102,17 +107,21 @@ def _keeps_costs(kit: Kit, frames: int) -> bool:
     return good
 
 
-# ---- photographs -------------------------------------------------------------------------------------------------
+# ---- photographs ---------------------------------------------------------------------------------
 
 
 def photographs_folder() -> Path:
-    """Where photographs with a `truth.json` may lie: `COMPANION_PHOTOGRAPHS`, or beside the project."""
+    """Where photographs with a `truth.json` may lie: `COMPANION_PHOTOGRAPHS`, or beside the
+    project.
+    """
     beside = Path(__file__).resolve().parents[4] / "shared" / "images"
     return Path(os.environ.get("COMPANION_PHOTOGRAPHS") or beside)
 
 
 def bench_photographs() -> bool:
-    """Read markers of real photographs: never fewer than `ArucoDetector`, and none that is not there."""
+    """Read markers of real photographs: never fewer than `ArucoDetector`, and none that is not
+    there.
+    """
     folder, good = photographs_folder(), True
     if not (folder / "truth.json").is_file():
         print("photographs: not measured, there are none: set COMPANION_PHOTOGRAPHS")

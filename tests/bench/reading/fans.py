@@ -1,7 +1,8 @@
 """Fans of cards that are hard to read: no fan may be accepted that is not the one there.
 
-Hands push cards together until markers are cut or gone, turn cards, and let fans reach beyond their zones and out of the picture. A zone is *wrong* when a card is told that is not
-there, or another order. It is not when it is unknown, holds an `X`, or nothing but cards is missing, which its count
+Hands push cards together until markers are cut or gone, turn cards, and let fans reach beyond their
+zones and out of the picture. A zone is *wrong* when a card is told that is not there, or another
+order. It is not when it is unknown, holds an `X`, or nothing but cards is missing, which its count
 shows to people.
 """
 
@@ -65,7 +66,9 @@ def _clipped(deck: Deck, number: int, rng: Random) -> list[Laid]:
 
 
 def _askew(deck: Deck, number: int, rng: Random) -> list[Laid]:
-    """Each card turned by up to 14 degrees and as many millimetres to a side as fit, some of them clipped."""
+    """Each card turned by up to 14 degrees and as many millimetres to a side as fit, some of them
+    clipped.
+    """
     laid = _clipped(deck, number, rng) if rng.random() < 0.5 else _even(deck, number, rng)
     return [(rng.uniform(-7, 7), y, turn + rng.uniform(-11, 11)) for _, y, turn in laid]
 
@@ -79,7 +82,9 @@ HABITS: dict[str, Callable[[Deck, int, Random], list[Laid]]] = {
 
 @dataclass(frozen=True, eq=False)
 class HardTable:
-    """A picture, its fans from the bottom to the top, and the zones with easy ones that can be read."""
+    """A picture, its fans from the bottom to the top, and the zones with easy ones that can be
+    read.
+    """
 
     luma: NDArray[np.uint8]
     fans: Layout
@@ -111,7 +116,9 @@ def hard_tables(kit: Kit, number: int, seed: int) -> Iterator[HardTable]:
 
 
 def _views(kit: Kit, rng: Random) -> Iterator[View]:
-    """Ways to look at a board of cards: from everywhere, in every light, with every ordinary fault of a camera."""
+    """Ways to look at a board of cards: from everywhere, in every light, with every ordinary fault
+    of a camera.
+    """
     plain, board = default_view(kit), kit.board
     kinds: tuple[dict[str, object], ...] = (
         {},
@@ -146,7 +153,9 @@ def _views(kit: Kit, rng: Random) -> Iterator[View]:
 
 
 def _beyond_the_edge(kit: Kit, view: View, rng: Random) -> View:
-    """The same view with the board pushed until a side of it is at the edge of the picture, or out of it."""
+    """The same view with the board pushed until a side of it is at the edge of the picture, or out
+    of it.
+    """
     far = rng.uniform(0.02, 0.12)
     x, y = rng.choice(((0.0, 1.0), (0.0, -1.0), (1.0, 0.0), (-1.0, 0.0)))
     return replace(
@@ -185,7 +194,7 @@ def _is_in_picture(table: SimulatedTable, zone: Square) -> bool:
     return bool((pixels >= 0).all() and (pixels <= np.array(table.size_px()) - 1).all())
 
 
-# ---- judging -----------------------------------------------------------------------------------------------------
+# ---- judging -------------------------------------------------------------------------------------
 
 
 @dataclass

@@ -50,7 +50,9 @@ class Print:
 
 
 def prints_of(table: SimulatedTable) -> tuple[Print, ...]:
-    """The markers of a table's picture: the board's corners, then the pieces' in the order of drawing."""
+    """The markers of a table's picture: the board's corners, then the pieces' in the order of
+    drawing.
+    """
     stage, hand = table.staged(), table.hand_px()
     kit, pose = stage.kit, stage.pose
     blocks = [(block, piece) for block, piece in table.standing() if piece.top.marker is not None]

@@ -1,9 +1,10 @@
 """Single pictures: how completely and how truly the reader reads.
 
-A piece is *readable* when its marker and half a module of white round it lie in the picture with nothing in front, its
-modules have `READABLE_MODULE_PX` along the shorter side, and no reflection of `READABLE_VEIL` lies on it: decided from
-the geometry of the scene, whatever anybody reads. It is *right* when its id is told for all of its squares. *Wrong* are
-squares of which something false is said: a face that is not there, or "empty" where a piece lies.
+A piece is *readable* when its marker and half a module of white round it lie in the picture with
+nothing in front, its modules have `READABLE_MODULE_PX` along the shorter side, and no reflection of
+`READABLE_VEIL` lies on it: decided from the geometry of the scene, whatever anybody reads. It is
+*right* when its id is told for all of its squares. *Wrong* are squares of which something false is
+said: a face that is not there, or "empty" where a piece lies.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ BOUNDS = {
     "mixed": (0.97, 4),
     "half": (0.97, 4),
 }
-"""By condition: at least so many of the readable pieces are right, and no entry is wrong, up to this severity."""
+"""By condition: at least so many of the readable pieces are right, and no entry is wrong, up to
+this severity."""
 UNSURE = {"clean": 0.01, "shadow": 0.05}
 """By condition: so many of the bare squares may be left unsure, at most."""
 
@@ -69,7 +71,8 @@ class Tally:
     bare: int = 0
     """Squares without a piece, of boards that were found."""
     unsure: int = 0
-    """Those of them that were not told to be empty: most show nothing but paper, some are hidden by a hand."""
+    """Those of them that were not told to be empty: most show nothing but paper, some are hidden by
+    a hand."""
     wrong: list[str] = field(default_factory=list)
 
     def add(self, reading: Reading, prints: Sequence[Print], kit: Kit) -> None:
@@ -93,8 +96,10 @@ class Tally:
             print(f"    {self.name}: {fault}")
         right, unsure = self.right / max(1, self.pieces), self.unsure / max(1, self.bare)
         told = (
-            f"{self.right} of {self.pieces} right ({right:.2%}, at least {least:.1%}), {len(self.wrong)} wrong "
-            f"entries (none allowed), {self.found} of {self.pictures} boards found, {unsure:.1%} of the bare "
+            f"{self.right} of {self.pieces} right ({right:.2%}, at least {least:.1%}), "
+            f"{len(self.wrong)} wrong "
+            f"entries (none allowed), {self.found} of {self.pictures} boards found, {unsure:.1%} "
+            "of the bare "
             f"squares unsure (at most {most_unsure:.0%})"
         )
         return tell(self.name, right >= least and not self.wrong and unsure <= most_unsure, told)
@@ -128,7 +133,9 @@ def wrong_entries(reading: Reading, prints: Sequence[Print], kit: Kit) -> list[s
 
 
 def bench_pictures(only: str, quick: bool) -> bool:
-    """Read some scenes of every condition, up to the severity that has a bar, of those whose names begin so."""
+    """Read some scenes of every condition, up to the severity that has a bar, of those whose names
+    begin so.
+    """
     good = True
     number, severities = (1, QUICK_SEVERITIES) if quick else (SCENES, SEVERITIES)
     for condition, (least, severest) in BOUNDS.items():

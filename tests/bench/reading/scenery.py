@@ -1,4 +1,5 @@
-"""What makes a rendered table hard to read: cloths and newspapers, window light, worn and curled tags.
+"""What makes a rendered table hard to read: cloths and newspapers, window light, worn and curled
+tags.
 
 Everything comes from a seed, so that a scene looks the same whenever it is drawn.
 """
@@ -41,7 +42,8 @@ class HardScenery(Scenery):
     vignette: float = 0.0
     """How much darker the picture's corners are."""
     window: tuple[float, float, float, float] | None = None
-    """The edge of a hard shadow: x mm, y mm, degrees, strength. The shadow lies where the angle points."""
+    """The edge of a hard shadow: x mm, y mm, degrees, strength. The shadow lies where the angle
+    points."""
     blind: tuple[float, float, float] | None = None
     """Its stripes: degrees, mm wide, strength."""
     shade_bgr: tuple[float, float, float] = (1.0, 1.0, 1.0)

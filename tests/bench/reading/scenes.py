@@ -1,11 +1,12 @@
 """The scenes of the bench: every kind of trouble in four severities, on the boards of four games.
 
-A scene is known by its name, such as `tilt-3-2` (condition, severity, number), and is the same at every run. All are
-1080p, on tables of every kind. Severities: *defocus* is a Gaussian of 1 to 4 px, *motion* a smear as wide as that,
-*small* 4 to 2.4 px a module, *tilt* 25, 36, 47 and 55 degrees, *low light* a half to a fifth of the light, noise 3.5
-to 8, *jpeg* quality 60 to 15; *shadow* a soft one, a window's edge, both, and a blind; *clean* ever busier tables, at
-last through a wide lens; *worn* scratches, faded ink and curled sides; *mixed* a little of everything; *half* a board
-that fills half the picture or less, its pieces turned freely.
+A scene is known by its name, such as `tilt-3-2` (condition, severity, number), and is the same at
+every run. All are 1080p, on tables of every kind. Severities: *defocus* is a Gaussian of 1 to 4 px,
+*motion* a smear as wide as that, *small* 4 to 2.4 px a module, *tilt* 25, 36, 47 and 55 degrees,
+*low light* a half to a fifth of the light, noise 3.5 to 8, *jpeg* quality 60 to 15; *shadow* a soft
+one, a window's edge, both, and a blind; *clean* ever busier tables, at last through a wide lens;
+*worn* scratches, faded ink and curled sides; *mixed* a little of everything; *half* a board that
+fills half the picture or less, its pieces turned freely.
 """
 
 from __future__ import annotations
@@ -30,9 +31,11 @@ from vision.simulation.view import View
 
 SEVERITIES = (1, 2, 3, 4)
 READABLE_MODULE_PX = 2.3
-"""Smaller modules (along a marker's shorter side) need not be read: 16 px a side, where 99 % can be read at best."""
+"""Smaller modules (along a marker's shorter side) need not be read: 16 px a side, where 99 % can be
+read at best."""
 READABLE_VEIL = 200.0
-"""Under a reflection that adds more brightness, of 255, black is white: such a marker need not be read."""
+"""Under a reflection that adds more brightness, of 255, black is white: such a marker need not be
+read."""
 SCENES = 4
 """Scenes of each condition and severity."""
 
@@ -40,9 +43,11 @@ _MODULE_PX = (4.0, 3.2, 2.7, 2.4)
 """Severities of `small`: a middling marker's module."""
 _TILTS = (25.0, 36.0, 47.0, 55.0)
 _SMEAR = 2.35
-"""A smear of so many px is as wide as a defocus of 1 px (the sigma of a Gaussian) at half its height."""
+"""A smear of so many px is as wide as a defocus of 1 px (the sigma of a Gaussian) at half its
+height."""
 _CORNERS = 2
-"""So many corner markers are in sight whatever a hand does: fewer tell nobody where the board is."""
+"""So many corner markers are in sight whatever a hand does: fewer tell nobody where the board
+is."""
 _STACKS = 0.4
 """Share of the scenes in which one piece lies on another, where the game knows that."""
 _STACKING = {"outbuffered": False, "scouts": True, "kahmate": True}
@@ -108,7 +113,9 @@ def scene(name: str) -> Scene:
 
 
 def _leaving_corners(table: SimulatedTable, places: Sequence[Square]) -> Square:
-    """The first place of a hand at which two of the board's corner markers can be seen; the last one if none is."""
+    """The first place of a hand at which two of the board's corner markers can be seen; the last
+    one if none is.
+    """
     for place in places:
         table.hold_hand(place)
         if sum(print_.shown == 1 for print_ in prints_of(table) if print_.face is None) >= _CORNERS:
@@ -131,7 +138,9 @@ def kits() -> tuple[Kit, ...]:
 
 
 def layout_of(kit: Kit, rng: Random, least: float = 0.7, most: float = 1.0) -> Layout:
-    """A share of the pieces on random squares, each with a random face; the others lie beside the board."""
+    """A share of the pieces on random squares, each with a random face; the others lie beside the
+    board.
+    """
     pieces = list(kit.pieces)
     rng.shuffle(pieces)
     free = {square for square in kit.board.squares if square not in kit.board.holes}
@@ -152,7 +161,9 @@ def layout_of(kit: Kit, rng: Random, least: float = 0.7, most: float = 1.0) -> L
 
 
 def _stacked(kit: Kit, layout: Layout, rng: Random) -> Layout:
-    """The layout with one piece put on another, or under it, as games allow: a flag, a ball, a scout."""
+    """The layout with one piece put on another, or under it, as games allow: a flag, a ball, a
+    scout.
+    """
     single = [square for square, (face,) in layout.items() if kit.face(face).size == (1, 1)]
     carried = [square for square in single if kit.face(layout[square][0]).carried]
     if any(face.carried for face in kit.faces):
@@ -171,7 +182,9 @@ def _stacked(kit: Kit, layout: Layout, rng: Random) -> Layout:
 
 
 def nudge_of(kit: Kit, face: str, rng: Random) -> tuple[float, float, float]:
-    """How carelessly a piece is put down, with the room that its neighbours leave: x mm, y mm, degrees."""
+    """How carelessly a piece is put down, with the room that its neighbours leave: x mm, y mm,
+    degrees.
+    """
     room = (
         kit.board.square_mm - kit.tops_mm[kit.face(face).name][0]
         if kit.face(face).size == (1, 1)
@@ -207,7 +220,9 @@ def ordinary_view(rng: Random) -> View:
 
 
 def _far_away(kit: Kit, layout: Layout, view: View, module_px: float) -> View:
-    """The same view from so far away that the middle one of the markers on the board has this size."""
+    """The same view from so far away that the middle one of the markers on the board has this
+    size.
+    """
     table = printed_table(kit, view)
     table.set_up(layout)
     for _ in range(2):
@@ -217,7 +232,7 @@ def _far_away(kit: Kit, layout: Layout, view: View, module_px: float) -> View:
     return view
 
 
-# ---- trouble -----------------------------------------------------------------------------------------------------
+# ---- trouble -------------------------------------------------------------------------------------
 
 
 def spot_on(kit: Kit, rng: Random) -> tuple[float, float]:
@@ -249,7 +264,9 @@ def _low_light(severity: int, _kit: Kit, _rng: Random) -> dict[str, Any]:
 
 
 def _shadow(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
-    """A soft shadow; then the hard edge of a window's light, of another colour than the lamp's; at last a blind."""
+    """A soft shadow; then the hard edge of a window's light, of another colour than the lamp's; at
+    last a blind.
+    """
     strength = (0.35, 0.5, 0.6, 0.7)[severity - 1]
     soft: dict[str, Any] = {"shadow": (*spot_on(kit, rng), rng.uniform(40, 140), strength)}
     if severity == 1:
@@ -286,7 +303,9 @@ def _colour_cast(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
 
 
 def _hand(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
-    """A hand over the board: the severer, the farther it reaches; the fourth comes over a corner marker."""
+    """A hand over the board: the severer, the farther it reaches; the fourth comes over a corner
+    marker.
+    """
     board = kit.board
     depth = (0, round(board.ranks / 5), (board.ranks - 1) // 2, (board.ranks - 1) // 2)[
         severity - 1

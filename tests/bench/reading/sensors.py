@@ -1,7 +1,8 @@
-"""What stands between a table and the reader in a real room: light that wavers, a sensor's noise, a webcam's codec.
+"""What stands between a table and the reader in a real room: light that wavers, a sensor's noise, a
+webcam's codec.
 
-Unlike `View.noise` and `View.jpeg_quality`, every frame is lit, made noisy and encoded anew, so that the codec's own
-steps of 8 x 8 pixels flicker with the noise as those of a webcam do.
+Unlike `View.noise` and `View.jpeg_quality`, every frame is lit, made noisy and encoded anew, so
+that the codec's own steps of 8 x 8 pixels flicker with the noise as those of a webcam do.
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ _GHOST = 14.0
 class Room:
     """The light of a room and the sensor that looks at it.
 
-    `noise` is the standard deviation on white paper in full light, of 255; `shot` the share of its variance that goes
-    with the light (the rest stays in the dark). `light` is a factor. `flicker` and `bands`
-    are how much light the lamps on alternating current lose, for the whole picture and for the rows that are exposed
-    in turn (`band_px` rows a period, by the picture's height); `beat` how far their phase goes on from frame to frame,
-    in periods. `jitter` is the standard deviation of the exposure from frame to frame, `drift` how much light is lost
-    by the hundredth frame. `smoothing` is the share that a webcam's filter keeps of the frame before, `quality` JPEG's.
+    `noise` is the standard deviation on white paper in full light, of 255; `shot` the share of its
+    variance that goes with the light (the rest stays in the dark). `light` is a factor. `flicker`
+    and `bands` are how much light the lamps on alternating current lose, for the whole picture and
+    for the rows that are exposed in turn (`band_px` rows a period, by the picture's height); `beat`
+    how far their phase goes on from frame to frame, in periods. `jitter` is the standard deviation
+    of the exposure from frame to frame, `drift` how much light is lost by the hundredth frame.
+    `smoothing` is the share that a webcam's filter keeps of the frame before, `quality` JPEG's.
     """
 
     noise: float = 1.5
@@ -101,7 +103,7 @@ class Sensor:
         return self._before
 
 
-# ---- rooms, by what troubles them ----------------------------------------------------------------------------------
+# ---- rooms, by what troubles them ----------------------------------------------------------------
 
 
 def _between(low: float, high: float, share: float) -> float:

@@ -1,7 +1,8 @@
 """Games: hands that move, put, take and turn over, a bump and a lamp, and what settles when.
 
-A hand comes over a square, does something there and goes. The picture in which it is gone for the first time is the
-last that moved; those after it are *quiet*. Nothing more happens for two quiet pictures.
+A hand comes over a square, does something there and goes. The picture in which it is gone for the
+first time is the last that moved; those after it are *quiet*. Nothing more happens for two quiet
+pictures.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from companion.printing.printed_kit import printed_table
 from vision.reading.board_reader import board_reader
 
 GAMES_PLAYED, ROUGH_GAMES = 15, 10
-"""Rough ones are played before a camera that encodes every frame anew, with its own noise and the lamps of that moment."""
+"""Rough ones are played before a camera that encodes every frame anew, with its own noise and the
+lamps of that moment."""
 QUIET_AT = {"take": 2, "start": 2}
-"""A board has to be settled in the first quiet picture; after a piece was taken away in the second one."""
+"""A board has to be settled in the first quiet picture; after a piece was taken away in the second
+one."""
 LEAST_RIGHT, LEAST_SETTLED, LEAST_SETTLED_ROUGH = 0.995, 0.99, 0.95
 _QUIET = 2
 _FRAME_S = 0.2
@@ -65,7 +68,9 @@ class Played:
         self._touched: set[Square] = set()
 
     def play(self) -> None:
-        """Some 25 pictures: the board as it lies, then one event of each kind in some order, and one more move."""
+        """Some 25 pictures: the board as it lies, then one event of each kind in some order, and
+        one more move.
+        """
         self._settle("start")
         events = [
             self._move,

@@ -1,9 +1,10 @@
 """Still tables: does the reader see that nothing moves, and that something does?
 
 A table lies still before a camera as there are in real rooms, see `bench.reading.sensors`. After
-`LEARNING` frames every frame has to be quiet, with the board in view and nothing false said. Then a piece is pushed by
-half a square, one is turned in place and a hand comes in: each has to be seen within `NOTICE` frames, as movement or as
-a change. The ranges of all conditions are covered evenly by the boards of pieces in two sizes.
+`LEARNING` frames every frame has to be quiet, with the board in view and nothing false said. Then a
+piece is pushed by half a square, one is turned in place and a hand comes in: each has to be seen
+within `NOTICE` frames, as movement or as a change. The ranges of all conditions are covered evenly
+by the boards of pieces in two sizes.
 """
 
 from __future__ import annotations
@@ -96,7 +97,9 @@ class StillTable:
 
 
 def bench_stillness(quick: bool) -> bool:
-    """Look at all cases, and return whether still tables are quiet, events noticed and nothing false is said."""
+    """Look at all cases, and return whether still tables are quiet, events noticed and nothing
+    false is said.
+    """
     good = True
     for condition in ("mixed",) if quick else tuple(RANGES):
         every = cases(condition, SIZES[:1] if quick else SIZES)

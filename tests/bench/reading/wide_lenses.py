@@ -1,4 +1,6 @@
-"""Pictures through lenses that the renderer does not have: it draws a straight one, and OpenCV bends what it drew."""
+"""Pictures through lenses that the renderer does not have: it draws a straight one, and OpenCV
+bends what it drew.
+"""
 
 from __future__ import annotations
 

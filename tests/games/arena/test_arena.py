@@ -21,7 +21,7 @@ from arena_tools import (
 from companion.core.kit import Seat
 from companion.games.arena.board import WALLS_MAP
 
-# ---- the worked examples ----------------------------------------------------------------------------------------------
+# ---- the worked examples -------------------------------------------------------------------------
 
 
 def test_worked_example_a_failure_makes_others_fail() -> None:
@@ -49,7 +49,7 @@ def test_worked_example_a_defender_loses_3_and_6_and_4() -> None:
     assert points(step, NORTH) == {1: 30 - 6}
 
 
-# ---- the rulebook: order and precedence ---------------------------------------------------------------------------------
+# ---- the rulebook: order and precedence ----------------------------------------------------------
 
 
 def test_a_turn_has_the_rulebooks_order() -> None:
@@ -76,7 +76,7 @@ def test_a_turn_in_which_nothing_happens_has_one_stage() -> None:
     assert step.stages[0].expected == GAME.expected(step.state)
 
 
-# ---- what happens to one robot --------------------------------------------------------------------------------------------
+# ---- what happens to one robot -------------------------------------------------------------------
 
 FAR: Places = {1: "i9"}
 SEVEN: Places = {number: f"{'abdefhi'[number - 1]}3" for number in range(1, 8)}
@@ -135,7 +135,7 @@ def test_a_shield_halves_friendly_fire() -> None:
     assert points(play(state, "1:aN 2:D", "1:-"), SOUTH) == {1: 30, 2: 26}
 
 
-# ---- the rulings: leaving and the end -----------------------------------------------------------------------------------
+# ---- the rulings: leaving and the end ------------------------------------------------------------
 
 
 def test_a_side_without_robots_loses_even_if_the_next_turn_would_spawn() -> None:

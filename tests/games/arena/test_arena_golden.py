@@ -13,7 +13,7 @@ from test_arena_slow import slow_count, slow_start
 from companion.core.kit import SEATS
 from companion.games.arena.state import State
 
-# ---- a golden game ------------------------------------------------------------------------------------------------------
+# ---- a golden game -------------------------------------------------------------------------------
 
 GOLDEN_OPTIONS: dict[str, Any] = {
     "board": ".nN.\n..#.\n....\n.#..\n.Ss.",
@@ -110,7 +110,7 @@ def test_golden_game() -> None:
     }
 
 
-# ---- counts, by this engine and by a slow one ---------------------------------------------------------------------------
+# ---- counts, by this engine and by a slow one ----------------------------------------------------
 
 GOLDEN_COUNTS: dict[str, tuple[dict[str, Any], int, int, int]] = {
     "one robot each, three turns": ({"board": "n..\n...\n..s"}, 3, 1212121, 278),
@@ -134,7 +134,9 @@ def test_sequences_and_positions_counted_to_a_depth(name: str) -> None:
 
 
 def count(state: State, depth: int) -> tuple[int, int]:
-    """How many sequences of legal orders there are to a depth, ended games included, and how many positions."""
+    """How many sequences of legal orders there are to a depth, ended games included, and how many
+    positions.
+    """
     level: Counter[State] = Counter({state: 1})
     for _ in range(depth):
         after: Counter[State] = Counter()

@@ -8,7 +8,7 @@ from arena_tools import GAME, SOUTH, at, play, start
 from companion.core.errors import Illegal, Malformed
 from companion.games.arena.state import Reason
 
-# ---- boards, options, what is printed -----------------------------------------------------------------------------------
+# ---- boards, options, what is printed ------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_every_house_default_is_an_option_row() -> None:
     assert [row.name for row in GAME.option_rows if not row.house_rule] == ["board", "turns"]
 
 
-# ---- notation and refusals ----------------------------------------------------------------------------------------------
+# ---- notation and refusals -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("text", ["1:N", "1:aN 2:aE 3:aS 4:aW 5:D 6:X 7:- 8:E", "2:S 8:W", "5:-"])
@@ -52,7 +52,8 @@ def test_notation_is_read_and_written_alike(text: str) -> None:
     [
         (
             "",
-            "“” is not an order: write a robot from 1 to 8, a colon, and one of N E S W aN aE aS aW D X -",
+            "“” is not an order: write a robot from 1 to 8, a colon, and one of N E S W aN aE aS "
+            "aW D X -",
         ),
         ("1:Q", "“1:Q” is not an order"),
         ("9:N", "“9:N” is not an order"),

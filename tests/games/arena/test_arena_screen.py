@@ -1,4 +1,6 @@
-"""Robot Arena at its doors: standings, order sheets, pads, plans, all orders lazily, secrecy, properties of every game."""
+"""Robot Arena at its doors: standings, order sheets, pads, plans, all orders lazily, secrecy,
+properties of every game.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ def pad(state: State, seat: Seat) -> OrdersPad:
     return grammar
 
 
-# ---- standings and sheets -----------------------------------------------------------------------------------------------
+# ---- standings and sheets ------------------------------------------------------------------------
 
 
 def test_a_standing_tells_points_and_sums() -> None:
@@ -110,7 +112,7 @@ def test_orders_open_robot_by_robot_with_the_stage_that_carries_them_out() -> No
     assert GAME.opened(state, others, stages, 0) == shown[0], "what is closed tells nothing"
 
 
-# ---- pads ---------------------------------------------------------------------------------------------------------------
+# ---- pads ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -136,7 +138,9 @@ def test_keys_spell_orders_robot_by_robot(seat: Seat, draft: str, count: int, te
 
 
 def test_a_refused_key_says_only_that_the_draft_is_full() -> None:
-    """Lamps and refusals hold no secret: all keys are taken alike, and only the number of robots done decides."""
+    """Lamps and refusals hold no secret: all keys are taken alike, and only the number of robots
+    done decides.
+    """
     rng, grammar = Random(1), pad(start(), SOUTH)
     for _ in range(200):
         draft: tuple[str, ...] = ()
@@ -149,10 +153,10 @@ def test_a_refused_key_says_only_that_the_draft_is_full() -> None:
         assert grammar.count(draft) == 3
 
 
-# ---- all orders, lazily -------------------------------------------------------------------------------------------------
+# ---- all orders, lazily --------------------------------------------------------------------------
 
 
-# ---- whole games --------------------------------------------------------------------------------------------------------
+# ---- whole games ---------------------------------------------------------------------------------
 
 
-# ---- secrecy ------------------------------------------------------------------------------------------------------------
+# ---- secrecy -------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-"""A second Robot Arena, slow and written from the rulebook alone, and random games in which both must agree.
+"""A second Robot Arena, slow and written from the rulebook alone, and random games in which both
+must agree.
 
 It shares no code with the game: squares are pairs counted from 1, robots a dict by side and number.
 """
@@ -25,7 +26,9 @@ CODES = ("N", "E", "S", "W", "aN", "aE", "aS", "aW", "D", "X", "-")
 
 @dataclass(frozen=True)
 class Slow:
-    """A position: the map's rows from the lowest rank up, robots as (side, number, place, points), options, turn."""
+    """A position: the map's rows from the lowest rank up, robots as (side, number, place, points),
+    options, turn.
+    """
 
     rows: tuple[str, ...]
     robots: tuple[tuple[str, int, Place, int], ...]
@@ -77,7 +80,9 @@ def step(place: Place, letter: str) -> Place:
 
 
 def slow_moves(places: dict[Any, Place], tries: dict[Any, Place], is_free: Any) -> set[Any]:
-    """The largest set of movers that can all move together: found by trying every set, the largest first."""
+    """The largest set of movers that can all move together: found by trying every set, the largest
+    first.
+    """
     wanted = Counter(tries.values())
     hopeful = [name for name in tries if is_free(tries[name]) and wanted[tries[name]] == 1]
     for size in range(len(hopeful), -1, -1):
@@ -89,7 +94,9 @@ def slow_moves(places: dict[Any, Place], tries: dict[Any, Place], is_free: Any) 
 
 
 def slow_turn(position: Slow, orders: dict[Name, str]) -> Slow:
-    """The next position by the rulebook, part after part; robots without an order are left out of `orders`."""
+    """The next position by the rulebook, part after part; robots without an order are left out of
+    `orders`.
+    """
     places = {(side, number): place for side, number, place, _ in position.robots}
     points = {(side, number): left for side, number, _, left in position.robots}
     tries = {name: step(places[name], code) for name, code in orders.items() if code in COMPASS}
@@ -150,7 +157,9 @@ def slow_orders(position: Slow, side: str) -> Iterator[dict[Name, str]]:
 
 
 def slow_count(position: Slow, depth: int) -> tuple[int, int]:
-    """How many sequences of orders there are to a depth, ended games included, and how many positions."""
+    """How many sequences of orders there are to a depth, ended games included, and how many
+    positions.
+    """
     level: Counter[Slow] = Counter({position: 1})
     for _ in range(depth):
         after: Counter[Slow] = Counter()
@@ -166,7 +175,7 @@ def slow_count(position: Slow, depth: int) -> tuple[int, int]:
     return level.total(), len(level)
 
 
-# ---- both games agree ---------------------------------------------------------------------------------------------------
+# ---- both games agree ----------------------------------------------------------------------------
 
 GAME = Arena()
 ARENAS: list[dict[str, Any]] = [

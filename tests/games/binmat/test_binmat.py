@@ -1,4 +1,6 @@
-"""The full game by the rulebook: set-up, draws, plays, ends, every refusal, position counts, a golden game."""
+"""The full game by the rulebook: set-up, draws, plays, ends, every refusal, position counts, a
+golden game.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from companion.games.binmat.combat import ATTACKER, DEFENDER
 from companion.games.binmat.orders import Reason
 from companion.games.binmat.state import State
 
-# ---- Game Setup and turns ------------------------------------------------------------------------------------
+# ---- Game Setup and turns ------------------------------------------------------------------------
 
 
 def test_thirteen_cards_are_dealt_to_each_lane_the_right_three_face_up() -> None:
@@ -40,7 +42,7 @@ def test_hands_that_are_dealt_by_hand_are_at_most_half_the_deck() -> None:
             GAME.options({"hands": [list(hand) for hand in hands]})
 
 
-# ---- Drawing and playing a Card ------------------------------------------------------------------------------
+# ---- Drawing and playing a Card ------------------------------------------------------------------
 
 RULEBOOK, HACKMUD = start(), start(edition="hackmud")
 FACE_UP = at(RULEBOOK, 2, defence="5^", is_up=True, south="5& >&")
@@ -227,7 +229,7 @@ def test_an_empty_deck_takes_its_shuffled_discard_pile_however_it_lay() -> None:
     assert sorted(attack.hands[1] + attack.attacker_deck) == ["7#", "8#"]
 
 
-# ---- Win Conditions ------------------------------------------------------------------------------------------
+# ---- Win Conditions ------------------------------------------------------------------------------
 
 
 def test_win_conditions_the_defender_when_all_turns_have_elapsed() -> None:
@@ -240,7 +242,9 @@ def test_win_conditions_the_defender_when_all_turns_have_elapsed() -> None:
 
 
 def shut(state: State) -> State:
-    """The attacker can draw from no lane deck: lane 0 is empty, the others are defended, lane 5's card is in play."""
+    """The attacker can draw from no lane deck: lane 0 is empty, the others are defended, lane 5's
+    card is in play.
+    """
     for lane in range(1, 5):
         state = at(state, lane, defence=DECK[lane * 13])
     return at(state, 0, deck="", south="2#")
@@ -283,14 +287,15 @@ def test_win_conditions_a_winning_combat_is_completed_and_counts_as_a_turn() -> 
     )
 
 
-# ---- counts and a golden game --------------------------------------------------------------------------------
+# ---- counts and a golden game --------------------------------------------------------------------
 
 GOLDEN_DEAL = (
     ">+7!8#8+5!*^*!?%4+9+?!>!@!2^@^6+>%?+a&3^3#>&9#5+5%4!4#@#a^2%*%7#5^@%>#@+a!?&9!"
     "2&5#@&6#8^a#8%6!*#?^a+4&5&3+8&?#2+7&2#4^2!*+7%8!9^7^9&6^4%a%3&7+>^9%6&3!6%3%*&"
 )
 GOLDEN_GAME = (
-    "d3 d4 p2&4 p3+3 d4 d3 c3 p5#3 p8&4 p@&4 d3 d5 d0 p9&4 c3 c4 d2 p8^3 d3 da ua#4 d5 d4 da c3 p6^4 u?#4 c4 "
+    "d3 d4 p2&4 p3+3 d4 d3 c3 p5#3 p8&4 p@&4 d3 d5 d0 p9&4 c3 c4 d2 p8^3 d3 da ua#4 d5 d4 da c3 "
+    "p6^4 u?#4 c4 "
     "u6#4 p8&3 c3"
 )
 GOLDEN_EVENTS = {
@@ -338,7 +343,9 @@ def test_golden_game() -> None:
 
 
 def counts(state: State, depth: int) -> int:
-    """How many sequences of legal actions of that length there are; those that end the game earlier do not count."""
+    """How many sequences of legal actions of that length there are; those that end the game earlier
+    do not count.
+    """
     legal = GAME.legal_actions(state, state.seat) if state.outcome is None else []
     if depth == 1:
         return len(list(legal))
@@ -347,12 +354,13 @@ def counts(state: State, depth: int) -> int:
     )
 
 
-# By hand: a turn without cards is 6 draws and a pass. Third turn: a card drawn from five lanes can be played 6 times
-# (5 * 7 * 13), the BREAK of lane 0 not at all (7 * 7), after a pass again 7 * 7: 553; hackmud: 6 * 7 * 6 discards and
-# 5 * 7 * 6 plays face up more. In the middle: 6 draws, 6 + 6 plays, a BREAK either way in lane 2, combat, pass: 22;
-# hackmud: no combat, 18 discards, 2 * 5 plays face up. There all but the BREAK face up leave the attacker 32: 5 draws
-# (a lane that is closed by a new stack can be fought in), 12 + 11 + 2 plays, combat, pass.
-# The BREAK sets off a combat that empties lane 2, gives the attacker its top two cards and fills his discard pile: 7
+# By hand: a turn without cards is 6 draws and a pass. Third turn: a card drawn from five lanes can
+# be played 6 times (5 * 7 * 13), the BREAK of lane 0 not at all (7 * 7), after a pass again 7 * 7:
+# 553; hackmud: 6 * 7 * 6 discards and 5 * 7 * 6 plays face up more. In the middle: 6 draws, 6 + 6
+# plays, a BREAK either way in lane 2, combat, pass: 22; hackmud: no combat, 18 discards, 2 * 5
+# plays face up. There all but the BREAK face up leave the attacker 32: 5 draws (a lane that is
+# closed by a new stack can be fought in), 12 + 11 + 2 plays, combat, pass. The BREAK sets off a
+# combat that empties lane 2, gives the attacker its top two cards and fills his discard pile: 7
 # draws (one of them from his own), 4 * 6 * 2 plays, 5 discards, pass: 61.
 GOLDEN_COUNTS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "rulebook": ((7, 49, 553), (22, 580)),

@@ -17,7 +17,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
     return status, said.out, said.err
 
 
-# ---- combat ----------------------------------------------------------------------------------------------------------
+# ---- combat --------------------------------------------------------------------------------------
 
 
 def test_combat_explains_step_by_step_with_the_rules(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,6 @@
-"""Combat: every sentence of the rulebook's sections "Combat" and "The Wild Modifier", and of the rulings on them."""
+"""Combat: every sentence of the rulebook's sections "Combat" and "The Wild Modifier", and of the
+rulings on them.
+"""
 
 from typing import Any
 
@@ -45,7 +47,7 @@ def said(combat: Combat, title: str) -> list[str]:
     return [event.text for event in events_of(combat, title)]
 
 
-# ---- The Binmat Deck ------------------------------------------------------------------------------------------
+# ---- The Binmat Deck -----------------------------------------------------------------------------
 
 
 def test_the_deck_has_thirteen_cards_in_each_of_six_suits() -> None:
@@ -61,7 +63,7 @@ def test_cards_are_parsed_strictly() -> None:
             parse_card(wrong)
 
 
-# ---- Combat: reveal and TRAPs ---------------------------------------------------------------------------------
+# ---- Combat: reveal and TRAPs --------------------------------------------------------------------
 
 
 def test_combat_each_trap_takes_the_top_card_of_the_other_stack() -> None:
@@ -90,10 +92,10 @@ def test_combat_a_trap_finds_nothing_on_an_empty_stack() -> None:
     assert said(combat, "Traps") == ["Attacker’s @& takes nothing."]
 
 
-# ---- Combat: BOUNCE -------------------------------------------------------------------------------------------
+# ---- Combat: BOUNCE ------------------------------------------------------------------------------
 
 
-# ---- Combat: powers -------------------------------------------------------------------------------------------
+# ---- Combat: powers ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -135,10 +137,10 @@ def test_combat_an_attacker_stack_emptied_by_traps_does_no_damage() -> None:
         assert combat.defender == ("@^", "3^")
 
 
-# ---- The Wild Modifier ----------------------------------------------------------------------------------------
+# ---- The Wild Modifier ---------------------------------------------------------------------------
 
 
-# ---- Combat in the game --------------------------------------------------------------------------------------
+# ---- Combat in the game --------------------------------------------------------------------------
 
 
 def test_combat_either_side_may_initiate_it() -> None:
@@ -157,7 +159,7 @@ def test_combat_comes_in_stages_that_tell_everything() -> None:
     assert [tally.worth for tally in step.stages[1].tallies] == ["power 3", "power 2"]
 
 
-# ---- the worked example, what is said, and JSON ----------------------------------------------------------------
+# ---- the worked example, what is said, and JSON --------------------------------------------------
 
 
 def test_tallies_show_each_card_and_fill_the_doubling_row() -> None:

@@ -16,7 +16,7 @@ def fresh(**options: Any) -> State:
     return start(edition="hackmud", **options)
 
 
-# ---- decks ----------------------------------------------------------------------------------------------------
+# ---- decks ---------------------------------------------------------------------------------------
 
 
 def test_the_top_cards_of_lanes_3_4_and_5_lie_face_up_always_also_after_a_reshuffle() -> None:
@@ -38,7 +38,7 @@ def test_the_attacker_who_draws_from_a_lane_with_deck_and_discard_pile_empty_win
     assert step.state.turns_left == 108
 
 
-# ---- who starts combat -----------------------------------------------------------------------------------------
+# ---- who starts combat ---------------------------------------------------------------------------
 
 
 def test_a_face_up_break_of_the_defender_starts_combat() -> None:
@@ -87,13 +87,13 @@ def test_a_trap_that_lay_open_does_not_spring_and_one_face_down_does() -> None:
     assert step.state.attack_up == frozenset()
 
 
-# ---- damage ---------------------------------------------------------------------------------------------------
+# ---- damage --------------------------------------------------------------------------------------
 
 
-# ---- discarding ------------------------------------------------------------------------------------------------
+# ---- discarding ----------------------------------------------------------------------------------
 
 
-# ---- passing ---------------------------------------------------------------------------------------------------
+# ---- passing -------------------------------------------------------------------------------------
 
 
 def test_the_second_pass_in_a_row_costs_the_attackers_hand_newest_card_first() -> None:
@@ -123,7 +123,7 @@ def test_it_costs_the_defenders_hand_each_card_to_the_smallest_lane_discard_the_
     )
 
 
-# ---- combats as the game's own logs tell them ------------------------------------------------------------------------
+# ---- combats as the game's own logs tell them ----------------------------------------------------
 
 RECORDED = (
     ("2& 2# / 2! 3!", "2 0 3 / 2& 2# xa / 3! 2! xa / 4! ha"),
@@ -150,8 +150,9 @@ RECORDED = (
     (" / ?!u", "d? / ?! xa", "0 0 - /  xa"),
     ("2#u @#u 8# / 4^", "0 2 - / 2# @# 8# x"),
 )
-"""Lines of logs: both stacks, bottom first, `u` behind cards that lay open; what sprang or bounced and where it went;
-powers, damage, and where the other cards went (`xa` attacker discard, `x` lane discard, `ha` drawn)."""
+"""Lines of logs: both stacks, bottom first, `u` behind cards that lay open; what sprang or bounced
+and where it went; powers, damage, and where the other cards went (`xa` attacker discard, `x` lane
+discard, `ha` drawn)."""
 
 
 RULEBOOK = (

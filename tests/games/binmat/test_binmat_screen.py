@@ -14,7 +14,7 @@ from companion.games.binmat.combat import ATTACKER, DEFENDER
 from companion.games.binmat.orders import ORDERS
 from companion.games.screen import CardChoice, Count
 
-# ---- notation and options ------------------------------------------------------------------------------------
+# ---- notation and options ------------------------------------------------------------------------
 
 
 def test_notation_every_text_is_its_own_action() -> None:
@@ -65,7 +65,7 @@ def test_a_turn_that_runs_over_its_time_is_a_pass_or_only_sounds() -> None:
     assert GAME.on_timeout(start(timeout="alarm"), DEFENDER) is None
 
 
-# ---- screens and kit -----------------------------------------------------------------------------------------
+# ---- screens and kit -----------------------------------------------------------------------------
 
 
 def test_the_tableau_offers_exactly_the_legal_actions_to_who_is_to_act() -> None:

@@ -1,4 +1,6 @@
-"""What nobody may learn, what may be taken back, and what is true of every position of random games."""
+"""What nobody may learn, what may be taken back, and what is true of every position of random
+games.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ SEEDS = st.integers(0, 2**32)
 
 
 def random_game(edition: str, seed: int, turns: int = 110) -> Iterator[tuple[State, str]]:
-    """Positions of a random game with the action taken in each; the last with none. Half of the turns are plays."""
+    """Positions of a random game with the action taken in each; the last with none. Half of the
+    turns are plays.
+    """
     rng = Random(seed)
     state: State = GAME.setup(GAME.options({"edition": edition, "turns": turns}), rng)
     while due := GAME.to_act(state):
@@ -46,7 +50,9 @@ def some_position(edition: str, seed: int) -> State:
 
 
 def rehidden(state: State, viewer: Seat | None, rng: Random, keep_stacks: bool = False) -> State:
-    """Another state that looks the same to the viewer: all cards that he cannot see change places."""
+    """Another state that looks the same to the viewer: all cards that he cannot see change
+    places.
+    """
     hidden: list[str] = []
     tops = [
         deck[:1] if shown else () for deck, shown in zip(state.decks, state.are_open, strict=True)
@@ -104,7 +110,7 @@ def refusal(state: State, seat: Seat, action: str) -> tuple[Any, ...] | None:
     return None
 
 
-# ---- what nobody may learn -------------------------------------------------------------------------------------
+# ---- what nobody may learn -----------------------------------------------------------------------
 
 
 @settings(max_examples=60)
@@ -127,7 +133,9 @@ def test_states_that_differ_only_in_hidden_cards_look_the_same(
 @settings(max_examples=60)
 @given(EDITIONS, SEEDS)
 def test_events_tell_nobody_what_stays_hidden(edition: str, seed: int) -> None:
-    """Draws, passes and face-down plays of the seat on turn, told to the others; combats tell no hands and decks."""
+    """Draws, passes and face-down plays of the seat on turn, told to the others; combats tell no
+    hands and decks.
+    """
     state = some_position(edition, seed)
     if state.outcome:
         return
@@ -165,7 +173,7 @@ def test_a_view_shows_ones_own_cards_and_what_lies_open() -> None:
     assert GAME.view(at(state, 2, is_up=True), None)["lanes"][2]["defender"] == ["4^", "9^"]
 
 
-# ---- what may be taken back ------------------------------------------------------------------------------------
+# ---- what may be taken back ----------------------------------------------------------------------
 
 
 def reversible(state: State, action: str) -> bool:
@@ -206,7 +214,7 @@ def test_what_ended_the_game_or_cost_a_hand_may_not_be_taken_back() -> None:
     assert not reversible(second, "x8&0")
 
 
-# ---- what is true of every position ----------------------------------------------------------------------------
+# ---- what is true of every position --------------------------------------------------------------
 
 
 @settings(max_examples=20)

@@ -15,10 +15,10 @@ from companion.games.base import Drawn, plain_layout
 BLUE, PINK = "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11"
 
 
-# ---- what has to be printed ---------------------------------------------------------------------------------------------
+# ---- what has to be printed ----------------------------------------------------------------------
 
 
-# ---- notation -----------------------------------------------------------------------------------------------------------
+# ---- notation ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_square_off_the_board_is_named(text: str) -> None:
         GAME.parse(text)
 
 
-# ---- set-up -------------------------------------------------------------------------------------------------------------
+# ---- set-up --------------------------------------------------------------------------------------
 
 
 def test_both_place_at_once_and_the_ball_and_the_beginner_are_drawn() -> None:
@@ -92,7 +92,7 @@ def test_after_the_set_up_all_pieces_and_the_ball_are_put_out() -> None:
     ]
 
 
-# ---- counts -------------------------------------------------------------------------------------------------------------
+# ---- counts --------------------------------------------------------------------------------------
 
 GOLDEN_COUNTS = (338, 89972)
 """Sequences of one and of two decisions of blue from the fixed set-up."""
@@ -112,7 +112,7 @@ def test_sequences_are_counted_to_depth_two() -> None:
     assert (len(Slow(GAME.dump(start)).texts()), slow) == GOLDEN_COUNTS
 
 
-# ---- a golden game ------------------------------------------------------------------------------------------------------
+# ---- a golden game -------------------------------------------------------------------------------
 
 GOLDEN_GAME = [
     "e2-e3-e4-e5", "a2-a3-a4-a5-b5", ".", "e10-e9-e8", "d10-d9-d8-d7", ".", "e5-e6-d6-c6", ".", "d7-c7xc6", "2/1",

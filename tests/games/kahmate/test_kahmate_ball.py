@@ -9,7 +9,7 @@ from companion.core.kit import Seat
 from companion.games.kahmate.board import NAMES, NUMBERS, squares_between
 from companion.games.kahmate.state import State
 
-# ---- passing ------------------------------------------------------------------------------------------------------------
+# ---- passing -------------------------------------------------------------------------------------
 
 
 def test_the_line_of_a_pass_crosses_the_inside_of_squares() -> None:
@@ -42,12 +42,12 @@ def test_a_pass_is_the_passers_attack_against_the_interceptors_defence() -> None
     assert told(step) == ["3 against 3: both choose a card again."]
 
 
-# ---- kicking ------------------------------------------------------------------------------------------------------------
+# ---- kicking -------------------------------------------------------------------------------------
 
 
 PAIR = at("B@d5 T@e6", "S@d6", "d6")
 
-# ---- tackling -----------------------------------------------------------------------------------------------------------
+# ---- tackling ------------------------------------------------------------------------------------
 
 
 def test_two_tacklers_add_their_strengths_and_are_both_turned_over() -> None:
@@ -96,7 +96,8 @@ AFTERWARDS: list[tuple[State, str, str, str, Seat | None]] = [
     (at("R@d5", "R@d6 T@d7", "d6"), "d5xd6", "3/1", "d7", NORTH),
     (at("R@d5 T@d7", "R@d6", "d6"), "d5xd6", "3/1", "d7", SOUTH),
     (at("R@d7", "R@d6", "d6"), "d7xd6", "3/1", "d7", SOUTH),
-    # on his own goal line beside him: away from the tackler, from ahead to the middle, or else the other side
+    # on his own goal line beside him: away from the tackler, from ahead to the middle, or else the
+    # other side
     (on_its_line("c1", "R@b1"), "b1xc1", "1/3", "d1", None),
     (on_its_line("c1", "R@c2"), "c2xc1", "1/3", "d1", None),
     (on_its_line("f1", "R@f2"), "f2xf1", "1/3", "e1", None),

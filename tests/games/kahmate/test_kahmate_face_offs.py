@@ -1,4 +1,6 @@
-"""Kahmate: cards, turned-over pieces, what waits and what is taken back; every sentence of rulebook and rulings."""
+"""Kahmate: cards, turned-over pieces, what waits and what is taken back; every sentence of rulebook
+and rulings.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from companion.core.kit import SEATS
 from companion.games.kahmate.legal import Reason
 from companion.games.kahmate.state import State
 
-# ---- face-offs ----------------------------------------------------------------------------------------------------------
+# ---- face-offs -----------------------------------------------------------------------------------
 
 
 def test_equal_totals_go_again_with_the_next_cards() -> None:
@@ -31,7 +33,7 @@ def test_a_hand_is_filled_again_as_soon_as_it_is_empty_even_amid_a_face_off() ->
     assert ball(do(step.state, "2/1").state)[0] == "e7"
 
 
-# ---- turned over --------------------------------------------------------------------------------------------------------
+# ---- turned over ---------------------------------------------------------------------------------
 
 
 def test_the_end_of_the_round_in_which_it_was_turned_over_does_not_count() -> None:
@@ -45,7 +47,7 @@ def test_the_end_of_the_round_in_which_it_was_turned_over_does_not_count() -> No
     assert down(state) == {}
 
 
-# ---- what waits -------------------------------------------------------------------------------------------------------
+# ---- what waits ----------------------------------------------------------------------------------
 
 
 def test_what_says_nothing_new_is_taken_back_and_the_rest_is_not() -> None:
@@ -63,7 +65,7 @@ def test_what_says_nothing_new_is_taken_back_and_the_rest_is_not() -> None:
     assert not GAME.is_reversible(at("B@d11", "", "d11"), SOUTH, GAME.parse("d11-goal"))
 
 
-# ---- limits ------------------------------------------------------------------------------------------------------------
+# ---- limits --------------------------------------------------------------------------------------
 
 
 def limited(**limits: int) -> State:

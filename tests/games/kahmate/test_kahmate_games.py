@@ -1,4 +1,6 @@
-"""Kahmate in random games: the slow reading of the rulings, properties of every position, actions drawn and listed."""
+"""Kahmate in random games: the slow reading of the rulings, properties of every position, actions
+drawn and listed.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,14 @@ from companion.core.kit import SEATS, Seat
 from companion.games.kahmate.actions import Run
 from companion.games.kahmate.state import State
 
-# ---- the slow reading ------------------------------------------------------------------------------------------
+# ---- the slow reading ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_legal_actions_are_what_a_slow_reading_of_the_rulings_finds(seed: int) -> None:
-    """In random positions, face-offs and turned-over pieces included; `check` says the same of each of them."""
+    """In random positions, face-offs and turned-over pieces included; `check` says the same of each
+    of them.
+    """
     rng, compared = Random(seed), 0
     state = placed(starter=rng.choice(("south", "north")))
     while (due := GAME.to_act(state)) and compared < 40:
@@ -35,7 +39,9 @@ def test_legal_actions_are_what_a_slow_reading_of_the_rulings_finds(seed: int) -
 
 @pytest.mark.parametrize("seed", range(6))
 def test_runs_end_as_a_slow_reading_of_the_rulings_finds(seed: int) -> None:
-    """Every run of some random positions, each face-off won or lost at random: runner, ball and who is turned over."""
+    """Every run of some random positions, each face-off won or lost at random: runner, ball and who
+    is turned over.
+    """
     rng, compared, met = Random(seed), 0, 0
     state = placed()
     while compared < 1200:
@@ -73,7 +79,9 @@ def lying_on(state: State) -> set[str]:
 
 
 def decided(state: State, seat: Seat, rng: Random, results: list[bool]) -> State:
-    """Every face-off decided by random cards; whether the seat on turn won each of them is added to `results`."""
+    """Every face-off decided by random cards; whether the seat on turn won each of them is added to
+    `results`.
+    """
     while len(GAME.to_act(state)) == 2:
         cards = {each: GAME.random_action(state, each, rng) for each in SEATS}
         step = GAME.apply(state, cards, rng)

@@ -1,4 +1,6 @@
-"""Kahmate: every reason with which the game refuses is provoked, has a sentence for people and a rule on the page."""
+"""Kahmate: every reason with which the game refuses is provoked, has a sentence for people and a
+rule on the page.
+"""
 
 from __future__ import annotations
 
@@ -304,7 +306,7 @@ def test_two_tacklers_after_a_run_are_told_what_they_need() -> None:
     assert refused.value.reason is Reason.NO_RUN_LEFT
 
 
-# ---- what hands do ----------------------------------------------------------------------------------------------------
+# ---- what hands do -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -344,7 +346,8 @@ def test_two_tacklers_after_a_run_are_told_what_they_need() -> None:
         (
             BALL,
             {"d5": "blue big", "d7": "ball"},
-            "d5 to d7 is not a kick. Blue regular on c6 is ahead of the kicker: nobody of blue may be.",
+            "d5 to d7 is not a kick. Blue regular on c6 is ahead of the kicker: nobody of blue may "
+            "be.",
             "c6",
         ),
         (LAST, {"d5": None, "d8": "ball"}, "d5 to d8 is not a run. Too far: Big runs 2.", "d8"),

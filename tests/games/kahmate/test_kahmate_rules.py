@@ -1,4 +1,6 @@
-"""Kahmate: the worked example, the round, runs, opponents in the way, tries; every sentence of rulebook and rulings."""
+"""Kahmate: the worked example, the round, runs, opponents in the way, tries; every sentence of
+rulebook and rulings.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from kahmate_tools import (
 from companion.core.kit import SEATS
 from companion.games.kahmate.legal import Reason
 
-# ---- the worked example ---------------------------------------------------------------------------------------------
+# ---- the worked example --------------------------------------------------------------------------
 
 
 def test_worked_example_big_with_3_against_smart_with_1_takes_the_ball() -> None:
@@ -41,7 +43,7 @@ def test_worked_example_big_with_3_against_smart_with_1_takes_the_ball() -> None
     assert on(step.state, "e5") == ("blue big", "ball")
 
 
-# ---- the board, the pieces, set-up ------------------------------------------------------------------------------------
+# ---- the board, the pieces, set-up ---------------------------------------------------------------
 
 
 def test_whoever_scores_leads_by_more_than_anybody_on_the_pitch() -> None:
@@ -53,10 +55,10 @@ def test_whoever_scores_leads_by_more_than_anybody_on_the_pitch() -> None:
         assert (GAME.lead(before), GAME.lead(do(before, text).state)) == leads
 
 
-# ---- a round ------------------------------------------------------------------------------------------------------------
+# ---- a round -------------------------------------------------------------------------------------
 
 
-# ---- running ------------------------------------------------------------------------------------------------------------
+# ---- running -------------------------------------------------------------------------------------
 
 
 def test_lost_the_run_is_over_but_not_the_round() -> None:
@@ -83,7 +85,7 @@ def test_several_face_offs_come_one_after_the_other_and_nothing_moves_before_the
     assert down(step.state) == {"d4": 1, "d5": 1}
 
 
-# ---- tries --------------------------------------------------------------------------------------------------------------
+# ---- tries ---------------------------------------------------------------------------------------
 
 
 def test_the_way_into_goal_may_lead_over_opponents() -> None:

@@ -1,4 +1,6 @@
-"""Kahmate on screens, pads and under hands: signs, face-offs, what can be tapped, what the board shows, no secrets."""
+"""Kahmate on screens, pads and under hands: signs, face-offs, what can be tapped, what the board
+shows, no secrets.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,7 @@ def random_states(seed: int, count: int) -> list[State]:
     return found
 
 
-# ---- standing -----------------------------------------------------------------------------------------------------------
+# ---- standing ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -127,7 +129,7 @@ def test_runs_and_passes_that_wait_are_shown_as_duels(
     assert [side.text for side in duel.sides.values()] == sides
 
 
-# ---- what can be tapped -------------------------------------------------------------------------------------------------
+# ---- what can be tapped --------------------------------------------------------------------------
 
 
 def test_of_the_ways_to_a_square_the_one_that_meets_nobody_comes_first() -> None:
@@ -172,7 +174,9 @@ def test_a_play_is_tapped_after_its_key(
 
 @pytest.mark.parametrize("seed", range(3))
 def test_plays_are_one_for_each_next_state(seed: int) -> None:
-    """Every legal action leads to the state of one play, is no better than it, and hands that make it break no rule."""
+    """Every legal action leads to the state of one play, is no better than it, and hands that make
+    it break no rule.
+    """
     for state in random_states(seed, 6):
         (seat,) = GAME.to_act(state)
         plays_by_state = {}
@@ -211,7 +215,7 @@ def size(action: object) -> int:
     )
 
 
-# ---- what hands leave ---------------------------------------------------------------------------------------------------
+# ---- what hands leave ----------------------------------------------------------------------------
 
 
 ALONE = at("T@d3", "", "d4")
@@ -274,7 +278,7 @@ def test_six_pieces_on_the_own_ranks_alone_are_a_placing() -> None:
     assert GAME.laid_out(placed(), SOUTH, seen) is None
 
 
-# ---- pads ---------------------------------------------------------------------------------------------------------------
+# ---- pads ----------------------------------------------------------------------------------------
 
 
 def test_in_a_face_off_six_keys_are_six_cards_and_spent_ones_are_refused() -> None:

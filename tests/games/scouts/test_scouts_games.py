@@ -1,4 +1,6 @@
-"""Scouts: random games beside the slow rules, what never changes, and every text against the list of legal actions."""
+"""Scouts: random games beside the slow rules, what never changes, and every text against the list
+of legal actions.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,9 @@ def test_random_games_agree_with_the_slow_rules(stacking: bool) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_every_short_text_is_legal_exactly_when_it_is_listed(seed: int) -> None:
-    """All dashes, single jumps, placements, boulders and rocks there are, in some positions of a game."""
+    """All dashes, single jumps, placements, boulders and rocks there are, in some positions of a
+    game.
+    """
     texts = [".", *(f"{kind}@{name}" for kind in ("", "B") for name in NAMES)]
     texts += [f"{one}{sign}{other}" for sign in "-^" for one in NAMES for other in NAMES]
     texts += {rock_text(name, step) for name in NAMES for step in ((1, 0), (0, 1))}

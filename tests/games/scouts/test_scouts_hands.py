@@ -1,4 +1,6 @@
-"""Scouts: what hands make on the board, what screens show and how it is tapped, clock, pad, kit and options."""
+"""Scouts: what hands make on the board, what screens show and how it is tapped, clock, pad, kit and
+options.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,7 @@ def some_states(seed: int) -> list[State]:
 
 STATES = [state for seed in range(4) for state in some_states(seed)]
 
-# ---- plays made by hand -------------------------------------------------------------------------------------------------
+# ---- plays made by hand --------------------------------------------------------------------------
 
 
 def test_a_scout_is_moved_first_and_turned_over_then() -> None:
@@ -67,8 +69,8 @@ def test_the_end_of_a_turn_is_made_by_no_hand() -> None:
 
 PLAIN = at("c4 f4", "h9")
 CASES: list[tuple[State, dict[str, str | None], str]] = [
-    # what is no single thing is left to the table: nothing, a scout in a hand, two plays, one from nowhere,
-    # one of the other side, half of a boulder
+    # what is no single thing is left to the table: nothing, a scout in a hand, two plays, one from
+    # nowhere, one of the other side, half of a boulder
     (PLAIN, {}, ""),
     (PLAIN, {"c4": None}, ""),
     (PLAIN, gone("c4", "c5") | gone("f4", "f5"), ""),
@@ -105,7 +107,7 @@ def test_hands_of_the_other_seat_and_of_a_game_that_is_over_are_not_explained() 
     assert GAME.why_not(won, Seat.SOUTH, by_hand(won, gone("f4", "f8"))) is None
 
 
-# ---- screens ------------------------------------------------------------------------------------------------------------
+# ---- screens -------------------------------------------------------------------------------------
 
 
 FULL = after(start(), *SET_UP)
@@ -194,7 +196,7 @@ def test_plays_lead_to_every_position_once_and_break_no_rule_by_hand() -> None:
         assert len(GAME.standing(state, None).sign) <= 40
 
 
-# ---- clock, pad, taking back, kit, options --------------------------------------------------------------------------------
+# ---- clock, pad, taking back, kit, options -------------------------------------------------------
 
 
 def test_the_clock_runs_from_the_end_of_the_set_up_to_the_end_of_the_game() -> None:

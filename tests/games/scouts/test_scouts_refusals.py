@@ -1,4 +1,6 @@
-"""Scouts: every reason to refuse something is provoked, with its sentence, its rule and the square in the way."""
+"""Scouts: every reason to refuse something is provoked, with its sentence, its rule and the square
+in the way.
+"""
 
 from __future__ import annotations
 

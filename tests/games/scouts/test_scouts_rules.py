@@ -1,4 +1,6 @@
-"""Scouts: the sentences of the rulebook and of the rulings, the worked example, and the notation."""
+"""Scouts: the sentences of the rulebook and of the rulings, the worked example, and the
+notation.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ def on(state: State, square: str) -> tuple[str, ...]:
     return GAME.expected(state).get(Square.parse(square), ())
 
 
-# ---- the worked example of the rulings ----------------------------------------------------------------------------------
+# ---- the worked example of the rulings -----------------------------------------------------------
 
 
 def test_worked_example_two_jumps_are_one_play() -> None:
@@ -26,10 +28,10 @@ def test_worked_example_two_jumps_are_one_play() -> None:
     assert on(then, "c5") == ("white scout",)
 
 
-# ---- setup ------------------------------------------------------------------------------------------------------------------
+# ---- setup ---------------------------------------------------------------------------------------
 
 
-# ---- turns and plays ------------------------------------------------------------------------------------------------------
+# ---- turns and plays -----------------------------------------------------------------------------
 
 
 def test_the_turn_may_end_when_no_piece_that_was_not_played_has_a_play() -> None:
@@ -41,13 +43,13 @@ def test_the_turn_may_end_when_no_piece_that_was_not_played_has_a_play() -> None
     assert step.state.seat is Seat.NORTH
 
 
-# ---- dash -----------------------------------------------------------------------------------------------------------------
+# ---- dash ----------------------------------------------------------------------------------------
 
 
-# ---- jump -----------------------------------------------------------------------------------------------------------------
+# ---- jump ----------------------------------------------------------------------------------------
 
 
-# ---- stacks ---------------------------------------------------------------------------------------------------------------
+# ---- stacks --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("low", "side"), [("white_low", "white"), ("black_low", "black")])
@@ -56,10 +58,10 @@ def test_whose_piece_is_uncovered_is_told(low: str, side: str) -> None:
     assert step.events[0].why == f"The {side} scout on c4 is free again."
 
 
-# ---- boulders and rocks ---------------------------------------------------------------------------------------------------
+# ---- boulders and rocks --------------------------------------------------------------------------
 
 
-# ---- gathering intel, winning -----------------------------------------------------------------------------------------------
+# ---- gathering intel, winning --------------------------------------------------------------------
 
 
 def test_a_piece_on_the_enemys_back_rank_is_flipped_which_ends_the_play() -> None:
@@ -69,7 +71,7 @@ def test_a_piece_on_the_enemys_back_rank_is_flipped_which_ends_the_play() -> Non
     assert "c8^c10^e10" not in legal(at("c8", "c9 d10"))
 
 
-# ---- notation -------------------------------------------------------------------------------------------------------------
+# ---- notation ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""Somebody who asks without end, connects without end or never finishes: a seat and the host are answered all the same."""
+"""Somebody who asks without end, connects without end or never finishes: a seat and the host are
+answered all the same.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ def token(place: Place, seat: str) -> dict[str, str]:
     return {cookie.key: cookie.value}
 
 
-# ---- how often somebody may ask ----------------------------------------------------------------------------------------
+# ---- how often somebody may ask ------------------------------------------------------------------
 
 
 class Asking:
@@ -98,7 +100,7 @@ def test_one_address_never_fills_the_workers_queue(place: Place) -> None:
     assert refused.count(BAD) == 2
 
 
-# ---- places to follow the table ----------------------------------------------------------------------------------------
+# ---- places to follow the table ------------------------------------------------------------------
 
 
 def follow(place: Place, kind: Kind, address: str, times: int) -> list[Any]:
@@ -133,7 +135,7 @@ def test_one_address_never_takes_all_places(place: Place) -> None:
     assert not place.app.extensions["streams"].held, "nothing is remembered of who has left"
 
 
-# ---- over the network --------------------------------------------------------------------------------------------------
+# ---- over the network ----------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -184,7 +186,8 @@ def test_who_says_a_letter_a_second_is_cut_off(
             b"413",
         ),
         (
-            b"POST /join/south HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+            b"POST /join/south HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+            b"application/x-www-form-urlencoded\r\n"
             b"Content-Length: 20000\r\n\r\n" + b"x" * 20_000,
             b"413",
         ),

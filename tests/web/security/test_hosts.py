@@ -1,4 +1,6 @@
-"""For which host a request is, asked of the real server over a socket: once, plainly, and nothing beside it counts."""
+"""For which host a request is, asked of the real server over a socket: once, plainly, and nothing
+beside it counts.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The code to sit down where strangers share the network: who needs it, who is shown it, and how long guessing takes."""
+"""The code to sit down where strangers share the network: who needs it, who is shown it, and how
+long guessing takes.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +94,7 @@ def test_an_evening_of_guessing_is_hopeless() -> None:
     assert 0.9 < answers.count(False) / EACH.most_in(3600) <= 1
 
 
-# ---- buckets -------------------------------------------------------------------------------------------------------------
+# ---- buckets -------------------------------------------------------------------------------------
 
 
 def test_many_names_use_no_memory_and_bring_nobody_fresh_tokens() -> None:

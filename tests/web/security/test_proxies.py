@@ -1,4 +1,6 @@
-"""A proxy in front: whose headers count, and that nobody behind one stands at the machine's own screen; by a real nginx."""
+"""A proxy in front: whose headers count, and that nobody behind one stands at the machine's own
+screen; by a real nginx.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,9 @@ def test_a_path_is_taken_off_where_the_proxy_has_not_done_so(
 def table_behind_nginx(
     folder: Path, *, is_named: bool, more: str = ""
 ) -> Iterator[tuple[Companion, int]]:
-    """A table on a port of the loopback, and nginx in front of it; `is_named`: the settings know it."""
+    """A table on a port of the loopback, and nginx in front of it; `is_named`: the settings know
+    it.
+    """
     web = WebSettings(
         host="127.0.0.1",
         port=0,

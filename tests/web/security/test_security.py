@@ -1,4 +1,6 @@
-"""Who gets in: names, other sites, the host key, the code to sit down, and what strangers are never given."""
+"""Who gets in: names, other sites, the host key, the code to sit down, and what strangers are never
+given.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ FOREIGN_NAMES = (
 )  # fmt: skip
 
 
-# ---- every route -------------------------------------------------------------------------------------------------------
+# ---- every route ---------------------------------------------------------------------------------
 
 
 def doors(place: Place) -> list[tuple[str, str]]:
@@ -137,7 +139,7 @@ def test_nothing_of_ours_is_shown_inside_another_site(
         assert place.browser().get(path, headers=headers).status_code == status
 
 
-# ---- names -------------------------------------------------------------------------------------------------------------
+# ---- names ---------------------------------------------------------------------------------------
 
 
 def test_under_a_foreign_name_nothing_is_told_but_the_right_address(place: Place) -> None:
@@ -155,7 +157,7 @@ def test_under_a_foreign_name_nothing_is_told_but_the_right_address(place: Place
     assert error_of(refused)["message"] == words
 
 
-# ---- the host's key ----------------------------------------------------------------------------------------------------
+# ---- the host's key ------------------------------------------------------------------------------
 
 
 def test_a_new_host_key_turns_every_other_host_out(tmp_path: Path) -> None:
@@ -222,7 +224,7 @@ def test_the_host_key_is_told_to_no_other_service(tmp_path: Path) -> None:
     assert heard == [None]
 
 
-# ---- secrets that stay ---------------------------------------------------------------------------------------------------
+# ---- secrets that stay ---------------------------------------------------------------------------
 
 
 def test_the_wifis_password_goes_to_who_stands_at_the_table(

@@ -1,4 +1,6 @@
-"""One phone for both seats: the cover between them, and nothing of the one in any answer while the other holds it."""
+"""One phone for both seats: the cover between them, and nothing of the one in any answer while the
+other holds it.
+"""
 
 from __future__ import annotations
 
@@ -139,7 +141,9 @@ def without_receipts(page: str) -> str:
 
 
 def everything(phone: FlaskClient) -> list[str]:
-    """All that a phone gets while South's order is sealed and North holds it: cover, North's side, doors, streams."""
+    """All that a phone gets while South's order is sealed and North holds it: cover, North's side,
+    doors, streams.
+    """
     got = [page_of(phone, "/pass"), streamed(phone, "/live/pass"), page_of(phone, "/seat/south")]
     got += [phone.post(f"/api/seat/south/{door}", json={}).text for door in ("mine", "take-back")]
     north = open_side(phone, "north")

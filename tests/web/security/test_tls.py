@@ -1,4 +1,6 @@
-"""HTTPS with an own certificate: pages and streams, who asks without it, and files that phones or nobody can use."""
+"""HTTPS with an own certificate: pages and streams, who asks without it, and files that phones or
+nobody can use.
+"""
 
 from __future__ import annotations
 
@@ -111,7 +113,7 @@ def test_without_tls_others_are_sent_to_the_right_address(server: Server) -> Non
         assert plain(server, asked).startswith(b"HTTP/1.1 400")
 
 
-# ---- what phones check -----------------------------------------------------------------------------------------------
+# ---- what phones check ---------------------------------------------------------------------------
 
 
 def at_s(day: str) -> float:

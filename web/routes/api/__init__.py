@@ -1,4 +1,5 @@
-"""The JSON API: what pages and programs ask of the table, by who may ask. Every body is read strictly.
+"""The JSON API: what pages and programs ask of the table, by who may ask. Every body is read
+strictly.
 
 May import what `web.routes` may.
 """

@@ -1,4 +1,6 @@
-"""Who plays along: the machine, asked for a seat and sent away again, the coach, and the guide of a first game."""
+"""Who plays along: the machine, asked for a seat and sent away again, the coach, and the guide of a
+first game.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,8 @@ class Leave(Body, frozen=True):
 
 
 class Question(Body, frozen=True):
-    """What the coach is asked about: the action that is due (`now`), the own last one (`last`), or the machine’s
-    (`theirs`), for which that one’s own reasons are told once everybody knows it.
+    """What the coach is asked about: the action that is due (`now`), the own last one (`last`), or
+    the machine’s (`theirs`), for which that one’s own reasons are told once everybody knows it.
     """
 
     moment: Text
@@ -83,11 +85,14 @@ class Opponents(PageGroup):
         )
 
     def _require_at_table(self) -> None:
-        """Raise `Illegal` for somebody who does not sit here and would take the opponent out of a game that is on."""
+        """Raise `Illegal` for somebody who does not sit here and would take the opponent out of a
+        game that is on.
+        """
         may_ask = self._guard.is_at_table(request) or self._guard.is_host(request)
         if self._page_context.is_game_on and not may_ask:
             text = say(
-                "A game is on: only the players, the owner or the table’s own screen can change the opponent"
+                "A game is on: only the players, the owner or the table’s own screen can change "
+                "the opponent"
             )
             raise Illegal(Refusal.NOT_YOUR_SEAT, text)
 
@@ -114,7 +119,9 @@ class Lessons(PageGroup):
 
 
 def begin_lesson(page_context: PageContext, game: str) -> None:
-    """Begin the lesson of a game, with the first of the machine's characters at every seat that is free."""
+    """Begin the lesson of a game, with the first of the machine's characters at every seat that is
+    free.
+    """
     table = page_context.table
     table.begin_lesson(game)
     for seat in SEATS:

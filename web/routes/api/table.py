@@ -1,4 +1,6 @@
-"""What anybody at the table may ask: to look, and to act where the game is as open as a chess clock."""
+"""What anybody at the table may ask: to look, and to act where the game is as open as a chess
+clock.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +85,9 @@ class SharedDoors(PageGroup):
 
     @shared("choose", "seat", "table", body=GameName)
     def choose(self, by: str, body: GameName) -> None:
-        """Choose a game in the lobby. Every page shows it, nobody sits down by that, and nothing begins."""
+        """Choose a game in the lobby. Every page shows it, nobody sits down by that, and nothing
+        begins.
+        """
         self._table.choose(body.game)
 
     @shared("home", "seat", "table")
@@ -153,7 +157,9 @@ class TableDoors(PageGroup):
             self._table.machines.seat(gone, features.opponents[0].name)
 
     def _require_nothing_secret(self, seat: Seat) -> None:
-        """Raise `Illegal` where whoever sits down there would see a sealed order or a hand, unless the owner asks."""
+        """Raise `Illegal` where whoever sits down there would see a sealed order or a hand, unless
+        the owner asks.
+        """
         view = self._table.view()
         is_owner = is_own_screen(request) or self._guard.is_host(request)
         hides = view.seats[seat].receipt is not None or view.board.tableau is not None
@@ -198,6 +204,7 @@ class StaffKeys(PageGroup):
         raise Illegal(
             Refusal.NOT_YOUR_SEAT,
             say(
-                "Only a seat, the owner or the table’s own screen can call the staff: sit down first"
+                "Only a seat, the owner or the table’s own screen can call the staff: sit down "
+                "first"
             ),
         )

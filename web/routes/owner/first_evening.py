@@ -29,7 +29,8 @@ PAGES = ("language", "camera", "print", "seats")
 class FirstEvening(PageGroup):
     """The routes under `/host/first`.
 
-    The machine's own screen may ask without the host key, as long as nobody has answered: it shows that key anyway.
+    The machine's own screen may ask without the host key, as long as nobody has answered: it shows
+    that key anyway.
     """
 
     name = "first"

@@ -1,4 +1,6 @@
-"""The settings page: eight rows for everybody, the rest in one fold, each saved at once. Backup, restore and reset."""
+"""The settings page: eight rows for everybody, the rest in one fold, each saved at once. Backup,
+restore and reset.
+"""
 
 from __future__ import annotations
 
@@ -229,7 +231,7 @@ class SettingsPage(PageGroup):
         self._upkeep.reset(body.games)
 
 
-# ---- the eight rows --------------------------------------------------------------------------------------------------
+# ---- the eight rows ------------------------------------------------------------------------------
 
 
 def front_rows(values: Mapping[str, Any]) -> Mapping[str, tuple[RowChoice, ...]]:
@@ -295,7 +297,7 @@ def _reading(time_s: float) -> tuple[RowChoice, ...]:
     )
 
 
-# ---- the fold --------------------------------------------------------------------------------------------------------
+# ---- the fold ------------------------------------------------------------------------------------
 
 
 def _remark(
@@ -322,7 +324,9 @@ def _in_words(row: SettingRow, value: Any) -> str:
 
 
 def typed_values(said: Mapping[str, Any], typed: Mapping[str, str]) -> dict[str, Any]:
-    """Return values from what was typed, beside what the file says. Raises `Malformed` for what is wrong with one."""
+    """Return values from what was typed, beside what the file says. Raises `Malformed` for what is
+    wrong with one.
+    """
     groups = [*(section.rows for section in sections()), *pad_rows().values()]
     rows = {row.key: row for group in groups for row in group}
     lamps = [part for part in PAD_PARTS if part.startswith("lamp_")]

@@ -1,4 +1,5 @@
-"""Yardsticks of the bench of opponents: players by rule of thumb that look one turn ahead, one for each game.
+"""Yardsticks of the bench of opponents: players by rule of thumb that look one turn ahead, one for
+each game.
 
 They see the state of a game, and use nothing of it that their seat does not know.
 """
@@ -42,7 +43,9 @@ def random_player(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> 
 
 
 def beginner(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> str:
-    """A person in the first games: looks one action ahead, and overlooks every third time what matters."""
+    """A person in the first games: looks one action ahead, and overlooks every third time what
+    matters.
+    """
     is_careless = rng.random() < OVERLOOKED
     return (
         random_player(game, state, seat, rng)

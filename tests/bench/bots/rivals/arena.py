@@ -13,7 +13,9 @@ from companion.games.base import Game
 
 
 def greedy_arena(game: Game[Any, Any], state: ArenaState, seat: Seat, rng: Random) -> str:
-    """Every robot for itself: hit the weakest neighbour, blow up when that pays, otherwise go to the nearest enemy."""
+    """Every robot for itself: hit the weakest neighbour, blow up when that pays, otherwise go to
+    the nearest enemy.
+    """
     side = SEATS.index(seat)
     terrain, taken = state.terrain, {robot.place for robot in state.robots[side]}
     enemies = {robot.place: robot.points for robot in state.robots[1 - side]}

@@ -16,7 +16,9 @@ _WIN = 1e6
 
 
 def greedy_scouts(game: Game[Any, Any], state: ScoutsState, seat: Seat, rng: Random) -> str:
-    """The first play of the pair of plays that brings the own scouts farthest beyond the other's."""
+    """The first play of the pair of plays that brings the own scouts farthest beyond the
+    other's.
+    """
     position = state.position
     if position.to_place or not has_play(position):
         return str(
@@ -49,7 +51,9 @@ def _scouts_plays(position: Position) -> list[tuple[str, Position]]:
 
 
 def _scouts_value(position: Position) -> float:
-    """How far all scouts have come, those on the way home counted double, those beneath others halved."""
+    """How far all scouts have come, those on the way home counted double, those beneath others
+    halved.
+    """
     if position.is_won:
         return _WIN / 2
     value = 0.0
