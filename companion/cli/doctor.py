@@ -103,7 +103,10 @@ def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
         health = json.loads(content)
     except (OSError, ValueError):
         return None
-    running = f"A companion runs here, version {health['version']}, for {health['uptime_s']:.0f} s: {health['status']}."
+    uptime = f"{health['uptime_s']:.0f} s"
+    running = (
+        f"A companion runs here, version {health['version']}, for {uptime}: {health['status']}."
+    )
     report = _ask_host_page(settings, "/api/doctor")
     if report is None:
         advice = "Its journal cannot be read from here, so it tells no more: use sudo."
@@ -191,7 +194,10 @@ def _lens_words(settings: Settings, camera: Camera) -> str:
     angle = math.degrees(2 * math.atan(0.5 / lens.focal_ratio))
     if exact:
         return f"{angle:.1f} degrees across, measured by companion calibrate."
-    return f"About {angle:.0f} degrees across; the board teaches the rest, companion calibrate measures it."
+    return (
+        f"About {angle:.0f} degrees across; the board teaches the rest, "
+        "companion calibrate measures it."
+    )
 
 
 def _pins(settings: Settings) -> Iterator[Finding]:

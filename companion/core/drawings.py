@@ -206,7 +206,10 @@ _SUITS = {
 
 _LINE = f'fill="none" stroke="{_EDGE}" stroke-width="5"'
 _PLATE = f'fill="var(--face,#fff)" stroke="{_EDGE}" stroke-width="5"{_ROUND}'
-_RUN = 'fill="none" stroke="currentColor" stroke-width="11" stroke-linecap="round" stroke-linejoin="round"'
+_RUN = (
+    'fill="none" stroke="currentColor" stroke-width="11" '
+    'stroke-linecap="round" stroke-linejoin="round"'
+)
 
 
 def _player(head: tuple[int, int], limbs: str, speed: str = "") -> str:
@@ -216,7 +219,8 @@ def _player(head: tuple[int, int], limbs: str, speed: str = "") -> str:
         if speed
         else ""
     )
-    return f'<circle cx="{head[0]}" cy="{head[1]}" r="11" fill="currentColor"/><path d="{limbs}" {_RUN}/>{trail}'
+    face = f'<circle cx="{head[0]}" cy="{head[1]}" r="11" fill="currentColor"/>'
+    return f'{face}<path d="{limbs}" {_RUN}/>{trail}'
 
 
 _PLAYERS = {
@@ -425,7 +429,10 @@ def standalone(name: str, *, colour: str, edge: str, face: str) -> str:
     dots = _mixed(colour, face)
     inner = _DOTTED_PATH.sub(lambda match: "".join(_dots(match[1], dots)), inner)
     inner = _VARIABLE.sub(lambda match: values[match[1]], inner).replace("currentColor", colour)
-    return f'<svg xmlns="http://www.w3.org/2000/svg" width="100" height="100" viewBox="0 0 100 100">{inner}</svg>'
+    opening = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="100" height="100" viewBox="0 0 100 100">'
+    )
+    return f"{opening}{inner}</svg>"
 
 
 _DOTTED_PATH = re.compile(r'<path d="([^"]*)" fill="url\(#dots\)"/>')

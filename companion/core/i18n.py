@@ -443,8 +443,8 @@ expression."""
 CONTRACTIONS = say("to the|of the")
 """Pairs such as `a el=al;de el=del`: what a preposition and an article become."""
 MONTHS = (
-    say("January"), say("February"), say("March"), say("April"), say("May"), say("June"), say("July"), say("August"),
-    say("September"), say("October"), say("November"), say("December"),
+    say("January"), say("February"), say("March"), say("April"), say("May"), say("June"),
+    say("July"), say("August"), say("September"), say("October"), say("November"), say("December"),
 )  # fmt: skip
 
 

@@ -24,7 +24,8 @@ def own_address(web: WebSettings, port: int | None = None) -> str:
     """
     host = from_here(web.host)
     is_secure = web.certificate and host not in ("127.0.0.1", "::1", "localhost")
-    return f"{'https' if is_secure else 'http'}://{bracketed(host)}:{web.port if port is None else port}"
+    scheme = "https" if is_secure else "http"
+    return f"{scheme}://{bracketed(host)}:{web.port if port is None else port}"
 
 
 def ask_address(

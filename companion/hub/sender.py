@@ -266,7 +266,8 @@ class HubLine:
             return 0
         try:
             there = read_record(last.data or b"")
-        except Malformed:  # a newer program's, or somebody's who had this table's key: begin the game that is on anew
+        except Malformed:
+            # a newer program's, or somebody's who had this table's key: begin this game anew
             outbox.seek(outbox.start(), last.seq or 1)
             return last.seq or 0
         if outbox.mark(there.entry) == there.mark:

@@ -44,7 +44,7 @@ CREATE TABLE results (
 CREATE INDEX results_ended ON results (game, ended_s);
 CREATE INDEX results_south ON results (south);
 CREATE INDEX results_north ON results (north);
-"""
+"""  # noqa: E501
 
 
 class Season(msgspec.Struct, frozen=True):

@@ -203,7 +203,8 @@ class TournamentKeeper:
     ) -> None:
         result = kept.result
         report = Reported(
-            result.table, result.key, result.game, dict(result.options), result.began_s, kept.south, kept.north,
+            result.table, result.key, result.game, dict(result.options), result.began_s,
+            kept.south, kept.north,
             result.winner,
         )  # fmt: skip
         for number, tournament in tournaments.items():

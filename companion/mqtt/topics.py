@@ -38,8 +38,9 @@ BOTH_COLOUR, NOBODYS_COLOUR = SIGN, "#FFFFFF"
 """The turn's colour while the table waits for both seats (the sign's yellow), and for none."""
 
 EVENTS = (
-    Cue.SEAT_TAKEN, Cue.ORDERS_WANTED, Cue.SEALED, Cue.TAKEN_BACK, Cue.REVEAL, Cue.STEP, Cue.HANDS_WANTED,
-    Cue.BOARD_AGREES, Cue.BOARD_WRONG, Cue.TURN_PASSES, Cue.TIME_OUT, Cue.PAUSED, Cue.RESUMED, Cue.OFFER, Cue.WON,
+    Cue.SEAT_TAKEN, Cue.ORDERS_WANTED, Cue.SEALED, Cue.TAKEN_BACK, Cue.REVEAL, Cue.STEP,
+    Cue.HANDS_WANTED, Cue.BOARD_AGREES, Cue.BOARD_WRONG, Cue.TURN_PASSES, Cue.TIME_OUT, Cue.PAUSED,
+    Cue.RESUMED, Cue.OFFER, Cue.WON,
     Cue.TIE, Cue.TROUBLE,
 )  # fmt: skip
 """The table's cues that are told: those that lamps and tones show to all. Not the keys of a pad:

@@ -23,7 +23,7 @@ WITH RECURSIVE played(game) AS (
     UNION ALL SELECT (SELECT MIN(game) FROM entries WHERE game > played.game) FROM played WHERE game IS NOT NULL)
 SELECT game, id, COALESCE(now_s + ahead_s, at), is_right FROM entries LEFT JOIN runs USING (run) WHERE id IN (
     SELECT (SELECT MAX(id) FROM entries WHERE entries.game = played.game) FROM played WHERE game IS NOT NULL)
-"""
+"""  # noqa: E501
 """Leaps from game to game in the index: some milliseconds for 500 games.
 
 Grouping would go through every input.

@@ -39,7 +39,7 @@ CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 CREATE TABLE cut (
     id INTEGER NOT NULL, game INTEGER NOT NULL, at REAL NOT NULL, run INTEGER NOT NULL, now_s REAL NOT NULL,
     record BLOB NOT NULL, link BLOB NOT NULL);
-"""
+"""  # noqa: E501
 """Word for word as version 1.0 has it, so that going back to that version needs no conversion.
 
 `facts` holds a checksum of each row of `runs`. `cut` is no longer written.

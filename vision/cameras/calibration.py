@@ -107,7 +107,8 @@ class Calibration:
         """
         size = (luma.shape[1], luma.shape[0])
         if self._size not in (None, size):
-            return f"This picture is {size[0]} x {size[1]}, the others are not: take all with one camera"
+            pixels = f"{size[0]} x {size[1]}"
+            return f"This picture is {pixels}, the others are not: take all with one camera"
         view = self._see(luma, size)
         before, self._last = self._last, view if isinstance(view, _View) else None
         if isinstance(view, str):

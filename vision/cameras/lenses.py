@@ -164,7 +164,10 @@ class LensShelf:
             replace_file(self._path, content)
             self._changed, self._told = False, False
         except OSError as error:
-            sentence = f"{self._path}: the lenses cannot be kept: {error.strerror}: make room, or mend state_dir"
+            sentence = (
+                f"{self._path}: the lenses cannot be kept: {error.strerror}: "
+                "make room, or mend state_dir"
+            )
             if strict:
                 raise CameraError(sentence) from error
             if not self._told:

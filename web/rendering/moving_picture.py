@@ -172,7 +172,8 @@ def _beside(photograph: bytes, height: float) -> str:
         return ""
     side = height - 2 * _EDGE
     data = base64.b64encode(photograph).decode()
-    return f'<image x="{_WIDTH}" y="{_EDGE}" width="{side}" height="{side}" href="data:image/jpeg;base64,{data}"/>'
+    place = f'x="{_WIDTH}" y="{_EDGE}" width="{side}" height="{side}"'
+    return f'<image {place} href="data:image/jpeg;base64,{data}"/>'
 
 
 def _fit_name(name: str, room: float) -> str:

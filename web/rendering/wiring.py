@@ -16,13 +16,15 @@ from companion.maintenance.settings.words import PAD_PARTS
 from web.rendering.svg import area, circle, labelled_svg, text
 
 GPIO_PINS: Mapping[int, int] = {
-    2: 3, 3: 5, 4: 7, 17: 11, 27: 13, 22: 15, 10: 19, 9: 21, 11: 23, 0: 27, 5: 29, 6: 31, 13: 33, 19: 35, 26: 37,
-    14: 8, 15: 10, 18: 12, 23: 16, 24: 18, 25: 22, 8: 24, 7: 26, 1: 28, 12: 32, 16: 36, 20: 38, 21: 40,
+    2: 3, 3: 5, 4: 7, 17: 11, 27: 13, 22: 15, 10: 19, 9: 21, 11: 23, 0: 27, 5: 29, 6: 31,
+    13: 33, 19: 35, 26: 37,
+    14: 8, 15: 10, 18: 12, 23: 16, 24: 18, 25: 22, 8: 24, 7: 26, 1: 28, 12: 32, 16: 36,
+    20: 38, 21: 40,
 }  # fmt: skip
 """The pin of the header behind each GPIO number (Raspberry Pi's own pin-out)."""
 POWER: Mapping[int, str] = {
-    1: "3V3", 2: "5V", 4: "5V", 6: "GND", 9: "GND", 14: "GND", 17: "3V3", 20: "GND", 25: "GND", 30: "GND", 34: "GND",
-    39: "GND",
+    1: "3V3", 2: "5V", 4: "5V", 6: "GND", 9: "GND", 14: "GND", 17: "3V3", 20: "GND", 25: "GND",
+    30: "GND", 34: "GND", 39: "GND",
 }  # fmt: skip
 RESISTOR_OHM = 330
 """Resistor in series with a lamp: some 4 mA through a red one, less than a pin may give."""
@@ -167,7 +169,8 @@ def _wire(wire: Wire) -> str:
     label_at = complex(_x(side, _LABEL), y + 6)
     label = text(escape(translate(wire.title)), label_at, f' class="label {anchor}"')
     moved = f"translate({_MIDDLE} {y}){mirror}"
-    return f'<g class="wire" data-wire="{wire.name}"><use href="#w-{kind}" transform="{moved}"/>{label}</g>'
+    drawing = f'<use href="#w-{kind}" transform="{moved}"/>'
+    return f'<g class="wire" data-wire="{wire.name}">{drawing}{label}</g>'
 
 
 def _parts(wired: tuple[Wire, ...]) -> Iterator[str]:

@@ -16,7 +16,7 @@ INTRODUCTION = """\
 # docs/settings.md tells every setting with its default. After a change: sudo systemctl restart companion
 
 # Where games, photographs and lens data are kept.
-"""
+"""  # noqa: E501
 
 
 def settings_text(state_dir: str) -> str:

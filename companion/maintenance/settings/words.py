@@ -28,7 +28,10 @@ class Words:
     page: bool | str = False
 
 
-CAMERAS = r"auto|none|picamera(:([0-9]{1,3}|[a-z][a-z0-9_]{2,31}|/base/[a-zA-Z0-9_@/,.-]{1,150}))?|usb:[^/\\]{1,100}"
+CAMERAS = (
+    r"auto|none|picamera(:([0-9]{1,3}|[a-z][a-z0-9_]{2,31}|/base/[a-zA-Z0-9_@/,.-]{1,150}))?"
+    r"|usb:[^/\\]{1,100}"
+)
 """Cameras that are devices.
 
 Behind `picamera:` a place, a sensor, or libcamera's id, which is no path of a file. Pictures
