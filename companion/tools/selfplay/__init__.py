@@ -66,12 +66,11 @@ def match_at(
     if has_cards:
         at_pad = ()  # hidden hands need phones
     url = f"http://127.0.0.1:{companion.server.port}"
-    players = {
-        seat: SimulatedPlayer(
-            seat, None if seat in at_pad else Phone(url, seat), Random(f"{seed}/{seat}")
-        )
-        for seat in SEATS
-    }
+    players = {}
+    for seat in SEATS:
+        phone = None if seat in at_pad else Phone(url, seat)
+        rng = Random(f"{seed}/{seat}")
+        players[seat] = SimulatedPlayer(seat, phone, rng)
     if against:
         machine = Seat.SOUTH if seed % 2 else Seat.NORTH
         players[machine] = SimulatedPlayer(machine, None, players[machine].rng, against)

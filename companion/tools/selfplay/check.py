@@ -83,7 +83,8 @@ def _faults_in_play(game: Game[Any, Any]) -> Iterator[str]:
     for seed in range(GAMES_TRIED):
         rng = Random(seed)
         state = game.setup(options, rng)
-        if _plain(game, state) != _plain(game, game.setup(options, Random(seed))):
+        again = game.setup(options, Random(seed))
+        if _plain(game, state) != _plain(game, again):
             yield "Two set-ups with the same random numbers differ."
         turns = 0
         while (due := game.to_act(state)) and turns < MAX_TURNS:
@@ -112,8 +113,10 @@ def _faults_of_apply(
     game: Game[Any, Any], state: Any, actions: Mapping[Seat, Any], step: Step[Any], turn: int
 ) -> Iterator[str]:
     before = _plain(game, state)
+    # the same turn once more has to lead to the same state
     again = game.apply(state, actions, Random(turn))
-    if _plain(game, again.state) != _plain(game, step.state):
+    after = _plain(game, step.state)
+    if _plain(game, again.state) != after:
         yield "The same actions lead to different states: draw by the rng that apply is given."
     if _plain(game, state) != before:
         yield "apply changes the state that it is given: make a new one."

@@ -62,11 +62,11 @@ class Report(msgspec.Struct, frozen=True):
             if self.winners
             else "draw"
         )
+        wrong = f"{self.wrong_placements_noticed} of {self.wrong_placements_made}"
         return (
-            f"Game {self.seed}: {who} after {self.turns} turns. {self.reason} {self.frames} "
-            "frames, "
-            f"{self.wrong_placements_noticed} of {self.wrong_placements_made} wrong placements "
-            "noticed, "
+            f"Game {self.seed}: {who} after {self.turns} turns. {self.reason} "
+            f"{self.frames} frames, "
+            f"{wrong} wrong placements noticed, "
             f"{self.misread_layouts} layouts misread, {self.seconds:.1f} s."
         )
 
@@ -110,9 +110,9 @@ class Phone:
 
     def get(self, what: str) -> dict[str, Any]:
         """Return GET of the seat's own. Raises `Stuck`."""
-        return self._send(
-            what, urllib.request.Request(f"{self._base_url}/api/seat/{self._seat}/{what}")
-        )
+        url = f"{self._base_url}/api/seat/{self._seat}/{what}"
+        request = urllib.request.Request(url)
+        return self._send(what, request)
 
     def _send(self, what: str, request: urllib.request.Request) -> dict[str, Any]:
         try:
@@ -220,7 +220,8 @@ class Match(ABC):
         """Return the actions of the last turn, as they stand in the journal: a machine tells nobody
         else."""
         turn = self.companion.journal.restore().turns[-1]
-        return {seat: self.game.parse(sealed.action) for seat, sealed in turn.sealed.items()}
+        actions = {seat: sealed.action for seat, sealed in turn.sealed.items()}
+        return {seat: self.game.parse(action) for seat, action in actions.items()}
 
     def until(self, done: str, *before: object) -> None:
         """Let frames pass until the table has moved on from `before`.
@@ -237,9 +238,8 @@ class Match(ABC):
             if frame == PATIENCE_FRAMES // 4:
                 self.mend(view)
             self.round()
-        raise Stuck(
-            f"{done}: the table still says “{self.look().sign.text}” ({self.look().sign.small})"
-        )
+        sign = self.look().sign
+        raise Stuck(f"{done}: the table still says “{sign.text}” ({sign.small})")
 
     def sit_down(self, player: SimulatedPlayer) -> None:
         """Sit down with a name on a phone, or by any key of the pad. A machine is asked."""

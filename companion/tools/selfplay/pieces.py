@@ -138,7 +138,8 @@ class PieceMatch(Match):
         files = {square.file for square, faces in layout.items() if face in faces}
         # all of its squares in one file
         is_along = len(files) == 1
-        self.put(self.piece(face, move.origin), move.target, 90.0 if is_along else 0.0)
+        turn_deg = 90.0 if is_along else 0.0
+        self.put(self.piece(face, move.origin), move.target, turn_deg)
         self.round(1)
 
     def _err(self, piece: WorldPiece, square: Square, move: HandMove) -> bool:
@@ -158,7 +159,8 @@ class PieceMatch(Match):
         """Lay on top what was on a square before and belongs above what has come, such as a
         ball.
         """
-        there = [piece.face for piece in self.simulation.world.pieces() if piece.square == square]
+        pieces = self.simulation.world.pieces()
+        there = [piece.face for piece in pieces if piece.square == square]
         # the right pieces in the wrong order: lift the upper ones, put them back
         if set(there) == set(faces) and there != list(faces):
             for face in faces[1:]:
@@ -205,7 +207,8 @@ class PieceMatch(Match):
         """
         assert view.kit is not None
         kind = view.kit.kind
-        lying = {(kind(piece.face), piece.square) for piece in self.simulation.world.pieces()}
+        pieces = self.simulation.world.pieces()
+        lying = {(kind(piece.face), piece.square) for piece in pieces}
         for instruction in view.turn.instructions:
             move = instruction.move
             if not move.origin or move.done:
@@ -260,10 +263,12 @@ class PieceMatch(Match):
         view = self.look()
         if view.kit is None:
             return None
-        busy = {*self.truth(), *view.kit.board.holes, *view.board.layout, move.target, move.origin}
+        board = view.kit.board
+        busy: set[Square | None] = {*self.truth(), *board.holes, *view.board.layout}
+        busy |= {move.target, move.origin}
         for instruction in view.turn.instructions:
             busy |= {instruction.move.target, instruction.move.origin}
-        free = [square for square in view.kit.board.squares if square not in busy]
+        free = [square for square in board.squares if square not in busy]
         return self.rng.choice(free) if free else None
 
     def put(self, piece: WorldPiece, square: Square | None, turn_deg: float = 0.0) -> None:
@@ -283,7 +288,9 @@ class PieceMatch(Match):
         self.round(1)
         world.turn(piece.id, turn_deg + uniform(-askew_deg, askew_deg))
         world.move_to(piece.id, square)
-        world.nudge(piece.id, uniform(-askew_mm, askew_mm), uniform(-askew_mm, askew_mm))
+        east_mm = uniform(-askew_mm, askew_mm)
+        north_mm = uniform(-askew_mm, askew_mm)
+        world.nudge(piece.id, east_mm, north_mm)
         self.round(1)
         world.hold_hand(None)
 
@@ -340,7 +347,8 @@ class PieceMatch(Match):
         """Return an action, and the pad keys that spell it."""
         player = self.players[seat]
         grammar = self.game.pad(self.state, seat)
-        text = self.game.format(_best(self.game, self.state, seat, player.rng))
+        action = _best(self.game, self.state, seat, player.rng)
+        text = self.game.format(action)
         if player.phone or grammar is None:
             return text, ()
         return text, (*grammar.spell(text), "ready")

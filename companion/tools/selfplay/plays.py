@@ -48,7 +48,8 @@ class PlayMatch(PieceMatch):
         before = self._place()
         rng = self.players[seat].rng
         # a play that changes nothing on the board cannot be made there
-        is_seen = bool(layouts) and dict(layouts[0]) != dict(self.look().board.layout)
+        layout = dict(self.look().board.layout)
+        is_seen = bool(layouts) and dict(layouts[0]) != layout
         if play.is_by_hand and is_seen and rng.random() <= BY_HAND:
             if self.rng.random() < WRONG_PLAY:
                 self._play_wrongly(seat)
@@ -143,7 +144,8 @@ class PlayMatch(PieceMatch):
             if not self.look().board.problems:
                 return
             self.round()
-        raise Stuck(f"{face} is back on {origin}, but the table says “{self.look().sign.text}”")
+        sign = self.look().sign.text
+        raise Stuck(f"{face} is back on {origin}, but the table says “{sign}”")
 
     def _no_play(self, seat: Seat, view: TableView) -> tuple[Square, Square, str] | None:
         """Return an own piece that lies alone, an empty square, and its face, where the result is
