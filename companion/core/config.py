@@ -434,7 +434,7 @@ def is_page_path(text: str) -> bool:
     """Return whether pages can lie under this path: plain letters, no slash at the end, no `..`.
 
     >>> [is_page_path(text) for text in ("", "/table", "/api/ingress/x_1", "table", "/table/",
-      "//evil", "/..")]
+    ... "//evil", "/..")]
     [True, True, True, False, False, False, False]
     """
     return _PAGE_PATH.fullmatch(text) is not None

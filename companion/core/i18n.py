@@ -104,9 +104,10 @@ def to_owner(text: str, name: str) -> str:
 
     Any other sentence as it is.
 
-    >>> to_owner(say("{side!c}: choose a card", side="lime"), "lime"), to_owner(say("Choose a
-      game"), "lime")
-    ('Choose a card', 'Choose a game')
+    >>> to_owner(say("{side!c}: choose a card", side="lime"), "lime")
+    'Choose a card'
+    >>> to_owner(say("Choose a game"), "lime")
+    'Choose a game'
     """
     if not text.startswith(("Both: ", f"{_converted(name, 'c')}: ")):
         return text

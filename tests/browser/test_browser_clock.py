@@ -38,7 +38,7 @@ def test_the_clock_on_two_phones_and_the_table_screen(tmp_path: Path, windows: W
         shows(south, 110)
         tap(south, ".key.large.go")
         says(north, "Your turn")
-        assert "Waiting for Jonas" in text_of(south, ".key.large")
+        until("the key to wait", lambda: "Waiting for Jonas" in text_of(south, ".key.large"))
         shows(north, 109)
         tap(north, ".key.large.go")
         shows(wall, 108)

@@ -37,7 +37,7 @@ def asked_host(header: str) -> str:
     >>> [asked_host(each) for each in ("Table.local:8080", "192.0.2.7", "[fe80::1]:80", "a.")]
     ['Table.local', '192.0.2.7', 'fe80::1', 'a.']
     >>> any(asked_host(each) for each in ("", "a:80:b", "a, a", "a:0", "a:65536", "u@a", "[::1",
-      "::1", "a..", "1.2.3"))
+    ... "::1", "a..", "1.2.3"))
     False
     """
     match = _HOST.fullmatch(header) if len(header) <= _MAX_HEADER else None
@@ -81,7 +81,7 @@ class Names:
 
         >>> names = Names(["table.example.org"])
         >>> [names.knows(host) for host in ("192.168.1.7:8080", "[fe80::1]",
-          "Table.Example.org.:443", "evil.example")]
+        ... "Table.Example.org.:443", "evil.example")]
         [True, True, True, False]
         """
         name = _plain(asked_host(host))

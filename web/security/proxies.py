@@ -46,7 +46,7 @@ class Proxies:
 
     >>> proxies = Proxies(["10.0.0.2"])
     >>> proxies.caller("10.0.0.2", {"HTTP_X_FORWARDED_FOR": "192.0.2.7", "HTTP_X_FORWARDED_PROTO":
-      "https"})
+    ... "https"})
     Caller(address='192.0.2.7', scheme='https', host='', path='')
     >>> proxies.caller("192.0.2.9", {"HTTP_X_FORWARDED_FOR": "127.0.0.1"})
     Caller(address='192.0.2.9', scheme='', host='', path='')

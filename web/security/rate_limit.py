@@ -176,7 +176,7 @@ def address_group(address: str) -> str:
     """Return what counts as one address. A home is given a whole network of IPv6 addresses.
 
     >>> [address_group(address) for address in ("192.0.2.7", "2001:db8::1:7%eth0",
-      "::ffff:192.0.2.7", "nowhere")]
+    ... "::ffff:192.0.2.7", "nowhere")]
     ['192.0.2.7', '2001:db8::/64', '192.0.2.7', 'nowhere']
     """
     parsed = parsed_address(address)
