@@ -147,24 +147,16 @@ def _as_paper(
     good &= ~is_known | ((dim <= 0.03) & shot.line_depth.any())
     is_shaded = dim > 0.08
     if is_marked:
-        # Where only the middle can be asked, something grey may lie there that reaches beyond it.
-        good &= ~is_shaded & (own >= _DIM * _shades(shot, rows))
+        # Where only the middle can be asked, something grey may lie there that reaches beyond it:
+        # the paper has to be as bright as along the outline, 0 where nothing is seen of that.
+        along = shot.shade[rows]
+        along[np.isnan(along).all(axis=1)] = 0
+        good &= ~is_shaded & (own >= _DIM * np.nanmedian(along, axis=1))
     else:
         for place in np.flatnonzero(good & is_shaded):
             good[place] = _is_smooth(cells, shot, rows[place])
     good &= _has_outline(shot, rows, _OF_LINE * shot.line_depth, is_shaded)
     return np.asarray(good)
-
-
-def _shades(shot: Snapshot, rows: NDArray[np.int_]) -> Tone:
-    """Return (N,): how bright paper is along the outlines of squares.
-
-    0 where nothing is seen of one.
-    """
-    # The median of all parts of the outline.
-    shade = shot.shade[rows]
-    shade[np.isnan(shade).all(axis=1)] = 0
-    return np.nanmedian(shade, axis=1)
 
 
 def _ninth_decile(tones: Tone, visible: Mask) -> Tone:
