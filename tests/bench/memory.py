@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import itertools
+import statistics
 import tempfile
 import threading
 import time
@@ -15,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from bench.bars import EVENING_MB
+from bench.bars import EVENING_MB, GROWTH_MB
 from bench.processes import LOCAL, Process, memory_mb, running_service
 from bench.visitors import Viewers
 from companion.core.config import Settings
@@ -55,7 +56,22 @@ def bench_memory(requests: int = REQUESTS, games: int = GAMES_PLAYED) -> bool:
         evening.spend(games)
         refused = f"{evening.refused} answers that were not 200"
         print(f"memory: {requests:,} requests over {games} games, {refused}", flush=True)
-        return EVENING_MB.judge([memory_mb(service.pid)])
+        is_flat = GROWTH_MB.judge([growth_mb(evening.samples_mb)])
+        return EVENING_MB.judge([memory_mb(service.pid)]) and is_flat
+
+
+def growth_mb(samples_mb: Sequence[float]) -> float:
+    """Return by how much memory grows over the last half of the samples, by the line of least
+    squares: pictures that are just being drawn move single ones by 2 to 4 MB.
+
+    >>> growth_mb([100 + each / 1000 for each in range(10_001)])
+    5.0
+    """
+    last = samples_mb[len(samples_mb) // 2 :]
+    if len(last) < 2:
+        return 0.0
+    slope = statistics.linear_regression(range(len(last)), last).slope
+    return round(slope * (len(last) - 1), 6)
 
 
 class Evening:
@@ -68,6 +84,8 @@ class Evening:
         self._lock = threading.Lock()
         self._asked = 0
         self.refused = 0
+        self.samples_mb: list[float] = []
+        """Memory after each request."""
 
     def spend(self, games: int) -> None:
         """Ask all requests and play all games."""
@@ -109,6 +127,7 @@ class Evening:
                     continue
                 answer.read()
                 self.refused += answer.status != http.client.OK
+                self.samples_mb.append(memory_mb(self._service.pid))
             except (OSError, http.client.HTTPException):
                 line.close()
         line.close()

@@ -117,6 +117,8 @@ def _dim(share: float) -> Room:
 
 
 RANGES: Mapping[str, Callable[[float, Random], Room]] = {
+    "noise": lambda share, _: Room(noise=_between(0.0, 14.0, share), shot=0.0),
+    "shot noise": lambda share, _: Room(noise=_between(0.0, 14.0, share), shot=0.9),
     "low light": lambda share, _: _dim(share),
     "jpeg": lambda share, rng: Room(
         noise=rng.uniform(1.0, 4.0), quality=round(_between(90, 15, share))
@@ -124,6 +126,14 @@ RANGES: Mapping[str, Callable[[float, Random], Room]] = {
     "flicker": lambda share, rng: Room(
         noise=2.0, flicker=_between(0.02, 0.2, share), beat=rng.uniform(0.02, 0.5)
     ),
+    "bands": lambda share, rng: Room(
+        noise=2.0,
+        bands=_between(0.02, 0.2, share),
+        band_px=rng.uniform(0.25, 0.7),
+        beat=rng.uniform(0.02, 0.98),
+    ),
+    "exposure": lambda share, _: Room(noise=2.0, jitter=_between(0.005, 0.05, share)),
+    "drift": lambda share, _: Room(noise=2.0, drift=_between(0.1, 0.6, share)),
     "webcam": lambda share, rng: Room(
         noise=_between(2.0, 10.0, share),
         smoothing=rng.uniform(0.5, 0.9),

@@ -4,7 +4,7 @@ A table lies still before a camera as there are in real rooms, see `bench.readin
 `LEARNING` frames every frame has to be quiet, with the board in view and nothing false said. Then a
 piece is pushed by half a square, one is turned in place and a hand comes in: each has to be seen
 within `NOTICE` frames, as movement or as a change. The ranges of all conditions are covered evenly
-by the boards of pieces in two sizes.
+by the boards of all games in two sizes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from bench.reading.ground_truth import prints_of
 from bench.reading.pictures import tell, wrong_entries
 from bench.reading.scenes import default_kits, layout_of, ordinary_view
 from bench.reading.sensors import RANGES, Room, Sensor
-from companion.core.kit import Kit
+from companion.core.grid import Square
+from companion.core.kit import Kit, Layout
 from companion.core.ports import Frame, Reading
 from companion.printing.printed_kit import printed_table
 from vision.detection.markers import Luma
@@ -45,7 +46,7 @@ class Case:
 def cases(condition: str, sizes: Sequence[tuple[int, int]]) -> list[Case]:
     """Every board in every size, their severities spread evenly over the condition's range."""
     rng = Random(f"still-{condition}")
-    boards = [(kit, size) for size in sizes for kit in default_kits().values() if kit.deck is None]
+    boards = [(kit, size) for size in sizes for kit in default_kits().values()]
     ranks = list(range(len(boards)))
     rng.shuffle(ranks)
     found = []
@@ -64,7 +65,8 @@ class StillTable:
             ordinary_view(self._rng), width=case.size[0], height=case.size[1], noise=0.0, light=1.0
         )
         self.table = printed_table(case.kit, view)
-        self.table.set_up(layout_of(case.kit, self._rng))
+        lay = fans_of if case.kit.deck else layout_of
+        self.table.set_up(lay(case.kit, self._rng))
         self._sensor = Sensor(case.room, self._rng.randrange(1000))
         self.reader = board_reader(default_kits())
         self._clean: Luma | None = None
@@ -79,11 +81,22 @@ class StillTable:
             Frame(self._sensor.frame(self._clean), self._frames * _FRAME_S, self._frames)
         )
 
+    def faults_of(self, reading: Reading) -> list[str]:
+        """Return a sentence for each square or zone of which something false is said."""
+        if self.case.kit.deck is None:
+            return wrong_entries(reading, prints_of(self.table), self.case.kit)
+        lying: dict[Square, tuple[str, ...]] = {}
+        for piece in self.table.pieces():
+            if piece.square is not None:
+                lying[piece.square] = (*lying.get(piece.square, ()), piece.face)
+        fans = reading.fans.items()
+        return [f"{zone}: WRONG, {fan}" for zone, fan in fans if fan != lying.get(zone, ())]
+
     def happen(self, event: str) -> None:
         """Push a piece by half a square, turn one, or hold a hand over the board."""
         lying = [piece for piece in self.table.pieces() if piece.square is not None]
         board = self.case.kit.board
-        piece = self._rng.choice(lying)
+        piece = self._rng.choice([lying[-1]] if self.case.kit.deck else lying)
         if event == "push":
             way = self._rng.choice((-1, 1)) * board.pitch_mm / 2
             self.table.nudge(piece.id, *self._rng.choice(((way, 0.0), (0.0, way))))
@@ -94,6 +107,16 @@ class StillTable:
         else:
             self.table.hold_hand(self._rng.choice(board.squares))
         self._clean = None
+
+
+def fans_of(kit: Kit, rng: Random) -> Layout:
+    """Return fans of some cards in half of the zones."""
+    assert kit.deck is not None
+    cards = [card.name for card in kit.deck.cards]
+    rng.shuffle(cards)
+    zones = [square for square in kit.board.squares if square.rank in kit.deck.zones.values()]
+    chosen = rng.sample(zones, len(zones) // 2)
+    return {zone: tuple(cards.pop() for _ in range(rng.randint(1, 4))) for zone in chosen}
 
 
 def bench_stillness(quick: bool) -> bool:
@@ -126,7 +149,7 @@ def _watch(case: Case, missed: list[str]) -> int:
         quiet += reading.quiet and reading.game == case.kit.game
         if judged != reading and reading.quiet:
             judged = reading
-            faults = wrong_entries(reading, prints_of(watched.table), case.kit)
+            faults = watched.faults_of(reading)
             missed += [f"{case.name}: {fault}" for fault in faults[:1]]
     for event in EVENTS:
         before = reading
