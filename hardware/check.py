@@ -48,7 +48,7 @@ class PanelTrial:
                 self._tell()
 
     def end(self) -> None:
-        """Lamps show the table's state again, keys count again."""
+        """Let lamps show the table's state and keys count again."""
         with self._lock:
             if self._clock.monotonic_s() < self._until_s:
                 self._until_s, self._lit = 0.0, frozenset()

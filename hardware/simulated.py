@@ -85,7 +85,7 @@ class SimulatedPanelHands:
             pin.drive_high()
 
     def buttons(self) -> tuple[str, ...]:
-        """Names of all wired buttons."""
+        """Return the names of all wired buttons."""
         return tuple(self.held_buttons)
 
     def view(self) -> PanelView:

@@ -14,7 +14,7 @@ class Clock(Protocol):
     """Two times: `monotonic_s` for measuring, `wall_s` (Unix time) for people and the journal."""
 
     def monotonic_s(self) -> float:
-        """Seconds that never jump."""
+        """Return seconds that never jump."""
 
     def wall_s(self) -> float:
         """Return the Unix time in seconds, which may jump."""
@@ -24,11 +24,11 @@ class RealClock:
     """The machine's clocks."""
 
     def monotonic_s(self) -> float:
-        """Seconds since some moment."""
+        """Return the seconds since some moment."""
         return time.monotonic()
 
     def wall_s(self) -> float:
-        """Unix time in seconds."""
+        """Return the Unix time in seconds."""
         return time.time()
 
 
@@ -49,7 +49,7 @@ class FakeClock:
         return self._now_s
 
     def wall_s(self) -> float:
-        """Unix time, moving with the monotonic one."""
+        """Return the Unix time, which moves with the monotonic one."""
         return self._now_s + self._wall_offset_s
 
     def advance(self, seconds: float) -> None:

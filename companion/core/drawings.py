@@ -467,7 +467,7 @@ def _dots(path: str, colour: str) -> Iterator[str]:
 
 
 def _polygon(path: str) -> list[tuple[float, float]]:
-    """Corners of a path of absolute M, L, H, V and z."""
+    """Return the corners of a path of absolute M, L, H, V and z."""
     x = y = 0.0
     corners = []
     for command, numbers in _PATH_STEP.findall(path):

@@ -20,8 +20,9 @@ from enum import StrEnum
 
 
 def trace_of(error: BaseException) -> str:
-    """Type and places of an unexpected error for the log, without its words: they may hold
-    somebody's order.
+    """Return type and places of an unexpected error for the log.
+
+    Its words are left out: they may hold somebody's order.
     """
     return f"{type(error).__name__}\n{''.join(traceback.format_tb(error.__traceback__))}"
 

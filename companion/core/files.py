@@ -78,7 +78,7 @@ def read_file(path: str | Path, most: int) -> bytes:
 
 
 def sync_folder(folder: Path) -> None:
-    """Names in a folder survive a power cut from now on."""
+    """Let the names in a folder survive a power cut from now on."""
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)

@@ -197,7 +197,7 @@ class Board:
         return tuple(Square(f, r) for f in range(self.files) for r in range(self.ranks))
 
     def centre_mm(self, square: Square) -> tuple[float, float]:
-        """Centre of a square, (x, y)."""
+        """Return the centre of a square, (x, y)."""
         half, half_depth = self.square_mm / 2, (self.depth_mm or self.square_mm) / 2
         return square.file * self.pitch_mm + half, square.rank * self.rank_pitch_mm + half_depth
 

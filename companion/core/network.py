@@ -111,8 +111,9 @@ def shown_code(code: str) -> str:
 
 
 def page_urls(web: WebSettings, port: int) -> tuple[str, ...]:
-    """Addresses of the table screen, the one for phones first: with a certificate the names for
-    which it may be.
+    """Return the addresses of the table screen, the one for phones first.
+
+    With a certificate these are the names for which it holds.
     """
     scheme, usual = ("https", 443) if web.certificate else ("http", 80)
     own = addresses(web.host)

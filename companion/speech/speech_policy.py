@@ -102,7 +102,7 @@ class SpeechPolicy(Closeable):
     # ---- settings and time ----
 
     def change(self, settings: Settings) -> None:
-        """Other settings of voice, quiet hours and panel, at once."""
+        """Take other settings of voice, quiet hours and panel, at once."""
         self._settings = settings
         self._announcer.everything = settings.voice.says == "everything"
         self._settle()

@@ -465,8 +465,9 @@ def named_sides(game: Game[Any, Any] | None, names: Mapping[Seat, str]) -> Mappi
 
 
 def receipt(moment: str, seat: Seat, action: str, salt: str) -> str:
-    """SHA-256 of `"MOMENT SEAT ACTION SALT"` in UTF-8, 64 hexadecimal digits: everyone can check it
-    after the reveal.
+    """Return the SHA-256 of `"MOMENT SEAT ACTION SALT"` in UTF-8, as 64 hexadecimal digits.
+
+    Everyone can check it after the reveal.
 
     >>> receipt("1.1", Seat.SOUTH, "UUS", "00")[:8]
     '6b5ecad5'

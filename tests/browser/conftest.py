@@ -10,8 +10,10 @@ import pytest
 from finger_tools import OWN_CLOCK
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, WALL, browser
-from tour import cdp
+from tour import Tour, cdp, touring
 from window_tools import Windows
+
+from companion.core.kit import SEATS
 
 AXE = Path(__file__).parents[1] / "node_modules" / "axe-core" / "axe.min.js"
 
@@ -48,3 +50,12 @@ def axe() -> str:
     if os.environ.get("COMPANION_REQUIRE_BROWSER"):
         pytest.fail("axe-core is needed here: npm ci --prefix tests")
     pytest.skip("axe-core is not installed: npm ci --prefix tests")
+
+
+@pytest.fixture
+def tour() -> Iterator[Tour]:
+    """A walk at whose table Mara and Jonas sit."""
+    with touring() as walk:
+        for seat, name in zip(SEATS, ("Mara", "Jonas"), strict=True):
+            walk.client.post(f"/api/seat/{seat}/take", name=name)
+        yield walk

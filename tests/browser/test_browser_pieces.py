@@ -4,14 +4,12 @@ face-off.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import Client, main_key, says, tap, tap_square, until
-from tour import Stop, Tour, touring, visit
+from tour import Stop, Tour, visit
 from window_tools import no_errors, text_of, texts_of
 
 from companion.core.kit import SEATS, Seat
@@ -19,14 +17,6 @@ from companion.table.session import Phase
 
 pytestmark = pytest.mark.browser
 SEAT = Stop("south", "/seat/south")
-
-
-@pytest.fixture
-def tour() -> Iterator[Tour]:
-    with touring() as walk:
-        for seat, name in zip(SEATS, ("Mara", "Jonas"), strict=True):
-            walk.client.post(f"/api/seat/{seat}/take", name=name)
-        yield walk
 
 
 def hands_follow(tour: Tour) -> None:

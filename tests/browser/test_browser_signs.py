@@ -4,26 +4,16 @@ said once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import WALL, says, tap, until
-from tour import Stop, Tour, resize, touring, visit
+from tour import Stop, Tour, resize, visit
 
-from companion.core.kit import SEATS, Seat
+from companion.core.kit import Seat
 from companion.table.session import Phase
 
 pytestmark = pytest.mark.browser
 SEAT = Stop("south", "/seat/south")
-
-
-@pytest.fixture
-def tour() -> Iterator[Tour]:
-    with touring() as walk:
-        for seat, name in zip(SEATS, ("Mara", "Jonas"), strict=True):
-            walk.client.post(f"/api/seat/{seat}/take", name=name)
-        yield walk
 
 
 def test_the_sign_counts_the_orders_down(window: WebDriver, tour: Tour) -> None:

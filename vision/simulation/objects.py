@@ -86,7 +86,7 @@ def draw_block(picture: Bgr, stage: LitTable, block: RenderedBlock) -> None:
     low = np.array([columns.start, rows.start])
 
     def enlarged(points_px: Points) -> Points:
-        """The middle of the window's first pixel is at (0.5, 0.5) in the larger picture."""
+        # the middle of the window's first pixel is at (0.5, 0.5) in the larger picture
         return np.asarray((points_px - low + 0.5) * _FACTOR - 0.5)
 
     height = (rows.stop - rows.start) * _FACTOR

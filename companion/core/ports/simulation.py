@@ -42,7 +42,7 @@ class PanelHands(Protocol):
         """Let a button go."""
 
     def view(self) -> PanelView:
-        """Lamps and tone at this moment."""
+        """Return lamps and tone at this moment."""
 
     def buttons(self) -> tuple[str, ...]:
-        """Names of all wired buttons."""
+        """Return the names of all wired buttons."""
