@@ -26,8 +26,10 @@ MIN_BYTES_PER_S = 4096
 """Bytes per second that a long upload must reach on average."""
 MAX_SMALL_BYTES = 96 * 1024
 """Maximum size of a request that is no upload: 32 KiB of headers and a page's form."""
-MAX_UPLOADS = 2
-"""Maximum number of uploads at once: the pictures of a phone, and a file that the owner brings."""
+MAX_UPLOADS = 4
+"""Maximum number of uploads at once: the pictures of a phone, and files that the owner brings."""
+MAX_UPLOADS_EACH = 2
+"""Maximum number of them from one address, so that no stranger keeps the others out alone."""
 TLS_GREETING = 0x16
 """First byte of a TLS handshake (RFC 8446, 5.1). No HTTP request begins with it."""
 
@@ -108,8 +110,11 @@ class Connection(socket.socket):
         if now_s - self._began_s > allowed_s:
             raise ConnectionResetError(errno.ECONNRESET, "A request took too long to come in")
         if self._unanswered_bytes > MAX_SMALL_BYTES:
-            self._listener.uploads.add(self)
-            if len(self._listener.uploads) > MAX_UPLOADS:
+            uploads = self._listener.uploads
+            uploads.add(self)
+            # a copy: answers in other threads take theirs out meanwhile; this one counts, too
+            own = sum(upload.group == self.group for upload in tuple(uploads))
+            if len(uploads) > MAX_UPLOADS or own > MAX_UPLOADS_EACH:
                 raise ConnectionResetError(errno.ECONNRESET, "Too much is being uploaded")
         return data
 

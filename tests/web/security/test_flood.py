@@ -202,7 +202,7 @@ def test_too_much_is_refused(server: Server, request_head: bytes, status: bytes)
         assert line.recv(64)[9:12] == status
 
 
-def test_no_more_than_two_uploads_at_once(server: Server) -> None:
+def test_an_address_uploads_two_things_at_once_and_keeps_nobody_out(server: Server) -> None:
     head = b"POST /settings/restore HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50000000\r\n\r\n"
     lines = [connect(server, BAD) for _ in range(3)]
     for count, line in enumerate(lines[:2], start=1):
@@ -211,6 +211,9 @@ def test_no_more_than_two_uploads_at_once(server: Server) -> None:
     with contextlib.suppress(OSError):
         lines[2].sendall(head + b"x" * 200_000)
     assert is_cut(lines[2])
+    lines.append(connect(server, SEATED))
+    lines[3].sendall(head + b"x" * 200_000)
+    until("another address's", lambda: len(server.listener.uploads) == 3)
     for line in lines:
         line.close()
     until("all to be forgotten", lambda: not server.listener.uploads)
