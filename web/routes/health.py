@@ -23,7 +23,7 @@ from companion.core.ports import CameraState
 from companion.diagnostics.findings import Finding, Grade, HealthRoom, Status, worst
 from web.context import PageContext
 from web.rendering.answers import FindingsJson, HealthJson
-from web.rendering.piece_controls import plain_json
+from web.rendering.json_view import plain_json
 from web.rendering.wiring import PINS, wires
 from web.routes.camera import FRAME_PX, CameraLook, CameraLooks
 from web.routes.history import day
