@@ -118,7 +118,9 @@ def _luma_of(picture: Image.Image) -> Luma:
 
 
 def _colours_of(content: bytes) -> Colours:
-    """Return the colours of a picture at a quarter of its size. A JPEG is not decoded any larger."""
+    """Return the colours of a picture at a quarter of its size. A JPEG is not decoded any
+    larger.
+    """
     with Image.open(io.BytesIO(content), formats=FORMATS) as picture:
         size_px = max(1, picture.width // colours.EVERY), max(1, picture.height // colours.EVERY)
         picture.draft("YCbCr", size_px)

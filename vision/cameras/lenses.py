@@ -145,7 +145,9 @@ class LensShelf:
         self.save(strict=True)
 
     def save(self, strict: bool = False) -> None:
-        """Write the file if something has changed. A failure is logged once, or raised if `strict`."""
+        """Write the file if something has changed. A failure is logged once, or raised if
+        `strict`.
+        """
         if self._path is None or not self._changed:
             return
         try:
