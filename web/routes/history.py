@@ -42,7 +42,7 @@ from web.context import PageContext
 from web.rendering.answers import GamesJson, NameForgotten
 from web.rendering.board import board_svg
 from web.rendering.board_picture import scene_picture
-from web.rendering.piece_controls import plain_json
+from web.rendering.json_view import plain_json
 from web.rendering.svg import ornament
 from web.rendering.time_line import lead_line, marked_moments
 from web.routes.api.body import Body, Text
