@@ -319,7 +319,9 @@ def _faces(reading: Reading, square: Square) -> tuple[str, ...]:
 
 
 def _corners_px(look: _Look, kit: Kit, pose: Pose, square: Square) -> Outline:
-    """Return the corners of a square in the picture, at the height of the piece that is read on it."""
+    """Return the corners of a square in the picture, at the height of the piece that is read on
+    it.
+    """
     corners_mm = square_mm(kit.board, square).copy()
     if not kit.deck and square in look.reading.seen:
         corners_mm[:, 2] = kit.face(look.reading.seen[square]).height_mm

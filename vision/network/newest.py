@@ -68,7 +68,9 @@ class Newest(Generic[T]):
             return held
 
     def _is_fresh(self) -> bool:
-        """Return whether there is a picture to read. One that has waited too long is thrown away."""
+        """Return whether there is a picture to read. One that has waited too long is thrown
+        away.
+        """
         if self._held and self._clock.monotonic_s() - self._held.at_s > MAX_AGE_S:
             self._held = None
         return self._held is not None

@@ -56,7 +56,9 @@ class BoardOnly:
         )
 
     def _lies_there(self, luma: Luma, pose: Pose) -> bool:
-        """Return whether corner markers are printed in this very picture where the pose puts them."""
+        """Return whether corner markers are printed in this very picture where the pose puts
+        them.
+        """
         if pose.size != luma.shape[::-1]:
             return False
         fitting = 0
