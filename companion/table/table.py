@@ -18,9 +18,10 @@ from companion.core.kit import Seat
 from companion.core.ports import Closeable
 from companion.table.board_follower import BoardFollower
 from companion.table.chance.game_chance import ChanceKeeper
+from companion.table.last_choices import Choices
 from companion.table.listeners import TableListener
 from companion.table.lobby import Lobby
-from companion.table.ports import ForgetfulChoices, LastChoices, RecordJournal
+from companion.table.ports import RecordJournal
 from companion.table.records import (
     Abandon,
     Decline,
@@ -80,9 +81,9 @@ class Table(Closeable):
         journal: RecordJournal,
         clock: Clock,
         settings: TableSettings | None = None,
-        choices: LastChoices | None = None,
+        choices: Choices | None = None,
     ) -> None:
-        self.choices = choices or ForgetfulChoices()
+        self.choices = choices or Choices()
         self._store = store = TableStore(journal, clock, settings or TableSettings(), self._do_due)
         self._turns = Turns(store)
         self._seating = Seating(store)
