@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import ParamSpec, TypeVar
 
 from companion.core.clock import Clock
 from companion.core.config import UNTIL_TAPPED_S, TableSettings
@@ -28,6 +29,8 @@ from companion.table.session import Phase, Session
 from companion.table.state import TableState, headline_of, with_session
 
 log = logging.getLogger(__name__)
+_Given = ParamSpec("_Given")
+_Answer = TypeVar("_Answer")
 
 WRITE_AGAIN_S = 2.0
 """Seconds after which the table tries again by itself what the disk has refused."""
@@ -130,6 +133,24 @@ class TableStore:
             log.warning("table: refused: %s", error.kind)
         except Exception as error:
             log.error("table: an input failed, the rest goes on: %s", trace_of(error))
+
+    def held(self, act: Callable[_Given, _Answer]) -> Callable[_Given, _Answer]:
+        """Return an act of a part as a door: whoever calls it holds the table meanwhile."""
+
+        def door(*args: _Given.args, **kwargs: _Given.kwargs) -> _Answer:
+            with self.hold():
+                return act(*args, **kwargs)
+
+        return door
+
+    def told(self, act: Callable[_Given, None]) -> Callable[_Given, None]:
+        """Return an act of a part as a door for a device, which it never fails."""
+
+        def door(*args: _Given.args, **kwargs: _Given.kwargs) -> None:
+            with self.hold_for_device():
+                act(*args, **kwargs)
+
+        return door
 
     @contextmanager
     def _lock_table(self) -> Iterator[None]:

@@ -116,10 +116,11 @@ class Turns:
         self._require_open(moment)
         self._store.accept(AskBack(seat, moment, self._store.now_s()))
 
-    def confirm(self, by: str, moment: str, stage: int, force: bool) -> None:
+    def confirm(self, by: str, moment: str, stage: int, force: bool = False) -> None:
         """Say that the board is as it should be, in the set-up or after a stage.
 
-        `force` overrules the camera.
+        While the camera sees the board and disagrees, only `force` overrules it, otherwise it
+        raises `Illegal`.
         """
         session, now_s = self._store.session, self._store.now_s()
         if (moment, stage) != (session.moment, session.stage):
