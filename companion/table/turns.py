@@ -60,9 +60,10 @@ class Turns:
         if before and salt and (before.action, before.salt) == (order.action, salt):
             return before.receipt
         # the same press once more, while the first one waits for the camera, with its time
-        if (early := store.live.early) and salt and not order.read_s:
-            if (early.seat, early.action, early.salt) == (seat, order.action, salt):
-                return ""
+        early = store.live.early
+        is_again = early and (early.seat, early.action, early.salt) == (seat, order.action, salt)
+        if is_again and salt and not order.read_s:
+            return ""
         if session.bank and not order.read_s:
             # a second press of the key: the first one has ended the turn
             if session.has_counted(seat, moment, order.action):

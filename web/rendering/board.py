@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from companion.core.grid import Square
 from companion.core.kit import SEATS, Kit, Seat
+from companion.games.base import Stage
 from companion.games.events import CommonEvent, Reach
 from companion.table.board_check import HandMove, Problem
 from companion.table.table_view import TableView
@@ -62,9 +63,8 @@ def past_board(kit: Kit, stage: Stage, quarters: int = 0) -> Markup:
         for event in stage.events
         if event.kind is CommonEvent.MOVE and event.square and event.to
     )
-    scene = BoardPicture(
-        kit, stage.expected or {}, events=stage.events, badges=stage.badges, ways=ways
-    )
+    layout = stage.expected or {}
+    scene = BoardPicture(kit, layout, events=stage.events, badges=stage.badges, ways=ways)
     return _Sketch(scene, quarters).svg()
 
 
