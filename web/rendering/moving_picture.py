@@ -112,10 +112,11 @@ class _Artist:
         if self.has_photographs:
             parts.append(_beside(photograph, height))
             width += height - _EDGE
-        drawn = _resolve_colours("".join(parts))
+        drawn = _put_drawings(_resolve_colours("".join(parts)))
+        patterns = _resolve_colours(PATTERNS, _tokens()["ink"])
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">'
-            f"<defs>{_resolve_colours(PATTERNS, _tokens()['ink'])}</defs>{_put_drawings(drawn)}</svg>"
+            f"<defs>{patterns}</defs>{drawn}</svg>"
         )
 
     def _board(self, scene: ReplayStep) -> tuple[str, int]:
