@@ -228,7 +228,7 @@ def test_the_press_prints_the_same_but_once_and_keeps_little() -> None:
     press.kit("outbuffered", {}, "letter", "en")
     assert sum(map(len, press.kept.values())) <= KEPT_BYTES
     with pytest.raises(Malformed, match="Paper “a5” is unknown"):
-        press.plan("outbuffered", {}, "a5", "en")
+        press.plan("outbuffered", "a5", "en")
 
 
 def test_who_finds_the_press_busy_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
