@@ -101,7 +101,6 @@ class HostPages(PageGroup):
             match=match,
             foot=foot,
             live="/live/host",
-            page_context=self._page_context,
             game=game,
             fields=_fields(game, chosen),
             error=error,

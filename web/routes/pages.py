@@ -51,7 +51,6 @@ class Pages(PageGroup):
             fragment=self._table_fragment(),
             live=f"/live/table?look={self._look()}",
             viewer=None,
-            page_context=self._page_context,
             theme="" if theme == "system" else theme,
             asked=is_screen,
             kiosk=is_kiosk,
@@ -73,7 +72,6 @@ class Pages(PageGroup):
                 fragment=self._page_context.fragment("watch", None),
                 live="/live/watch",
                 viewer=None,
-                page_context=self._page_context,
             )
         again_s = randint(8, 15)  # not all at once
         page = render_template("full.html", again_s=again_s, viewers=streams.viewers)
@@ -108,7 +106,6 @@ class Pages(PageGroup):
             fragment=fragment,
             live=live,
             viewer=mine,
-            page_context=self._page_context,
             passed=passed,
         )
 

@@ -46,7 +46,6 @@ class SharedPhonePages(PageGroup):
             "pass.html",
             fragment=self._page_context.fragment("pass", None),
             live="/live/pass",
-            page_context=self._page_context,
         )
         answer = make_response(page)
         # whoever looks at the cover has closed both sides
