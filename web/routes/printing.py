@@ -136,7 +136,7 @@ class KitPages(PageGroup):
                 elif kit != _kit(game, {}):
                     # it differs from the usual kit, so it adds other parts
                     others.append((row, query))
-        plan = self._printer.plan(game.name, {}, paper, language)
+        plan = self._printer.plan(game.name, paper, language)
         return Offer(game, plan, tuple(boards), own_map, tuple(others))
 
 

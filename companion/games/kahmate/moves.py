@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from random import Random
 
+from companion.core.kit import Seat
 from companion.games.kahmate.actions import (
     Action,
     Card,
@@ -30,6 +31,7 @@ from companion.games.kahmate.board import (
     PASS_REACH,
     SPEED,
     STEPS,
+    TEAM,
     TEAMS,
     file_of,
     rank_of,
@@ -39,15 +41,16 @@ from companion.games.kahmate.courses import course_of
 from companion.games.kahmate.state import EMPTY, Course, State
 
 
-def legal_actions(state: State, seat: int) -> Iterator[Action]:
+def legal_actions(state: State, seat: Seat) -> Iterator[Action]:
     """Yield all legal actions of a seat, lazily: it may place its pieces in 5,765,760 ways."""
+    side = seat.number
     if state.outcome:
         return
     if state.is_placing:
-        yield from map(Placement, itertools.permutations(OWN_RANKS[seat], len(TEAMS[seat])))
+        yield from map(Placement, itertools.permutations(OWN_RANKS[side], TEAM))
     elif state.course:
-        yield from map(Card, state.hands[seat])
-    elif seat == state.seat:
+        yield from map(Card, state.hands[side])
+    elif side == state.seat:
         for piece in able(state):
             yield from runs(state, piece)
         yield from passes(state)
@@ -206,15 +209,15 @@ def _shortest(paths: Iterable[Path]) -> tuple[Path, ...]:
 # ---- at random -----------------------------------------------------------------------------------
 
 
-def random_action(state: State, seat: int, rng: Random) -> Action:
+def random_action(state: State, seat: Seat, rng: Random) -> Action:
     """Return a legal action drawn without listing them all.
 
     Each one can come, those that bring a try nearer more often.
     """
     if state.is_placing:
-        return Placement(tuple(rng.sample(OWN_RANKS[seat], len(TEAMS[seat]))))
+        return Placement(tuple(rng.sample(OWN_RANKS[seat.number], TEAM)))
     if state.course:
-        return Card(rng.choice(state.hands[seat]))
+        return Card(rng.choice(state.hands[seat.number]))
     # most actions are runs: tackles, passes and kicks get a share of their own
     chance = rng.random()
     if chance < 0.2 and (tackle := _random_tackle(state, rng)):

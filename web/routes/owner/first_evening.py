@@ -124,7 +124,7 @@ class FirstEvening(PageGroup):
         paper = paper if paper in PAPERS else "a4"
         printer = self._features.printer
         plans = {
-            name: printer.plan(name, {}, paper, spoken()).sheets if printer else 0 for name in games
+            name: printer.plan(name, paper, spoken()).sheets if printer else 0 for name in games
         }
         chosen = game if game in games else next(iter(games))
         return {"games": games, "plans": plans, "paper": paper, "papers": PAPERS, "chosen": chosen}
