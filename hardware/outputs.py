@@ -1,7 +1,7 @@
-"""Lamps and buzzer in time: cues, states and alarms come in from anywhere, and one thread plays
+"""Lamps and buzzer in time. Any thread may hand in cues, states and alarms, and one thread plays
 them.
 
-An alarm is played at its own due time, not when somebody gets round to it.
+An alarm is played at its due time, however busy the machine is.
 """
 
 from __future__ import annotations
@@ -26,20 +26,21 @@ from hardware.wiring import Buzzer, Lamp, LampPin
 _log = logging.getLogger(__name__)
 
 SWITCH_S = 0.0005
-"""Time in seconds for which a thread that draws pages may keep Python's interpreter while lamps
-wait for it.
+"""Interval in seconds after which Python switches threads while lamps wait.
 
-Python's own 5 ms made a key's lamp 2 to 3 ms later, and 7 ms on a fifth of a core.
+With Python's own 5 ms the lamp of a key came 2 to 3 ms later, and 7 ms later on a fifth of a core.
 """
 LATE_S = 0.25
-"""An alarm that is later than this (the machine slept) shows, but makes no sound."""
+"""Delay in seconds beyond which an alarm makes no sound, as after the machine slept. It still
+shows.
+"""
 
 
 LAMPS_FIRST_S = 0.004
-"""Time in seconds for which a change of the table waits until its lamps are lit.
+"""Maximum time in seconds for which a change of the table waits until its lamps are lit.
 
-Without it the threads that draw pages take the processor first: on a fifth of a core the lamp of a
-key came after 43 ms (99th percentile), and comes after 15 ms.
+Without it the threads that draw pages run first: on a fifth of a core the lamp of a key came after
+43 ms (99th percentile), with it after 15 ms.
 """
 
 
@@ -54,8 +55,7 @@ class Outputs:
     """Opened lamps and an opened buzzer. What is to be shown may be said from any thread, and
     returns at once; `step`, or else `run`, is called from one.
 
-    `lose` is told once of a lamp or buzzer that fails, by its name, and that one is left alone from
-    then on.
+    `lose` is called once with the name of a lamp or buzzer that fails, which is not used any more.
     """
 
     def __init__(
@@ -84,14 +84,14 @@ class Outputs:
     # ---- from any thread ----
 
     def signal(self, signal: Signal) -> None:
-        """Announce a cue."""
+        """Queue a cue."""
         self._orders.put(partial(self._player.signal, signal))
 
     def show(self, lamps: Mapping[Seat, SeatLamps], trouble: bool = False) -> None:
-        """Set the lasting lamps of both seats (a seat left out is dark).
+        """Set the lasting lamps of both seats. A seat that is left out is dark.
 
-        Returns when they are lit, after `LAMPS_FIRST_S` at the latest: a finger waits for its lamp,
-        so that pages are drawn after it.
+        Returns when they are lit, after `LAMPS_FIRST_S` at the latest, so that a key's lamp comes
+        before pages are drawn.
         """
         self._is_shown.clear()
         self._orders.put(partial(self._player.show, dict(lamps), trouble))
@@ -99,11 +99,11 @@ class Outputs:
             self._is_shown.wait(LAMPS_FIRST_S)
 
     def alarms(self, alarms: Sequence[Alarm]) -> None:
-        """Replace all pending alarms, each of which is played at its own time.
+        """Replace all pending alarms. Each is played at its own time.
 
-        One that has begun and is handed in once more goes on; a cue of a short time that has begun
-        and is not handed in any more ends its blinking. What is more than 250 ms late shows, but
-        makes no sound.
+        A running alarm that is handed in again continues. A running cue of a short time that is not
+        handed in any more stops blinking. An alarm that is more than 250 ms late shows without a
+        sound.
         """
         at_s = self._clock.monotonic_s()
 
@@ -115,7 +115,7 @@ class Outputs:
         self._orders.put(set_alarms)
 
     def be_silent(self, silent: bool) -> None:
-        """Play tones, or be silent, from now on."""
+        """Switch tones off or on."""
         self._orders.put(lambda _: self._player.be_silent(silent))
 
     def try_out(self, until_s: float, lamps: frozenset[str], signal: Signal | None) -> None:
@@ -136,7 +136,7 @@ class Outputs:
     # ---- from one thread ----
 
     def step(self) -> None:
-        """Take in all orders, and play and show what is due at the clock's time."""
+        """Process all orders, then play and show what is due now."""
         while not self._orders.empty():
             if (order := self._orders.get()) is not None:
                 self._obey(order)
@@ -144,7 +144,7 @@ class Outputs:
         self._render()
 
     def run(self) -> None:
-        """Do what is due when it is due, until told to end: the whole work of the output thread."""
+        """Play everything at its time until the thread is told to end."""
         self._has_thread = True
         sys.setswitchinterval(SWITCH_S)
         while True:
@@ -162,7 +162,7 @@ class Outputs:
     # ---- time ----
 
     def _rest_s(self) -> float | None:
-        """Return how long nothing is due. None: nothing at all is."""
+        """Return the seconds until something is due. None if nothing is."""
         now_s = self._clock.monotonic_s()
         change_s = (self._shown(now_s).next_change_ms(_ms(now_s)) - _ms(now_s)) / 1000
         if self._tried_out is not None:
@@ -187,7 +187,7 @@ class Outputs:
     # ---- pins ----
 
     def _render(self) -> None:
-        """Drive everything for this moment, the buzzer first."""
+        """Drive all outputs for this moment, the buzzer first."""
         now_s = self._clock.monotonic_s()
         self._player.advance(_ms(now_s))
         patterns = self._shown(now_s)
@@ -199,7 +199,7 @@ class Outputs:
             self._drive(pin.name, partial(lamp.show, is_lit))
 
     def _shown(self, now_s: float) -> CuePlayer:
-        """Return whose lamps and tones are shown: the table's, unless something is tried out."""
+        """Return the player whose lamps and tones are shown: the table's, or that of a check."""
         if self._tried_out is not None and now_s >= self._tried_out.until_s:
             self._tried_out, self._trial = None, CuePlayer()
         return self._player if self._tried_out is None else self._trial
