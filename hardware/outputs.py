@@ -1,7 +1,7 @@
-"""Lamps and buzzer in time: cues, states and alarms come in from anywhere, and one thread plays
+"""Lamps and buzzer in time. Any thread may hand in cues, states and alarms, and one thread plays
 them.
 
-An alarm is played at its own due time, not when somebody gets round to it.
+An alarm is played at its due time, however busy the machine is.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ from hardware.wiring import Buzzer, Lamp, LampPin
 _log = logging.getLogger(__name__)
 
 SWITCH_S = 0.0005
-"""Time in seconds for which a thread that draws pages may keep Python's interpreter while lamps
-wait for it.
+"""Interval in seconds after which Python switches threads while lamps wait.
 
-Python's own 5 ms made a key's lamp 2 to 3 ms later, and 7 ms on a fifth of a core.
+With Python's own 5 ms the lamp of a key came 2 to 3 ms later, and 7 ms later on a fifth of a core.
 """
 LATE_S = 0.25
-"""An alarm that is later than this (the machine slept) shows, but makes no sound."""
+"""Delay in seconds beyond which an alarm makes no sound, as after the machine slept. It still
+shows.
+"""
 
 
 class Show(NamedTuple):
@@ -43,21 +44,21 @@ class Show(NamedTuple):
 
 
 class SetAlarms(NamedTuple):
-    """All alarms that are pending from `at_s` on; what was due before then still plays."""
+    """All alarms that are pending after `at_s`. What was due before is still played."""
 
     alarms: tuple[Alarm, ...]
     at_s: float
 
 
 class SetSilent(NamedTuple):
-    """Tones or none."""
+    """Whether tones are off."""
 
     silent: bool
 
 
 class TryOut(NamedTuple):
-    """Until a monotonic time lamps and buzzer show this, and nothing of the table: lamps that are
-    on, and a cue.
+    """What lamps and buzzer show during a check, until a monotonic time: lamps that are on, and a
+    cue.
     """
 
     until_s: float
@@ -69,11 +70,10 @@ _Order = Signal | Show | SetAlarms | SetSilent | TryOut
 
 
 class Outputs:
-    """Opened lamps and an opened buzzer; `orders` may be filled from any thread, the rest is called
-    from one.
+    """The opened lamps and buzzer. Any thread may fill `orders`. Everything else belongs to one
+    thread.
 
-    `lose` is told once of a lamp or buzzer that fails, by its name, and that one is left alone from
-    then on.
+    `lose` is called once with the name of a lamp or buzzer that fails, which is not used any more.
     """
 
     def __init__(
@@ -90,16 +90,16 @@ class Outputs:
         self._lose = lose
         self._failed: set[str] = set()
         self.orders: SimpleQueue[_Order | None] = SimpleQueue()
-        """What is to be shown. None ends the thread."""
+        """Queue of what is to be shown. None ends the thread."""
         self.is_shown = threading.Event()
-        """Set whenever the thread has shown all orders that it knew of."""
+        """Set whenever all orders that the thread knew of are shown."""
         self._player = CuePlayer(settings.silent)
         self._schedule = Schedule()
         self._tried_out: TryOut | None = None
         self._trial = CuePlayer()
 
     def step(self) -> None:
-        """Take in all orders, and play and show what is due at the clock's time."""
+        """Process all orders, then play and show what is due now."""
         while not self.orders.empty():
             if (order := self.orders.get()) is not None:
                 self._obey(order)
@@ -107,7 +107,7 @@ class Outputs:
         self._render()
 
     def run(self) -> None:
-        """Do what is due when it is due, until told to end: the whole work of the output thread."""
+        """Play everything at its time until the thread is told to end."""
         sys.setswitchinterval(SWITCH_S)
         while True:
             try:
@@ -124,7 +124,7 @@ class Outputs:
     # ---- time ----
 
     def _rest_s(self) -> float | None:
-        """Return how long nothing is due. None: nothing at all is."""
+        """Return the seconds until something is due. None if nothing is."""
         now_s = self._clock.monotonic_s()
         change_s = (self._shown(now_s).next_change_ms(_ms(now_s)) - _ms(now_s)) / 1000
         if self._tried_out is not None:
@@ -165,7 +165,7 @@ class Outputs:
     # ---- pins ----
 
     def _render(self) -> None:
-        """Drive everything for this moment, the buzzer first."""
+        """Drive all outputs for this moment, the buzzer first."""
         now_s = self._clock.monotonic_s()
         self._player.advance(_ms(now_s))
         patterns = self._shown(now_s)
@@ -177,7 +177,7 @@ class Outputs:
             self._drive(pin.name, partial(lamp.show, is_lit))
 
     def _shown(self, now_s: float) -> CuePlayer:
-        """Return whose lamps and tones are shown: the table's, unless something is tried out."""
+        """Return the player whose lamps and tones are shown: the table's, or that of a check."""
         if self._tried_out is not None and now_s >= self._tried_out.until_s:
             self._tried_out, self._trial = None, CuePlayer()
         return self._player if self._tried_out is None else self._trial
