@@ -80,7 +80,8 @@ def _by_columns(rows: list[tuple[int, int, int, int]], turn: int) -> Robots:
     """Return robots, each given as side, number, place and hit points, in their order."""
     if not rows:
         return Robots((), (), (), (), turn)
-    return Robots(*zip(*sorted(rows), strict=True), turn)
+    sides, numbers, places, points = zip(*sorted(rows), strict=True)
+    return Robots(sides, numbers, places, points, turn)
 
 
 class Field:
@@ -181,7 +182,7 @@ class Field:
         for index, code in enumerate(codes):
             if ATTACK <= code < DEFEND:
                 target = terrain.ahead[places[index]][code - ATTACK]
-                if target in index_at:
+                if target is not None and target in index_at:
                     victim = index_at[target]
                     is_friend = sides[victim] == sides[index]
                     hits.append((victim, options.friendly if is_friend else options.attack))
