@@ -42,7 +42,7 @@ from companion.service.support_bundle import LastLines, make_bundle
 from companion.service.systemd import Manager, power_key
 from companion.speech.speech_policy import SpeechPolicy
 from companion.storage.journal import Journal
-from companion.storage.last_choices import Choices
+from companion.table.last_choices import Choices
 from companion.table.listeners import TableListener
 from companion.table.table import Table
 from hardware.check import PanelTrial

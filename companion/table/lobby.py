@@ -10,7 +10,7 @@ from companion.core.errors import Illegal, JournalError, Malformed, Refusal, wro
 from companion.core.i18n import say
 from companion.games import GAMES, game_named
 from companion.table.chance.game_chance import ChanceKeeper
-from companion.table.ports import LastChoices
+from companion.table.last_choices import Choices
 from companion.table.records import GameOptions, Score
 from companion.table.remote.remote_table import RemoteTable
 from companion.table.seats.seating import Seating
@@ -27,7 +27,7 @@ class Lobby:
         seating: Seating,
         chance: ChanceKeeper,
         remote: RemoteTable,
-        choices: LastChoices,
+        choices: Choices,
     ) -> None:
         self._store = store
         self._seating = seating

@@ -18,9 +18,11 @@ from companion.core.kit import Seat
 from companion.core.ports import Closeable
 from companion.table.board_follower import BoardFollower
 from companion.table.chance.game_chance import ChanceKeeper
+from companion.table.clocks.deadlines import pause_s, time_out_of
+from companion.table.last_choices import Choices
 from companion.table.listeners import TableListener
 from companion.table.lobby import Lobby
-from companion.table.ports import ForgetfulChoices, LastChoices, RecordJournal
+from companion.table.ports import RecordJournal
 from companion.table.records import (
     Abandon,
     Decline,
@@ -80,9 +82,9 @@ class Table(Closeable):
         journal: RecordJournal,
         clock: Clock,
         settings: TableSettings | None = None,
-        choices: LastChoices | None = None,
+        choices: Choices | None = None,
     ) -> None:
-        self.choices = choices or ForgetfulChoices()
+        self.choices = choices or Choices()
         self._store = store = TableStore(journal, clock, settings or TableSettings(), self._do_due)
         self._turns = Turns(store)
         self._seating = Seating(store)
@@ -230,11 +232,11 @@ class Table(Closeable):
         if store.live.session.countdown is None:
             return math.inf
         store.note_clock()
-        return store.timekeeper.pause_s(store.live.session, now_s)
+        return pause_s(store.live.session, now_s)
 
     def _end_turn(self, session: Session, now_s: float) -> None:
         """End a turn whose time is over. A clock that runs while nobody acts is stopped."""
-        if time_out := self._store.timekeeper.time_out(session, now_s):
+        if time_out := time_out_of(session, now_s):
             self._store.accept(time_out)
             # nobody has acted for some turns: this one's clock stands still from its beginning
             if since_s := self._store.session.idle_since_s:

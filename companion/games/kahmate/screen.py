@@ -187,7 +187,7 @@ def plays(state: State, seat: Seat) -> tuple[Play, ...]:
 def _plays(state: State) -> tuple[Play, ...]:
     # pages take the first play that leads to a square, so the safest comes first
     ways = sorted(canonical(state), key=lambda way: _risk(state, *way))
-    return tuple(_play(state, action, course) for action, course in ways)
+    return tuple(play_of(state, action, course) for action, course in ways)
 
 
 def _risk(state: State, action: Action, course: Course | None) -> tuple[int, bool, int]:
@@ -202,7 +202,7 @@ def _risk(state: State, action: Action, course: Course | None) -> tuple[int, boo
     return len(course.face_offs), leaves_ball, steps_of(action)
 
 
-def _play(state: State, action: Action, course: Course | None) -> Play:
+def play_of(state: State, action: Action, course: Course | None) -> Play:
     """Return one action, its squares in the order in which they are tapped, and its label of at
     most 40 characters."""
     if course is None:
