@@ -90,7 +90,7 @@ class HistoryPages(PageGroup):
             page=page,
             pages=max(math.ceil(count / GAMES_A_PAGE), 1),
             count=count,
-            is_host=self._guard.is_host(request),
+            is_host=self._guard.is_host(),
             refused=error,
             day=day,
             length=length,
@@ -151,7 +151,7 @@ class HistoryPages(PageGroup):
         values: dict[str, Any] = {
             "line": line,
             "game": self._games.get(line.game),
-            "is_host": self._guard.is_host(request),
+            "is_host": self._guard.is_host(),
             "day": day,
             "length": length,
             "result": self._result,

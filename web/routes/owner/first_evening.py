@@ -45,8 +45,8 @@ class FirstEvening(PageGroup):
         """Show one of the four pages."""
         if not 1 <= number <= len(PAGES):
             raise NotFound
-        is_new = is_own_screen(request) and self._page_context.is_first_evening
-        if not is_new and not self._guard.is_host(request):
+        is_new = is_own_screen() and self._page_context.is_first_evening
+        if not is_new and not self._guard.is_host():
             return ask_for_key("/host")
         name = PAGES[number - 1]
         parts = {
