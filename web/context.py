@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from flask import Request, render_template, request
+from flask import render_template, request
 
 from companion.core.clock import Clock
 from companion.core.errors import Illegal, Refusal
@@ -137,31 +137,31 @@ class PageContext:
             return False
         return past is None or past.count() == 0
 
-    def is_newcomer(self, asked: Request) -> bool:
+    def is_newcomer(self) -> bool:
         """Return whether the own screen, or a phone in the own Wi-Fi, asks before there is an
         owner.
         """
-        own, address = self.features.own_wifi, asked.remote_addr or ""
+        own, address = self.features.own_wifi, request.remote_addr or ""
         is_near = bool(own and own.hotspot and address.startswith(HOTSPOT_NET))
-        return (is_own_screen(asked) or is_near) and not self.guard.is_key_used()
+        return (is_own_screen() or is_near) and not self.guard.is_key_used()
 
-    def needs_code(self, asked: Request) -> bool:
+    def needs_code(self) -> bool:
         """Return whether whoever asks must know the code to sit down."""
-        is_let_in = self.guard.is_at_table(asked) or self.guard.is_host(asked)
+        is_let_in = self.guard.is_at_table() or self.guard.is_host()
         return self.join_code is not None and not is_let_in
 
-    def require_at_table(self, asked: Request) -> None:
+    def require_at_table(self) -> None:
         """Raise `Illegal` where strangers share the network and the request comes from nobody at
         the table.
         """
-        if self.needs_code(asked):
+        if self.needs_code():
             who = say("Only a seat, the owner or the table’s own screen can do that here")
             raise Illegal(Refusal.NOT_YOUR_SEAT, who)
 
-    def let_in(self, asked: Request, typed: str) -> None:
+    def let_in(self, typed: str) -> None:
         """Raise `Illegal` for somebody who must know the code and has not typed it."""
-        if self.join_code is not None and self.needs_code(asked):
-            self.join_code.require(typed, asked.remote_addr or "")
+        if self.join_code is not None and self.needs_code():
+            self.join_code.require(typed, request.remote_addr or "")
 
     def require_pads(self) -> None:
         """Raise `Illegal` where nobody can play by a pad."""
