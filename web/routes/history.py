@@ -99,7 +99,6 @@ class HistoryPages(PageGroup):
             most=max((record.total.games for record in records), default=1),
             seconds=seconds,
             commands=commands,
-            opponents=self._features.opponents,
         )
         return make_response(html, status)
 
