@@ -29,9 +29,9 @@ _UNMOVED_PX = 0.3
 """A corner marker that is found this close to where it was has not moved."""
 _PART = 0.35
 """When more than this share of the picture would be looked at again, all of it is."""
-_EVEN_PARTS = 96
-"""Light is evened over this part of the picture's width: three modules of a marker on a board that
-fills the picture. Measured under blinds: half as much and twice as much find fewer markers.
+_EVEN_PX = 19
+"""Light is evened over so many px, two to four modules of a board's markers. Measured under blinds:
+13 and 27 px find fewer of them.
 """
 
 
@@ -87,7 +87,7 @@ def _in_all(look: Look, memory: Memory) -> tuple[Kit | None, tuple[Sighting, ...
     kit = _kit_in_view(sightings, memory)
     if kit is None or len(corners_among(kit, sightings)) < 2:
         # Sharp edges of shadows join the outlines of markers: once more in even light.
-        even = without_shadows(luma, luma.shape[1] // _EVEN_PARTS)
+        even = without_shadows(luma, _EVEN_PX)
         sightings = _joined(sightings, scan_quickly(even) or ())
         kit = _kit_in_view(sightings, memory)
     return kit, _with_corners(luma, kit, sightings, memory) if kit else sightings
