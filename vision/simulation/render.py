@@ -129,14 +129,13 @@ Window = tuple[int, int, int, int]
 """A part of a picture: left, top, width, height in px."""
 
 
-def from_above(
-    pose: Pose, window: Window, factor: int, texture: Bgr, to_texture: Points, border: int
-) -> Bgr:
+def from_above(pose: Pose, window: Window, factor: int, texture: tuple[Bgr, Points, int]) -> Bgr:
     """Return what a window shows of a flat texture, drawn `factor` times as large.
 
-    `to_texture` (3, 3) leads from board mm to pixels of the texture, `border` says how it goes on
+    The texture comes with the (3, 3) matrix from board mm to its pixels, and with how it goes on
     beyond its edge, as OpenCV's `BorderTypes`.
     """
+    colours, to_texture, border = texture
     left, top, width, height = window
     step = _BEND_PX * factor
     # A grid in the larger picture, wider than it by one step on each side.
@@ -154,7 +153,7 @@ def from_above(
     whole = cv2.resize(sparse, None, fx=step, fy=step, interpolation=cv2.INTER_LINEAR)
     part = whole[step : step + height * factor, step : step + width * factor]
     x, y = part[..., 0], part[..., 1]
-    picture = cv2.remap(texture, x, y, cv2.INTER_LINEAR, borderMode=border)
+    picture = cv2.remap(colours, x, y, cv2.INTER_LINEAR, borderMode=border)
     return np.asarray(picture, np.uint8)
 
 
@@ -195,11 +194,11 @@ def build_stage(kit: Kit, view: View, sheet: PrintedSheet) -> LitTable:
     """Draw the empty table with its printed board once."""
     pose = camera_pose(kit, view)
     size = view.width, view.height
-    table = from_above(pose, (0, 0, *size), _FACTOR, *view.scenery.table(view.seed))
+    table = from_above(pose, (0, 0, *size), _FACTOR, view.scenery.table(view.seed))
     # The board has a fourth channel, which says where there is paper.
     window = _window_of(pose, sheet)
     paper = np.asarray(cv2.cvtColor(unpacked(sheet.packed), cv2.COLOR_BGR2BGRA), np.uint8)
-    board = from_above(pose, window, _FACTOR, paper, sheet.to_texture(), cv2.BORDER_CONSTANT)
+    board = from_above(pose, window, _FACTOR, (paper, sheet.to_texture(), cv2.BORDER_CONSTANT))
     is_paper = cv2.inRange(board[..., 3], (128.0,), (255.0,))
     left, top, width, height = (_FACTOR * number for number in window)
     under = table[top : top + height, left : left + width]
