@@ -10,7 +10,7 @@ from companion.core.kit import SEATS, Kit, RowFault, RowSeen, Seat, Side
 from companion.games import GAMES
 from companion.games.screen import BoardUi, CardUi
 from companion.table.prompts.guide import lesson_words
-from companion.table.remote.remote_game import RemoteGame
+from companion.table.remote.messages import RemoteGame
 from companion.table.session import ABANDONED, BOTH, Phase, Session
 from companion.table.state import Instruction, TableState, headline_of, instructions
 
