@@ -1,4 +1,4 @@
-"""The panel tried out: every key, lamp and tone by itself, without any effect on the table."""
+"""The check of the panel: every key, lamp and tone by itself, without any effect on the table."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from companion.maintenance.requests import Trial
 from hardware.panel import Panel
 
 LEASE_S = 6.0
-"""So long a check goes on after somebody was last seen to look."""
+"""Seconds for which a check continues after its page was last open."""
 LONGEST_S = 300.0
-"""So long a check goes on at most: pads that nobody can play with would puzzle everybody else."""
+"""Maximum duration of a check in seconds, because the pads do not work for players meanwhile."""
 
 
 class PanelTrial:
@@ -32,7 +32,7 @@ class PanelTrial:
         self._lit: frozenset[str] = frozenset()
 
     def begin(self) -> None:
-        """Begin, or begin anew: nothing is tried out yet."""
+        """Start a check. Nothing counts as tried before it."""
         with self._lock:
             now_s = self._clock.monotonic_s()
             self._end_s, self._until_s, self._lit = now_s + LONGEST_S, now_s + LEASE_S, frozenset()
@@ -40,7 +40,7 @@ class PanelTrial:
             self._tell()
 
     def renew(self) -> None:
-        """Go on: without this it ends within seconds."""
+        """Extend the check, which otherwise ends within seconds."""
         with self._lock:
             now_s = self._clock.monotonic_s()
             if now_s < self._until_s:
@@ -48,14 +48,14 @@ class PanelTrial:
                 self._tell()
 
     def end(self) -> None:
-        """Let lamps show the table's state and keys count again."""
+        """End the check. Lamps show the table's state and keys count again."""
         with self._lock:
             if self._clock.monotonic_s() < self._until_s:
                 self._until_s, self._lit = 0.0, frozenset()
                 self._tell()
 
     def light(self, lamp: str, on: bool) -> None:
-        """Light a lamp, or darken it. Raises KeyError for one that there is not."""
+        """Switch a lamp on or off. Raises KeyError for an unknown lamp."""
         if lamp not in self.lamps:
             raise KeyError(lamp)
         with self._lock:
@@ -63,13 +63,13 @@ class PanelTrial:
             self._tell()
 
     def play(self, cue: Cue | EventCue, seats: frozenset[Seat]) -> None:
-        """Sound and show a cue."""
+        """Play a cue on lamps and buzzer."""
         with self._lock:
             self._lit = frozenset()
             self._tell(Signal(cue, seats, 1))
 
     def trial(self) -> Trial:
-        """Return how it stands now."""
+        """Return the state of the check."""
         with self._lock:
             left_s = max(0.0, self._end_s - self._clock.monotonic_s()) if self._is_on() else 0.0
             if not left_s:

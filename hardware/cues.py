@@ -1,13 +1,12 @@
-"""The cue language: which event sounds and lights what. Data and functions of time, without a pin
-or a clock.
+"""The cue language: which event lights and sounds what. Data and pure functions of time.
 
-A seat has three order lamps (1 2 3) and a turn lamp. What lasts (lamp n on, turn lamp pulsing) is
-the table's state and comes as `SeatLamps`; a cue adds a tone and, where its row says so, lamps that
-return to that state by themselves, so that a lost cue loses nothing. Tones are written as in
-`tone`: a note and its ms, `·n` for a pause of n ms.
+A seat has three order lamps (1 2 3) and a turn lamp. Lasting patterns are the table's state and
+arrive as `SeatLamps`. A cue adds a tone and short patterns, after which the lamps return to that
+state, so that a lost cue does no harm. Tones are written as in `tone`: a note and its ms, `·n` for
+a pause of n ms.
 
-The cues of what happens in games (`companion.core.event_cues`) stand beside the events: those of
-several games in `companion/games/events.py`, a game's own in its `events.py`.
+Cues of game events (`companion.core.event_cues`) stand beside the events: those of several games in
+`companion/games/events.py`, those of one game in its `events.py`.
 """
 
 from __future__ import annotations
@@ -24,27 +23,26 @@ from companion.core.kit import SEATS, Seat
 from companion.core.ports import Cue, SeatLamps, Signal, TurnLamp
 
 LAMPS = ("1", "2", "3", "turn")
-"""The lamps of a seat from left to right; with the seat before them (`south_turn`) they name a lamp
-of the panel."""
+"""Lamps of a seat from left to right. With the seat in front (`south_turn`) they name a lamp of the
+panel.
+"""
 
 ORDER_LAMPS = LAMPS[:3]
 
 FLASH_MS = 80.0
 FASTEST_BLINK_MS = 400.0
-"""Nothing blinks faster than 2.5 times a second; flashes that come twice begin this far apart."""
+"""Minimum time in ms between two flashes, so that nothing blinks faster than 2.5 times a second."""
 SAME_TONE_MS = 300.0
-"""The same tone may not come twice within this time; keys excepted, and the clock, which is always
-heard."""
+"""Minimum time in ms between two equal tones. Keys and the clock's ticks are exempt."""
 REPEAT_AFTER_MS: Mapping[Cue | EventCue, float] = {Cue.BOARD_WRONG: 20_000.0}
-"""Cues that come again after this time while the turn lamp still shows `TurnLamp.WRONG`."""
+"""Cues that are repeated after this time in ms while the turn lamp still shows `TurnLamp.WRONG`."""
 SILENT_NOTE_MS = 60.0
 SILENT_GAP_MS = 40.0
-"""Between notes without a pause, as short as the language's shortest pause: else two notes would
-show as one."""
+"""Gap in ms between two notes without a pause. Without it a lamp would show them as one."""
 
 
 class Rank(IntEnum):
-    """What may cut what: a newer cue of equal or higher rank cuts the older one."""
+    """Priority of a cue. A newer cue of equal or higher rank interrupts the older one."""
 
     KEY = 1
     TURN = 2
@@ -55,7 +53,7 @@ class Rank(IntEnum):
 
 
 class LampLevel(Enum):
-    """What a cue does to a lamp. `OPPOSITE` and `SAME` refer to what the lamp showed when the cue
+    """What a cue does to a lamp. `OPPOSITE` and `SAME` refer to the lamp's state when the cue
     began.
     """
 
@@ -66,7 +64,7 @@ class LampLevel(Enum):
 
 
 class LampStep(NamedTuple):
-    """A level and how long it lasts."""
+    """A level and its duration."""
 
     ms: float
     level: LampLevel
@@ -74,19 +72,19 @@ class LampStep(NamedTuple):
 
 @dataclass(frozen=True)
 class Track:
-    """What one lamp does: steps one after the other, once or again and again."""
+    """What one lamp does: a sequence of steps, played once or repeated."""
 
     steps: tuple[LampStep, ...]
     is_cycle: bool = False
 
     @property
     def ms(self) -> float:
-        """Return how long it lasts."""
+        """Return the duration, infinite for a repeated track."""
         return math.inf if self.is_cycle else sum(step.ms for step in self.steps)
 
     def at(self, t_ms: float) -> tuple[LampLevel | None, float]:
-        """Return the level at a time since the beginning (None: it has ended), and the ms until
-        that may change.
+        """Return the level at a time after the start (None after the end), and the ms until it may
+        change.
         """
         if self.is_cycle:
             t_ms %= sum(step.ms for step in self.steps)
@@ -106,9 +104,9 @@ def _blink(period_ms: float) -> Track:
 
 
 def _flashes(count: int, period_ms: float) -> Track:
-    """Flash so many times, then stay dark until the period is over."""
+    """Flash `count` times, then stay dark until the period ends."""
     flash = ((FLASH_MS, LampLevel.ON), (FASTEST_BLINK_MS - FLASH_MS, LampLevel.OFF))
-    # what the flashes leave of the period
+    # The rest of the period is dark.
     rest_ms = period_ms - count * FASTEST_BLINK_MS
     return _track(*(flash * count), (rest_ms, LampLevel.OFF), is_cycle=True)
 
@@ -116,73 +114,61 @@ def _flashes(count: int, period_ms: float) -> Track:
 # ---- tones and ranks -----------------------------------------------------------------------------
 
 
-class _Row(NamedTuple):
+class CueRow(NamedTuple):
+    """How a cue ranks and sounds; whose key it was is never heard."""
+
     rank: Rank
     tone: Tone
     for_both: bool = False
-    """The row says "both seats" or "all", whomever the signal names."""
+    """Whether the cue concerns both seats, whatever the signal names."""
 
 
-_ROWS: Mapping[Cue, _Row] = {
-    Cue.AWAKE: _Row(Rank.TROUBLE, tone("A5 60 ·40 E6 60"), True),
-    Cue.SEAT_TAKEN: _Row(Rank.TURN, tone("E6 40")),
-    Cue.ORDERS_WANTED: _Row(Rank.TURN, tone("C6 80")),
-    Cue.KEY_TAKEN: _Row(Rank.KEY, tone("A5 40")),
-    Cue.KEY_REFUSED: _Row(Rank.KEY, tone("A4 160")),
-    Cue.KEY_BACK: _Row(Rank.KEY, tone("E5 40")),
-    Cue.KEYS_CLEARED: _Row(Rank.KEY, tone("E5 40 ·40 E5 40")),
-    Cue.SEALED: _Row(Rank.KEY, tone("A5 40 ·60 A5 40")),
-    Cue.TAKEN_BACK: _Row(Rank.KEY, tone("E5 40 ·60 E5 40 ·60 E5 40")),
-    Cue.REVEAL: _Row(Rank.REVEAL, tone("E5 120 A5 120 E6 200"), True),
-    Cue.STEP: _Row(Rank.REVEAL, tone("C6 60"), True),
-    Cue.HANDS_WANTED: _Row(Rank.TURN, tone("C6 80 ·120 C6 80")),
-    Cue.BOARD_AGREES: _Row(Rank.TURN, tone("A5 60 E6 60")),
-    Cue.BOARD_WRONG: _Row(Rank.WRONG, tone("A4 160 ·80 A4 160")),
-    Cue.ASKED: _Row(Rank.WRONG, tone("C6 40 ·40 C6 40 ·40 C6 40")),
-    Cue.TURN_PASSES: _Row(Rank.TURN, tone("C6 30")),
-    Cue.TIME_SHORT: _Row(Rank.TIME, tone("C6 20")),
-    Cue.TIME_OUT: _Row(Rank.TIME, tone("A4 300")),
-    Cue.CLOCK_LOW: _Row(Rank.TIME, tone("C6 30")),
-    Cue.CLOCK_LAST: _Row(Rank.TIME, tone("C6 30")),
-    Cue.PAUSED: _Row(Rank.TIME, tone("E5 200"), True),
-    Cue.RESUMED: _Row(Rank.TIME, tone("A5 60 E6 60"), True),
-    Cue.OFFER: _Row(Rank.TURN, tone("E6 80 ·300 E6 80"), True),
-    Cue.WON: _Row(Rank.REVEAL, tone("A5 120 C6 120 E6 120 A6 300")),
-    Cue.TIE: _Row(Rank.REVEAL, tone("A5 120 E6 120 A5 120 E6 300"), True),
-    Cue.TROUBLE: _Row(Rank.TROUBLE, tone("A4 80 ·80 A4 80 ·80 A4 80"), True),
-    Cue.OFF_WAIT: _Row(Rank.TROUBLE, tone("E6 60 A5 60"), True),
-    Cue.OFF: _Row(Rank.TROUBLE, tone("E5 200"), True),
+_ROWS: Mapping[Cue, CueRow] = {
+    Cue.AWAKE: CueRow(Rank.TROUBLE, tone("A5 60 ·40 E6 60"), True),
+    Cue.SEAT_TAKEN: CueRow(Rank.TURN, tone("E6 40")),
+    Cue.ORDERS_WANTED: CueRow(Rank.TURN, tone("C6 80")),
+    Cue.KEY_TAKEN: CueRow(Rank.KEY, tone("A5 40")),
+    Cue.KEY_REFUSED: CueRow(Rank.KEY, tone("A4 160")),
+    Cue.KEY_BACK: CueRow(Rank.KEY, tone("E5 40")),
+    Cue.KEYS_CLEARED: CueRow(Rank.KEY, tone("E5 40 ·40 E5 40")),
+    Cue.SEALED: CueRow(Rank.KEY, tone("A5 40 ·60 A5 40")),
+    Cue.TAKEN_BACK: CueRow(Rank.KEY, tone("E5 40 ·60 E5 40 ·60 E5 40")),
+    Cue.REVEAL: CueRow(Rank.REVEAL, tone("E5 120 A5 120 E6 200"), True),
+    Cue.STEP: CueRow(Rank.REVEAL, tone("C6 60"), True),
+    Cue.HANDS_WANTED: CueRow(Rank.TURN, tone("C6 80 ·120 C6 80")),
+    Cue.BOARD_AGREES: CueRow(Rank.TURN, tone("A5 60 E6 60")),
+    Cue.BOARD_WRONG: CueRow(Rank.WRONG, tone("A4 160 ·80 A4 160")),
+    Cue.ASKED: CueRow(Rank.WRONG, tone("C6 40 ·40 C6 40 ·40 C6 40")),
+    Cue.TURN_PASSES: CueRow(Rank.TURN, tone("C6 30")),
+    Cue.TIME_SHORT: CueRow(Rank.TIME, tone("C6 20")),
+    Cue.TIME_OUT: CueRow(Rank.TIME, tone("A4 300")),
+    Cue.CLOCK_LOW: CueRow(Rank.TIME, tone("C6 30")),
+    Cue.CLOCK_LAST: CueRow(Rank.TIME, tone("C6 30")),
+    Cue.PAUSED: CueRow(Rank.TIME, tone("E5 200"), True),
+    Cue.RESUMED: CueRow(Rank.TIME, tone("A5 60 E6 60"), True),
+    Cue.OFFER: CueRow(Rank.TURN, tone("E6 80 ·300 E6 80"), True),
+    Cue.WON: CueRow(Rank.REVEAL, tone("A5 120 C6 120 E6 120 A6 300")),
+    Cue.TIE: CueRow(Rank.REVEAL, tone("A5 120 E6 120 A5 120 E6 300"), True),
+    Cue.TROUBLE: CueRow(Rank.TROUBLE, tone("A4 80 ·80 A4 80 ·80 A4 80"), True),
+    Cue.OFF_WAIT: CueRow(Rank.TROUBLE, tone("E6 60 A5 60"), True),
+    Cue.OFF: CueRow(Rank.TROUBLE, tone("E5 200"), True),
 }
-# The power's rows (awake, switching off) rank with trouble: nothing may hide that the cord must not
-# be pulled yet.
+# Cues of the power button rank with trouble: nothing may hide that the power must not be cut yet.
 
 
 @lru_cache(maxsize=256)
-def _row(cue: Cue | EventCue) -> _Row:
-    """Return the row of a cue. That of an event's is made of what the game says of it."""
+def row_of(cue: Cue | EventCue) -> CueRow:
+    """Return the row of a cue. The row of a game's event is made from the event."""
     if isinstance(cue, Cue):
         return _ROWS[cue]
-    return _Row(Rank.TURN if cue.is_call else Rank.REVEAL, tone(cue.tone), cue.for_both)
-
-
-def tone_of(cue: Cue | EventCue) -> Tone:
-    """Return the tone of a cue.
-
-    It knows neither seat nor key nor number: whose key it was, and which, is never heard.
-    """
-    return _row(cue).tone
-
-
-def rank_of(cue: Cue | EventCue) -> Rank:
-    """Return the rank of a cue."""
-    return _row(cue).rank
+    return CueRow(Rank.TURN if cue.is_call else Rank.REVEAL, tone(cue.tone), cue.for_both)
 
 
 def seats_of(signal: Signal) -> frozenset[Seat]:
-    """Return whose lamps a signal concerns: those it names, or both where the row says so or nobody
-    is named.
+    """Return the seats whose lamps a signal concerns: those it names, or both if the row says so or
+    none is named.
     """
-    return frozenset(SEATS) if _row(signal.cue).for_both or not signal.seats else signal.seats
+    return frozenset(SEATS) if row_of(signal.cue).for_both or not signal.seats else signal.seats
 
 
 # ---- lamps of a cue ------------------------------------------------------------------------------
@@ -192,7 +178,7 @@ _WON_RUNS = 3
 
 
 def _run_up(runs: int) -> dict[str, Track]:
-    """Fill the lamps up from left to right, 100 ms each, so many times."""
+    """Fill the lamps from left to right, 100 ms each, `times` times."""
     tracks = {}
     for place, lamp in enumerate(LAMPS):
         once = (
@@ -247,10 +233,9 @@ _LOST = _all(_track((_WON_RUNS * len(LAMPS) * _RUN_STEP_MS, LampLevel.OFF)))
 def lamps_of(signal: Signal, seat: Seat, silent: bool = False) -> Mapping[str, Track]:
     """Return what a signal does to a seat's lamps until they return to their state.
 
-    Lamps left out are not touched.
-
-    With `silent`, the turn lamp plays the rhythm of the tone. Empty for a seat that the signal does
-    not concern; only the loser of a game goes dark without being named.
+    Lamps that are left out keep their state. With `silent` the turn lamp plays the rhythm of the
+    tone. The result is empty for a seat that the signal does not concern. The loser of a game goes
+    dark without being named.
     """
     if signal.cue is Cue.WON and signal.seats and seat not in signal.seats:
         return _LOST
@@ -265,20 +250,20 @@ def lamps_of(signal: Signal, seat: Seat, silent: bool = False) -> Mapping[str, T
         Cue.OFF_WAIT,
         Cue.OFF,
     ):  # their turn lamp already says it, without an end
-        return {**tracks, "turn": rhythm_of(tone_of(signal.cue))}
+        return {**tracks, "turn": rhythm_of(row_of(signal.cue).tone)}
     return tracks
 
 
 def rhythm_of(notes: Tone) -> Track:
-    """Return a tone for the eye: the opposite for each note (at least 60 ms), the same for
-    pauses.
+    """Return the rhythm of a tone for a lamp: the opposite state for each note (at least 60 ms),
+    the same state for pauses.
     """
     steps: list[LampStep] = []
     for note in notes:
         if not note.name:
             steps.append(LampStep(note.ms, LampLevel.SAME))
             continue
-        # between two notes the lamp has to go back, or they would show as one
+        # The lamp has to go back between two notes, or they would show as one.
         if steps and steps[-1].level is LampLevel.OPPOSITE:
             steps.append(LampStep(SILENT_GAP_MS, LampLevel.SAME))
         steps.append(LampStep(max(SILENT_NOTE_MS, note.ms), LampLevel.OPPOSITE))
@@ -292,12 +277,11 @@ SHORT_LAMPS: Mapping[Cue | EventCue, TurnLamp] = {
     Cue.CLOCK_LOW: TurnLamp.HANDS,
     Cue.CLOCK_LAST: TurnLamp.LAST,
 }
-"""How a turn lamp blinks from the first of such a cue until the turn passes: a pattern that
-lasts."""
+"""Pattern of a turn lamp from the first cue of this kind until the turn passes."""
 TICKS: frozenset[Cue | EventCue] = frozenset(
     {Cue.TIME_SHORT, Cue.TIME_OUT, Cue.CLOCK_LOW, Cue.CLOCK_LAST}
 )
-"""The clock is always heard, however soon the same tone comes again."""
+"""Ticks of the clock, which are always played."""
 _STEADY: Mapping[TurnLamp, Track] = {
     TurnLamp.OFF: _track((math.inf, LampLevel.OFF)),
     TurnLamp.ON: _track((math.inf, LampLevel.ON)),
@@ -312,9 +296,9 @@ _STEADY: Mapping[TurnLamp, Track] = {
 
 
 def steady(lamps: SeatLamps, lamp: str, t_ms: float) -> tuple[bool, float]:
-    """Return whether one of a seat's `LAMPS` is lit so long after its pattern began.
+    """Return whether one of a seat's `LAMPS` is lit at a time after its pattern began.
 
-    The second value is how many ms later that changes, infinite for what never changes.
+    The second value is the time in ms until that changes, infinite if it never does.
     """
     if lamp == "turn":
         level, left_ms = _STEADY[lamps.turn].at(t_ms)

@@ -31,16 +31,16 @@ from companion.core.ports import Closeable, SeatLamps, TurnLamp
 from hardware.cues import steady
 
 BOOT_S = 90.0
-"""So long the service may take until its first word."""
+"""Seconds that the service may take to write its first word."""
 SILENT_S = 30.0
-"""A word that is not renewed for so long, or a service that is gone for so long, is a fault."""
+"""Seconds after which a word that is not renewed, or a missing service, is a fault."""
 END_S = 120.0
-"""So long a machine may take to switch off after the service has ended."""
+"""Seconds that the machine may take to switch off after the service has ended."""
 LOOK_S = 0.5
 
 
 class LampState(Enum):
-    """What the lamp says, with its pattern; the patterns are those of the pads' lamps."""
+    """State of the system lamp with its pattern. The patterns are those of the pads' lamps."""
 
     BOOTING = TurnLamp.OFFERED
     READY = TurnLamp.ON
@@ -59,7 +59,7 @@ _WORDS: Mapping[str, LampState] = {
 
 
 class Sense:
-    """What the lamp should show, by the service's word in a file that may come and go."""
+    """Decides what the lamp shows from the service's word, in a file that may come and go."""
 
     def __init__(self, word: Path, clock: Clock) -> None:
         self._word = word
@@ -69,7 +69,7 @@ class Sense:
         self._last: LampState | None = None
 
     def shown(self) -> LampState:
-        """Look at the word, and judge."""
+        """Read the word and return the state."""
         now_s = self._clock.monotonic_s()
         mark = self._read()
         if mark is not None and mark != self._mark:
@@ -85,9 +85,9 @@ class Sense:
         return LampState.BOOTING if mark is None else self._last
 
     def _read(self) -> tuple[int, str] | None:
-        """Return when the word was written, and the word.
+        """Return when the word was written, and the word. None if there is no file.
 
-        None: there is none. The wall clock may jump: only changes count.
+        The wall clock may jump, so only changes of the time count.
         """
         try:
             return self._word.stat().st_mtime_ns, self._word.read_text(encoding="ascii").strip()
@@ -96,7 +96,9 @@ class Sense:
 
 
 class SystemLamp(Closeable):
-    """The lamp on its pin; a context manager, `close` may be called twice and leaves it dark."""
+    """The lamp on its pin. A context manager whose `close` may be called twice and leaves it
+    dark.
+    """
 
     def __init__(self, pin: int, is_active_low: bool, factory: Any) -> None:
         self._device = LED(pin, active_high=not is_active_low, pin_factory=factory)
@@ -104,10 +106,7 @@ class SystemLamp(Closeable):
         self._since_s = 0.0
 
     def show(self, shown: LampState, now_s: float) -> float:
-        """Drive the lamp for this moment.
-
-        Return in how many seconds it wants to be driven again.
-        """
+        """Drive the lamp for this moment. Return the seconds until it has to be driven again."""
         if shown is not self._shown:
             self._shown, self._since_s = shown, now_s
         t_ms = round((now_s - self._since_s) * 1000, 3)

@@ -1,7 +1,7 @@
-"""Lamps and buzzer in time: cues, states and alarms come in from anywhere, and one thread plays
+"""Lamps and buzzer in time. Any thread may hand in cues, states and alarms, and one thread plays
 them.
 
-An alarm is played at its own due time, not when somebody gets round to it.
+An alarm is played at its due time, however busy the machine is.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import logging
 import math
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
@@ -26,54 +26,36 @@ from hardware.wiring import Buzzer, Lamp, LampPin
 _log = logging.getLogger(__name__)
 
 SWITCH_S = 0.0005
-"""Time in seconds for which a thread that draws pages may keep Python's interpreter while lamps
-wait for it.
+"""Interval in seconds after which Python switches threads while lamps wait.
 
-Python's own 5 ms made a key's lamp 2 to 3 ms later, and 7 ms on a fifth of a core.
+With Python's own 5 ms the lamp of a key came 2 to 3 ms later, and 7 ms later on a fifth of a core.
 """
 LATE_S = 0.25
-"""An alarm that is later than this (the machine slept) shows, but makes no sound."""
+"""Delay in seconds beyond which an alarm makes no sound, as after the machine slept. It still
+shows.
+"""
 
 
-class Show(NamedTuple):
-    """The lasting lamps of both seats."""
+LAMPS_FIRST_S = 0.004
+"""Maximum time in seconds for which a change of the table waits until its lamps are lit.
 
-    lamps: Mapping[Seat, SeatLamps]
-    trouble: bool
-
-
-class SetAlarms(NamedTuple):
-    """All alarms that are pending from `at_s` on; what was due before then still plays."""
-
-    alarms: tuple[Alarm, ...]
-    at_s: float
+Without it the threads that draw pages run first: on a fifth of a core the lamp of a key came after
+43 ms (99th percentile), with it after 15 ms.
+"""
 
 
-class SetSilent(NamedTuple):
-    """Tones or none."""
-
-    silent: bool
-
-
-class TryOut(NamedTuple):
-    """Until a monotonic time lamps and buzzer show this, and nothing of the table: lamps that are
-    on, and a cue.
-    """
+class _Trial(NamedTuple):
+    """Until a monotonic time these lamps are on, and nothing of the table is shown."""
 
     until_s: float
     lamps: frozenset[str]
-    signal: Signal | None
-
-
-_Order = Signal | Show | SetAlarms | SetSilent | TryOut
 
 
 class Outputs:
-    """Opened lamps and an opened buzzer; `orders` may be filled from any thread, the rest is called
-    from one.
+    """Opened lamps and an opened buzzer. What is to be shown may be said from any thread, and
+    returns at once; `step`, or else `run`, is called from one.
 
-    `lose` is told once of a lamp or buzzer that fails, by its name, and that one is left alone from
-    then on.
+    `lose` is called once with the name of a lamp or buzzer that fails, which is not used any more.
     """
 
     def __init__(
@@ -89,42 +71,98 @@ class Outputs:
         self._clock = clock
         self._lose = lose
         self._failed: set[str] = set()
-        self.orders: SimpleQueue[_Order | None] = SimpleQueue()
-        """What is to be shown. None ends the thread."""
-        self.is_shown = threading.Event()
+        self._orders: SimpleQueue[Callable[[float], None] | None] = SimpleQueue()
+        """What changes what is shown, given the time in ms. None ends the thread."""
+        self._has_thread = False
+        self._is_shown = threading.Event()
         """Set whenever the thread has shown all orders that it knew of."""
         self._player = CuePlayer(settings.silent)
         self._schedule = Schedule()
-        self._tried_out: TryOut | None = None
+        self._tried_out: _Trial | None = None
         self._trial = CuePlayer()
 
+    # ---- from any thread ----
+
+    def signal(self, signal: Signal) -> None:
+        """Queue a cue."""
+        self._orders.put(partial(self._player.signal, signal))
+
+    def show(self, lamps: Mapping[Seat, SeatLamps], trouble: bool = False) -> None:
+        """Set the lasting lamps of both seats. A seat that is left out is dark.
+
+        Returns when they are lit, after `LAMPS_FIRST_S` at the latest, so that a key's lamp comes
+        before pages are drawn.
+        """
+        self._is_shown.clear()
+        self._orders.put(partial(self._player.show, dict(lamps), trouble))
+        if self._has_thread:
+            self._is_shown.wait(LAMPS_FIRST_S)
+
+    def alarms(self, alarms: Sequence[Alarm]) -> None:
+        """Replace all pending alarms. Each is played at its own time.
+
+        A running alarm that is handed in again continues. A running cue of a short time that is not
+        handed in any more stops blinking. An alarm that is more than 250 ms late shows without a
+        sound.
+        """
+        at_s = self._clock.monotonic_s()
+
+        def set_alarms(now_ms: float) -> None:
+            self._play_due(at_s)  # what was due before still plays
+            self._schedule.replace(tuple(alarms))
+            self._player.keep_short(self._schedule.short, now_ms)
+
+        self._orders.put(set_alarms)
+
+    def be_silent(self, silent: bool) -> None:
+        """Switch tones off or on."""
+        self._orders.put(lambda _: self._player.be_silent(silent))
+
+    def try_out(self, until_s: float, lamps: frozenset[str], signal: Signal | None) -> None:
+        """Show these lamps and this cue until a monotonic time, and nothing of the table."""
+
+        def begin(now_ms: float) -> None:
+            self._tried_out = _Trial(until_s, lamps)
+            if signal is not None:
+                self._trial = CuePlayer()
+                self._trial.signal(signal, now_ms)
+
+        self._orders.put(begin)
+
+    def end(self) -> None:
+        """End the thread."""
+        self._orders.put(None)
+
+    # ---- from one thread ----
+
     def step(self) -> None:
-        """Take in all orders, and play and show what is due at the clock's time."""
-        while not self.orders.empty():
-            if (order := self.orders.get()) is not None:
+        """Process all orders, then play and show what is due now."""
+        while not self._orders.empty():
+            if (order := self._orders.get()) is not None:
                 self._obey(order)
         self._play_due(self._clock.monotonic_s())
         self._render()
 
     def run(self) -> None:
-        """Do what is due when it is due, until told to end: the whole work of the output thread."""
+        """Play everything at its time until the thread is told to end."""
+        self._has_thread = True
         sys.setswitchinterval(SWITCH_S)
         while True:
             try:
-                order = self.orders.get(timeout=self._rest_s())
+                order = self._orders.get(timeout=self._rest_s())
                 while order is not None:
                     self._obey(order)
-                    order = self.orders.get(block=False)
+                    order = self._orders.get(block=False)
                 return
             except Empty:
                 self._play_due(self._clock.monotonic_s())
                 self._render()
-                self.is_shown.set()
+                self._is_shown.set()
 
     # ---- time ----
 
     def _rest_s(self) -> float | None:
-        """Return how long nothing is due. None: nothing at all is."""
+        """Return the seconds until something is due. None if nothing is."""
         now_s = self._clock.monotonic_s()
         change_s = (self._shown(now_s).next_change_ms(_ms(now_s)) - _ms(now_s)) / 1000
         if self._tried_out is not None:
@@ -135,27 +173,11 @@ class Outputs:
 
     # ---- orders ----
 
-    def _obey(self, order: _Order) -> None:
-        now_ms = _ms(self._clock.monotonic_s())
+    def _obey(self, order: Callable[[float], None]) -> None:
         try:
-            match order:
-                case Signal():
-                    self._player.signal(order, now_ms)
-                case Show():
-                    self._player.show(order.lamps, order.trouble, now_ms)
-                case SetAlarms():
-                    self._play_due(order.at_s)
-                    self._schedule.replace(order.alarms)
-                    self._player.keep_short(self._schedule.short, now_ms)
-                case SetSilent():
-                    self._player.be_silent(order.silent)
-                case TryOut():
-                    self._tried_out = order
-                    if order.signal is not None:
-                        self._trial = CuePlayer()
-                        self._trial.signal(order.signal, now_ms)
+            order(_ms(self._clock.monotonic_s()))
         except Exception:  # one bad order must not end the lamps
-            _log.exception("The panel cannot show %s", order)
+            _log.exception("The panel cannot show what it was told")
 
     def _play_due(self, until_s: float) -> None:
         for alarm in self._schedule.due(until_s):
@@ -165,7 +187,7 @@ class Outputs:
     # ---- pins ----
 
     def _render(self) -> None:
-        """Drive everything for this moment, the buzzer first."""
+        """Drive all outputs for this moment, the buzzer first."""
         now_s = self._clock.monotonic_s()
         self._player.advance(_ms(now_s))
         patterns = self._shown(now_s)
@@ -177,7 +199,7 @@ class Outputs:
             self._drive(pin.name, partial(lamp.show, is_lit))
 
     def _shown(self, now_s: float) -> CuePlayer:
-        """Return whose lamps and tones are shown: the table's, unless something is tried out."""
+        """Return the player whose lamps and tones are shown: the table's, or that of a check."""
         if self._tried_out is not None and now_s >= self._tried_out.until_s:
             self._tried_out, self._trial = None, CuePlayer()
         return self._player if self._tried_out is None else self._trial

@@ -1,9 +1,9 @@
-"""The panel: two pads, their lamps, a buzzer and the table button, on whatever pins there are.
+"""The panel: two pads, their lamps, a buzzer and the table button.
 
-Three kinds of threads meet here. The pin factory's only stamps an edge and puts it into a queue.
-`panel-input` takes it out, debounces and calls `on_press`. `panel-output` alone drives lamps and
-buzzer (`hardware.outputs`), from another queue that `show`, `signal` and `alarms` fill from
-anywhere. So nothing a listener does can stop the keys, and no two threads drive one lamp.
+Three kinds of threads meet here. The pin factory's thread only stamps an edge and queues it.
+`panel-input` takes it from the queue, debounces it and calls `on_press`. Only `panel-output` drives
+lamps and buzzer (`hardware.outputs`), from another queue that any thread fills by `show`, `signal`
+and `alarms`. So no listener can block the keys, and no two threads drive one lamp.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import math
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, TypeVar
@@ -22,10 +22,9 @@ from companion.core.clock import Clock
 from companion.core.config import PanelSettings
 from companion.core.errors import PanelError, trace_of
 from companion.core.i18n import say
-from companion.core.kit import Seat
-from companion.core.ports import Alarm, Closeable, PadKey, Press, SeatLamps, Signal
+from companion.core.ports import Closeable, PadKey, Press, Signal
 from hardware.debounce import Debouncer, Stroke
-from hardware.outputs import Outputs, SetAlarms, SetSilent, Show, TryOut
+from hardware.outputs import Outputs
 from hardware.pins import last_failure, missing_pins, open_factory
 from hardware.wiring import Button, ButtonPin, Buzzer, Lamp, LampPin, button_pins, lamp_pins
 
@@ -35,15 +34,10 @@ _Opened = TypeVar("_Opened")
 
 _SOONEST_S = 0.0005
 _POLL_S = 0.02
-"""While a key is down its line is also read this often, because edges can get lost."""
+"""Interval in seconds at which the line of a pressed key is read, because edges can get lost."""
 MAX_STAMP_AGE_S = 1.0
-"""An older stamp, or one to come, is of another clock: the kernel decides which one lgpio passes
-on."""
-LAMPS_FIRST_S = 0.004
-"""Time in seconds for which a change of the table waits until its lamps are lit.
-
-Without it the threads that draw pages take the processor first: on a fifth of a core the lamp of a
-key came after 43 ms (99th percentile), and comes after 15 ms.
+"""Maximum age of an edge's stamp in seconds. Older stamps and future ones come from another clock:
+the kernel decides which one lgpio passes on.
 """
 _JOIN_S = 2.0
 
@@ -65,13 +59,13 @@ def _nothing(_: Press) -> None:
 
 
 class Panel(Closeable):
-    """Buttons, lamps and buzzer as wired in the settings; a context manager, and `close` may be
+    """Buttons, lamps and buzzer as wired in the settings. A context manager whose `close` may be
     called twice.
 
-    `on_press` gets every `Press` in the panel's own thread, and `on_release` the same once its key
-    was let go; what they raise is logged and goes no further. Pins that cannot be used are named in
-    `problems`. Without a `pin_factory` the machine's own is taken (raises `PanelError`). With
-    `threads=False` nothing happens by itself: `step()` does all that is due at the clock's time.
+    `on_press` gets every `Press` in the panel's own thread, `on_release` the same when the key is
+    released. Their exceptions are logged. `problems` names the pins that cannot be used. Without a
+    `pin_factory` the machine's own is used, which may raise `PanelError`. With `threads=False`
+    nothing happens by itself: `step()` does all that is due.
     """
 
     def __init__(
@@ -88,8 +82,7 @@ class Panel(Closeable):
         self._clock = clock
         self._on_press = on_press
         self.on_table_press = on_press
-        """Gets the presses of the table button; the same as `on_press` gets until somebody else
-        wants them."""
+        """Listener for the table button. It is `on_press` until it is replaced."""
         self._on_release = on_release
         self._edges: SimpleQueue[_Edge | None] = SimpleQueue()
         self._problems: tuple[str, ...] = ()
@@ -112,7 +105,9 @@ class Panel(Closeable):
         self._buzzer: Buzzer | None = None
         if isinstance(buzzer := settings.buzzer, int):
             self._buzzer = self._open("buzzer", buzzer, partial(Buzzer, buzzer, factory))
-        self._outputs = Outputs(self._lamps, self._buzzer, settings, clock, self._lose)
+        self._outputs = outputs = Outputs(self._lamps, self._buzzer, settings, clock, self._lose)
+        self.signal, self.show = outputs.signal, outputs.show
+        self.alarms, self.be_silent = outputs.alarms, outputs.be_silent
         self._threads = (
             (
                 threading.Thread(target=self._read_keys, name="panel-input", daemon=True),
@@ -133,12 +128,12 @@ class Panel(Closeable):
 
     @property
     def buttons(self) -> tuple[str, ...]:
-        """Names of the buttons that work, such as `south_up` and `table`."""
+        """Names of the working buttons, such as `south_up` and `table`."""
         return tuple(self._keys)
 
     @property
     def lamps(self) -> tuple[str, ...]:
-        """Names of the lamps that were opened, such as `south_1` and `north_turn`."""
+        """Names of the opened lamps, such as `south_1` and `north_turn`."""
         return tuple(pin.name for pin in self._lamps)
 
     @property
@@ -146,51 +141,17 @@ class Panel(Closeable):
         """Return whether the buzzer was opened."""
         return self._buzzer is not None
 
-    def signal(self, signal: Signal) -> None:
-        """Announce a cue, without waiting."""
-        if not self._is_closed:
-            self._outputs.orders.put(signal)
-
-    def show(self, lamps: Mapping[Seat, SeatLamps], trouble: bool = False) -> None:
-        """Set the lasting lamps of both seats (a seat left out is dark).
-
-        Returns when they are lit, after `LAMPS_FIRST_S` at the latest: a finger waits for its lamp,
-        so that pages are drawn after it.
-        """
-        if self._is_closed:
-            return
-        self._outputs.is_shown.clear()
-        self._outputs.orders.put(Show(dict(lamps), trouble))
-        if self._threads:
-            self._outputs.is_shown.wait(LAMPS_FIRST_S)
-
-    def alarms(self, alarms: Sequence[Alarm]) -> None:
-        """Replace all pending alarms, each of which is played at its own time. Returns at once.
-
-        One that has begun and is handed in once more goes on; a cue of a short time that has begun
-        and is not handed in any more ends its blinking. What is more than 250 ms late shows, but
-        makes no sound.
-        """
-        if not self._is_closed:
-            self._outputs.orders.put(SetAlarms(tuple(alarms), self._clock.monotonic_s()))
-
-    def be_silent(self, silent: bool) -> None:
-        """Play tones, or be silent, from now on. Returns at once."""
-        if not self._is_closed:
-            self._outputs.orders.put(SetSilent(silent))
-
     def check(self, until_s: float, lamps: frozenset[str], signal: Signal | None = None) -> None:
-        """Until a monotonic time keys have no effect, and lamps and buzzer show this instead of the
-        table's state.
+        """Start or extend a check until a monotonic time: keys have no effect, and lamps and buzzer
+        show this instead of the table's state.
         """
         self._checked_until_s = until_s
-        if not self._is_closed:
-            self._outputs.orders.put(TryOut(until_s, lamps, signal))
+        self._outputs.try_out(until_s, lamps, signal)
 
     @property
     def down(self) -> frozenset[str]:
-        """Names of the buttons that are pressed now. Only for a check: while a game is on they are
-        a secret.
+        """Names of the buttons that are pressed now. Only for a check, because they are secret
+        during a game.
         """
         return frozenset(
             name
@@ -204,13 +165,12 @@ class Panel(Closeable):
         return self._tried
 
     def forget_tried(self) -> None:
-        """Begin a check."""
+        """Forget which buttons were pressed."""
         self._tried = frozenset()
 
     def step(self) -> None:
-        """Take in all edges, cues, states and alarms, and drive the outputs for this moment.
-
-        Only without threads.
+        """Process all edges, cues, states and alarms, and drive the outputs for this moment. Only
+        without threads.
         """
         if self._threads:
             raise RuntimeError(
@@ -225,13 +185,13 @@ class Panel(Closeable):
         self._outputs.step()
 
     def close(self) -> None:
-        """End the threads, switch everything off and give the pins back."""
+        """End the threads, switch everything off and release the pins."""
         with self._close_lock:
             if self._is_closed:
                 return
             self._is_closed = True
         self._edges.put(None)
-        self._outputs.orders.put(None)
+        self._outputs.end()
         for thread in self._threads:
             if thread is not threading.current_thread():
                 thread.join(_JOIN_S)
@@ -249,7 +209,7 @@ class Panel(Closeable):
     # ---- opening and losing pins ----
 
     def _open(self, name: str, pin: int, opening: Callable[[], _Opened]) -> _Opened | None:
-        """Return the device, or None and a problem."""
+        """Open a device. Return it, or None and a problem."""
         try:
             return opening()
         except (
@@ -282,7 +242,7 @@ class Panel(Closeable):
         _log.warning("%s", problem)
 
     def _lose(self, name: str, error: Exception) -> None:
-        """Name a pin that fails while it is in use, once, and leave it alone."""
+        """Report a pin that fails in use, once, and stop using it."""
         self._complain(say("{name} no longer works: {remedy}", name=name, remedy=_remedy(error)))
 
     def _release(self, name: str, closing: Callable[[], None]) -> None:
@@ -305,7 +265,7 @@ class Panel(Closeable):
             self._report(edge.key, edge.key.debouncer.edge(edge.is_down, edge.at_s))
 
     def _rest_s(self) -> float | None:
-        """Return after how many seconds a line is to be read. None: no key is down."""
+        """Return the seconds until a line has to be read. None while no key is down."""
         rest_s = []
         now_s = self._clock.monotonic_s()
         for name, key in self._keys.items():
@@ -319,10 +279,7 @@ class Panel(Closeable):
         return min(rest_s, default=None)
 
     def _settle(self) -> None:
-        """Let time pass for keys that are down.
-
-        Reads their lines, for an edge may have got lost.
-        """
+        """Read the lines of pressed keys, because an edge may have been lost."""
         for key in self._keys.values():
             is_under_way = key.debouncer.is_latched or key.debouncer.is_waiting
             if not is_under_way or key.pin.name in self._failed or self._is_closed:
@@ -382,11 +339,10 @@ def open_panel(
     on_press: Callable[[Press], None],
     on_release: Callable[[Press], None] = _nothing,
 ) -> Panel | None:
-    """Return the panel on the machine's own pins, or None where there is none (`panel_reason` says
-    why).
+    """Open the panel on the machine's own pins. None if there is none (`panel_reason` says why).
 
-    `enabled = "auto"`: None when there are no usable pins; `"yes"`: raises `PanelError` instead;
-    `"no"`: None.
+    With `enabled = "auto"` the result is None if there are no usable pins. With `"yes"` that raises
+    `PanelError`. With `"no"` the result is None.
     """
     if settings.enabled == "no":
         return None
@@ -400,11 +356,10 @@ def open_panel(
 
 
 def panel_reason(settings: PanelSettings) -> str | None:
-    """Return why there is no panel and what to do about it, as a sentence.
+    """Return why there is no panel and what to do about it, as a sentence. None if nothing prevents
+    one.
 
-    None: nothing speaks against one.
-
-    Opens nothing, so it may be asked while a panel is in use.
+    Opens nothing, so it may be called while a panel is in use.
     """
     if settings.enabled == "no":
         return say("The panel is switched off: set enabled to auto or yes in [panel].")

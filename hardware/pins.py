@@ -1,4 +1,4 @@
-"""The machine's own pins: what they lack, and opening them through gpiozero and lgpio."""
+"""The machine's own pins: what they need, and how gpiozero and lgpio open them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from companion.core.errors import PanelError
 from companion.core.i18n import say
 
 last_failure: list[str] = []
-"""Why opening the pins failed last: a process has one set of pins, hence one such reason."""
+"""Reason of the last failure to open the pins. A process has one set of pins, so there is one."""
 
 
 def missing_pins() -> str | None:
@@ -48,9 +48,9 @@ def obstacle(has_chips: bool, may_use_chips: bool) -> str | None:
 
 
 def open_factory() -> Any:
-    """Open the machine's pin factory.
+    """Open the machine's pin factory. `GPIOZERO_PIN_FACTORY` chooses another of gpiozero's.
 
-    `GPIOZERO_PIN_FACTORY` chooses one of gpiozero's instead. Raises `PanelError`.
+    Raises `PanelError`.
     """
     last_failure.clear()
     if missing := missing_pins():
@@ -71,8 +71,8 @@ def open_factory() -> Any:
 
 
 def _lgpio_factory() -> Any:
-    # When lgpio is imported it goes to the folder LG_WD and makes a pipe there, which it opens.
-    # So it gets a folder for that moment, and the process returns to where it was.
+    # On import lgpio changes to the folder LG_WD and makes a pipe there. It gets a temporary
+    # folder, and the process returns to its own.
     before = Path.cwd()
     with tempfile.TemporaryDirectory(prefix="lgpio-") as folder:
         os.environ["LG_WD"] = folder

@@ -1,6 +1,4 @@
-"""What lamps and buzzer show and sound at a moment: the cues and states that came in, and which
-cuts which. Pure.
-"""
+"""What lamps and buzzer show and play at a moment, from the cues and states so far. Pure."""
 
 from __future__ import annotations
 
@@ -21,10 +19,9 @@ from hardware.cues import (
     Rank,
     Track,
     lamps_of,
-    rank_of,
+    row_of,
     seats_of,
     steady,
-    tone_of,
 )
 
 
@@ -52,8 +49,8 @@ class _Voice:
     tone: Tone
 
     def at(self, now_ms: float) -> tuple[float | None, float]:
-        """Return the frequency (None: a pause or the end), and the ms until that changes (infinite:
-        it has ended).
+        """Return the frequency (None for a pause or after the end), and the ms until it changes
+        (infinite after the end).
         """
         t_ms = now_ms - self.start_ms
         for note in self.tone:
@@ -65,21 +62,21 @@ class _Voice:
 
 @dataclass
 class _SeatState:
-    """The lasting patterns of a seat and since when it shows them."""
+    """The lasting patterns of a seat, and since when they are shown."""
 
     lamps: SeatLamps = field(default_factory=SeatLamps)
     changed_ms: float = 0.0
     short_ms: float | None = None
-    """Since when the time of the seat's turn is short; None: it is not."""
+    """Time from which the seat was short of time. None if it is not."""
     short_lamp: TurnLamp = TurnLamp.OFF
-    """How the turn lamp says so."""
+    """Pattern of the turn lamp for that."""
 
 
 class CuePlayer:
-    """Mix the table's lasting lamps with its cues.
+    """Mixes the table's lasting lamps with its cues.
 
-    All times are ms of one monotonic clock and never fall. `silent`: no tones sound, and their
-    rhythm shows on the turn lamps.
+    All times are ms of one monotonic clock. With `silent` no tones are played, and the turn lamps
+    show their rhythm.
     """
 
     def __init__(self, silent: bool = False) -> None:
@@ -88,14 +85,14 @@ class CuePlayer:
         self._overlays: dict[Seat, _Overlay] = {}
         self._voice: _Voice | None = None
         self._began_ms: dict[TurnLamp, float] = {}
-        """When each turn lamp pattern began, for both seats: equal patterns go in step."""
+        """Start of each turn lamp pattern, for both seats, so that equal patterns are in step."""
         self._sounded_ms: dict[tuple[Tone, frozenset[Seat]], float] = {}
         self._again: tuple[float, Signal] | None = None
 
     def show(self, lamps: Mapping[Seat, SeatLamps], trouble: bool, now_ms: float) -> None:
-        """Take the whole lasting state.
+        """Replace the whole lasting state.
 
-        A seat left out is dark. `trouble` is above all other turn lamp patterns.
+        A seat that is left out is dark. `trouble` replaces all other turn lamp patterns.
         """
         for seat, state in self._seats.items():
             lamps_of_seat = lamps.get(seat, SeatLamps())
@@ -113,12 +110,11 @@ class CuePlayer:
             self._again = None
 
     def signal(self, signal: Signal, now_ms: float, is_late: bool = False) -> None:
-        """Take a cue: it sounds and shows at once, or is lost where something of higher rank is
-        under way.
+        """Play a cue at once, or drop it while one of higher rank is played.
 
-        One that `is_late` only shows: its tone would tell a wrong time.
+        A cue that `is_late` makes no sound, because its tone would mark a wrong time.
         """
-        rank = rank_of(signal.cue)
+        rank = row_of(signal.cue).rank
         sounds = not is_late and self._sounds(signal, rank, now_ms)
         for seat in SEATS:
             state = self._seats[seat]
@@ -133,36 +129,34 @@ class CuePlayer:
             tracks = lamps_of(signal, seat, self._silent and sounds)
             running = self._overlays.get(seat)
             if running is not None and not running.has_ended(now_ms):
-                # the same cue again, unheard, lets the one that runs go on
+                # An equal cue without a sound does not restart the running one.
                 repeated = running.cue is signal.cue and not sounds
                 if running.rank > rank or repeated or (not tracks and seat not in seats_of(signal)):
                     continue
             self._overlays[seat] = _Overlay(signal.cue, rank, now_ms, tracks)
         if sounds and not self._silent:
-            self._voice = _Voice(rank, now_ms, tone_of(signal.cue))
+            self._voice = _Voice(rank, now_ms, row_of(signal.cue).tone)
         if signal.cue in REPEAT_AFTER_MS:
             self._again = now_ms + REPEAT_AFTER_MS[signal.cue], signal
 
     def be_silent(self, silent: bool) -> None:
-        """Choose tones, or their rhythm on the lamps, from now on. A tone that sounds ends."""
+        """Choose between tones and their rhythm on the lamps. A tone that is being played ends."""
         self._silent = silent
         if silent:
             self._voice = None
 
     def keep_short(self, seats: Set[Seat], now_ms: float) -> None:
-        """Keep the turns of these seats short of time: the lamps of the others end their
-        blinking.
-        """
+        """Keep only these seats short of time. The turn lamps of the others stop blinking."""
         for seat, state in self._seats.items():
             if state.short_ms is not None and seat not in seats:
                 state.short_ms, state.changed_ms = None, now_ms
 
     def _sounds(self, signal: Signal, rank: Rank, now_ms: float) -> bool:
-        """Return whether the tone may be played: nothing higher sounds, and the same was not heard
-        (seen) just now.
+        """Return whether a tone may be played: none of higher rank is, and the same was not played
+        just before.
         """
         heard_by = seats_of(signal) if self._silent else frozenset()
-        name = tone_of(signal.cue), heard_by
+        name = row_of(signal.cue).tone, heard_by
         may_repeat = rank is Rank.KEY or signal.cue in TICKS
         if not may_repeat and now_ms - self._sounded_ms.get(name, -math.inf) < SAME_TONE_MS:
             return False
@@ -176,7 +170,7 @@ class CuePlayer:
         return True
 
     def advance(self, now_ms: float) -> None:
-        """Let time pass: a cue that comes again after a while comes again."""
+        """Repeat a cue that is due again."""
         if self._again is not None and now_ms >= self._again[0]:
             signal = self._again[1]
             if any(state.lamps.turn is TurnLamp.WRONG for state in self._seats.values()):
@@ -185,7 +179,7 @@ class CuePlayer:
                 self._again = None
 
     def tone_hz(self, now_ms: float) -> float | None:
-        """Return what the buzzer sounds. None: silence."""
+        """Return the frequency of the buzzer. None for silence."""
         return self._voice.at(now_ms)[0] if self._voice is not None else None
 
     def is_lit(self, seat: Seat, lamp: str, now_ms: float) -> bool:
@@ -193,7 +187,7 @@ class CuePlayer:
         return self._lamp(seat, lamp, now_ms)[0]
 
     def next_change_ms(self, now_ms: float) -> float:
-        """Return when the next change is due, if nothing comes in. Infinite: never."""
+        """Return when the next change is due without new cues. Infinite for never."""
         lefts = [self._lamp(seat, lamp, now_ms)[1] for seat in SEATS for lamp in LAMPS]
         if self._voice is not None:
             lefts.append(self._voice.at(now_ms)[1])
@@ -213,8 +207,8 @@ class CuePlayer:
             if level in (LampLevel.ON, LampLevel.OFF):
                 return level is LampLevel.ON, left_ms
             if level is not None:
-                # A blinking lamp would blur a rhythm: hold what it showed when the cue, or its own
-                # pattern, began.
+                # A blinking lamp would blur a rhythm, so its state at the start of the cue, or of
+                # its own pattern, is held.
                 held_ms = max(overlay.start_ms, self._seats[seat].changed_ms)
                 was_lit = self._steady(seat, lamp, held_ms)[0]
                 return was_lit is (level is LampLevel.SAME), left_ms

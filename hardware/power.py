@@ -1,5 +1,5 @@
-"""The table button held for five seconds switches the machine off; lamps, tones and a sentence tell
-of it before.
+"""The table button switches the machine off when it is held for five seconds. Lamps, tones and a
+sentence announce it.
 """
 
 from __future__ import annotations
@@ -14,23 +14,25 @@ from companion.core.kit import SEATS
 from companion.core.ports import Closeable, Cue, Press, Signal
 
 TELL_S = 3.0
-"""Held for so long it begins to be told, and is no press for the table any more: letting go then
-changes nothing."""
+"""Seconds after which holding is announced and is no longer a press for the table. Releasing the
+button then changes nothing.
+"""
 OFF_S = 5.0
 LOOK_S = 0.05
 LOST_S = 20.0
-"""A machine that is still there so long after it was asked has not heard; any other sentence is
-gone by then, too."""
+"""Seconds after which a machine that still runs has ignored the request. The sentence on the pages
+ends then, too.
+"""
 
 
 @dataclass(frozen=True)
 class PowerActions:
-    """What comes of the button; none of these may block.
+    """What the button does. None of these functions may block.
 
-    `play` gets each press that is meant for the table: once the button is let go, for only then it
-    is known that it was not held for this, and at once where `is_at_once` says that a press cannot
-    wait. `signal` plays a cue, `tell` shows a sentence on the pages (empty: none any more), and
-    `switch_off` asks the machine and answers whether it could, and what is to be told.
+    `play` gets each press that is meant for the table. It comes when the button is released, or at
+    once if `is_at_once` says that a press cannot wait. `signal` plays a cue, `tell` shows a
+    sentence on the pages (empty to remove it), and `switch_off` asks the machine and returns
+    whether it will, with a sentence.
     """
 
     play: Callable[[Press], None]
@@ -41,10 +43,10 @@ class PowerActions:
 
 
 class PowerKey(Closeable):
-    """Stands between the table button and the table; a context manager, `close` may be called
-    twice.
+    """A filter between the table button and the table. A context manager whose `close` may be
+    called twice.
 
-    `is_down` answers whether the button is down now; it may not block. With `threads=False` nothing
+    `is_down` returns whether the button is down now and may not block. With `threads=False` nothing
     happens by itself: `step` does what is due.
     """
 
@@ -60,7 +62,7 @@ class PowerKey(Closeable):
         self._is_down = is_down
         self._actions = actions
         self.is_on = True
-        """Whether the button may do so: a setting."""
+        """Whether the button may switch the machine off, as the settings say."""
         self._lock = threading.Lock()
         self._since_s: float | None = None
         self._waiting: list[Press] = []
@@ -77,7 +79,7 @@ class PowerKey(Closeable):
             self._thread.start()
 
     def pressed(self, press: Press) -> None:
-        """Take a press of the table button."""
+        """Process a press of the table button."""
         with self._lock:
             self._take(press)
         self._wake.set()
@@ -100,7 +102,7 @@ class PowerKey(Closeable):
             self._since_s, self._waiting = press.at_s, [press]
 
     def step(self) -> bool:
-        """Do what is due by now. Return whether anything may still come."""
+        """Do what is due now. Return whether something is still pending."""
         now_s = self._clock.monotonic_s()
         with self._lock:
             if self._asked_s is not None and now_s - self._asked_s >= LOST_S:
@@ -149,7 +151,7 @@ class PowerKey(Closeable):
                 self._wake.clear()
 
     def close(self) -> None:
-        """Follow no more."""
+        """Stop watching the button."""
         self._stop.set()
         self._wake.set()
         if self._thread is not None:

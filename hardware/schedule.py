@@ -1,4 +1,4 @@
-"""Alarms that wait for their time, and those that have begun. Pure: no pin, no thread, no clock."""
+"""Pending and running alarms. Pure: no pin, no thread, no clock."""
 
 from __future__ import annotations
 
@@ -13,17 +13,14 @@ _ROUNDING_S = 1e-6
 
 
 class Schedule:
-    """The alarms that are pending, in order of their time (monotonic seconds)."""
+    """The pending alarms in order of their time (monotonic seconds)."""
 
     def __init__(self) -> None:
         self._waiting: list[Alarm] = []
         self._begun: frozenset[Alarm] = frozenset()
 
     def replace(self, alarms: Sequence[Alarm]) -> None:
-        """Take these alarms instead of all others.
-
-        One that has begun is known again and does not begin anew.
-        """
+        """Replace all alarms. One that is running does not begin again."""
         self._begun &= frozenset(alarms)
         self._waiting = sorted(frozenset(alarms) - self._begun, key=lambda alarm: alarm.at_s)
 
@@ -36,12 +33,12 @@ class Schedule:
 
     @property
     def next_s(self) -> float:
-        """Return when the next alarm is due. Infinite: never."""
+        """Return when the next alarm is due. Infinite for never."""
         return self._waiting[0].at_s if self._waiting else math.inf
 
     @property
     def short(self) -> frozenset[Seat]:
-        """Return the seats whose time has been said to be short, by an alarm that is still held."""
+        """Return the seats that are short of time by an alarm that still applies."""
         return frozenset(
             seat
             for alarm in self._begun

@@ -1,5 +1,5 @@
-"""The panel without hardware: the same `Panel` on gpiozero's mock pins, and fingers and eyes for
-it.
+"""The panel without hardware: the same `Panel` on gpiozero's mock pins, with simulated fingers and
+eyes.
 """
 
 from __future__ import annotations
@@ -19,17 +19,16 @@ from hardware.panel import Panel
 from hardware.wiring import button_pins, lamp_pins
 
 _BOARD = "c03114"
-"""Revision code of the Raspberry Pi 4 B that the mock pins belong to, whatever the environment
-says."""
+"""Revision code of the simulated board, a Raspberry Pi 4 B, whatever the environment says."""
 SHORTEST_PRESS_S = 0.005
-"""How long a finger is on a key at least. A line that is low for less time carries a spike."""
+"""Minimum duration of a simulated press. A shorter pulse would be a spike."""
 _REMEMBERED_STATES = 100
 _REMEMBERED_TONES = 1000
 
 
 class _StampedPin(MockPWMPin):  # type: ignore[misc]  # gpiozero has no types
-    """A mock pin that notes in monotonic seconds when it really comes on, or changes its frequency
-    while it is on.
+    """A mock pin that stamps, in monotonic seconds, when it switches on or changes its
+    frequency.
     """
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
@@ -50,7 +49,7 @@ class _StampedPin(MockPWMPin):  # type: ignore[misc]  # gpiozero has no types
 
 
 class SimulatedPanelHands:
-    """Fingers on the mock pins, and what one sees and hears; safe to use from several threads."""
+    """Presses the mock pins and observes lamps and buzzer. Safe to use from several threads."""
 
     def __init__(self, settings: PanelSettings, panel: Panel, factory: MockFactory) -> None:
         self._lock = threading.Lock()
@@ -68,8 +67,8 @@ class SimulatedPanelHands:
         self._buzzer = factory.pin(settings.buzzer) if panel.has_buzzer else None
 
     def press(self, button: str) -> None:
-        """Hold a button down: its pin is connected to ground. Raises KeyError for one that is not
-        wired.
+        """Press and hold a button by pulling its pin to ground. Raises KeyError for an unknown
+        button.
         """
         pin = self.held_buttons[button]
         with self._lock:
@@ -77,7 +76,7 @@ class SimulatedPanelHands:
             pin.drive_low()
 
     def release(self, button: str) -> None:
-        """Let a button go. Raises KeyError for one that is not wired."""
+        """Release a button. Raises KeyError for an unknown button."""
         pin = self.held_buttons[button]
         held_s = time.monotonic() - self._pressed_s.get(button, 0.0)
         time.sleep(max(0.0, SHORTEST_PRESS_S - held_s))
@@ -98,18 +97,14 @@ class SimulatedPanelHands:
         return PanelView(lamps, hz)
 
     def lit_s(self, lamp: str) -> tuple[float, ...]:
-        """Return when a lamp wired to ground came on, as `tones_began_s`.
+        """Return when a lamp came on, in the seconds of `tones_began_s`.
 
-        Raises KeyError for one that is not wired.
+        Raises KeyError for an unknown lamp.
         """
         return tuple(self.lamps[lamp][0].began_s)
 
     def tones_began_s(self) -> tuple[float, ...]:
-        """Return when the buzzer's pin began each tone, in seconds of the machine's monotonic
-        clock.
-
-        The last thousand.
-        """
+        """Return when the last thousand tones began, in monotonic seconds of the machine."""
         return tuple(self._buzzer.began_s) if self._buzzer is not None else ()
 
 
@@ -120,14 +115,13 @@ def simulated_panel(
     threads: bool = True,
     on_release: Callable[[Press], None] = lambda _: None,
 ) -> tuple[Panel, SimulatedPanelHands]:
-    """Return the panel on mock pins of its own, and the hands for it.
+    """Return the panel on its own mock pins, and its hands.
 
     The caller closes the panel.
     """
     factory = MockFactory(revision=_BOARD, pin_class=_StampedPin)
     panel = Panel(settings, clock, on_press, factory, on_release=on_release, threads=threads)
     for pin in factory.pins.values():
-        # A mock pin remembers every state it ever had: a pulsing lamp would fill the memory in the
-        # long run.
+        # A mock pin remembers every state, so a pulsing lamp would fill the memory.
         pin.states = deque(pin.states, maxlen=_REMEMBERED_STATES)
     return panel, SimulatedPanelHands(settings, panel, factory)

@@ -1,6 +1,4 @@
-"""The machine's voice: sentences spoken one after the other by `espeak-ng`, in a thread that nobody
-waits for.
-"""
+"""The machine's voice: `espeak-ng` speaks one sentence after the other, in a thread of its own."""
 
 from __future__ import annotations
 
@@ -19,20 +17,20 @@ _log = logging.getLogger(__name__)
 
 ESPEAK = "espeak-ng"
 WAITING = 3
-"""So many sentences wait at most; a newer one takes the place of the oldest."""
+"""Maximum number of waiting sentences. A newer one replaces the oldest."""
 SENTENCE_S = 20.0
-"""A sentence that takes longer is cut off: the sound device is stuck."""
+"""Timeout in seconds for one sentence. A longer one means that the sound device is stuck."""
 WORDS_A_MINUTE = 150
 LOUDEST = 200
-"""The amplitude of `espeak-ng -a` at full volume."""
+"""Amplitude of `espeak-ng -a` at full volume."""
 _JOIN_S = 2.0
 
 
 class MachineVoice(Closeable):
-    """Speaks through `espeak-ng`; a context manager, and `close` may be called twice.
+    """Speaks through `espeak-ng`. A context manager whose `close` may be called twice.
 
-    What does not work is told to `on_trouble` once, as a sentence, and not again. With
-    `threads=False` nothing is said until `step`.
+    `on_trouble` is called once with a sentence when speaking fails. With `threads=False` nothing is
+    said before `step`.
     """
 
     def __init__(
@@ -64,25 +62,25 @@ class MachineVoice(Closeable):
         return not self._is_lost and shutil.which(self._command) is not None
 
     def say(self, text: str, language: str) -> None:
-        """Speak a sentence as soon as those before it are spoken, without waiting."""
+        """Queue a sentence and return at once."""
         with self._changed:
             if not self._is_closed and not self._is_lost:
                 self._waiting.append((text, language))
                 self._changed.notify()
 
     def hush(self) -> None:
-        """Stop speaking, and forget what waits."""
+        """Stop speaking and empty the queue."""
         with self._changed:
             self._waiting.clear()
             if self._speaking:
                 self._speaking.kill()
 
     def change(self, settings: VoiceSettings) -> None:
-        """Set another volume and speed, from the next sentence on."""
+        """Set volume and speed from the next sentence on."""
         self._settings = settings
 
     def step(self) -> None:
-        """Speak all that waits, in the caller's thread."""
+        """Speak all waiting sentences in the caller's thread."""
         if self._thread:
             raise RuntimeError(
                 "the voice's own thread does this: open it with threads=False to step it"
@@ -91,7 +89,7 @@ class MachineVoice(Closeable):
             self._speak(*self._waiting.popleft())
 
     def close(self) -> None:
-        """Fall silent and end the thread."""
+        """Stop speaking and end the thread."""
         with self._changed:
             self._is_closed = True
             self._changed.notify()
@@ -135,7 +133,7 @@ class MachineVoice(Closeable):
             self._speaking = None
 
     def _await(self, speaking: subprocess.Popen[bytes], text: str) -> None:
-        """Wait until a sentence is spoken, but not for ever."""
+        """Wait until a sentence is spoken, at most `SENTENCE_S`."""
         with speaking:
             try:
                 speaking.communicate(text.encode(), timeout=SENTENCE_S)

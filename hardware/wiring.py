@@ -1,4 +1,4 @@
-"""Which pin is which button or lamp, and the devices on them: thin covers of gpiozero's."""
+"""The pins of buttons, lamps and buzzer, and the devices on them, thin wrappers of gpiozero's."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from companion.core.ports import PadKey
 from hardware.cues import LAMPS
 
 REST_HZ = 100
-"""The frequency at which a silent buzzer's pin is looked at.
+"""Frequency at which a silent buzzer's pin is polled.
 
-The thread of lgpio that makes tones sleeps 20 ms where none is under way, and the clock's tick is
-as short as that. With this frequency it begins within 10 ms, for 100 wake-ups a second.
+lgpio's thread for tones sleeps for 20 ms while there is none, as long as the clock's tick lasts.
+With this frequency a tone begins within 10 ms, at the cost of 100 wake-ups a second.
 """
 
 
 @dataclass(frozen=True)
 class ButtonPin:
-    """A wired button; `name` as in `PanelHands`, no seat for the table button. It connects the pin
-    to ground.
+    """A wired button that pulls its pin to ground. `name` is as in `PanelHands`. The table button
+    has no seat.
     """
 
     name: str
@@ -36,8 +36,8 @@ class ButtonPin:
 
 @dataclass(frozen=True)
 class LampPin:
-    """A wired lamp; `lamp` is one of `cues.LAMPS`, `is_active_low`: it is wired between 3V3 and the
-    pin.
+    """A wired lamp. `lamp` is one of `cues.LAMPS`. With `is_active_low` it is wired between 3V3 and
+    the pin.
     """
 
     name: str
@@ -79,12 +79,12 @@ def lamp_pins(settings: PanelSettings) -> tuple[LampPin, ...]:
 class Button:
     """An open button.
 
-    `when_changed(is_down, stamp)` is called in the pin factory's thread and must never block. The
+    `when_changed(is_down, stamp)` is called in the pin factory's thread and must not block. The
     stamp is the factory's own.
     """
 
     def __init__(self, pin: int, when_changed: Callable[[bool, float], None], factory: Any) -> None:
-        # Not gpiozero's Button: it keeps a thread each, and loses a press after a lost release.
+        # gpiozero's Button has a thread for each button, and misses a press after a lost release.
         self._device = InputDevice(pin, pull_up=True, pin_factory=factory)
         self._when_changed = when_changed
         try:
@@ -95,16 +95,16 @@ class Button:
             raise
 
     def _changed(self, stamp: float, state: object) -> None:
-        # What raises here would end the only notification thread, and every button with it.
+        # An exception here would end the only notification thread, and every button with it.
         with contextlib.suppress(Exception):
             self._when_changed(not state, stamp)
 
     def is_down(self) -> bool:
-        """Return the line's level now."""
+        """Return the present level of the line."""
         return bool(self._device.is_active)
 
     def close(self) -> None:
-        """Give the pin back."""
+        """Release the pin."""
         if not self._device.closed:
             self._device.pin.when_changed = None
         self._device.close()
@@ -124,7 +124,7 @@ class Lamp:
             self._is_lit = is_lit
 
     def close(self) -> None:
-        """Give the pin back. The lamp is dark."""
+        """Switch the lamp off and release the pin."""
         if not self._device.closed:
             with contextlib.suppress(Exception):  # a pin that fails is given back all the same
                 self._device.off()
@@ -139,7 +139,7 @@ class Buzzer:
         self._hz: float | None = None
 
     def sound(self, hz: float | None) -> None:
-        """Sound a frequency, or None: be silent."""
+        """Play a frequency, or None for silence."""
         if hz == self._hz:
             return
         if hz is None:
@@ -151,7 +151,7 @@ class Buzzer:
         self._hz = hz
 
     def close(self) -> None:
-        """Give the pin back. The buzzer is silent."""
+        """Silence the buzzer and release the pin."""
         if not self._device.closed:
             with contextlib.suppress(Exception):  # a pin that fails is given back all the same
                 self.sound(None)

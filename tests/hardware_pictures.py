@@ -16,10 +16,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from jinja2 import Environment, FileSystemLoader
 from PIL import Image, ImageChops
 
 from companion.core.config import PanelSettings
-from web.rendering.wiring import drawing
+from companion.core.i18n import say
+from web.rendering.wiring import PINS, wires
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 CAD, PICTURES = DOCS / "cad", DOCS / "pictures"
@@ -61,7 +63,9 @@ SHOTS = (
 def wiring_svg() -> str:
     """The drawing of the page Health with the default settings, as a picture of its own."""
     css = (DOCS.parent / "web/static/owner.css").read_text(encoding="utf-8")
-    rules = re.findall(r"^(?:\.wiring|:is\(\.wiring,\.wp\)).*$", css, re.MULTILINE)
+    rules = re.findall(
+        r"^\.owner ((?:\.wiring|:is\(\.wiring,\.wp\))[^{]*\{[^}]*\})", css, re.MULTILINE
+    )
     colours = {
         "ink": _INK,
         "ink-2": _INK_2,
@@ -73,13 +77,16 @@ def wiring_svg() -> str:
     style = "\n".join(rules)
     for name, colour in colours.items():
         style = style.replace(f"var(--{name})", colour)
-    body = str(drawing(PanelSettings()))
-    tag = re.match(r"<svg[^>]*viewBox=\"0 0 (\d+) (\d+)\"[^>]*>", body)
+    pages = Environment(
+        loader=FileSystemLoader(DOCS.parent / "web/templates"), trim_blocks=True, lstrip_blocks=True
+    )
+    page = pages.get_template("_wiring.html")
+    drawing = page.render(wires=wires(PanelSettings()), pins=PINS, say=say)
+    tag = re.search(r"<svg[^>]*>", drawing)
     assert tag is not None
-    width, height = tag.groups()
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" class="wiring" viewBox="0 0 {width} {height}">'
-    paper = f'<path d="M0 0H{width}V{height}H0Z" style="fill:{_PAPER};stroke:none"/>'
-    return f"{head}\n<style>\n{style}\n</style>\n{paper}\n{body[tag.end() :]}\n"
+    head = tag[0].replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"')
+    paper = f'<path d="M-562 -96H562V680H-562Z" style="fill:{_PAPER};stroke:none"/>'
+    return f"{head}\n<style>\n{style}\n</style>\n{paper}\n{drawing[tag.end() :]}\n"
 
 
 def picture(shot: Shot) -> None:

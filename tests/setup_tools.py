@@ -20,7 +20,7 @@ from companion.games import GAMES
 from companion.maintenance.requests import CheckRoom
 from companion.maintenance.upkeep import Upkeep
 from companion.storage.journal import Journal
-from companion.storage.last_choices import Choices
+from companion.table.last_choices import Choices
 from companion.table.listeners import TableListener
 from companion.table.session import Phase
 from companion.table.table import Table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import combinations, product
 from pathlib import Path
@@ -17,16 +17,8 @@ from numpy.typing import NDArray
 
 from companion.core.kit import CARD_DICTIONARY, Board, Kit
 from companion.games.aids import Extras
-from companion.printing.kit_pages.sheets import (
-    FOOT_MM,
-    MARGIN_MM,
-    SIZES_MM,
-    KitStyle,
-    Paper,
-    Sheets,
-    kit_sheets,
-)
-from companion.printing.tiling import Tiling, tile_board
+from companion.printing.kit_pages.sheets import KitStyle, Page, kit_pdf
+from companion.printing.tiling import FOOT_MM, MARGIN_MM, SIZES_MM, Paper, Tiling, tile_board
 
 DPI = 150
 PX_PER_MM = DPI / 25.4
@@ -42,9 +34,9 @@ needs_poppler = pytest.mark.skipif(
 
 def pictures(
     kit: Kit, paper: Paper, dpi: int = DPI, extras: Extras | None = None
-) -> tuple[Sheets, tuple[Image, ...]]:
+) -> tuple[Sequence[Page], tuple[Image, ...]]:
     """A kit as pictures of its pages."""
-    pdf, sheets = kit_sheets(kit, KitStyle(paper), extras)
+    pdf, sheets = kit_pdf(kit, KitStyle(paper), extras)
     return sheets, rastered(pdf, dpi)
 
 
@@ -111,16 +103,13 @@ def assert_white_round(page: Image, corners: Points, module_mm: float) -> None:
 
 
 def board_pages(
-    kit: Kit, paper: Paper, sheets: Sheets, pages: tuple[Image, ...]
+    kit: Kit, paper: Paper, sheets: Sequence[Page], pages: tuple[Image, ...]
 ) -> tuple[Tiling, list[Image]]:
     """The pages with the board, and how it was spread over them."""
     width, height = SIZES_MM[paper]
     tiling = tile_board(kit.board, width - 2 * MARGIN_MM, height - 2 * MARGIN_MM, FOOT_MM)
-    assert (sheets.across, sheets.down) == (tiling.across, tiling.down)
     return tiling, [
-        page
-        for page, names in zip(pages, sheets.names, strict=True)
-        if names[0].startswith("board")
+        page for page, sheet in zip(pages, sheets, strict=True) if sheet.kind == "board"
     ]
 
 

@@ -1,7 +1,7 @@
-"""What the camera page asks: pictures, the board with what is read on it, its weak places, and the
+"""What the camera page shows: pictures, the board with what is read on it, its weak places, and
 settled frames.
 
-The watcher hands every frame over; nothing is computed from it until somebody asks.
+The watcher hands over every frame. Nothing is computed before somebody asks.
 """
 
 from __future__ import annotations
@@ -49,19 +49,23 @@ if TYPE_CHECKING:
     from vision.cameras.camera_link import CameraLink
 
 Picture = NDArray[np.uint8]
-"""What is shown: (height, width) in grey, or (height, width, 3) in BGR."""
+"""A picture for people: (height, width) in grey, or (height, width, 3) in BGR."""
 Area = tuple[float, float, float, float]
-"""Low x, low y, high x, high y in board mm."""
+"""Low x, low y, high x, high y in mm of the board."""
 SETTLED, SETTLED_IF_SMALL = 5, 3
-"""So many settled frames are kept, at 1080p some 2 MB each; and on a machine of little memory."""
+"""Maximum number of settled frames, of about 2 MB at 1080p, and the same for a machine with little
+memory.
+"""
 _PICTURE_PX, _PICTURE_QUALITY = 960, 70
 _PHOTOGRAPH_PX, _PHOTOGRAPH_BYTES, _PHOTOGRAPH_QUALITIES = 640, 32_000, (80, 70, 60, 50, 40, 30)
 _MEASURED_FRAMES = 30
-"""Weak places are measured anew after so many frames, or when the board was moved."""
+"""Number of frames after which weak places are measured again. They are also measured when the
+board has moved.
+"""
 _TALL_MM = 15.0
-"""Pieces rise at most so high above the board."""
+"""Maximum height of pieces above the board, in mm."""
 _EDGE_MM = 4.0
-"""So much paper around the corner markers belongs to the printed board."""
+"""Paper around the corner markers that belongs to the printed board, in mm."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,16 +79,15 @@ class _Look:
 
     @cached_property
     def told(self) -> SettledFrame:
-        """The frame as others may have it, worked out once."""
+        """The frame as everybody may see it, computed once."""
         return _settled_frame(self)
 
 
 class BoardEye:
-    """Answers what pages ask of the camera, from any thread. Nothing is computed unless it is asked
-    for.
+    """Answers what pages ask of the camera, from any thread. Nothing is computed before.
 
-    `source` is the camera of the settings, `offers` answers which there are, and `kept` is how many
-    settled frames are kept.
+    `source` is the camera of the settings, `offers` lists the connected ones, and `kept` is the
+    number of settled frames that are kept.
     """
 
     def __init__(
@@ -106,13 +109,13 @@ class BoardEye:
         self.settled_frames: deque[_Look] = deque(maxlen=kept)
 
     def steer(self, steering: CameraLink) -> None:
-        """Ask this camera from now on to lock, and to give way to another one."""
+        """Use this link for locks and for choosing another camera."""
         self._steering = steering
 
     def saw(self, frame: Frame, reading: Reading) -> None:
         """Take a frame that was just read, before the table hears of the reading.
 
-        Keeps references and computes nothing.
+        Only references are kept.
         """
         before = self._last
         if self._reader.mirror.is_mirrored:
@@ -128,40 +131,35 @@ class BoardEye:
                 and reading.game is not None
                 and frames[-1].reading.game not in (None, reading.game)
             ):
-                # large pictures, such as those of cards, are not kept through another game
+                # Large pictures, such as those of cards, are not kept during another game.
                 frames.clear()
             if frames and frames[-1].reading == reading:
-                # the board is as before something moved: the newest picture of it counts
+                # The board is as it was before the movement, so the newest picture of it counts.
                 frames.pop()
             frames.append(look)
 
     # ---- the last frame -----------------------------------------------------
 
     def number(self) -> int:
-        """Return the number of the last frame.
-
-        It changes with every frame, 0: there was none yet.
-        """
+        """Return the number of the last frame, 0 before the first one."""
         look = self._last
         return look.number if look else 0
 
     def picture(self) -> bytes | None:
-        """Return the last frame as a JPEG of at most 960 px. None: there was none yet."""
+        """Return the last frame as a JPEG of at most 960 px. None before the first one."""
         look = self._last
         return _jpeg(_for_people(look.frame, _PICTURE_PX), _PICTURE_QUALITY) if look else None
 
     def blind_advice(self) -> tuple[Advice, ...]:
-        """Return what may be wrong with the picture while no board is found in it.
-
-        Nothing of one that was blacked out.
+        """Return what may be wrong with a picture in which no board is found. Empty for a picture
+        that was blacked out.
         """
         look = self._last
         return advise_blindly(look.frame.luma) if look and look.frame.luma.any() else ()
 
     def board(self, frame: int | None = None) -> BoardSeen | None:
-        """Return the board in the last frame, or in a settled one, its weak places and advice.
-
-        None: no board is seen.
+        """Return the board in the last frame or in a settled one, with its weak places and advice.
+        None if no board is seen.
         """
         look = self._look(frame)
         if (
@@ -208,23 +206,23 @@ class BoardEye:
     # ---- settled frames and photographs ----------------------------------------------------------
 
     def settled(self) -> tuple[SettledFrame, ...]:
-        """Return the last frames in which the board came to rest, oldest first."""
+        """Return the last settled frames, oldest first."""
         with self._lock:
             looks = tuple(self.settled_frames)
         return tuple(look.told for look in looks)
 
     def settled_picture(self, frame: int, width_px: int) -> bytes | None:
-        """Return a settled frame as a JPEG of at most that width. None: it is not kept any more."""
+        """Return a settled frame as a JPEG of at most this width. None if it is not kept any
+        more.
+        """
         look = self._look(frame)
         return _jpeg(_for_people(look.frame, width_px), _PICTURE_QUALITY) if look else None
 
     def photograph(self) -> bytes | None:
-        """Return the board alone, from straight above, as a small JPEG.
+        """Return the board from straight above as a small JPEG. None unless it lies still in view.
 
-        None: it does not lie still in view.
-
-        Squares that are not read are covered: a hand of cards or a phone may lie there. Of a board
-        of cards the strips beyond the zones are left out as well.
+        Squares that are not read are covered, because a hand of cards or a phone may lie there. Of
+        a board of cards the strips beyond the zones are left out too.
         """
         look = self._last
         if (
@@ -252,30 +250,27 @@ class BoardEye:
         return self._offers()
 
     def source(self) -> str:
-        """Return which one is used, as in the settings."""
+        """Return the source in use, as in the settings."""
         return (self._steering.source if self._steering else None) or self._source
 
     def name(self) -> str:
-        """Return the name of the camera that is open. Empty: none."""
+        """Return the name of the open camera. Empty if none is open."""
         return self._steering.camera if self._steering else ""
 
     def choose(self, source: str) -> None:
         """Use another camera from the next frame on.
 
-        Raises `CameraError` where there is only this one.
+        Raises `CameraError` if there is no other one.
         """
         if self._steering:
             self._steering.choose(source)
 
     def locks(self) -> tuple[bool | None, bool | None] | None:
-        """Return whether focus and exposure are locked.
-
-        None, for one or both: it cannot be told to.
-        """
+        """Return whether focus and exposure are locked. None for what the camera cannot lock."""
         return self._steering.locks if self._steering else None
 
     def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
-        """Lock focus or exposure as they are, or let them follow. None leaves one as it is."""
+        """Lock focus or exposure, or make them automatic. None leaves one as it is."""
         if self._steering:
             self._steering.lock(focus=focus, exposure=exposure)
 
@@ -288,7 +283,7 @@ class BoardEye:
     def _measures(self, look: _Look, kit: Kit, pose: Pose) -> Mapping[Square, Measure]:
         """Return how well each square is seen.
 
-        Light and lens change slowly, so it is not measured in every frame.
+        Light and lens change slowly, so this is not measured in every frame.
         """
         last = self._measured
         if last is not None and last[0] is pose and 0 <= look.number - last[1] < _MEASURED_FRAMES:
@@ -298,9 +293,10 @@ class BoardEye:
         return measures
 
     def _from_above(self, frame: Frame, pose: Pose, area_mm: Area, longest_px: int) -> Picture:
-        """Return a rectangle of the board, its longer side so many pixels.
+        """Return a rectangle of the board from straight above, with this length of its longer side
+        in px.
 
-        The way there is kept while the board lies still.
+        The transformation is kept while the board lies still.
         """
         key, maps = (pose, area_mm, longest_px), self._maps
         if maps is None or maps[0] != key:
@@ -323,7 +319,9 @@ def _faces(reading: Reading, square: Square) -> tuple[str, ...]:
 
 
 def _corners_px(look: _Look, kit: Kit, pose: Pose, square: Square) -> Outline:
-    """Return a square in the picture, as high above the board as the piece that is read on it."""
+    """Return the corners of a square in the picture, at the height of the piece that is read on
+    it.
+    """
     corners_mm = square_mm(kit.board, square).copy()
     if not kit.deck and square in look.reading.seen:
         corners_mm[:, 2] = kit.face(look.reading.seen[square]).height_mm
@@ -356,15 +354,16 @@ def _corners(points: Points) -> Outline:
 
 
 def _area_mm(kit: Kit, whole: bool = True) -> Area:
-    """Return (low x, low y, high x, high y): the printed board with its strips, or its squares
-    alone."""
+    """Return the area of the printed board with its strips, or of its squares alone."""
     board = kit.board
     strip = board.strip_mm if whole else 0.0
     return 0.0, -strip, board.width_mm, board.height_mm + strip
 
 
 def _cover(view: Picture, kit: Kit, area_mm: Area, hidden: frozenset[Square]) -> Picture:
-    """Return the same view with a plain grey over some squares, half the gaps included."""
+    """Return the same view with some squares covered in grey, including half of the gaps around
+    them.
+    """
     scale = view.shape[1] / (area_mm[2] - area_mm[0])
     covered = view.copy()
     board = kit.board
@@ -388,7 +387,7 @@ def _narrow(luma: Luma, width_px: int) -> Luma:
 
 
 def _for_people(frame: Frame, width_px: int) -> Picture:
-    """Return a frame for people: no wider than that, in colour where the camera has any."""
+    """Return a frame for people, of at most this width, in colour if the camera has any."""
     return painted(_narrow(frame.luma, width_px), _colours_of(frame))
 
 
@@ -397,5 +396,5 @@ def _colours_of(frame: Frame) -> Colours | None:
 
 
 def _jpeg(picture: Picture, quality: int) -> bytes:
-    """Return a picture in grey, (height, width), or in BGR, as a JPEG."""
+    """Return a grey (height, width) or BGR picture as a JPEG."""
     return bytes(cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, quality])[1])

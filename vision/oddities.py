@@ -1,8 +1,7 @@
-"""Oddities of cameras, by name or by VID:PID. The next one is one line.
+"""Oddities of cameras, by name or VID:PID. A new one is one line.
 
-Mirrored pictures, damaged ones, and cameras that freeze or go black are told from the pictures
-themselves, whatever the camera: see `vision.reading.board_reader` and
-`vision.cameras.blank_detector`.
+Mirrored or damaged pictures and cameras that freeze or go black are detected in the pictures of any
+camera: see `vision.reading.board_reader` and `vision.cameras.blank_detector`.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ from companion.core.i18n import say
 
 
 class Oddity(NamedTuple):
-    """What is odd about a camera. `named`: its VID:PID, its sensor, or words of its name."""
+    """What is odd about a camera. `named` is its VID:PID, its sensor, or a part of its name."""
 
     named: str
     sentence: str
     has_stamps: bool = True
-    """Do its pictures carry the time of the machine's own clock?"""
+    """Whether its pictures are stamped by the machine's clock."""
 
 
 _OTHER_CLOCK = say("It stamps its pictures by another clock, so how old they are is not known.")

@@ -1,7 +1,7 @@
-"""Where the board is hard to read, and what to do about it: cut off, glaring, dark, not sharp, too
-small.
+"""Where the board is hard to read, and what to do about it: cut off, glare, too dark, out of focus,
+too small.
 
-All measures are taken in the picture itself, square by square; the worst of them becomes advice in
+Everything is measured in the picture itself, square by square. The worst measures become advice in
 plain words.
 """
 
@@ -23,22 +23,25 @@ from vision.detection.markers import Luma
 from vision.pose.pose import Points, Pose, corner_points_mm, flat, square_mm
 
 MODULES = 7
-"""A marker is so many modules wide, its black rim included."""
+"""Width of a marker in modules, with its black border."""
 _MODULE_PX, _CARD_MODULE_PX = 2.3, 2.8
-"""So many pixels a module are enough where the pose is known: 16 px a marker, measured. Cards have
-figures beside."""
+"""Pixels a module that suffice where the pose is known: 16 px a marker, measured. Cards have
+printed figures besides.
+"""
 _DARK = 90
-"""Paper that is darker than this (of 255) is hard to tell from ink and noise."""
+"""Brightness of paper (0 to 255) below which it is hard to tell from ink and noise."""
 _FULL, _GLARE = 252, 0.10
-"""Brightness that says nothing any more, and the share of a square that may have it."""
+"""Brightness that carries no information any more, and the maximum share of a square that may have
+it.
+"""
 _BLUR_MODULES = 0.4
-"""Modules begin to run into each other when the blur (standard deviation) is this share of their
-width."""
+"""Modules run into each other when the blur (standard deviation) exceeds this share of their width.
+"""
 _SOFT_PX = 1.8
-"""A picture whose sharpest edges are softer is out of focus."""
+"""Blur of the sharpest edges in px beyond which a picture is out of focus."""
 _REBLUR_PX = 1.5
 _LEAST_SLOPE = 5.0
-"""Edges that rise by less a pixel are noise."""
+"""Minimum slope of an edge a pixel. Flatter ones are noise."""
 _STEP_CM = 5
 _STEEP_DEG = 42.0
 _FINE_WIDTH = 1920
@@ -50,23 +53,23 @@ _CORNERS = (
     (say("North-East"), {_NORTH, _EAST}),
     (say("North-West"), {_NORTH, _WEST}),
 )
-"""The corners of a board by name, in the order of its markers, and the sides on which each lies."""
+"""Names of the board's corners in the order of their markers, with the sides on which each lies."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """One square of a picture."""
+    """What was measured in one square of a picture."""
 
     paper: float
-    """How bright its paper is, of 255."""
+    """Brightness of its paper, 0 to 255."""
     glare: float
-    """The share of it that is burnt out."""
+    """Share of it that is overexposed."""
     blur_px: float | None
-    """The standard deviation of its blur. None: nothing there has an edge."""
+    """Standard deviation of its blur. None if nothing in it has an edge."""
     module_px: float
-    """How large a module of a marker would be there."""
+    """Size of a marker's module at this place."""
     inside: float
-    """The share of it that lies in the picture."""
+    """Share of it inside the picture."""
 
     def weak(self, enough_px: float) -> tuple[Weakness, ...]:
         """Return what makes the square hard to read, worst first."""
@@ -85,17 +88,17 @@ class Measure:
 
 
 def enough_px(kit: Kit) -> float:
-    """Return how many pixels a module of this kit's markers should have."""
+    """Return the pixels that a module of this kit's markers needs."""
     return _CARD_MODULE_PX if kit.deck else _MODULE_PX
 
 
 _UNSEEN = Measure(0, 0, None, 0, 0)
 _FEWEST_PX = 16
-"""Nothing is measured in a smaller patch."""
+"""Minimum size of a patch in which something is measured, in pixels."""
 
 
 def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
-    """Return every square that is no hole, measured in a (height, width) picture."""
+    """Measure every square that is no hole in a (height, width) picture."""
     board = kit.board
     squares = [square for square in board.squares if square not in board.holes]
     corners_mm = np.vstack([square_mm(board, square) for square in squares])
@@ -103,12 +106,12 @@ def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
 
     low, high = _boxes(quads, pose.size)
     (left, top), (right, bottom) = low.min(axis=0), high.max(axis=0)
-    # The part of the picture in which all of them lie.
+    # Part of the picture that contains all of them.
     crop = luma[top:bottom, left:right]
     if min(crop.shape) < 3:
         return dict.fromkeys(squares, _UNSEEN)
 
-    # Edges as they are, and with a known blur on top.
+    # Edges as they are, and after a known blur.
     soft = np.asarray(cv2.GaussianBlur(crop, (0, 0), _REBLUR_PX), np.uint8)
     slopes = _slopes(crop), _slopes(soft)
     centres_mm = flat(np.array([board.centre_mm(square) for square in squares]))
@@ -133,9 +136,9 @@ def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
 
 
 def _boxes(quads: Points, size: tuple[int, int]) -> tuple[NDArray[np.int_], NDArray[np.int_]]:
-    """Return the first (N, 2) and the last pixels of boxes round quadrangles (N, 4, 2).
+    """Return the first (N, 2) and the last pixels of boxes around quadrangles (N, 4, 2).
 
-    They have a margin of two pixels, and lie in a picture of this width and height.
+    Boxes have a margin of two pixels and are clipped to the picture.
     """
     low = (np.floor(quads.min(axis=1)) - 2).clip(0, size).astype(int)
     high = (np.ceil(quads.max(axis=1)) + 3).clip(0, size).astype(int)
@@ -143,9 +146,8 @@ def _boxes(quads: Points, size: tuple[int, int]) -> tuple[NDArray[np.int_], NDAr
 
 
 def _ninth(patch: Luma) -> float:
-    """Return the brightness that nine pixels of ten stay below.
-
-    np.percentile takes ten times as long.
+    """Return the brightness below which nine pixels in ten stay. np.percentile takes ten times as
+    long.
     """
     values = patch.ravel()
     place = int(0.9 * (values.size - 1))
@@ -153,34 +155,34 @@ def _ninth(patch: Luma) -> float:
 
 
 def _slopes(picture: Luma) -> NDArray[np.float32]:
-    """Return how much brightness rises a pixel."""
-    # Its kernel adds up to eight.
+    """Return the change of brightness a pixel."""
+    # The kernel sums up to eight.
     across = cv2.Sobel(picture, cv2.CV_32F, 1, 0, scale=1 / 8)
     along = cv2.Sobel(picture, cv2.CV_32F, 0, 1, scale=1 / 8)
     return np.asarray(cv2.magnitude(across, along), np.float32)
 
 
 def _blur(slopes: NDArray[np.float32], reblurred: NDArray[np.float32]) -> float | None:
-    """Return how soft the sharpest edges are, px.
+    """Return the blur of the sharpest edges in px.
 
-    A known blur on top takes the less of them the softer they are already.
+    A known extra blur reduces their slope the less, the softer they are.
     """
     values = slopes.ravel()
-    # The steepest of a hundred.
+    # The steepest of a hundred pixels.
     number = max(8, values.size // 100)
     places = np.argpartition(values, -number)[-number:]
     top = values[places]
     if float(np.median(top)) < _LEAST_SLOPE:
         return None
-    # Two Gaussians add up by their squares.
+    # Variances of two Gaussians add up.
     ratio = float(np.median(top / np.maximum(reblurred.ravel()[places], 1e-3)))
     return _REBLUR_PX / math.sqrt(max(ratio * ratio - 1, 1e-3))
 
 
 def _inside(quad: Points, size: tuple[int, int]) -> float:
-    """Return which share of a quadrangle lies in the picture."""
+    """Return the share of a quadrangle that lies inside the picture."""
     width, height = size
-    # Its part within the picture, by its whole.
+    # Area inside the picture divided by the whole area.
     frame = np.array([[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]], np.float32)
     whole = cv2.contourArea(quad.astype(np.float32))
     if whole < 1:
@@ -192,7 +194,7 @@ def _inside(quad: Points, size: tuple[int, int]) -> float:
 
 
 def advise_blindly(luma: Luma) -> tuple[Advice, ...]:
-    """Return what may be wrong with a whole picture in which no board is found."""
+    """Return what may be wrong with a picture in which no board is found."""
     # A quarter of the pixels is enough.
     small = luma[::2, ::2]
     if _ninth(small) < _DARK:
@@ -212,10 +214,10 @@ def advise(
     weak: Mapping[Square, Sequence[Weakness]],
 ) -> tuple[Advice, ...]:
     """Return what to do about the weak places, the worst first."""
-    # Each with the number of squares that it is about.
+    # Number of squares by weakness.
     found: list[tuple[int, Advice]] = []
     if cut := _cut_off(kit.board, pose):
-        # A corner outside is worse than anything else: the pose rests on it.
+        # A corner outside is worse than anything else, because the pose depends on it.
         found.append((len(weak), cut))
     for kind in Weakness:
         squares = [square for square, kinds in weak.items() if kind in kinds]
@@ -232,7 +234,7 @@ def _advice(
     pose: Pose,
     measures: Mapping[Square, Measure],
 ) -> Advice:
-    # Each weakness has one thing to do about it.
+    # There is one piece of advice for each weakness.
     where = places(kit, squares, len(measures))
     if kind is Weakness.GLARE:
         if len(squares) > 0.8 * len(measures):
@@ -240,7 +242,7 @@ def _advice(
             return Advice(say("Less light, or unlock the exposure"), why, kind)
         return Advice(say("Move the lamp"), say("It is reflected on {places}.", places=where), kind)
     if kind is Weakness.DARK:
-        # A lamp for all of it, or for a part.
+        # Light for the whole board, or for a part of it.
         is_most = len(squares) > 0.5 * len(measures)
         text = say("Switch on a lamp") if is_most else say("Move the lamp closer to the dark part")
         return Advice(text, say("It is dark on {places}.", places=where), kind)
@@ -253,8 +255,10 @@ def _advice(
 def _closer(
     squares: Sequence[Square], kit: Kit, pose: Pose, measures: Mapping[Square, Measure], where: str
 ) -> Advice:
-    """Return how much nearer the camera must come until the smallest markers have pixels enough."""
-    # The worst of them counts.
+    """Return advice on how much nearer the camera must come until the smallest markers have enough
+    pixels.
+    """
+    # The worst square decides.
     least = min(measures[square].module_px for square in squares)
     enough = enough_px(kit)
     why = say(
@@ -263,12 +267,12 @@ def _closer(
         least=round(least, 1),
         enough=round(enough, 1),
     )
-    # The camera has to come nearer to that one.
+    # Distance to that square.
     farthest = min(squares, key=lambda square: measures[square].module_px)
     there = flat(np.array([kit.board.centre_mm(farthest)]))[0]
     away = float(np.linalg.norm(pose.eye_mm - there))
 
-    # What is nearer appears larger by as much.
+    # Size is inversely proportional to distance.
     by_mm = away * (1 - least / enough)
     middle = flat(np.array([[kit.board.width_mm / 2, kit.board.height_mm / 2]]))[0]
     distance = float(np.linalg.norm(pose.eye_mm - middle))
@@ -289,16 +293,16 @@ def _closer(
 
 
 def _fits(board: Board, pose: Pose, growth: float) -> bool:
-    """Tell whether the whole board fits into the picture when it appears so much larger."""
-    # How wide and high it is now, and how it would be.
+    """Return whether the whole board still fits into the picture at this magnification."""
+    # Present width and height, and those after it.
     corners = pose.to_px(board_outline_mm(board))
     wanted = np.ptp(corners, axis=0) * growth
     return bool((wanted <= 0.98 * np.array(pose.size)).all())
 
 
 def _cut_off(board: Board, pose: Pose) -> Advice | None:
-    """Return corner markers that lie outside the picture."""
-    # Corners of which a part is beyond the edge of the picture.
+    """Return advice on corner markers that lie outside of the picture."""
+    # Corners that reach beyond the edge of the picture.
     outside = []
     for corner, marker in zip(_CORNERS, board.corners, strict=True):
         if not pose.is_in_picture(pose.to_px(corner_points_mm(board, marker))).all():
@@ -310,7 +314,7 @@ def _cut_off(board: Board, pose: Pose) -> Advice | None:
         why = say("The corner {corner} of the board is cut off.", corner=names)
         return Advice(say("Turn the camera a little"), why, Weakness.CUT)
 
-    # On which side do all of them lie?
+    # The sides on which all of them lie.
     shared = set.intersection(*(sides for _, sides in outside))
     text = (
         say("Turn the camera towards {side}", side=shared.pop())
@@ -323,8 +327,8 @@ def _cut_off(board: Board, pose: Pose) -> Advice | None:
 
 
 def board_outline_mm(board: Board, margin_mm: float = 0.0) -> Points:
-    """Return (4, 3): the corners of the printed board with its strips, and so much around it."""
-    # The strips lie below and above.
+    """Return (4, 3) corners of the printed board with its strips and a margin."""
+    # The strips lie below and above the squares.
     low, high = -board.strip_mm - margin_mm, board.height_mm + board.strip_mm + margin_mm
     left, right = -margin_mm, board.width_mm + margin_mm
     return flat(np.array([[left, high], [right, high], [right, low], [left, low]]))
@@ -336,11 +340,8 @@ def tilt_deg(pose: Pose) -> float:
 
 
 def places(kit: Kit, squares: Iterable[Square], of: int) -> str:
-    """Return squares in words, of a board with so many: at most four by name.
-
-    On a board of cards it is the lanes.
-    """
-    # Nearly all of them need no names.
+    """Name squares in words, at most four of them. A board of cards has lanes instead."""
+    # If it is nearly all of them no names are needed.
     sorted_squares = sorted(squares)
     if len(sorted_squares) > 0.8 * of:
         return say("the whole board")

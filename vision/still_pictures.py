@@ -1,5 +1,6 @@
-"""Single pictures: what lies on the board, as plain JSON, and in sentences what could not be
-read."""
+"""Single pictures: what lies on the board as plain JSON, and sentences about what could not be
+read.
+"""
 
 from __future__ import annotations
 
@@ -43,18 +44,18 @@ def read_images(
     """
     finder = MarkerFinder(dictionary or DICTIONARY, thorough=True)
     dictionary_of(finder.dictionary)
-    # Photographs of other markers show no board of ours.
+    # Photographs with other markers do not show one of our boards.
     foreign = dictionary not in (None, DICTIONARY)
     for given in paths:
         try:
-            # A file that is not there, or a folder that cannot be read.
+            # A missing file, or a folder that cannot be read.
             files = picture_paths([Path(given)])
         except CameraError as error:
             yield _nothing(str(given), error.message)
             continue
         for path in files:
             try:
-                # A file that is no picture.
+                # A file that is not a picture.
                 luma = load_luma(path)
             except CameraError as error:
                 yield _nothing(str(path), error.message)
@@ -82,7 +83,7 @@ def _nothing(name: str, problem: str) -> dict[str, Any]:
 def _answer(
     path: Path, luma: Luma, finder: MarkerFinder, reader: BoardReader | None
 ) -> dict[str, Any]:
-    """Return what one picture shows. Without a reader only its markers."""
+    """Return what one picture shows. Without a reader these are only its markers."""
     answer = _nothing(str(path), "")
     answer["size"] = [luma.shape[1], luma.shape[0]]
     sightings = _find_all(finder, luma)
@@ -90,7 +91,7 @@ def _answer(
     if reader is not None:
         reading = reader.read_picture(luma)
         look = reader.memory.latest
-        # those that only a view of the board from above shows
+        # Add those that only the view from above shows.
         _add_new(sightings, look.sightings if look and not reader.mirror.is_mirrored else ())
         answer["board"] = reading.game
         answer["layout"] = {str(square): face for square, face in sorted(reading.seen.items())}
@@ -110,22 +111,21 @@ def _answer(
 
 
 def _find_all(finder: MarkerFinder, luma: Luma) -> list[Sighting]:
-    """Return markers of the picture, and of small pictures also those that only show when it is
-    enlarged and sharpened."""
+    """Find markers. Small pictures are also searched enlarged and sharpened."""
     sightings = list(finder.find(luma).sightings)
     if max(luma.shape) > _ENLARGE_BELOW_PX:
         return sightings
     larger = np.asarray(cv2.resize(luma, None, fx=2, fy=2, interpolation=cv2.INTER_CUBIC), np.uint8)
     for picture in (larger, sharpened(larger)):
         for sighting in finder.find(picture).sightings:
-            # the middle of the first pixel is (0, 0) in either size
+            # The centre of the first pixel is (0, 0) in both sizes.
             corners_px = (sighting.corners_px + 0.5) / 2 - 0.5
             _add_new(sightings, [Sighting(sighting.marker, corners_px)])
     return sightings
 
 
 def _add_new(sightings: list[Sighting], others: Iterable[Sighting]) -> None:
-    """Add the other markers that are not among these yet."""
+    """Add the markers that are not in the list yet."""
     for other in others:
         if not any(other.is_same(sighting) for sighting in sightings):
             sightings.append(other)
@@ -137,7 +137,7 @@ def _board_problems(reading: Reading, why: str, note: str) -> list[str]:
             why
             or "No board: none of its corner markers is in the picture; show at least two of them"
         ]
-    # What is known to be wrong, and then what could not be read.
+    # Known faults first, then what could not be read.
     problems = [note] if note else []
     if reading.unknown:
         names = ", ".join(str(square) for square in sorted(reading.unknown))

@@ -46,7 +46,7 @@ from web.routes.route import RouteGroup, add_routes
 from web.routes.rules import RulesPages
 from web.routes.shared_phone import SharedPhonePages
 from web.routes.workbench import Bench
-from web.security.auth import Auth
+from web.security.auth import Auth, refuse_foreign
 from web.security.host_names import Names, UnknownName, asked_host
 from web.security.join_code import JoinCode
 from web.security.rate_limit import RequestLimits
@@ -97,12 +97,12 @@ def create_app(
         app.extensions["refusals"] = features.health.tally
     register_template_helpers(app)
     app.jinja_env.globals.update(
-        own_seats=lambda: guard.seats_of(request),
+        own_seats=guard.seats_of,
         key_command=site.key_command,
         games=games,
-        opponents=features.opponents,
-        workbench=features.workbench is not None,
-        has_pads=features.welcome.has_pads,
+        features=features,
+        presence=presence,
+        needs_code=page_context.needs_code,
     )
     error_pages.register(app)
     watch_requests(
@@ -239,7 +239,7 @@ def watch_requests(
     `screen_language` is that of the big screen; `auto`: the browser's. `join_urls` leads away from
     foreign names.
     """
-    limits = RequestLimits(guard.owner_of, time.monotonic)
+    limits = RequestLimits(guard.owner, time.monotonic)
 
     @app.before_request
     def check_request() -> None:
@@ -251,13 +251,9 @@ def watch_requests(
             chosen = chosen or screen_language()
         speak(best_language((chosen, *request.accept_languages.values())))
         # what comes too often is refused before its name and origin are looked at
-        limits.check(request)
+        limits.check()
         require_known_name(names, join_urls)
-        # any site may link to a page, though not embed it; only our own pages may act
-        if request.method in ("GET", "HEAD", "OPTIONS"):
-            guard.refuse_embedding(request)
-        else:
-            guard.require_own_origin(request)
+        refuse_foreign()
 
     @app.teardown_request
     def language_of_before(_: BaseException | None) -> None:

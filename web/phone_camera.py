@@ -69,13 +69,13 @@ class PhoneCameraPages:
     def page(self, code: str = "") -> Any:
         """Show the phone's own page, or without HTTPS how to go on past the warning."""
         room = self._room
-        if not (self._is_secure or request.is_secure or is_own_screen(request)):
+        if not (self._is_secure or request.is_secure or is_own_screen()):
             if not room.is_open():  # no stranger opens a port: the owner's page does
                 raise NotFound
             return render_template(
                 "eye_warning.html", address=f"{room.address()}eye/{code}", phone=_kind_of_phone()
             )
-        is_camera = room.pairing.is_camera(self._guard.camera_mark(request))
+        is_camera = room.pairing.is_camera(self._guard.camera_mark())
         return render_template("eye.html", code=code, is_camera=is_camera)
 
     @post("/api/eye/pair", body=PairBody)
@@ -100,7 +100,7 @@ class PhoneCameraPages:
         answer. Without a picture the answer only tells that clock.
         """
         room = self._room
-        if not room.pairing.is_camera(self._guard.camera_mark(request)):
+        if not room.pairing.is_camera(self._guard.camera_mark()):
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("This phone is not the camera any more"))
         # a picture is larger than what most routes take
         request.max_content_length = MAX_JPEG_BYTES
@@ -164,7 +164,7 @@ class PhoneOwnerPages:
     @get("/live/camera/phone")
     def live(self) -> Response:
         """Stream the page's fragment."""
-        self._guard.require_host(request)
+        self._guard.require_host()
 
         def draw() -> str:
             return render_template("_eye_code.html", **self._changing())

@@ -27,7 +27,6 @@ from companion.bots.arena_rules import (
     Field,
     Robots,
     Weights,
-    bent,
     robots_of,
 )
 from companion.bots.base import (
@@ -45,6 +44,7 @@ from companion.core.kit import SEATS, Seat
 from companion.games.arena import Arena
 from companion.games.arena.orders import CODES, parse_orders
 from companion.games.arena.screen import order_words
+from companion.games.arena.state import is_spawning
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,9 @@ class ArenaBot(Bot):
         self._strength = STRENGTHS[level]
         self._side = SEATS.index(seat)
         self._seed = seed
-        weights = bent(Weights(), self.rng, self._strength.noise)
+        # the judgement is bent by a noise that is fixed for a game
+        noise = self._strength.noise
+        weights = Weights(*[weight * (1 + noise * self.rng.uniform(-1, 1)) for weight in Weights()])
         weights = weights._replace(near=weights.near * self._strength.rashness)
         self._field = Field(Arena().options(options), weights, self._side)
         self._guess: dict[int, int] = {}
@@ -179,17 +181,17 @@ class _Search:
                 codes[index] = code
         return codes
 
-    def worth(self, mine: Sequence[int], theirs: Sequence[int]) -> float:
+    def value(self, mine: Sequence[int], theirs: Sequence[int]) -> float:
         """Return what comes of two plans, for the own side."""
         self.nodes += 1
         after = self.field.play(self.robots, self.joined(mine, theirs))
         return self.sign * self.field.value(after)
 
-    def _worth_against(self, side: int, plan: Sequence[int], mix: Mix) -> float:
+    def _value_against(self, side: int, plan: Sequence[int], mix: Mix) -> float:
         """Return what a plan of a side is worth to it against a mixture of the other's."""
         if side == 0:
-            return sum([share * self.worth(plan, other) for other, share in mix])
-        return -sum([share * self.worth(other, plan) for other, share in mix])
+            return sum([share * self.value(plan, other) for other, share in mix])
+        return -sum([share * self.value(other, plan) for other, share in mix])
 
     # ---- the plan to play ----
 
@@ -258,7 +260,7 @@ class _Search:
         for row, plan in enumerate(mine):
             for column, other in enumerate(theirs):
                 if (row, column) not in self.table:
-                    self.table[row, column] = self.worth(plan, other)
+                    self.table[row, column] = self.value(plan, other)
             # trust moves the other side's mix towards its plain plan, which is column 0
             plain = trust * self.table[row, 0]
             rows.append(
@@ -270,8 +272,8 @@ class _Search:
         """Return the best plan that is found against a mixture, robot by robot, from the best plan
         so far."""
         plans = self.plans[side]
-        best = max(plans, key=lambda plan: self._worth_against(side, plan, mix))
-        value = self._worth_against(side, best, mix)
+        best = max(plans, key=lambda plan: self._value_against(side, plan, mix))
+        value = self._value_against(side, best, mix)
         plan = list(best)
         for _ in range(self.strength.sweeps):
             has_changed = False
@@ -283,7 +285,7 @@ class _Search:
                         continue
                     before = plan[unit]
                     plan[unit] = code
-                    other = self._worth_against(side, plan, mix)
+                    other = self._value_against(side, plan, mix)
                     if other > value + 1e-9:
                         value = other
                         has_changed = True
@@ -336,7 +338,7 @@ class _Search:
     def _sum_against(self, plan: Sequence[int], replies: Sequence[Codes]) -> float:
         """Return what a plan is worth against all these replies together. Wins are alike."""
         self.max_nodes += len(replies)  # no part of what a level may try
-        values = [self.worth(plan, reply) for reply in replies]
+        values = [self.value(plan, reply) for reply in replies]
         return sum([DECIDED if value >= DECIDED / 2 else value for value in values])
 
     # ---- single orders ----
@@ -350,7 +352,7 @@ class _Search:
         occupied = {robots.places[index] for index in self.units[side]}
         plan = []
         for index in self.units[side]:
-            ahead = field.ahead[robots.places[index]]
+            ahead = field.terrain.ahead[robots.places[index]]
             # hit the weakest neighbour
             hits = [(foes[place], way) for way, place in enumerate(ahead) if place in foes]
             if hits:
@@ -359,7 +361,7 @@ class _Search:
             # else go one step nearer to the nearest enemy
             steps = []
             for way, place in enumerate(ahead):
-                if place >= 0 and place not in occupied:
+                if place is not None and place not in occupied:
                     steps.append((min(field.ways[place][foe] for foe in foes), way, place))
             if not steps:
                 plan.append(DEFEND)
@@ -384,19 +386,19 @@ class _Search:
         side = robots.sides[index]
         place = robots.places[index]
         # squares on which a hit can matter: enemies and where they can step
-        near: set[int] = set()
+        near: set[int | None] = set()
         for owner, other in zip(robots.sides, robots.places, strict=True):
             if owner != side:
-                near.update((other, *field.ahead[other]))
-        if field.is_spawning(robots.turn):
-            near.update(field.spawns[1 - side])
+                near.update((other, *field.terrain.ahead[other]))
+        if is_spawning(field.options, robots.turn):
+            near.update(field.terrain.spawns[1 - side])
         codes = [DEFEND]
-        for way, target in enumerate(field.ahead[place]):
-            if target >= 0:
+        for way, target in enumerate(field.terrain.ahead[place]):
+            if target is not None:
                 codes.append(way)
                 if target in near:
                     codes.append(ATTACK + way)
-        if not near.isdisjoint(field.around[place]):
+        if not near.isdisjoint(field.terrain.around[place]):
             codes.append(DESTRUCT)
         return codes
 
@@ -417,8 +419,8 @@ class _Search:
         """Return the best plan against the other side's mix of plans, and by how much it is better
         than these orders."""
         mix = list(zip(self.plans[1], self._solve()[1], strict=True))
-        best = max(self.plans[0], key=lambda plan: self._worth_against(0, plan, mix))
-        better = self._worth_against(0, best, mix) - self._worth_against(0, codes, mix)
+        best = max(self.plans[0], key=lambda plan: self._value_against(0, plan, mix))
+        better = self._value_against(0, best, mix) - self._value_against(0, codes, mix)
         return best, better
 
     def choice(self, plan: Codes) -> Choice:
@@ -435,7 +437,7 @@ class _Search:
         places = self.robots.places
         foes = {places[index] for index in self.units[1]}
         targets = [
-            self.field.ahead[places[index]][code - ATTACK]
+            self.field.terrain.ahead[places[index]][code - ATTACK]
             for index, code in zip(self.units[0], plan, strict=True)
             if ATTACK <= code < DEFEND
         ]
@@ -463,10 +465,10 @@ class _Search:
         else:
             reply = say("The other side’s robots are expected to stay where they are.")
         others = {
-            other: self._worth_against(0, other, mix) for other in self.plans[0] if other != plan
+            other: self._value_against(0, other, mix) for other in self.plans[0] if other != plan
         }
         second = max(others, key=others.__getitem__, default=plan)
-        less = self._worth_against(0, plan, mix) - others.get(second, 0.0)
+        less = self._value_against(0, plan, mix) - others.get(second, 0.0)
         differing = [code if code != own else None for code, own in zip(second, plan, strict=True)]
         scale = _A_GAME if self.strength.rounds else _A_GAME * self.strength.rashness
         return reasons_of(reply, second_best(self._words(0, differing), less / scale))

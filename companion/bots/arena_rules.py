@@ -8,13 +8,13 @@ and nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from random import Random
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from companion.core.kit import SEATS
-from companion.games.arena.board import Terrain, terrain_of
-from companion.games.arena.state import ArenaOptions
+from companion.games.arena.board import MAX_ROBOTS, Terrain, terrain_of
+from companion.games.arena.state import ArenaOptions, is_spawning
+from companion.games.arena.turn import failures
 
 ATTACK = 4
 DEFEND = 8
@@ -23,15 +23,14 @@ NOTHING = 10
 """The first order of each kind. Moves are the orders before `ATTACK`."""
 Codes = tuple[int, ...]
 DECIDED = 10_000.0
-"""Worth of a game that is won."""
-_OFF = -1
+"""Value of a game that is won."""
 _UNREACHED = 99
 _FRIENDS_REACH = 2
 """Steps within which a friend is at hand."""
 _AHEAD_HURRY = 0.4
 """How much of its will to be near the enemy a side keeps that is ahead."""
 _SPAWN_FADE = 0.6
-"""What a spawn point keeps of its worth with each turn before it acts."""
+"""What a spawn point keeps of its value with each turn before it acts."""
 
 
 class Robots(NamedTuple):
@@ -67,20 +66,13 @@ class Weights(NamedTuple):
     """A friend within two steps."""
 
 
-def bent(weights: Weights, rng: Random, noise: float) -> Weights:
-    """Return the same weights, each bent by up to this share, fixed for a game."""
-    if not noise:
-        return weights
-    return Weights(*[weight * (1 + noise * rng.uniform(-1, 1)) for weight in weights])
-
-
 def robots_of(view: Mapping[str, Any], terrain: Terrain) -> Robots:
     """Return the position that a view shows."""
-    places = {text: place for place, text in enumerate(terrain.texts)}
     rows = []
     for side, seat in enumerate(SEATS):
         for number, robot in view["robots"][seat].items():
-            rows.append((side, int(number), places[robot["square"]], robot["points"]))
+            place = terrain.texts.index(robot["square"])
+            rows.append((side, int(number), place, robot["points"]))
     return _by_columns(rows, view["turn"])
 
 
@@ -101,34 +93,33 @@ class Field:
         self.options = options
         self.weights = weights
         self.side = side
-        self.terrain = terrain = terrain_of(options.board)
-        self.ahead = tuple(
-            tuple(_OFF if place is None else place for place in ways) for ways in terrain.ahead
-        )
-        self.around = terrain.around
-        self.spawns = terrain.spawns
-        self.ways = [self._steps_to(place) for place in range(len(self.ahead))]
+        self.terrain = terrain_of(options.board)
+        self.ways = [self._steps_to(place) for place in range(len(self.terrain.squares))]
         """How many steps a robot needs from a place to each other one, robots left out.
 
         Many where no way leads.
         """
-        self._beside = [_mask(place for place in ways if place != _OFF) for ways in self.ahead]
-        """Masks of the places next to each place."""
-        self._friendly = [
-            _mask(place for place, steps in enumerate(ways) if 0 < steps <= _FRIENDS_REACH)
-            for ways in self.ways
-        ]
+        self._beside = self._within(1)
+        self._friendly = self._within(_FRIENDS_REACH)
 
     def _steps_to(self, goal: int) -> list[int]:
-        steps = [_UNREACHED] * len(self.ahead)
+        ahead = self.terrain.ahead
+        steps = [_UNREACHED] * len(ahead)
         steps[goal] = 0
         reached = [goal]
         for place in reached:  # it grows
-            for other in self.ahead[place]:
-                if other != _OFF and steps[other] == _UNREACHED:
+            for other in ahead[place]:
+                if other is not None and steps[other] == _UNREACHED:
                     steps[other] = steps[place] + 1
                     reached.append(other)
         return steps
+
+    def _within(self, reach: int) -> list[int]:
+        """Return masks of the places that are within so many steps of each place."""
+        return [
+            sum(1 << place for place, steps in enumerate(ways) if 0 < steps <= reach)
+            for ways in self.ways
+        ]
 
     # ---- a turn ----
 
@@ -140,57 +131,40 @@ class Field:
         places = self.moved(robots.places, codes)
         orders = list(codes)
         index_at = {place: index for index, place in enumerate(places)}
-        if self.is_spawning(robots.turn):
-            for side, place in self._births(sides, index_at):
-                index_at[place] = len(places)
-                numbers.append(_free_number(side, sides, numbers))
-                sides.append(side)
-                places.append(place)
-                points.append(self.options.hit_points)
-                orders.append(NOTHING)
+        if is_spawning(self.options, robots.turn):
+            for side, spawns in enumerate(self.terrain.spawns):
+                used = {
+                    robots.numbers[at] for at, owner in enumerate(robots.sides) if owner == side
+                }
+                for place in spawns:
+                    if place in index_at or len(used) >= self.options.max_robots:
+                        continue
+                    # the lowest number that is free
+                    number = next(free for free in range(1, MAX_ROBOTS + 1) if free not in used)
+                    used.add(number)
+                    index_at[place] = len(places)
+                    numbers.append(number)
+                    sides.append(side)
+                    places.append(place)
+                    points.append(self.options.hit_points)
+                    orders.append(NOTHING)
         self._fire(sides, places, points, orders, index_at)
         rows = [row for row in zip(sides, numbers, places, points, strict=True) if row[3] > 0]
         return _by_columns(rows, robots.turn + 1)
 
-    def is_spawning(self, turn: int) -> bool:
-        """Return whether spawn points act in this turn."""
-        return self.options.spawn_every > 0 and turn % self.options.spawn_every == 0
-
     def moved(self, places: Sequence[int], codes: Sequence[int]) -> list[int]:
         """Return where the robots stand after all moves, made at once."""
+        ahead = self.terrain.ahead
+        tries = {
+            index: ahead[places[index]][code] for index, code in enumerate(codes) if code < ATTACK
+        }
         after = list(places)
-        moves: dict[int, int] = {}
-        comers: dict[int, list[int]] = {}
-        for index, code in enumerate(codes):
-            if code < ATTACK:
-                target = self.ahead[places[index]][code]
-                if target != _OFF:
-                    moves[index] = target
-                    comers.setdefault(target, []).append(index)
-        if not moves:
-            return after
-        for rivals in comers.values():
-            if len(rivals) > 1:
-                for index in rivals:
-                    del moves[index]
-        staying = [place for index, place in enumerate(places) if index not in moves]
-        for place in staying:  # it grows: who cannot enter keeps a place too
-            for index in comers.get(place, ()):
-                if index in moves:
-                    del moves[index]
-                    staying.append(places[index])
-        for index, target in moves.items():
-            after[index] = target
+        if tries:
+            failed = failures(places, tries)
+            for index, target in tries.items():
+                if index not in failed and target is not None:
+                    after[index] = target
         return after
-
-    def _births(self, sides: Sequence[int], index_at: Mapping[int, int]) -> list[tuple[int, int]]:
-        """Return the sides and places of the robots that appear."""
-        births = []
-        for side, spawns in enumerate(self.spawns):
-            room = max(0, self.options.max_robots - sides.count(side))
-            free = [place for place in spawns if place not in index_at]
-            births += [(side, place) for place in free[:room]]
-        return births
 
     def _fire(
         self,
@@ -202,25 +176,28 @@ class Field:
     ) -> None:
         """Carry out attacks and blasts. Hit points may fall below nought."""
         options = self.options
+        terrain = self.terrain
+        hits = []
         armed = []
         for index, code in enumerate(codes):
             if ATTACK <= code < DEFEND:
-                victim = index_at.get(self.ahead[places[index]][code - ATTACK])
-                if victim is not None:
-                    damage = options.friendly if sides[victim] == sides[index] else options.attack
-                    points[victim] -= damage // 2 if codes[victim] == DEFEND else damage
+                target = terrain.ahead[places[index]][code - ATTACK]
+                if target is not None and target in index_at:
+                    victim = index_at[target]
+                    is_friend = sides[victim] == sides[index]
+                    hits.append((victim, options.friendly if is_friend else options.attack))
             elif code == DESTRUCT:
                 armed.append(index)
-        for index in armed:
-            for place in self.around[places[index]]:
-                victim = index_at.get(place)
-                if victim is not None:
-                    damage = options.blast
-                    points[victim] -= damage // 2 if codes[victim] == DEFEND else damage
+                for place in terrain.around[places[index]]:
+                    if place in index_at:
+                        hits.append((index_at[place], options.blast))
+        for victim, damage in hits:
+            # half of every single hit behind a shield
+            points[victim] -= damage // 2 if codes[victim] == DEFEND else damage
         for index in armed:
             points[index] = 0
 
-    # ---- what a position is worth ----
+    # ---- the value of a position ----
 
     def value(self, robots: Robots) -> float:
         """Return what a position is worth to South.
@@ -275,22 +252,14 @@ class Field:
         due = -robots.turn % every
         if robots.turn + due > self.options.turns:
             return 0.0
-        worth = self.weights.spawn * (self.weights.robot + self.options.hit_points)
-        worth *= _SPAWN_FADE**due
+        value = self.weights.spawn * (self.weights.robot + self.options.hit_points)
+        value *= _SPAWN_FADE**due
         places = set(robots.places)
         total = 0.0
-        for spawns, count, sign in zip(self.spawns, (south, north), (-1.0, 1.0), strict=True):
+        for spawns, count, sign in zip(
+            self.terrain.spawns, (south, north), (-1.0, 1.0), strict=True
+        ):
             if count < self.options.max_robots:
                 held = sum([place in places for place in spawns])
-                total += worth * held * sign
+                total += value * held * sign
         return total
-
-
-def _mask(places: Iterable[int]) -> int:
-    return sum(1 << place for place in places)
-
-
-def _free_number(side: int, sides: Sequence[int], numbers: Sequence[int]) -> int:
-    """Return the lowest number that no robot of a side has."""
-    used = {number for owner, number in zip(sides, numbers, strict=True) if owner == side}
-    return next(number for number in range(1, 9) if number not in used)

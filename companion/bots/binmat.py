@@ -15,27 +15,25 @@ from typing import Any
 
 from companion.bots.base import Bot, Choice, Verdict, reasons_of, second_best, share_of_game
 from companion.bots.binmat_rules import (
-    ATTACKER_PILE,
     ATTACKS,
     DEFENDS,
     PASS,
-    WORTH,
+    VALUES,
     Action,
-    Hidden,
+    Dealer,
     Table,
     cards_shown,
-    cards_unseen,
     damage_of,
-    dealt,
     power,
     power_of,
-    table_of,
+    state_of,
 )
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
 from companion.games.binmat.cards import BOUNCE, BREAK, CARD_TEXTS, TRAP
+from companion.games.binmat.orders import ATTACKER_PILE, ORDERS, legal
 from companion.games.binmat.screen import command_word
-from companion.games.binmat.state import HIDDEN, LANES
+from companion.games.binmat.state import HIDDEN, LANES, State
 
 _DONE = "."
 """What ends a turn where cards lie on the table and the program only counts."""
@@ -77,95 +75,96 @@ class BinmatBot(Bot):
         self._strength = STRENGTHS[level]
         self._index = SEATS.index(seat)
         self._seed = seed
-        self._bent: dict[tuple[str, str], float] = {}
         self._tops: list[str] = []
         self._held: set[str] = set()
 
     def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: ARG002
         """Remember which cards lay open and are with the other side now."""
         if "lanes" in view:
-            self._remember(table_of(view, self._index)[0])
+            self._remember(state_of(view))
 
-    def _remember(self, table: Table) -> None:
+    def _remember(self, state: State) -> None:
         self._held |= set(self._tops)
-        self._held -= cards_shown(table)
-        decks = zip(table.decks, table.are_open, strict=True)
-        self._tops = [deck[-1] for deck, is_open in decks if deck and is_open]
+        self._held -= cards_shown(state)
+        decks = zip(state.decks, state.are_open, strict=True)
+        self._tops = [deck[0] for deck, is_open in decks if deck and is_open]
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
         """Return the action that does best in the playouts."""
         if "lanes" not in view:
             return Choice(_DONE, 1)
-        table, hidden = table_of(view, self._index)
-        self._remember(table)
-        deal = _Dealer(table, hidden, self._held, Random(f"{self._seed}/{table.left}"))
-        actions = table.legal()
+        state = state_of(view)
+        self._remember(state)
+        dealer = self._dealer(state, "")
+        texts = legal(state, self.seat)
         # an action that wins on every deal of a sample is sure
-        samples = [deal.table() for _ in range(_CHECKS)]
-        for action in actions:
-            if all(_wins(sample, action, self._index) for sample in samples):
-                return Choice(text_of(action), _CHECKS * len(actions), (say("This wins at once."),))
-        points = {action: points_of(table, action) + self._noise(action) for action in actions}
-        ranked = sorted(actions, key=points.__getitem__, reverse=True)
+        samples = [dealer.deal() for _ in range(_CHECKS)]
+        for text in texts:
+            if all(_wins(sample, text, self._index) for sample in samples):
+                return Choice(text, _CHECKS * len(texts), (say("This wins at once."),))
+        table = Table(state)
+        points = {text: points_of(table, ORDERS[text]) + self._noise(text) for text in texts}
+        ranked = sorted(texts, key=points.__getitem__, reverse=True)
         best = ranked[0]
-        nodes = len(actions)
+        nodes = len(texts)
         lines: tuple[str, ...] = ()
         if self._strength.tried and len(ranked) > 1:
             candidates = _apart(table, ranked)[: self._strength.tried]
-            best, played, lines = self._halved(deal, candidates, points)
+            best, played, lines = self._halved(dealer, candidates, points)
             nodes += played
-        return Choice(text_of(best), nodes, (_reason(table, best), *lines))
+        return Choice(best, nodes, (_reason(table, ORDERS[best]), *lines))
 
     def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
         """Compare the best action with this one in playouts of the same deals."""
         choice = self.choose(view)
         if "lanes" not in view or action == choice.action:
             return Verdict(choice, 0.0)
-        table, hidden = table_of(view, self._index)
-        by_text = {text_of(option): option for option in table.legal()}
-        if action not in by_text or not self._strength.deals:
+        state = state_of(view)
+        if action not in legal(state, self.seat) or not self._strength.deals:
             return Verdict(choice, None)
-        best = by_text[choice.action]
-        tried = by_text[action]
-        deal = _Dealer(table, hidden, self._held, Random(f"{self._seed}/{table.left}/judge"))
+        dealer = self._dealer(state, "/judge")
         better = 0.0
         deals = sum(self._strength.deals)
         for _ in range(deals):
-            sample = deal.table()
-            seed = deal.rng.random()
-            better += self._playout(sample, best, seed) - self._playout(sample, tried, seed)
+            deal = dealer.deal()
+            seed = dealer.rng.random()
+            better += self._playout(deal, choice.action, seed) - self._playout(deal, action, seed)
         return Verdict(choice, share_of_game(better, deals))
 
-    def _noise(self, action: Action) -> float:
+    def _dealer(self, state: State, purpose: str) -> Dealer:
+        rng = Random(f"{self._seed}/{state.turns_left}{purpose}")
+        return Dealer(state, self._index, self._held, rng)
+
+    def _noise(self, text: str) -> float:
         """Return how much its judgement of such actions is bent, fixed for a game."""
-        kind = (action[0], action[1][:1])
-        if kind not in self._bent:
-            self._bent[kind] = self._strength.noise * Random(f"{self._seed}/{kind}").uniform(-1, 1)
-        return self._bent[kind]
+        letter, card, _ = ORDERS[text]
+        kind = (letter, card[:1])
+        return self._strength.noise * Random(f"{self._seed}/{kind}").uniform(-1, 1)
 
     def _halved(
-        self, deal: _Dealer, candidates: list[Action], points: Mapping[Action, float]
-    ) -> tuple[Action, int, tuple[str, ...]]:
+        self, dealer: Dealer, candidates: list[str], points: Mapping[str, float]
+    ) -> tuple[str, int, tuple[str, ...]]:
         """Return the candidate that does best in playouts and by its points.
 
         Also how many playouts there were, and what they say for it.
         """
         nodes = done = 0
         scores = dict.fromkeys(candidates, 0.0)
-        order = {action: place for place, action in enumerate(candidates)}
+        values = dict(points)
+        # of equal ones the earlier is the better, for sorting keeps their order
+        candidates = candidates[:]
+        order = candidates[:]
         for round_deals in self._strength.deals:
             for _ in range(round_deals):
-                sample = deal.table()
-                seed = deal.rng.random()
-                for action in candidates:
-                    scores[action] += self._playout(sample, action, seed)
+                deal = dealer.deal()
+                seed = dealer.rng.random()
+                for text in candidates:
+                    scores[text] += self._playout(deal, text, seed)
                 nodes += len(candidates)
             done += round_deals
-            worth = {
-                action: scores[action] / done + _PRIOR[self._index] * points[action]
-                for action in candidates
-            }
-            candidates.sort(key=lambda action: (-worth[action], order[action]))
+            for text in candidates:
+                values[text] = scores[text] / done + _PRIOR[self._index] * points[text]
+            candidates.sort(key=lambda text: (-values[text], order.index(text)))
             second = candidates[1] if len(candidates) > 1 else None
             # sequential halving: the better half goes on
             candidates = candidates[: (len(candidates) + 1) // 2]
@@ -182,13 +181,13 @@ class BinmatBot(Bot):
         )
         return best, nodes, reasons_of(words, less)
 
-    def _playout(self, deal: Table, action: Action, seed: float) -> float:
+    def _playout(self, deal: Table, text: str, seed: float) -> float:
         """Return how well a deal ends for this seat after an action, 0 to 1."""
         table = deal.copy()
         rng = Random(seed)
         whole = table.left
         end = table.left - _LONGEST
-        table.play(action, rng)
+        table.play(ORDERS[text], rng)
         while table.winner is None and table.left > end:
             move = attacker_move if table.acts == ATTACKS else defender_move
             table.play(move(table, rng), rng)
@@ -199,33 +198,10 @@ class BinmatBot(Bot):
         return won if self._index == ATTACKS else 1.0 - won
 
 
-class _Dealer:
-    """Deals what a seat cannot see at random, again and again."""
-
-    def __init__(self, shown: Table, hidden: list[Hidden], held: set[str], rng: Random) -> None:
-        self._shown = shown
-        self._hidden = hidden
-        self._unseen = cards_unseen(shown)
-        self._held = held
-        self.rng = rng
-
-    def table(self) -> Table:
-        """Return one deal."""
-        return dealt(self._shown, self._hidden, self._unseen, self._held, self.rng)
-
-
-def text_of(action: Action) -> str:
-    """Return the notation of an action."""
-    if action == PASS:
-        return "--"
-    letter, card, lane = action
-    return f"{letter}{card}{'a' if lane == ATTACKER_PILE else lane}"
-
-
-def _words(action: Action) -> str:
+def _words(text: str) -> str:
     """Return an action in words."""
-    _, card, lane = action
-    word = command_word(text_of(action))
+    _, card, lane = ORDERS[text]
+    word = command_word(text)
     if lane not in LANES:
         return word
     if not card:
@@ -233,25 +209,25 @@ def _words(action: Action) -> str:
     return say("{key}: {card}, lane {lane}", key=word, card=CARD_TEXTS[card], lane=str(lane))
 
 
-def _wins(deal: Table, action: Action, seat: int) -> bool:
+def _wins(deal: Table, text: str, seat: int) -> bool:
     table = deal.copy()
-    table.play(action, Random(0))
+    table.play(ORDERS[text], Random(0))
     return table.winner == seat
 
 
-def _apart(table: Table, ranked: list[Action]) -> list[Action]:
+def _apart(table: Table, ranked: list[str]) -> list[str]:
     """Return the same without actions that differ in nothing but a suit, or in a lane where all is
     alike."""
-    distinct: dict[tuple[object, ...], Action] = {}
-    for action in ranked:
-        letter, card, lane = action
+    distinct: dict[tuple[object, ...], str] = {}
+    for text in ranked:
+        letter, card, lane = ORDERS[text]
         place: tuple[object, ...] = (lane,)
         if lane in LANES:
             deck = table.decks[lane]
             piles = len(deck), tuple(deck[-1:]), len(table.discards[lane])
             stacks = tuple(table.attack[lane]), tuple(table.defence[lane])
             place = (*stacks, table.is_up[lane], *piles)
-        distinct.setdefault((letter, card[:1], *place), action)
+        distinct.setdefault((letter, card[:1], *place), text)
     return list(distinct.values())
 
 
@@ -353,10 +329,10 @@ def attacker_move(table: Table, rng: Random) -> Action:
         weight = _lane_weight(cards_left)
         attractions.append(weight + 0.4 * random() - 0.12 * len(wall))
         if not wall and cards_left:
-            worth = weight + room + 0.3 * random()
-            if worth > most:
+            value = weight + room + 0.3 * random()
+            if value > most:
                 best = ("d", "", lane)
-                most = worth
+                most = value
         if not mine:
             continue
         strength = power(mine)
@@ -366,17 +342,17 @@ def attacker_move(table: Table, rng: Random) -> Action:
         damage = damage_of(mine, strength, wall, theirs, table.is_hackmud)
         if damage > cards_left:
             return ("c", "", lane)
-        worth = weight * damage + 0.3 * random()
-        if worth > most:
+        value = weight * damage + 0.3 * random()
+        if value > most:
             best = ("c", "", lane)
-            most = worth
+            most = value
         if wall and breaks and weight * strength > most:
             best = ("u", breaks[0], lane)
             most = weight * strength
     if hand:
         goal = attractions.index(max(attractions))
-        card, worth = _best_build(table, goal, bool(breaks), rng)
-        if card and worth > most:
+        card, value = _best_build(table, goal, bool(breaks), rng)
+        if card and value > most:
             return ("p", card, goal)
     return best
 
@@ -404,16 +380,16 @@ def _best_build(table: Table, lane: int, has_break: bool, rng: Random) -> tuple[
     cards_left = _cards_left(table, lane) + len(wall)
     weight = _lane_weight(cards_left)
     theirs = _wall_power(table, lane, rng.random)
-    before = sum([WORTH[card] for card in mine])
+    before = sum([VALUES[card] for card in mine])
     # a BREAK does damage by the whole power, else by the difference and one
     less = 0 if has_break and wall else theirs - 1
-    cards = [(card, WORTH[card]) for card in table.hands[ATTACKS] if card[0] != BREAK]
+    cards = [(card, VALUES[card]) for card in table.hands[ATTACKS] if card[0] != BREAK]
     best = None
     most = -9.0
-    for index, (card, worth) in enumerate(cards):
+    for index, (card, number) in enumerate(cards):
         # alone, with the combat in two turns, or with another card in three
-        builds = [(before + worth, 2)]
-        builds += [(before + worth + other, 3) for _, other in cards[:index]]
+        builds = [(before + number, 2)]
+        builds += [(before + number + other, 3) for _, other in cards[:index]]
         for total, turns in builds:
             strength = power_of(total)
             if strength >= theirs:
@@ -468,16 +444,16 @@ def _best_card(hand: list[str], stack: list[str], rng: Random) -> str | None:
     """
     best = None
     most = -9.0
-    before = sum([WORTH[card] for card in stack])
+    before = sum([VALUES[card] for card in stack])
     for card in hand:
         if card[0] == BREAK:
             continue
-        worth = power_of(before + WORTH[card]) + 0.5 * rng.random()
+        value = power_of(before + VALUES[card]) + 0.5 * rng.random()
         if card[0] in (BOUNCE, TRAP):
-            worth -= 0.8
-        if worth > most:
+            value -= 0.8
+        if value > most:
             best = card
-            most = worth
+            most = value
     return best
 
 

@@ -1,5 +1,5 @@
 """The rules of BINMAT as playouts need them, and how a view is dealt out: lists that change, no
-sentences.
+sentences. What is legal is asked of the game.
 
 Decks are listed from the bottom, so that the top card is popped. Stacks and piles from the oldest
 card. Seats are 0 (South, the defender) and 1 (North, the attacker). An action is `(letter, card,
@@ -9,20 +9,22 @@ lane)`, as in `companion.games.binmat.orders.CardAction`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from functools import cache
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
 from companion.core.kit import SEATS
 from companion.games.binmat.cards import BOUNCE, BREAK, DECK, NUMBERS, TRAP, WILD
-from companion.games.binmat.state import HIDDEN, LANES
+from companion.games.binmat.combat import Edition
+from companion.games.binmat.orders import ATTACKER_PILE
+from companion.games.binmat.state import HIDDEN, BinmatOptions, State
 
 Action = tuple[str, str, int]
-ATTACKER_PILE = 6
 PASS: Action = ("-", "", -1)
 _A_WILD = 1 << 12
 """More than all numbers together, so that a sum tells numbers and WILDs apart."""
-WORTH: Mapping[str, int] = {HIDDEN: 0} | {
+VALUES: Mapping[str, int] = {HIDDEN: 0} | {
     card: NUMBERS.get(card, _A_WILD * (card[0] == WILD)) for card in DECK
 }
 """What a card adds to the sum of a stack, for `power_of`."""
@@ -36,13 +38,13 @@ def power(stack: Iterable[str]) -> int:
     >>> power(["5&", "3%", ">+"]), power(["*&", "*%"]), power(["4^", "2#"])
     (3, 2, 0)
     """
-    return power_of(sum(map(WORTH.__getitem__, stack)))
+    return power_of(sum(map(VALUES.__getitem__, stack)))
 
 
 @cache
-def power_of(worth: int) -> int:
+def power_of(total_value: int) -> int:
     """Return the attack power of a stack by the sum of what its cards add."""
-    wilds, total = divmod(worth, _A_WILD)
+    wilds, total = divmod(total_value, _A_WILD)
     # a WILD lifts the sum to the next power of two
     for _ in range(wilds):
         total = 1 << total.bit_length() if total else 2
@@ -54,26 +56,27 @@ def power_of(worth: int) -> int:
 class Table:
     """A game that goes on. `winner` is a seat once it is over."""
 
-    def __init__(self, is_hackmud: bool, left: int, acts: int) -> None:
-        self.is_hackmud = is_hackmud
-        self.left = left
-        self.acts = acts
-        self.decks: list[list[str]] = [[] for _ in LANES]
-        self.are_open = [False] * len(LANES)
-        self.discards: list[list[str]] = [[] for _ in LANES]
-        self.defence: list[list[str]] = [[] for _ in LANES]
-        self.is_up = [False] * len(LANES)
-        self.attack: list[list[str]] = [[] for _ in LANES]
-        self.attack_up: set[str] = set()
-        self.attacker_deck: list[str] = []
-        self.attacker_discard: list[str] = []
-        self.hands: tuple[list[str], list[str]] = ([], [])
-        self.passes = [0, 0]
+    def __init__(self, state: State) -> None:
+        self.is_hackmud = state.is_hackmud
+        self.left = state.turns_left
+        self.acts = SEATS.index(state.seat)
+        # decks are popped from the top
+        self.decks = [list(deck[::-1]) for deck in state.decks]
+        self.are_open = list(state.are_open)
+        self.discards = list(map(list, state.discards))
+        self.defence = list(map(list, state.defence))
+        self.is_up = list(state.is_up)
+        self.attack = list(map(list, state.attack))
+        self.attack_up = set(state.attack_up)
+        self.attacker_deck = list(state.attacker_deck[::-1])
+        self.attacker_discard = list(state.attacker_discard)
+        self.hands = (list(state.hands[0]), list(state.hands[1]))
+        self.passes = list(state.passes)
         self.winner: int | None = None
 
     def copy(self) -> Table:
         """Return the same game, to be played on by itself."""
-        other = Table(self.is_hackmud, self.left, self.acts)
+        other = copy(self)
         other.decks = [cards[:] for cards in self.decks]
         other.discards = [cards[:] for cards in self.discards]
         other.defence = [cards[:] for cards in self.defence]
@@ -85,65 +88,7 @@ class Table:
         other.attacker_discard = self.attacker_discard[:]
         other.hands = (self.hands[0][:], self.hands[1][:])
         other.passes = self.passes[:]
-        other.winner = self.winner
         return other
-
-    # ---- what is legal ---------------------------------------------------------------------------
-
-    def can_draw(self, lane: int) -> bool:
-        """Return whether the attacker may draw from this lane deck."""
-        return not self.defence[lane] and (
-            self.is_hackmud or bool(self.decks[lane] or self.discards[lane])
-        )
-
-    def faces(self, lane: int, value: str) -> str:
-        """Return how the seat on turn may play a card of this value there, as
-        `companion.games.binmat.orders.faces`."""
-        if self.acts == ATTACKS:
-            if value == BREAK:
-                return "pu" if self.attack[lane] else ""
-            may_be_open = not self.attack[lane] if value == BOUNCE else self.is_hackmud
-            return "pu" if may_be_open else "p"
-        stack = self.defence[lane]
-        is_up = self.is_up[lane]
-        if value != BREAK:
-            if self.is_hackmud and not stack:
-                return "pu"
-            return "u" if is_up else "p"
-        if not stack:
-            return ""
-        has_break = any(card[0] == BREAK for card in stack)
-        may_attack = bool(self.attack[lane]) and not (is_up and has_break)
-        return ("" if is_up else "p") + ("u" if may_attack else "")
-
-    def legal(self) -> list[Action]:
-        """Return all legal actions of the seat on turn, the pass last."""
-        is_attacker = self.acts == ATTACKS
-        hand = self.hands[self.acts]
-        has_pile = bool(self.attacker_deck or self.attacker_discard)
-        actions: list[Action] = []
-        for lane in LANES:
-            has_cards = bool(self.decks[lane] or self.discards[lane])
-            if self.can_draw(lane) if is_attacker else has_cards:
-                actions.append(("d", "", lane))
-        if is_attacker and has_pile:
-            actions.append(("d", "", ATTACKER_PILE))
-        values = {card[0] for card in hand}
-        faces = {(value, lane): self.faces(lane, value) for value in values for lane in LANES}
-        for card in hand:
-            for lane in LANES:
-                actions += [(face, card, lane) for face in faces[card[0], lane]]
-        if is_attacker or not self.is_hackmud:
-            for lane in LANES:
-                if self.attack[lane] or (self.is_hackmud and self.defence[lane]):
-                    actions.append(("c", "", lane))
-        if self.is_hackmud and not is_attacker:
-            actions += [("x", card, lane) for card in hand for lane in LANES]
-        elif self.is_hackmud and has_pile:
-            actions += [("x", card, ATTACKER_PILE) for card in hand]
-        return [*actions, PASS]
-
-    # ---- what an action does ---------------------------------------------------------------------
 
     def play(self, action: Action, rng: Random) -> None:
         """Carry out a legal action of the seat on turn."""
@@ -176,10 +121,11 @@ class Table:
 
     def _is_spent(self) -> bool:
         """Return whether the attacker has no card and nothing to draw."""
-        return (
-            not self.hands[1]
-            and not any(self.attack)
-            and not any(self.can_draw(lane) for lane in LANES)
+        if self.hands[ATTACKS] or any(self.attack):
+            return False
+        lanes = zip(self.defence, self.decks, self.discards, strict=True)
+        return not any(
+            not wall and (self.is_hackmud or deck or discard) for wall, deck, discard in lanes
         )
 
     def _draw(self, lane: int, rng: Random) -> None:
@@ -329,73 +275,70 @@ def damage_of(
 # ---- views ---------------------------------------------------------------------------------------
 
 
-class Hidden(NamedTuple):
-    """Where a view shows backs: the list on a table, the place in it, and whether the opponent has
-    the card.
+def state_of(view: Mapping[str, Any]) -> State:
+    """Return a state as a seat sees it, with `HIDDEN` for backs."""
+    lanes = view["lanes"]
+    acts = ATTACKS if view["to_act"] == [SEATS[ATTACKS]] else DEFENDS
+    attack_up = {
+        card
+        for lane in lanes
+        for card, is_open in zip(lane["attacker"], lane["attacker_open"], strict=True)
+        if is_open
+    }
+    return State(
+        # who acts follows from how many turns are left of all
+        options=BinmatOptions(edition=Edition(view["edition"]), turns=view["turns_left"] + acts),
+        decks=tuple(tuple(lane["deck"]) for lane in lanes),
+        are_open=tuple(lane["deck_open"] for lane in lanes),
+        discards=tuple(tuple(lane["discard"]) for lane in lanes),
+        defence=tuple(tuple(lane["defender"]) for lane in lanes),
+        is_up=tuple(lane["defender_open"] for lane in lanes),
+        attack=tuple(tuple(lane["attacker"]) for lane in lanes),
+        attacker_deck=tuple(view["attacker_deck"]),
+        attacker_discard=tuple(view["attacker_discard"]),
+        hands=(tuple(view["hands"]["south"]), tuple(view["hands"]["north"])),
+        turns_left=view["turns_left"],
+        passes=(view["passes"]["south"], view["passes"]["north"]),
+        attack_up=frozenset(attack_up),
+    )
+
+
+def cards_shown(state: State) -> set[str]:
+    """Return every card that can be seen."""
+    piles = [*state.decks, *state.discards, *state.defence, *state.attack, *state.hands]
+    return set().union(*piles, state.attacker_deck, state.attacker_discard) - {HIDDEN}
+
+
+class Dealer:
+    """Deals what a seat cannot see at random, again and again.
+
+    :param held: cards that are known to be with the other side
     """
 
-    cards: list[str]
-    place: int
-    is_theirs: bool
+    def __init__(self, state: State, seat: int, held: set[str], rng: Random) -> None:
+        self.rng = rng
+        self._table = table = Table(state)
+        stacks = table.attack if seat == DEFENDS else table.defence
+        self._theirs = _backs_in([table.hands[1 - seat], *stacks])
+        self._others = _backs_in([*table.decks, table.attacker_deck])
+        shown = cards_shown(state)
+        unseen = [card for card in DECK if card not in shown]
+        self._held = [card for card in unseen if card in held]
+        self._unknown = [card for card in unseen if card not in held]
+
+    def deal(self) -> Table:
+        """Return the table with one of the unseen cards for every back."""
+        unknown = self._unknown[:]
+        held = self._held[:]
+        theirs = self._theirs[:]
+        for shuffled in (unknown, held, theirs):
+            self.rng.shuffle(shuffled)
+        # the cards that are held go to places of the other side
+        for (cards, place), card in zip(theirs + self._others, held + unknown, strict=False):
+            cards[place] = card
+        return self._table.copy()
 
 
-def table_of(view: Mapping[str, Any], seat: int) -> tuple[Table, list[Hidden]]:
-    """Return a table as a seat sees it, with `X` for backs, and where those lie."""
-    acts = SEATS.index(view["to_act"][0]) if view["to_act"] else DEFENDS
-    table = Table(view["edition"] == "hackmud", view["turns_left"], acts)
-    for lane, piles in enumerate(view["lanes"]):
-        table.decks[lane] = piles["deck"][::-1]
-        table.are_open[lane] = piles["deck_open"]
-        table.discards[lane] = list(piles["discard"])
-        table.defence[lane] = list(piles["defender"])
-        table.is_up[lane] = piles["defender_open"]
-        table.attack[lane] = list(piles["attacker"])
-        for card, is_open in zip(piles["attacker"], piles["attacker_open"], strict=True):
-            if is_open:
-                table.attack_up.add(card)
-    table.attacker_deck = view["attacker_deck"][::-1]
-    table.attacker_discard = list(view["attacker_discard"])
-    table.hands = (list(view["hands"]["south"]), list(view["hands"]["north"]))
-    table.passes = [view["passes"]["south"], view["passes"]["north"]]
-    stacks = table.attack if seat == DEFENDS else table.defence
-    with_opponent = [table.hands[1 - seat], *stacks]
-    hidden = []
-    for number, cards in enumerate([*with_opponent, *table.decks, table.attacker_deck]):
-        for place, card in enumerate(cards):
-            if card == HIDDEN:
-                hidden.append(Hidden(cards, place, number < len(with_opponent)))
-    return table, hidden
-
-
-def cards_shown(table: Table) -> set[str]:
-    """Return every card that can be seen on it."""
-    piles = [*table.decks, *table.discards, *table.defence, *table.attack, *table.hands]
-    return set().union(*piles, table.attacker_deck, table.attacker_discard) - {HIDDEN}
-
-
-def cards_unseen(table: Table) -> list[str]:
-    """Return every card that lies face down or is in the other hand."""
-    open_cards = cards_shown(table)
-    return [card for card in DECK if card not in open_cards]
-
-
-def dealt(
-    table: Table, hidden: list[Hidden], unseen: Sequence[str], held: set[str], rng: Random
-) -> Table:
-    """Return the same table with one of the `unseen` cards for every back.
-
-    Those `held` are with the opponent.
-    """
-    known_cards = [card for card in unseen if card in held]
-    others = [card for card in unseen if card not in held]
-    rng.shuffle(others)
-    rng.shuffle(known_cards)
-    slots = [slot for slot in hidden if slot.is_theirs]
-    rng.shuffle(slots)
-    slots += [slot for slot in hidden if not slot.is_theirs]
-    for slot, card in zip(slots, known_cards + others, strict=False):
-        slot.cards[slot.place] = card
-    copy = table.copy()
-    for slot in hidden:
-        slot.cards[slot.place] = HIDDEN
-    return copy
+def _backs_in(piles: list[list[str]]) -> list[tuple[list[str], int]]:
+    """Return where cards lie face down: the pile, and the place in it."""
+    return [(cards, place) for cards in piles for place, card in enumerate(cards) if card == HIDDEN]

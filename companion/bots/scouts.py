@@ -6,7 +6,6 @@ worth. All is open in this game, so that a bot needs no memory but the turn that
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -36,25 +35,26 @@ from companion.bots.scouts_rules import (
 )
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.games.scouts.board import AROUND, FILES, NAMES, NUMBERS
-from companion.games.scouts.moves import chain_text, dashes, rock_placings, shortest
-from companion.games.scouts.screen import dash_label, jump_label
+from companion.games.scouts.board import AROUND, FILES, NAMES, SQUARES
+from companion.games.scouts.moves import rock_placings, rock_text
+from companion.games.scouts.notation import read
+from companion.games.scouts.screen import plays as every_play
 from companion.games.scouts.state import Position, lay_rock, masks_after, pass_turn
 from companion.games.scouts.state import move_scout as after_play
+from companion.games.screen import Play
 
 _SURE = WIN / 2
 _BOREDOM = 2.0
 """Worth, in ranks, that a position loses each time own turns of this game have led to it."""
 _LEAP = 6.0
 """Maximum gain, in ranks, of a play after another one that opens its way."""
-_ROCK_WORTH = 3.0
+_ROCK_VALUE = 3.0
 """What a rock is worth that is not laid yet."""
 _MAX_TURNS = 150
 _LAST_HOPES = 120
 _ROCKS_TRIED = 24
 _A_GAME = 40.0
 """Lead in ranks that decides a game, as a rule."""
-_SQUARE = re.compile(r"[a-h](?:10|[1-9])")
 _SET_UPS = ("cdefb", "decfg", "dcefb")
 """The files of the scouts at the start, in the order of placing."""
 
@@ -132,14 +132,14 @@ class ScoutsBot(Bot):
         if position.to_place or action == choice.action:
             return Verdict(choice, 0.0)
         search = self._search(position)
+        squares = [1 << number for number in read(action).squares]
         if not position.due:
             best = max(
-                search.worth_of_rock(position, _rock_squares(text)) for text in (".", choice.action)
+                search.value_of_rock(position, read(text).covered) for text in (".", choice.action)
             )
-            tried = search.worth_of_rock(position, _rock_squares(action))
+            tried = search.value_of_rock(position, read(action).covered)
             return Verdict(choice, share_of_game(best - tried, _A_GAME))
         turn = search.best(position)
-        squares = _squares_in(action)
         if turn is None or len(squares) < 2:
             return Verdict(choice, None)
         tried = search.after(after_play(position, squares[0], squares[-1]))
@@ -159,57 +159,27 @@ class ScoutsBot(Bot):
         """Remember the decisions of a turn by the positions in which they are due."""
         self._plan = {}
         for origin, target in plays:
-            self._plan[position] = _play_text(position, origin, target)
+            self._plan[position] = _play_of(position, origin, target).text
             position = after_play(position, origin, target)
         if rock is not None and not position.is_won:
-            self._plan[position] = _rock_text(*rock)
+            self._plan[position] = rock_text(*rock)
             position = lay_rock(position, *rock)
         self._plan[position] = "."
 
 
-def _squares_in(text: str) -> list[int]:
-    """Return the masks of the squares that a notation names."""
-    return [1 << NUMBERS[name] for name in _SQUARE.findall(text)]
-
-
-def _rock_squares(action: str) -> int | None:
-    """Return the squares that a rock of this notation covers. None: it lays none."""
-    if "@" in action:
-        return sum_of_masks(_squares_in(action))
-    return None
-
-
-def _play_text(position: Position, origin: int, target: int) -> str:
+def _play_of(position: Position, origin: int, target: int) -> Play:
     """Return a dash where one leads there, otherwise the shortest chain of jumps."""
-    start = number_of(origin)
-    end = number_of(target)
-    if dashes(position, start) & target:
-        return f"{NAMES[start]}-{NAMES[end]}"
-    return chain_text(_chain(position, start, end))
+    ends = SQUARES[number_of(origin)], SQUARES[number_of(target)]
+    return next(
+        play for play in every_play(position) if (play.squares[0], play.squares[-1]) == ends
+    )
 
 
-def _chain(position: Position, start: int, end: int) -> tuple[int, ...]:
-    return next(chain for chain in shortest(position, start) if chain[-1] == end)
-
-
-def _words(position: Position, plays: Plays) -> Iterator[str]:
+def _words(position: Position, steps: Plays) -> Iterator[str]:
     """Yield the plays of a turn in words."""
-    for origin, target in plays:
-        start = number_of(origin)
-        end = number_of(target)
-        if dashes(position, start) & target:
-            yield dash_label(start, end)
-        else:
-            yield jump_label(_chain(position, start, end))
+    for origin, target in steps:
+        yield _play_of(position, origin, target).label
         position = after_play(position, origin, target)
-
-
-def _rock_text(kind: int, covered: int) -> str:
-    first = number_of(covered & -covered)
-    last = number_of(covered)
-    if kind:
-        return f"R@{NAMES[first]}-{NAMES[last]}"
-    return f"B@{NAMES[first]}"
 
 
 class _Search:
@@ -242,12 +212,12 @@ class _Search:
         node = position[:6]
         value = self.terrain.value(node, self.seat)
         turns = []
-        for worth, plays, after in self._turns(
+        for score, plays, after in self._turns(
             node, self.seat, value, position.due, position.played
         ):
             visits = self.visits.get(self.strength.known_by(after), 0)
-            turns.append((worth - _BOREDOM * visits, plays, after))
-        turns.sort(key=_worth_of, reverse=True)
+            turns.append((score - _BOREDOM * visits, plays, after))
+        turns.sort(key=_value_of, reverse=True)
         self.ranked = turns
         # a won turn, or a level that looks no ply ahead, needs no search
         if not turns or turns[0][0] >= _SURE or not self.strength.widths:
@@ -273,7 +243,7 @@ class _Search:
             score -= boredom
             ranked.append((score, plays, after))
             alpha = max(alpha, score)
-        return sorted(ranked, key=_worth_of, reverse=True)
+        return sorted(ranked, key=_value_of, reverse=True)
 
     def _turns(
         self, node: Node, seat: int, value: float, due: int = 2, played: int = 0
@@ -285,19 +255,19 @@ class _Search:
         self.nodes += 1
         terrain = self.terrain
         turns: list[Turn] = []
-        for worth, origin, target in terrain.moves(node, seat, played):
+        for gain, origin, target in terrain.moves(node, seat, played):
             first = (origin, target)
             after = masks_after(node, seat, origin, target)
-            if worth >= WIN:
+            if gain >= WIN:
                 return [(WIN, (first,), after)]
             seconds = terrain.moves(after, seat, target) if due > 1 else []
             if not seconds:
-                turns.append((value + worth, (first,), after))
+                turns.append((value + gain, (first,), after))
             for more, start, end in seconds:
                 if more >= WIN:
                     return [(WIN, (first, (start, end)), masks_after(after, seat, start, end))]
-                turns.append((value + worth + more, (first, (start, end)), after))
-        turns.sort(key=_worth_of, reverse=True)
+                turns.append((value + gain + more, (first, (start, end)), after))
+        turns.sort(key=_value_of, reverse=True)
         return _completed(turns, seat)
 
     def _turn(
@@ -317,11 +287,11 @@ class _Search:
         if not widths:
             return self._last_turn(node, seat, value, beta)
         best = -inf
-        for worth, _, after in self._turns(node, seat, value)[: widths[0]]:
-            if worth >= WIN:
+        for total, _, after in self._turns(node, seat, value)[: widths[0]]:
+            if total >= WIN:
                 return WIN
             reply_window = -beta, -max(alpha, best)
-            score = -self._turn(swapped(after), -worth, widths[1:], reply_window, not mine)
+            score = -self._turn(swapped(after), -total, widths[1:], reply_window, not mine)
             # a win sooner is better, a loss later is less bad
             if score > _SURE:
                 score -= 1
@@ -345,12 +315,12 @@ class _Search:
         # no second play is worth more than `most`
         best = -inf
         most = firsts[0][0] + _LEAP
-        for worth, origin, target in firsts:
-            if value + worth + most <= best:
+        for gain, origin, target in firsts:
+            if value + gain + most <= best:
                 break
             after = masks_after(node, seat, origin, target)
             seconds = terrain.moves(after, seat, target)
-            score = value + worth
+            score = value + gain
             if seconds:
                 score += max(seconds)[0]
             best = max(best, score)
@@ -367,33 +337,33 @@ class _Search:
         runners = position.foe & position.intel
         if position.is_won or not runners:
             return None
-        zone = sum_of_masks(AROUND[number_of(bit)] for bit in bits(runners))
+        zone = _union(AROUND[number_of(bit)] for bit in bits(runners))
         # only rocks beside a scout with intel can stop it
         near = [placing for placing in rock_placings(position) if placing[1] & zone]
         near.sort(key=lambda placing: (placing[1] & zone).bit_count(), reverse=True)
         best = None
-        most = self.worth_of_rock(position, None)
+        most = self.value_of_rock(position, 0)
         for kind, covered in near[:_ROCKS_TRIED]:
-            worth = self.worth_of_rock(position, covered)
-            if worth > most:
+            value = self.value_of_rock(position, covered)
+            if value > most:
                 best = (kind, covered)
-                most = worth
+                most = value
         return best
 
-    def worth_of_rock(self, position: Position, covered: int | None) -> float:
+    def value_of_rock(self, position: Position, covered: int) -> float:
         """Return what a turn whose plays are made is worth when a rock covers these squares.
 
-        None: it is kept.
+        0: it is kept.
         """
         node = swapped(position[:6])
         other = 1 - self.seat
         value = self.terrain.value(node, other)
-        if covered is None:
+        if not covered:
             return -self._last_turn(node, other, value, inf)
         search = _Search(self.terrain.with_stone(covered), self.seat, self.strength, self.visits)
-        worth = -search._last_turn(node, other, value, inf)
+        value = -search._last_turn(node, other, value, inf)
         self.nodes += search.nodes
-        return worth - _ROCK_WORTH
+        return value - _ROCK_VALUE
 
     def after(self, position: Position) -> float:
         """Return what the best turn that goes on from here is worth."""
@@ -410,12 +380,12 @@ class _Search:
         self, position: Position, turn: Turn, rock: tuple[int, int] | None
     ) -> tuple[str, ...]:
         """Return why this turn, in sentences, the main thing first."""
-        worth, _, node = turn
+        score, _, node = turn
         before = position[:6]
         words = []
-        if worth >= _SURE:
+        if score >= _SURE:
             words.append(say("This brings intel home."))
-        elif worth <= -_SURE:
+        elif score <= -_SURE:
             words.append(say("Nothing stops the other side’s scout any more: this is a last try."))
         if node[3].bit_count() > before[3].bit_count():
             words.append(say("This buries a scout of the other side."))
@@ -435,8 +405,8 @@ class _Search:
         self, position: Position, turn: Turn, rock: tuple[int, int] | None
     ) -> tuple[str, ...]:
         """Return the other side's best answer to a turn, and which turn was next best."""
-        worth, plays, _ = turn
-        if abs(worth) >= _SURE:
+        score, plays, _ = turn
+        if abs(score) >= _SURE:
             return ()
         after = _after_plays(position, plays)
         terrain = self.terrain
@@ -448,11 +418,11 @@ class _Search:
         widths = self.strength.widths[-1][1:] if self.strength.widths else ()
         strength = replace(self.strength, widths=(widths,) if widths else ())
         answer = _Search(terrain, after.seat, strength, {}).best(after)
-        second_worth, second_plays, _ = self.ranked[1] if len(self.ranked) > 1 else (worth, (), ())
+        second_score, second_plays, _ = self.ranked[1] if len(self.ranked) > 1 else (score, (), ())
         return reasons_of(
             expected_reply(_words(after, answer[1] if answer else ())),
             second_best(
-                _words(position, second_plays), share_of_game(worth - second_worth, _A_GAME)
+                _words(position, second_plays), share_of_game(score - second_score, _A_GAME)
             ),
         )
 
@@ -466,19 +436,19 @@ def _after_plays(position: Position, plays: Plays) -> Position:
 def _completed(turns: list[Turn], seat: int) -> list[Turn]:
     """Return the best turns with the nodes after them, each node once."""
     done: dict[Node, Turn] = {}
-    for worth, plays, after in turns:
+    for score, plays, after in turns:
         node = masks_after(after, seat, *plays[1]) if len(plays) > 1 else after
         if node not in done:
-            done[node] = (worth, plays, node)
+            done[node] = (score, plays, node)
             if len(done) == _MAX_TURNS:
                 break
     return list(done.values())
 
 
-def _worth_of(turn: Turn) -> float:
+def _value_of(turn: Turn) -> float:
     return turn[0]
 
 
-def sum_of_masks(masks: Iterable[int]) -> int:
+def _union(masks: Iterable[int]) -> int:
     """Return all squares of these masks."""
     return reduce(or_, masks, 0)

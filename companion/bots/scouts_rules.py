@@ -37,7 +37,7 @@ _FADE = 0.8
 """The last ranks count more: so much on the last one, by this factor less on each before."""
 _UNDER_OWN = 0.85
 _UNDER_FOE = 0.35
-"""What a scout that waits under another one keeps of its worth."""
+"""What a scout that waits under another one keeps of its value."""
 
 
 def rank_values(rng: Random, noise: float) -> list[float]:
@@ -52,7 +52,7 @@ def rank_values(rng: Random, noise: float) -> list[float]:
 
 
 class Terrain:
-    """What does not change while a turn is thought over: rocks, the rule of stacks, and the worth
+    """What does not change while a turn is thought over: rocks, the rule of stacks, and the value
     of every square.
     """
 
@@ -60,11 +60,8 @@ class Terrain:
         self.values = values
         self.stone = stone
         self.may_stack = may_stack
-        self.worth: tuple[tuple[dict[int, float], dict[int, float]], ...] = (
-            _worth(values, 0),
-            _worth(values, 1),
-        )
-        """By seat: of a plain scout on each square (its mask), and of one with intel."""
+        self.square_values = (_square_values(values, 0), _square_values(values, 1))
+        """By seat: what a plain scout is worth on each square (its mask), and one with intel."""
 
     def with_stone(self, covered: int) -> Terrain:
         """Return the same with one more rock."""
@@ -75,39 +72,32 @@ class Terrain:
     def value(self, node: Node, seat: int) -> float:
         """Return what all scouts are worth to the side that plays."""
         own, foe, own_low, foe_low, intel, low_intel = node
-        total = self._worth_on_top(own, intel, seat) - self._worth_on_top(foe, intel, 1 - seat)
-        total += self._worth_beneath(own_low, low_intel, seat, own)
-        return total - self._worth_beneath(foe_low, low_intel, 1 - seat, foe)
-
-    def _worth_on_top(self, scouts: int, intel: int, seat: int) -> float:
-        worth = self.worth[seat]
-        return sum([worth[bool(intel & bit)][bit] for bit in bits(scouts)])
-
-    def _worth_beneath(self, scouts: int, intel: int, seat: int, own: int) -> float:
-        """Return what scouts are worth that wait under others. `own` are those of their seat on
-        top.
-        """
-        worth = self.worth[seat]
-        return sum(
-            [
-                worth[bool(intel & bit)][bit] * (_UNDER_OWN if own & bit else _UNDER_FOE)
-                for bit in bits(scouts)
-            ]
-        )
+        mine = self.square_values[seat]
+        theirs = self.square_values[1 - seat]
+        total = sum([mine[bool(intel & bit)][bit] for bit in bits(own)])
+        total -= sum([theirs[bool(intel & bit)][bit] for bit in bits(foe)])
+        # whoever waits under another one keeps a part of its value
+        for bit in bits(own_low):
+            value = mine[bool(low_intel & bit)][bit]
+            total += value * (_UNDER_OWN if own & bit else _UNDER_FOE)
+        for bit in bits(foe_low):
+            value = theirs[bool(low_intel & bit)][bit]
+            total -= value * (_UNDER_OWN if foe & bit else _UNDER_FOE)
+        return total
 
     def moves(self, node: Node, seat: int, played: int) -> list[Move]:
         """Return every play of the side that plays, once for each target.
 
         Of scouts other than the one `played`.
         """
-        own, foe, own_low, foe_low, intel, _ = node
+        own, foe, own_low, foe_low, intel, low_intel = node
         scouts = own | foe
         low = own_low | foe_low
         # squares on which a dash cannot end
         shut = self.stone | (low if self.may_stack else scouts)
         empty = ALL & ~(scouts | self.stone)
         home = HOME[seat]
-        plain, turned = self.worth[seat]
+        plain, turned = self.square_values[seat]
         moves_: list[Move] = []
         movers = own & ~played
         # take the scouts one by one, by the lowest bit
@@ -116,42 +106,36 @@ class Terrain:
             movers ^= origin
             number = number_of(origin)
             has_intel = intel & origin
-            worth = turned if has_intel else plain
-            leaving = -worth[origin]
+            values = turned if has_intel else plain
+            leaving = -values[origin]
             targets = AROUND[number] & ~shut
             # from the top of a stack a scout can only dash
             if low & origin:
-                leaving += self._uncovered(node, seat, origin)
+                leaving += self._burial(own_low, low_intel, seat, origin)
             else:
                 single = scouts & ~low & ~origin
                 targets |= _jumps(number, single, empty, home if has_intel else FAR[seat])
             while targets:
                 target = targets & -targets
                 targets ^= target
-                gain = leaving + worth[target]
+                gain = leaving + values[target]
                 if has_intel and target & home:
                     gain = WIN
                 elif scouts & target:
-                    gain += self._covered(node, seat, target)
+                    gain -= self._burial(own, intel, seat, target)
                 moves_.append((gain, origin, target))
         return moves_
 
-    def _uncovered(self, node: Node, seat: int, bit: int) -> float:
-        """Return what it is worth that the scout beneath is free again."""
-        _, _, own_low, _, _, low_intel = node
-        if own_low & bit:
-            return self.worth[seat][bool(low_intel & bit)][bit] * (1 - _UNDER_OWN)
-        return -self.worth[1 - seat][bool(low_intel & bit)][bit] * (1 - _UNDER_FOE)
-
-    def _covered(self, node: Node, seat: int, bit: int) -> float:
-        """Return what it is worth that the scout on this square is buried."""
-        own, _, _, _, intel, _ = node
+    def _burial(self, own: int, intel: int, seat: int, bit: int) -> float:
+        """Return what the side that plays loses when the scout on this square is buried by it: a
+        part of its value, or less than nothing where it is the other side's.
+        """
         if own & bit:
-            return -self.worth[seat][bool(intel & bit)][bit] * (1 - _UNDER_OWN)
-        return self.worth[1 - seat][bool(intel & bit)][bit] * (1 - _UNDER_FOE)
+            return self.square_values[seat][bool(intel & bit)][bit] * (1 - _UNDER_OWN)
+        return -self.square_values[1 - seat][bool(intel & bit)][bit] * (1 - _UNDER_FOE)
 
 
-def _worth(values: list[float], seat: int) -> tuple[dict[int, float], dict[int, float]]:
+def _square_values(values: list[float], seat: int) -> tuple[dict[int, float], dict[int, float]]:
     """Return what a scout of a seat is worth by the mask of its square, plain and with intel."""
     plain = {}
     turned = {}

@@ -21,7 +21,7 @@ from vision.cameras.lenses import LensShelf, nominal_lens
 from vision.detection.markers import Luma
 
 if TYPE_CHECKING:
-    from companion.printing.kit_pages.sheets import Paper
+    from companion.printing.tiling import Paper
 
 WORST_MISFIT = 0.6 / 1280
 """Views that leave more than this over, by picture width, do not show one lens and a flat page."""

@@ -74,7 +74,7 @@ def _kit(options: argparse.Namespace) -> None:
             )
         style = replace(style, paper=paper)
         advice = f"one sheet of {paper.upper()}; {advice}"
-    write_file(options.output, kit_pdf(kit, style, game.extras(values)))
+    write_file(options.output, kit_pdf(kit, style, game.extras(values))[0])
     print(f"{options.output}: {advice}.")
 
 

@@ -39,6 +39,11 @@ class Seat(StrEnum):
         """Return the opposite seat."""
         return Seat.NORTH if self is Seat.SOUTH else Seat.SOUTH
 
+    @property
+    def number(self) -> int:
+        """Return the seat's place in `SEATS`: 0 for South, 1 for North."""
+        return SEATS.index(self)
+
 
 SEATS = (Seat.SOUTH, Seat.NORTH)
 

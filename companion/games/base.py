@@ -399,13 +399,18 @@ class Game(
     """True when a draw is played again from the beginning. The match keeps the count."""
 
     def options(self, raw: Mapping[str, Any]) -> Any:
-        """Return the game's options from plain JSON. Raises `Malformed` naming the option."""
+        """Return the game's options from plain JSON.
+
+        Raises `Malformed` naming the option, or for options with which `setup` cannot begin.
+        """
         try:
-            return msgspec.convert(dict(raw), self.options_type)
+            options = msgspec.convert(dict(raw), self.options_type)
         except msgspec.ValidationError as error:
             raise Malformed(
                 say("Option of {game}: {error}", game=self.name, error=str(error))
             ) from None
+        self.setup(options, Random(0))
+        return options
 
     @abstractmethod
     def kit(self, options: Any) -> Kit:
@@ -444,9 +449,10 @@ class Game(
     def apply(self, state: S, actions: Mapping[Seat, A], rng: Random) -> Step[S]:
         """Carry out one action of every seat in `to_act`, all of them checked before."""
 
-    @abstractmethod
     def outcome(self, state: S) -> Outcome | None:
-        """Return how the game ended, or None."""
+        """Return how the game ended, or None. Unless overridden the `outcome` of the state."""
+        ending: Outcome | None = cast(Any, state).outcome
+        return ending
 
     @abstractmethod
     def view(self, state: S, seat: Seat | None) -> View:

@@ -6,44 +6,34 @@ Both halves say the same, the upper one upside down, so that either seat reads i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import segno
 
 from companion.core.errors import Malformed
-from companion.core.i18n import say, speaking
+from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.network import Wifi, seat_address, shown
-from companion.printing.kit_pages.sheets import SIZES_MM, Paper, require_known
-from companion.printing.pdf_pen import BAR_MM, BLACK, INK_2, Pen
+from companion.printing.pdf_pen import INK_2, Pen
+from companion.printing.tiling import Paper, page_size
 
 _MARGIN_MM, _QR_MM = 12.0, 58.0
 _WHITE_MM = 8.5
 """Round a QR code: four of its modules, ISO/IEC 18004."""
 
 
-def join_card_pdf(
-    addresses: Sequence[str], wifi: Wifi | None = None, paper: Paper = "a4", language: str = "en"
-) -> bytes:
+def join_card_pdf(addresses: Sequence[str], wifi: Wifi | None, paper: Paper) -> bytes:
     """Return the card as a PDF.
 
     `addresses` are those of the table screen, the best one first, each with its last slash.
 
-    `wifi` is the network that phones have to join first. Raises `Malformed` without an address and
-    for an unknown paper or language.
+    `wifi` is the network that phones have to join first. Raises `Malformed` without an address.
     """
-    require_known(paper, language)
     if not addresses:
         raise Malformed(say("There is no address to print: connect the companion to a network"))
-    with speaking(language):
-        return _print(addresses, wifi, paper)
-
-
-def _print(addresses: Sequence[str], wifi: Wifi | None, paper: Paper) -> bytes:
-    width, height = SIZES_MM[paper]
-    pen = Pen(width, height, say("Table card"))
-    pen.page()
+    width, height = page_size(paper, landscape=False)
+    pen = Pen(say("Table card"))
+    pen.page(width, height)
     pen.fold((0, height / 2), (width, height / 2))
     # the second half is upside down: folded, the card is read from both sides
     for turn, origin in ((0.0, (0.0, 0.0)), (180.0, (width, height))):
@@ -65,7 +55,7 @@ def _half(
     left = _MARGIN_MM
     right = width - _MARGIN_MM
     top = height - _MARGIN_MM
-    pen.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
+    pen.bar(left, right, top)
     pen.text(
         left,
         top - 14,
@@ -141,7 +131,8 @@ def _code(pen: Pen, x: float, y: float, text: str, *, title: str, lines: Sequenc
         bold=True,
         room=_QR_MM + 14,
     )
-    _modules(pen, x, y, text)
+    code = segno.make(text, error="m", micro=False)
+    pen.modules([bytes(row) for row in code.matrix], x, y, _QR_MM)
     for number, line in enumerate(lines, start=1):
         pen.text(
             x,
@@ -150,16 +141,3 @@ def _code(pen: Pen, x: float, y: float, text: str, *, title: str, lines: Sequenc
             4.6,
             room=_QR_MM + 16,
         )
-
-
-def _modules(pen: Pen, x: float, y: float, text: str) -> None:
-    """Draw the dark modules of a code in runs, without the white round it, which the page has."""
-    matrix = [bytes(row) for row in segno.make(text, error="m", micro=False).matrix]
-    size = _QR_MM / len(matrix)
-    for number, row in enumerate(matrix, start=1):
-        # one rectangle for a run of modules, so that no seams show between them
-        for run in re.finditer(rb"\x01+", row):
-            start, end = run.span()
-            pen.rectangle(
-                x + start * size, y + _QR_MM - number * size, (end - start) * size, size, fill=BLACK
-            )

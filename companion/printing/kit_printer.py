@@ -6,27 +6,24 @@ The PDF libraries are imported with the first print: they take a tenth of a seco
 from __future__ import annotations
 
 import json
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from companion.core.errors import Malformed, SystemTrouble
-from companion.core.i18n import say
+from companion.core.i18n import LANGUAGES, say, speaking
 from companion.core.network import Wifi
 from companion.games.base import Game
-
-if TYPE_CHECKING:
-    from companion.printing.kit_pages.sheets import Paper
+from companion.printing.tiling import Paper
 
 PAPERS: Mapping[str, str] = {"a4": "A4", "letter": say("Letter")}
 """The sizes on which everything is printed, by the names that addresses and commands use."""
 KEPT_BYTES = 6_000_000
 """Maximum bytes of the prints that are kept. The sheets of all games in one language and size are a
 tenth of it."""
-KEPT_PLANS = 64
 WAIT_S = 6.0
 """Timeout in seconds for the press. The longest print, 78 cards, took 0.6 s on one core of a PC."""
 
@@ -63,31 +60,26 @@ class KitPrinter:
 
     def __init__(self, games: Mapping[str, Game[Any, Any]]) -> None:
         self._games = games
-        self.running, self._shelf = Lock(), Lock()
-        self.kept: OrderedDict[_Key, bytes] = OrderedDict()
-        self._plans: OrderedDict[_Key, PrintPlan] = OrderedDict()
+        self.running = Lock()
+        self.kept: dict[_Key, bytes] = {}
+        self._plans: dict[_Key, PrintPlan] = {}
 
-    def plan(self, game: str, raw: Mapping[str, Any], paper: str, language: str) -> PrintPlan:
+    def plan(self, game: str, paper: str, language: str) -> PrintPlan:
         """Tell how many sheets a kit has."""
-        from companion.printing.kit_pages.sheets import KitStyle, board_in_one_piece, kit_plan  # noqa: PLC0415 - see above
+        from companion.printing.kit_pages.sheets import KitStyle, board_in_one_piece, kit_pages  # noqa: PLC0415 - see above
 
-        key = (game, _text(raw), paper, language)
-        size = _paper(paper)
-        plan = self._plans.get(key)
-        if plan is None:
+        key = (game, paper, language)
+        if key not in self._plans:
+            style = KitStyle(_paper(paper), _language(language))
+            kit_of_game = self._games[game]
+            options = kit_of_game.options({})
+            kit = kit_of_game.kit(options)
             with self._alone():
-                kit_of_game = self._games[game]
-                options = kit_of_game.options(raw)
-                kit = kit_of_game.kit(options)
-                style = KitStyle(size, language=language)
-                kinds = Counter(kit_plan(kit, style, kit_of_game.extras(options)).kinds)
-                large = board_in_one_piece(kit)
-                one_piece = "" if large is None or large in PAPERS else large.upper()
-                plan = PrintPlan(kinds, one_piece)
-                self._plans[key] = plan
-                while len(self._plans) > KEPT_PLANS:
-                    self._plans.popitem(last=False)
-        return plan
+                pages = kit_pages(kit, style, kit_of_game.extras(options))
+            large = board_in_one_piece(kit)
+            one_piece = "" if large is None or large in PAPERS else large.upper()
+            self._plans[key] = PrintPlan(Counter(page.kind for page in pages), one_piece)
+        return self._plans[key]
 
     def kit(
         self, game: str, raw: Mapping[str, Any], paper: str, language: str, *, low_ink: bool = False
@@ -97,10 +89,10 @@ class KitPrinter:
 
         kit_of_game = self._games[game]
         options = kit_of_game.options(raw)
-        style = KitStyle(_paper(paper), language=language, low_ink=low_ink)
+        style = KitStyle(_paper(paper), _language(language), low_ink)
         key = ("kit", game, _text(raw), paper, language, str(low_ink))
         return self._printed(
-            key, lambda: kit_pdf(kit_of_game.kit(options), style, kit_of_game.extras(options))
+            key, lambda: kit_pdf(kit_of_game.kit(options), style, kit_of_game.extras(options))[0]
         )
 
     def board(self, game: str, raw: Mapping[str, Any], language: str) -> bytes:
@@ -119,8 +111,9 @@ class KitPrinter:
                     "pages."
                 )
             )
-        style = KitStyle(paper, language=language, board_only=True)
-        return self._printed(("board", game, _text(raw), language), lambda: kit_pdf(kit, style))
+        style = KitStyle(paper, _language(language), board_only=True)
+        key = ("board", game, _text(raw), language)
+        return self._printed(key, lambda: kit_pdf(kit, style)[0])
 
     def join_card(
         self, addresses: Sequence[str], wifi: Wifi | None, paper: str, language: str
@@ -131,32 +124,23 @@ class KitPrinter:
         from companion.printing.join_card import join_card_pdf  # noqa: PLC0415 - see above
 
         size = _paper(paper)
-        with self._alone():
-            return join_card_pdf(addresses, wifi, size, language)
+        with self._alone(), speaking(_language(language)):
+            return join_card_pdf(addresses, wifi, size)
 
     # ---- inside ----
 
     def _printed(self, key: _Key, run: Callable[[], bytes]) -> bytes:
         """Return what is kept under this key, else what `run` prints."""
-        if (cached := self._taken(key)) is not None:
-            return cached
-        with self._alone():
-            if (
-                cached := self._taken(key)
-            ) is not None:  # somebody else has just asked for the same
-                return cached
-            pdf = run()
-            with self._shelf:  # before the next turn, for whoever waits for the same
+        pdf = self.kept.get(key)
+        if pdf is None:
+            with self._alone():
+                # somebody else may just have asked for the same
+                pdf = self.kept.get(key) or run()
                 self.kept[key] = pdf
                 while len(self.kept) > 1 and sum(map(len, self.kept.values())) > KEPT_BYTES:
-                    self.kept.popitem(last=False)
+                    oldest = next(iter(self.kept))
+                    del self.kept[oldest]
         return pdf
-
-    def _taken(self, key: _Key) -> bytes | None:
-        with self._shelf:
-            if key in self.kept:
-                self.kept.move_to_end(key)
-            return self.kept.get(key)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -175,6 +159,15 @@ def _paper(name: str) -> Paper:
     if name not in PAPERS:
         raise Malformed(say("Paper “{paper}” is unknown: use a4 or letter", paper=name))
     return "letter" if name == "letter" else "a4"
+
+
+def _language(name: str) -> str:
+    if name not in LANGUAGES:
+        known = ", ".join(LANGUAGES)
+        raise Malformed(
+            say("Language “{language}” is unknown: use {known}", language=name, known=known)
+        )
+    return name
 
 
 def _text(raw: Mapping[str, Any]) -> str:

@@ -4,58 +4,35 @@
 
 from __future__ import annotations
 
-from companion.core.i18n import say, speaking
-from companion.printing.kit_pages.sheets import FOOT_MM, MARGIN_MM, SIZES_MM, Paper, require_known
-from companion.printing.pdf_pen import Pen
+from companion.core.i18n import say
+from companion.printing.pdf_pen import BLACK, Pen
+from companion.printing.tiling import Paper, page_room, page_size
 from vision.cameras.lens_pattern import COLUMNS, MARKER_MM, ROWS, SQUARE_MM, pattern
 
-
-def calibration_page(paper: Paper = "a4", language: str = "en") -> bytes:
-    """Return the page as a PDF in true millimetres.
-
-    Raises `Malformed` for an unknown paper or language.
-    """
-    require_known(paper, language)
-    with speaking(language):
-        return _print(paper)
+_HEAD_MM = 14.0
 
 
-def _print(paper: Paper) -> bytes:
-    width, height = SIZES_MM[paper]
-    pen = Pen(width, height, say("Tabletop Companion: lens measurement"))
-    pen.page()
-    pen.head(say("Lens measurement"), "companion calibrate", MARGIN_MM)
-    x = (width - COLUMNS * SQUARE_MM) / 2
-    low = MARGIN_MM + FOOT_MM
-    high = height - MARGIN_MM - 14
-    _print_pattern(pen, x, low + (high - low - ROWS * SQUARE_MM) / 2)
-    pen.ruler(MARGIN_MM, MARGIN_MM)
-    pen.text(
-        MARGIN_MM + 104, MARGIN_MM + 3.3, say("Glue it flat onto something stiff."), 3.2, bold=True
+def calibration_page(paper: Paper) -> bytes:
+    """Return the page as a PDF in true millimetres."""
+    pen = Pen(say("Tabletop Companion: lens measurement"))
+    pen.page(*page_size(paper, landscape=False))
+    pen.head(say("Lens measurement"), "companion calibrate")
+    pen.foot(
+        say("Glue it flat onto something stiff."),
+        say("Print at 100 %, matt. The bar is 100 mm long."),
     )
-    pen.text(
-        MARGIN_MM + 104, MARGIN_MM + 0.6, say("Print at 100 %, matt. The bar is 100 mm long."), 2.8
-    )
-    return pen.bytes()
 
-
-def _print_pattern(pen: Pen, x: float, y: float) -> None:
-    """Draw the pattern with its lower left corner at (x, y) of the page.
-
-    Marker by marker as OpenCV numbers them.
-    """
+    # the pattern stands in the middle, its markers in the order in which OpenCV numbers them
+    room = page_room(paper, landscape=False)
+    x = (pen.width_mm - COLUMNS * SQUARE_MM) / 2
+    y = room.bottom + (room.height - _HEAD_MM - ROWS * SQUARE_MM) / 2
     markers = iter(pattern().getIds().ravel().tolist())
     for row in range(ROWS):
         for column in range(COLUMNS):
-            left = x + column * SQUARE_MM
-            bottom = y + (ROWS - 1 - row) * SQUARE_MM
+            middle_x = x + (column + 0.5) * SQUARE_MM
+            middle_y = y + (ROWS - row - 0.5) * SQUARE_MM
             if (column + row) % 2 == 0:
-                pen.rectangle(
-                    left,
-                    bottom,
-                    SQUARE_MM,
-                    SQUARE_MM,
-                    fill="#000000",
-                )
+                pen.square(middle_x, middle_y, SQUARE_MM, fill=BLACK)
             else:
-                pen.marker(next(markers), left + SQUARE_MM / 2, bottom + SQUARE_MM / 2, MARKER_MM)
+                pen.marker(next(markers), middle_x, middle_y, MARKER_MM)
+    return pen.bytes()

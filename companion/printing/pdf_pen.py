@@ -7,11 +7,10 @@ Sentences are printed in the language that is spoken meanwhile, see `companion.c
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from itertools import product
-from re import sub
 from typing import Any, Literal
 
 import cv2
@@ -26,7 +25,7 @@ from svglib.svglib import svg2rlg
 from companion.core.drawings import SIGN, standalone
 from companion.core.i18n import translate
 from companion.core.kit import CARD_DICTIONARY, Side
-from companion.printing.tiling import Extent
+from companion.printing.tiling import MARGIN_MM, Extent
 
 INK, INK_2, RULE, TILE_2, STONE, WHITE, BLACK, HATCH = (
     "#1B1814",
@@ -86,31 +85,28 @@ Anchor = Literal["left", "middle", "right"]
 _BEFORE_ANCHOR: dict[Anchor, float] = {"left": 0.0, "middle": 0.5, "right": 1.0}
 """Share of a line's width that stands left of its anchor."""
 Point = tuple[float, float]
+Modules = Sequence[bytes]
+"""The rows of a code, the upper one first: a byte 1 is a black module."""
 
 
 class Pen:
     """Draws one document. `bytes` ends it. Equal calls give equal bytes."""
 
-    def __init__(
-        self, width_mm: float, height_mm: float, title: str, *, low_ink: bool = False
-    ) -> None:
+    def __init__(self, title: str, *, low_ink: bool = False) -> None:
         self._low_ink = low_ink
-        self._upright = width_mm, height_mm
-        self.width_mm, self.height_mm = width_mm, height_mm
+        self.width_mm = self.height_mm = 0.0
         self._buffer = io.BytesIO()
         # neither date nor random id in the file, so that equal calls give equal bytes
         self._canvas: Any = Canvas(self._buffer, invariant=1, pageCompression=1)
         self._canvas.setTitle(translate(title))
         self._canvas.setCreator("Tabletop Companion")
-        self._open = False
 
-    def page(self, landscape: bool = False) -> None:
+    def page(self, width_mm: float, height_mm: float) -> None:
         """Begin a new page."""
-        if self._open:
+        if self.width_mm:
             self._canvas.showPage()
-        self._open = True
-        self.width_mm, self.height_mm = self._upright[::-1] if landscape else self._upright
-        self._canvas.setPageSize((self.width_mm * mm, self.height_mm * mm))
+        self.width_mm, self.height_mm = width_mm, height_mm
+        self._canvas.setPageSize((width_mm * mm, height_mm * mm))
         # from here on everything is in millimetres
         self._canvas.scale(mm, mm)
 
@@ -128,15 +124,27 @@ class Pen:
         *,
         turn_deg: float = 0.0,
         scale: float = 1.0,
+        lean: float = 0.0,
         clip: Extent | None = None,
     ) -> Iterator[None]:
         """Move the origin, turn counter-clockwise, enlarge, show only what lies in `clip` (lines on
         its edge too).
+
+        With `lean` y goes up by one half and to the right by that: a table top seen askew.
         """
         self._canvas.saveState()
         self._canvas.translate(x, y)
         self._canvas.rotate(turn_deg)
         self._canvas.scale(scale, scale)
+        if lean:
+            self._canvas.transform(
+                1,
+                0,
+                lean,
+                0.5,
+                0,
+                0,
+            )
         if clip:
             # a hair wider than asked, so that lines on the edge are whole
             left = clip.left - HAIR_MM
@@ -144,22 +152,6 @@ class Pen:
             frame = self._canvas.beginPath()
             frame.rect(left, bottom, clip.width + 2 * HAIR_MM, clip.height + 2 * HAIR_MM)
             self._canvas.clipPath(frame, stroke=0, fill=0)
-        yield
-        self._canvas.restoreState()
-
-    @contextmanager
-    def lying(self, x: float, y: float) -> Iterator[None]:
-        """Draw on a table top that is seen askew from in front, its near left corner at (x, y)."""
-        self._canvas.saveState()
-        # depth goes up by one half and to the right by 0.45
-        self._canvas.transform(
-            1,
-            0,
-            0.45,
-            0.5,
-            x,
-            y,
-        )
         yield
         self._canvas.restoreState()
 
@@ -367,25 +359,30 @@ class Pen:
                 self.dot(0.16, 0.23 * sign, 0.16)
                 self.dot(0.16, 0.23 * sign, 0.08, fill=WHITE)
 
+    def modules(self, rows: Modules, x: float, y: float, size: float) -> None:
+        """Draw a code with its lower left corner at (x, y).
+
+        All black is one path, so that no viewer and no printer shows seams between the modules.
+        """
+        module = size / len(rows)
+        path = self._canvas.beginPath()
+        for number, row in enumerate(rows, start=1):
+            for run in re.finditer(rb"\x01+", row):
+                left = x + run.start() * module
+                bottom = y + size - number * module
+                path.rect(left, bottom, len(run[0]) * module, module)
+        self._canvas.setFillColor(HexColor(BLACK))
+        self._canvas.drawPath(path, stroke=0, fill=1)
+
     def marker(self, marker: int, x: float, y: float, size: float) -> None:
         """Draw a marker of `companion.core.kit.CARD_DICTIONARY`, centred at (x, y), `size` with its
         black border.
-
-        All black is one outline, so that no viewer and no printer shows seams between the modules.
         """
-        left = x - size / 2
-        top = y + size / 2
-        module = size / MODULES
-        path = self._canvas.beginPath()
-        for loop in marker_outline(marker):
-            corners = [(left + column * module, top - row * module) for column, row in loop]
-            path.moveTo(*corners[0])
-            for corner in corners[1:]:
-                path.lineTo(*corner)
-            path.close()
-        self._canvas.setFillColor(HexColor(BLACK))
-        # even-odd, so that loops within loops are holes
-        self._canvas.drawPath(path, stroke=0, fill=1, fillMode=0)
+        # it begins with the markers of `DICTIONARY`, so it serves boards, pieces and cards
+        dictionary = cv2.aruco.getPredefinedDictionary(getattr(cv2.aruco, CARD_DICTIONARY))
+        bits = cv2.aruco.generateImageMarker(dictionary, marker, MODULES)
+        rows = [bytes(row) for row in bits == 0]
+        self.modules(rows, x - size / 2, y - size / 2, size)
 
     def drawing(
         self,
@@ -398,15 +395,14 @@ class Pen:
         fill: str = WHITE,
         plain: bool = False,
     ) -> None:
-        """Draw a drawing of `companion.core.drawings`, its lower left corner at (x, y).
+        """Draw a drawing of `companion.core.drawings`, centred at (x, y).
 
         It has the side's colour, or else `fill`.
 
         `plain`: nothing is printed on the fill, no dots.
         """
         drawing = _picture(name, side.rgb if side else fill, plain)
-        with self.at(x, y):
-            self._canvas.scale(size / drawing.width, size / drawing.height)
+        with self.at(x - size / 2, y - size / 2, scale=size / drawing.width):
             renderPDF.draw(drawing, self._canvas, 0, 0)
 
     def hairline(self, *points: Point) -> None:
@@ -465,17 +461,6 @@ class Pen:
                         fill=INK,
                     )
 
-    def tile(self, x: float, y: float, size: float, *, dark: bool) -> None:
-        """Draw one square of a board, its outline inside the given size."""
-        self.rectangle(
-            x,
-            y,
-            size,
-            size,
-            fill=TILE_2 if dark else None,
-            stroke_mm=STROKE_MM,
-        )
-
     def rim(self, size: float, width: float, side: Side | None, *, dotted: bool) -> None:
         """Draw the coloured frame of a tag at the origin, dotted for North. Nobody's is grey."""
         colour = side.rgb if side else STONE
@@ -509,14 +494,18 @@ class Pen:
             for x, y in ((step, low), (high, step), (size - step, high), (low, size - step)):
                 self.dot(x, y, min(0.25 * width, 0.45), fill=printed_on(colour))
 
-    def head(self, title: str, words: str, margin: float) -> None:
+    def bar(self, left: float, right: float, top: float) -> None:
+        """Draw the heavy rule at the head of a page."""
+        self.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
+
+    def head(self, title: str, words: str) -> None:
         """Draw the head of a page within its margins: a rule, the title, one sentence at the
         right.
         """
-        left = margin
-        right = self.width_mm - margin
-        top = self.height_mm - margin
-        self.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
+        left = MARGIN_MM
+        right = self.width_mm - MARGIN_MM
+        top = self.height_mm - MARGIN_MM
+        self.bar(left, right, top)
         width = self.text(
             left,
             top - 11.5,
@@ -557,13 +546,14 @@ class Pen:
             bold=True,
         )
 
-    def ruler(self, x: float, y: float) -> None:
-        """Draw a bar of exactly `RULER_MM`, its lower left corner at (x, y), in black and white
-        pieces of 10 mm.
+    def foot(self, words: str, hint: str, counted: str = "") -> None:
+        """Draw the foot of a page: a bar of exactly `RULER_MM` in black and white pieces of 10 mm,
+        beside it the page's name, a hint below it, and its number at the right.
         """
+        left = low = MARGIN_MM
         self.rectangle(
-            x,
-            y + 3.2,
+            left,
+            low + 3.2,
             RULER_MM,
             2.4,
             fill=BLACK,
@@ -571,8 +561,8 @@ class Pen:
         # every second piece is white, with the black of the bar round it
         for piece in range(1, RULER_MM // 10, 2):
             self.rectangle(
-                x + 10 * piece,
-                y + 3.5,
+                left + 10 * piece,
+                low + 3.5,
                 10,
                 1.8,
                 fill=WHITE,
@@ -580,12 +570,37 @@ class Pen:
         anchors: dict[int, Anchor] = {0: "left", RULER_MM: "right"}
         for mark in range(0, RULER_MM + 1, 10):
             self.text(
-                x + mark,
-                y,
+                left + mark,
+                low,
                 str(mark),
                 2.8,
                 anchor=anchors.get(mark, "middle"),
             )
+
+        x = left + RULER_MM + 4
+        right = self.width_mm - MARGIN_MM
+        counted_width = self.text(
+            right,
+            low + 3.3,
+            counted,
+            3.2,
+            anchor="right",
+        )
+        self.text(
+            x,
+            low + 3.3,
+            words,
+            3.2,
+            bold=True,
+            room=right - x - counted_width - 3,
+        )
+        self.text(
+            x,
+            low + 0.6,
+            hint,
+            2.8,
+            room=right - x,
+        )
 
 
 def printable(words: str) -> str:
@@ -617,7 +632,7 @@ def broken(words: str, width: float, size: float, *, bold: bool = False) -> list
     ['une plaque', 'de 5\\xa0mm']
     """
     # no line is broken between a number and its unit
-    unbroken = sub(r"(?<=\d) (?=mm\b|g\b|%)", _STAND_IN, printable(words))
+    unbroken = re.sub(r"(?<=\d) (?=mm\b|g\b|%)", _STAND_IN, printable(words))
     unbroken = unbroken.replace(_FIXED, _STAND_IN)
     lines = simpleSplit(unbroken, BOLD if bold else REGULAR, size, width)
     lines = [line.replace(_STAND_IN, _FIXED) for line in lines]
@@ -656,53 +671,3 @@ def _picture(name: str, colour: str, plain: bool) -> Any:
     face = colour if plain else printed_on(colour)
     svg = standalone(name, colour=colour, edge=BLACK if colour == BLACK else INK, face=face)
     return svg2rlg(io.BytesIO(svg.encode()))
-
-
-Corner = tuple[int, int]
-
-
-@cache
-def marker_outline(marker: int) -> tuple[tuple[Corner, ...], ...]:
-    """Return the outline of a marker's black as closed loops of module corners (column, row from
-    the upper left).
-
-    Fill with the even-odd rule: holes are loops as well. `CARD_DICTIONARY` begins with the markers
-    of `DICTIONARY`, so it serves boards, pieces and cards.
-    """
-    dictionary = cv2.aruco.getPredefinedDictionary(getattr(cv2.aruco, CARD_DICTIONARY))
-    bits = cv2.aruco.generateImageMarker(dictionary, marker, MODULES)
-    black = {(c, r) for r, c in product(range(MODULES), repeat=2) if bits[r, c] == 0}
-    edges: dict[Corner, list[Corner]] = {}
-    for c, r in black:
-        # edges run clockwise round each module, so black lies on their right
-        corners = (c, r), (c + 1, r), (c + 1, r + 1), (c, r + 1)
-        neighbours = (c, r - 1), (c + 1, r), (c, r + 1), (c - 1, r)
-        for neighbour, start, end in zip(
-            neighbours, corners, corners[1:] + corners[:1], strict=True
-        ):
-            # an edge between two black modules lies inside the outline
-            if neighbour not in black:
-                edges.setdefault(start, []).append(end)
-    return tuple(_loops(edges))
-
-
-def _loops(edges: dict[Corner, list[Corner]]) -> Iterator[tuple[Corner, ...]]:
-    """Chain directed edges into closed loops, without the corners in the middle of straight
-    lines.
-    """
-    while edges:
-        # a fixed beginning, so that the outline is always written alike
-        first = min(edges)
-        loop, here = [first], edges[first].pop()
-        while here != first:
-            loop.append(here)
-            here = edges[here].pop()
-        edges = {corner: ends for corner, ends in edges.items() if ends}
-        # a corner in the middle of a straight line shares its column or row with both neighbours
-        turns = []
-        for before, corner, after in zip(loop[-1:] + loop, loop, loop[1:] + loop[:1], strict=False):
-            in_column = before[0] == corner[0] == after[0]
-            in_row = before[1] == corner[1] == after[1]
-            if not in_column and not in_row:
-                turns.append(corner)
-        yield tuple(turns)

@@ -7,19 +7,18 @@ hands.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Mapping
 from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 
-from companion.core.kit import Card, Kit
+from companion.core.kit import Kit
 from companion.printing.kit_pages.board_pages import print_board
-from companion.printing.kit_pages.deck_pages import Grid, card_grid, print_backs, print_fronts
-from companion.printing.kit_pages.sheets import FOOT_MM, LOW_FOOT_MM, MARGIN_MM, SIZES_MM
-from companion.printing.kit_pages.tag_pages import Tag, face_places, print_tag_page, tag_pages
+from companion.printing.kit_pages.deck_pages import print_card
+from companion.printing.kit_pages.tag_pages import Tag, print_top
 from companion.printing.pdf_pen import Pen
-from companion.printing.tiling import Extent, board_extent, tile_board
+from companion.printing.tiling import Extent, Tiling, board_extent
 from vision.simulation.printed import PrintedKit, PrintedSheet, packed
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
@@ -47,7 +46,7 @@ def printed_kit(kit: Kit) -> PrintedKit:
     key = repr(kit)
     with _lock:
         if key not in _kept:
-            _kept[key] = PrintedKit(_board(kit), dict(_tops(kit)), *_cards(kit))
+            _kept[key] = PrintedKit(_board(kit), _tops(kit), *_cards(kit))
         _kept.move_to_end(key)
         while len(_kept) > _MAX_KEPT:
             _kept.popitem(last=False)
@@ -57,9 +56,9 @@ def printed_kit(kit: Kit) -> PrintedKit:
 def _board(kit: Kit) -> PrintedSheet:
     """Print the board on one page of its own size."""
     extent = board_extent(kit.board)
-    pen = Pen(extent.width, extent.height, kit.title)
-    tiling = tile_board(kit.board, extent.width, extent.height, 0.0)
-    pen.page()
+    tiling = Tiling(extent, landscape=False, cuts_x=(), cuts_y=())
+    pen = Pen(kit.title)
+    pen.page(extent.width, extent.height)
     print_board(
         pen,
         kit,
@@ -67,84 +66,50 @@ def _board(kit: Kit) -> PrintedSheet:
         tiling.windows[0],
         Extent(0.0, 0.0, extent.width, extent.height),
     )
-    (picture,) = _pages(pen.bytes())
+    (picture,) = _pictures(pen)
     low = (extent.left, extent.bottom)
     high = (extent.right, extent.top)
     height, width = picture.shape[:2]
     return PrintedSheet(packed(picture), low, high, (width, height))
 
 
-def _tops(kit: Kit) -> Iterator[tuple[int, bytes]]:
-    """Yield the top of each face of each piece, by its marker."""
-    if not kit.faces:
-        return
-    width, height = SIZES_MM["a4"]
-    low = MARGIN_MM + FOOT_MM
-    room = Extent(MARGIN_MM, low, width - MARGIN_MM, height - MARGIN_MM)
-    sizes = {marker: kit.tops_mm[face.name] for tag in kit.tags for face, marker in tag}
-    # Also of a kit with more equal pieces than markers, which is refused when it is printed for
-    # people.
-    tags = [Tag(faces, kit.title) for faces in kit.tags]
-    pen = Pen(width, height, kit.title)
-    pages = tag_pages(kit, tags, (), room)
-    for page in pages:
-        pen.page()
-        print_tag_page(
-            pen,
-            page,
-            kit,
-            kit.title,
-            origin=(MARGIN_MM, low),
-        )
-    for page, picture in zip(pages, _pages(pen.bytes()), strict=True):
-        for marker, x, y in face_places(page, kit):
-            wide, deep = sizes[marker]
-            left = MARGIN_MM + x - wide / 2
-            bottom = low + y - deep / 2
-            yield (
-                marker,
-                packed(_cut(picture, height, Extent(left, bottom, left + wide, bottom + deep))),
-            )
+def _tops(kit: Kit) -> Mapping[int, bytes]:
+    """Return the top of each face of each piece, by its marker, printed on pages of its size."""
+    pen = Pen(kit.title)
+    # also of a kit with more equal pieces than markers, which is refused when people print it
+    tags = [Tag(kit, faces) for faces in kit.tags]
+    markers = []
+    for tag in tags:
+        for face, marker in tag.faces:
+            width, depth = kit.tops_mm[face.name]
+            pen.page(width, depth)
+            with pen.at((width - tag.outer) / 2, (depth - tag.deep) / 2):
+                print_top(pen, tag, face, marker)
+            markers.append(marker)
+    return dict(zip(markers, map(packed, _pictures(pen)), strict=True)) if tags else {}
 
 
-def _cards(kit: Kit) -> tuple[dict[str, bytes], bytes]:
-    """Return the faces of all cards by their names, and their back."""
+def _cards(kit: Kit) -> tuple[Mapping[str, bytes], bytes]:
+    """Return the faces of all cards by their names, and their back, printed on pages of their
+    size.
+    """
     deck = kit.deck
     if deck is None:
         return {}, b""
-    grid = card_grid(deck, SIZES_MM["a4"], MARGIN_MM, LOW_FOOT_MM)
-    pen = Pen(*SIZES_MM["a4"], kit.title)
-    fronts = grid.pages(deck)
-    for cards in fronts:
-        pen.page(grid.landscape)
-        print_fronts(pen, deck, grid, cards)
-    pen.page(grid.landscape)
-    print_backs(pen, grid)
-    *pictures, backs = _pages(pen.bytes())
-    faces: dict[str, bytes] = {}
-    for cards, picture in zip(fronts, pictures, strict=True):
-        faces |= _cut_cards(picture, grid, cards)
-    (back,) = _cut_cards(backs, grid, deck.cards[:1]).values()
-    return faces, back
+    size = deck.width_mm, deck.height_mm
+    pen = Pen(kit.title)
+    for card in deck.cards:
+        pen.page(*size)
+        print_card(pen, deck, card)
+    pen.page(*size)
+    pen.shutter(*size, Extent(0, 0, *size))
+    *faces, back = map(packed, _pictures(pen))
+    names = [card.name for card in deck.cards]
+    return dict(zip(names, faces, strict=True)), back
 
 
-def _cut_cards(picture: Picture, grid: Grid, cards: tuple[Card, ...]) -> dict[str, bytes]:
-    """Return the cards of one page, upright, by their names."""
-    height_mm = SIZES_MM["a4"][0 if grid.landscape else 1]
-    faces = {}
-    for card, (column, row) in zip(cards, grid.cells, strict=False):
-        left = grid.x + column * grid.cell_width
-        bottom = grid.y + row * grid.cell_height
-        cell = Extent(left, bottom, left + grid.cell_width, bottom + grid.cell_height)
-        face = _cut(picture, height_mm, cell)
-        faces[card.name] = packed(
-            np.ascontiguousarray(np.rot90(face, -1)) if grid.landscape else face
-        )
-    return faces
-
-
-def _pages(pdf: bytes) -> list[Picture]:
-    """Turn each page of a PDF into a picture (height, width, 3), as ink on paper."""
+def _pictures(pen: Pen) -> list[Picture]:
+    """Turn each page of a document into a picture (height, width, 3), as ink on paper."""
     import pypdfium2  # noqa: PLC0415 - needed for a simulated table alone
 
     mm = 72 / 25.4
@@ -153,7 +118,7 @@ def _pages(pdf: bytes) -> list[Picture]:
     # a grey of the page is so much ink on so much paper
     tones = np.arange(256)[:, None] / 255
     printed = (ink + (paper - ink) * tones).round().astype(np.uint8)
-    document = pypdfium2.PdfDocument(pdf)
+    document = pypdfium2.PdfDocument(pen.bytes())
     try:
         pictures = [page.render(scale=PX_PER_MM / mm).to_numpy()[..., :3] for page in document]
         return [
@@ -162,10 +127,3 @@ def _pages(pdf: bytes) -> list[Picture]:
         ]
     finally:
         document.close()
-
-
-def _cut(picture: Picture, height_mm: float, place: Extent) -> Picture:
-    """Cut a rectangle out of a page's picture. Pages count from below, pictures from above."""
-    left, right = (round(x * PX_PER_MM) for x in (place.left, place.right))
-    top, bottom = (round((height_mm - y) * PX_PER_MM) for y in (place.top, place.bottom))
-    return np.ascontiguousarray(picture[top:bottom, left:right])

@@ -4,13 +4,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations, pairwise
+from typing import Literal
 
 from companion.core.errors import Malformed
 from companion.core.kit import Board
 
+Paper = Literal["a4", "letter", "a3", "a2", "a1"]
+SIZES_MM: Mapping[Paper, tuple[float, float]] = {
+    "a4": (210.0, 297.0),
+    "letter": (215.9, 279.4),
+    "a3": (297.0, 420.0),
+    "a2": (420.0, 594.0),
+    "a1": (594.0, 841.0),
+}
+"""Upright width and height, ISO 216 and ANSI/ASME Y14.1. Those above A4 are a print shop's."""
+MARGIN_MM = 7.0
+"""Kept free all round: most printers leave 4 to 6.4 mm white."""
+FOOT_MM = 10.0
+"""Height of the band with the ruler above the lower margin."""
+LOW_FOOT_MM = 6.4
+"""Height of the ruler and its words themselves: all that pages of cards leave for it."""
 FLAP_MM = 10.0
 """How far a page goes on beyond a joint at its right and upper edge: the next page is glued on
 this."""
@@ -46,6 +63,18 @@ class Extent:
         return Extent(self.left + x, self.bottom + y, self.right + x, self.top + y)
 
 
+def page_size(paper: Paper, landscape: bool) -> tuple[float, float]:
+    """Return width and height of a page in mm."""
+    width, height = SIZES_MM[paper]
+    return (height, width) if landscape else (width, height)
+
+
+def page_room(paper: Paper, landscape: bool) -> Extent:
+    """Return what a page has within its margins and above its foot, from its lower left corner."""
+    width, height = page_size(paper, landscape)
+    return Extent(MARGIN_MM, MARGIN_MM + FOOT_MM, width - MARGIN_MM, height - MARGIN_MM)
+
+
 @dataclass(frozen=True)
 class Window:
     """One page's part of the board: `core` is what stays visible, `printed` has the overlap with
@@ -60,15 +89,6 @@ class Window:
 
 
 @dataclass(frozen=True)
-class Joint:
-    """A cross on a joint, printed on both pages at the same place of the board."""
-
-    number: int
-    x: float
-    y: float
-
-
-@dataclass(frozen=True)
 class Tiling:
     """The whole board on pages: `cuts_x` and `cuts_y` are the joints between columns and rows."""
 
@@ -76,9 +96,9 @@ class Tiling:
     landscape: bool
     cuts_x: tuple[float, ...]
     cuts_y: tuple[float, ...]
-    spots_x: tuple[float, ...] = ()
+    spots_x: Sequence[float] = ()
     """Good places along a horizontal joint for a cross: where it hides no label."""
-    spots_y: tuple[float, ...] = ()
+    spots_y: Sequence[float] = ()
 
     @property
     def across(self) -> int:
@@ -95,7 +115,7 @@ class Tiling:
         """Return the number of pages."""
         return self.across * self.down
 
-    @property
+    @cached_property
     def windows(self) -> tuple[Window, ...]:
         """Return the pages. Columns A B C from South's left, rows 1 2 3 from South."""
         whole = self.extent
@@ -113,14 +133,8 @@ class Tiling:
             for column, x in enumerate(columns)
         )
 
-    @property
-    def joints(self) -> tuple[Joint, ...]:
-        """Return two crosses on every edge that two pages share, numbered through."""
-        return tuple(
-            Joint(number, x, y) for number, (x, y) in enumerate(self._joint_places(), start=1)
-        )
-
-    def _joint_places(self) -> Iterator[tuple[float, float]]:
+    def joints(self) -> Iterator[tuple[float, float]]:
+        """Yield two crosses on every edge that two pages share, printed on both pages."""
         for window in self.windows:
             core = window.core
             if window.column < self.across - 1:
@@ -129,7 +143,7 @@ class Tiling:
                 yield from ((x, core.top) for x in _pair(core.left, core.right, self.spots_x))
 
 
-def _pair(low: float, high: float, spots: tuple[float, ...]) -> tuple[float, float]:
+def _pair(low: float, high: float, spots: Sequence[float]) -> tuple[float, float]:
     """Return two places well apart between low and high, on spots where there are any."""
     inside = [spot for spot in spots if low + 8 < spot < high - 8]
     # a fifth from either end keeps a page from turning about one cross
@@ -186,10 +200,20 @@ def tile_board(board: Board, width_mm: float, height_mm: float, foot_mm: float) 
     markers. Raises `Malformed` when the squares are too large for any page.
     """
     extent = board_extent(board)
+    gaps_x = _seams(board.files, board.pitch_mm, board.gap_mm)
+    # corner markers lie beyond all gaps between ranks, but not beyond those between files
+    reach = board.corner_mm + quiet_mm(board.corner_mm)
+    seams_x = [x for x in gaps_x if reach <= x <= board.width_mm - reach]
+    seams_y = _seams(board.ranks, board.rank_pitch_mm, board.gap_mm)
+    spots_x, spots_y = gaps_x, seams_y
+    if not board.gap_mm:
+        # a cross would vanish in the lines: it goes to the middles of squares
+        spots_x = [(n + 0.5) * board.pitch_mm for n in range(board.files)]
+        spots_y = [(n + 0.5) * board.rank_pitch_mm for n in range(board.ranks)]
     tilings = []
     for landscape, across, down in ((False, width_mm, height_mm), (True, height_mm, width_mm)):
-        cuts_x = _cuts(extent.left, extent.right, across, _seams_x(board))
-        cuts_y = _cuts(extent.bottom, extent.top, down - foot_mm, _seams_y(board))
+        cuts_x = _cuts(extent.left, extent.right, across, seams_x)
+        cuts_y = _cuts(extent.bottom, extent.top, down - foot_mm, seams_y)
         if cuts_x is not None and cuts_y is not None:
             tilings.append(
                 Tiling(
@@ -197,7 +221,8 @@ def tile_board(board: Board, width_mm: float, height_mm: float, foot_mm: float) 
                     landscape,
                     cuts_x,
                     cuts_y,
-                    *_spots(board),
+                    spots_x,
+                    spots_y,
                 )
             )
     if not tilings:
@@ -209,35 +234,9 @@ def tile_board(board: Board, width_mm: float, height_mm: float, foot_mm: float) 
     return min(tilings, key=lambda tiling: tiling.pages)
 
 
-def _spots(board: Board) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return where the gaps cross.
-
-    On boards without gaps the middles of squares, as a cross would vanish in their lines.
-    """
-    if board.gap_mm:
-        return tuple(_seams(board.files, board.pitch_mm, board.gap_mm)), tuple(_seams_y(board))
-    middles_x = tuple((n + 0.5) * board.pitch_mm for n in range(board.files))
-    return middles_x, tuple((n + 0.5) * board.rank_pitch_mm for n in range(board.ranks))
-
-
 def _seams(count: int, pitch_mm: float, gap_mm: float) -> list[float]:
     """Return the middles of the gaps between squares along one axis."""
     return [n * pitch_mm - gap_mm / 2 for n in range(1, count)]
-
-
-def _seams_x(board: Board) -> list[float]:
-    """Return gaps between files that leave the corner markers and their quiet zones whole."""
-    reach = board.corner_mm + quiet_mm(board.corner_mm)
-    return [
-        x
-        for x in _seams(board.files, board.pitch_mm, board.gap_mm)
-        if reach <= x <= board.width_mm - reach
-    ]
-
-
-def _seams_y(board: Board) -> list[float]:
-    """Return gaps between ranks: the corner markers lie beyond them all."""
-    return _seams(board.ranks, board.rank_pitch_mm, board.gap_mm)
 
 
 def _cuts(low: float, high: float, room: float, seams: list[float]) -> tuple[float, ...] | None:

@@ -42,7 +42,7 @@ from companion.service.support_bundle import LastLines, make_bundle
 from companion.service.systemd import Manager, power_key
 from companion.speech.speech_policy import SpeechPolicy
 from companion.storage.journal import Journal
-from companion.storage.last_choices import Choices
+from companion.table.last_choices import Choices
 from companion.table.listeners import TableListener
 from companion.table.table import Table
 from hardware.check import PanelTrial
@@ -53,6 +53,7 @@ from hardware.voice import MachineVoice
 from vision.cameras.camera_link import Cameras
 from vision.cameras.catalogue import CameraOpener
 from vision.diagnosis import BoardEye
+from vision.simulation.printed import PrintedKit
 from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.watcher import Watcher
 from web.app import create_app
@@ -288,11 +289,9 @@ class Companion(Closeable):
         panel.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
 
     def _open_simulation(self) -> None:
-        from companion.printing.printed_kit import printed_table  # noqa: PLC0415 - brings the PDF library
-
         first = next(iter(GAMES.values()))
         options = first.options({})
-        world = printed_table(first.kit(options))
+        world = SimulatedTable(first.kit(options), print_kit=_print_kit)
         world.set_up(first.expected(first.setup(options, Random(0))) or {})
         panel, hands = simulated_panel(
             self.settings.panel,
@@ -496,6 +495,12 @@ class Companion(Closeable):
     def close(self) -> None:
         """Close pages, camera, panel, table and journal, in this order."""
         self._stack.close()
+
+
+def _print_kit(kit: Kit) -> PrintedKit:
+    from companion.printing.printed_kit import printed_kit  # noqa: PLC0415 - brings the PDF library
+
+    return printed_kit(kit)
 
 
 def host_key_of(journal: Journal) -> str:

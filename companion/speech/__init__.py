@@ -1,4 +1,4 @@
 """What the table says aloud, and when it is quiet.
 
-An adapter: may import everything below, but no other adapter.
+An adapter: may import everything below it, but no other adapter.
 """

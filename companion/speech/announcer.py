@@ -1,8 +1,8 @@
-"""What the table says aloud: whose turn it is, what happened, warnings and results, from what
-everybody may know.
+"""The sentences that the table says aloud: whose turn it is, what happened, warnings and results.
+They use only what everybody may know.
 
-A sentence is said when what the table waits for changes in kind, not with every tick of a list;
-never twice in one step of a turn. Screens and the machine's own voice say the same sentences.
+A sentence is said when the table waits for something of another kind, not at every line of a list,
+and never twice in one step of a turn. Screens and the machine's own voice say the same sentences.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from companion.table.session import Phase
 from companion.table.table_view import TableView
 
 KEPT = 4
-"""So many sentences are kept for a screen that is a little behind."""
+"""Number of sentences that are kept for a screen that lags behind."""
 HURRIED_S = 15.0
-"""Turns of at most so many seconds are too short to be announced: tones do that."""
+"""Maximum duration in seconds of turns that are too short to be announced. Tones do that."""
 
 
 class Announcer:
-    """Makes sentences of a table's changes, each once, however many voices ask for them.
+    """Makes sentences of the table's changes, each once, for any number of voices.
 
-    `version` and `view` are the table's, the latter for nobody in particular. Numbers of sentences
-    grow from `began_s`, Unix time, so that they also grow over a restart.
+    `version` and `view` are the table's, the view being that of a spectator. Sentence numbers count
+    up from `began_s`, a Unix time, so that they also grow over a restart.
     """
 
     def __init__(
@@ -48,9 +48,7 @@ class Announcer:
         self._lock = threading.Lock()
 
     def recent(self) -> tuple[Utterance, ...]:
-        """Return the last sentences, oldest first, those of the table's newest change among
-        them.
-        """
+        """Return the last sentences, oldest first, including those of the newest change."""
         with self._lock:
             if self._version() != self._seen:
                 view = self._view()
@@ -60,7 +58,7 @@ class Announcer:
 
     def _note(self, view: TableView) -> None:
         before, self._before = self._before, view
-        # whoever begins to listen hears no old news
+        # A new listener hears no old news.
         if before is None:
             return
         if before.moment != view.moment or (before.help, before.reasons) != (
@@ -77,7 +75,7 @@ class Announcer:
 
 
 def sentences(before: TableView, view: TableView, everything: bool) -> Iterator[str]:
-    """Yield what is to be said after a change. Both views are those of nobody in particular."""
+    """Yield the sentences for a change between two views of a spectator."""
     if view.viewer is not None or before.viewer is not None:
         raise ValueError("a voice knows what everybody knows")
     yield from (notice for notice in view.devices.notices if notice not in before.devices.notices)
@@ -114,7 +112,7 @@ def _newly_seated(before: TableView, view: TableView) -> Iterator[str]:
 
 
 def _happened(before: TableView, view: TableView, everything: bool) -> Iterator[str]:
-    """Yield the events of a stage that has just been opened, or of a turn without stages."""
+    """Yield the events of a step that was just opened, or of a turn without steps."""
     if view.phase is Phase.STAGES:
         is_new = (before.phase, before.moment, before.turn.stage) != (
             view.phase,
@@ -133,13 +131,13 @@ def _happened(before: TableView, view: TableView, everything: bool) -> Iterator[
 
 
 def _kind(view: TableView, everything: bool) -> tuple[object, ...]:
-    """Return what the table waits for, without the details that change while hands are at it."""
+    """Return what the table waits for, without the details that change while pieces are moved."""
     number = view.turn.headline.number if view.turn.headline else None
     step = (view.phase, view.moment, view.turn.stage, number)
     if view.board.problems:
         return (*step, view.board.problems[0].sign)
     if view.phase in (Phase.SETUP, Phase.STAGES):
-        # hands work off a list, of which each line changes the sign
+        # Pieces are moved line by line, and every line changes the sign.
         return (*step, view.sign.text) if everything else step
     if view.phase is Phase.LOBBY:
         return (*step, view.sign.text)
@@ -152,7 +150,7 @@ def _kind(view: TableView, everything: bool) -> tuple[object, ...]:
 
 
 def _awaited(view: TableView, everything: bool) -> str:
-    """Return the sign's sentence, or a shorter one. Empty: nothing needs to be said."""
+    """Return the sign's sentence, or a shorter one. Empty if nothing needs to be said."""
     if view.phase is Phase.SETUP and not view.board.problems and not everything:
         return say("Set up the board.")
     clock = view.time.clock
@@ -163,13 +161,13 @@ def _awaited(view: TableView, everything: bool) -> str:
         and clock.limit_s <= HURRIED_S
         and not clock.paused
     ):
-        # in a fast game the side alone is said, or nothing: tones do the rest
+        # In a fast game only the side is said, or nothing. Tones do the rest.
         seats = view.sign.seats
         return _side(view, next(iter(seats))).capitalize() if everything and len(seats) == 1 else ""
     return view.sign.text
 
 
 def _side(view: TableView, seat: Seat) -> str:
-    """Return how a seat is called: by its game's side, or as on the table."""
+    """Return the name of a seat: its side in the game, or its seat at the table."""
     side = view.seats[seat].side
     return side.name if side else {Seat.SOUTH: say("South"), Seat.NORTH: say("North")}[seat]

@@ -1,6 +1,4 @@
-"""How loud the table is: the voice that says what happens, and the hours of silence and dim
-lamps.
-"""
+"""How loud the table is: the voice, and the quiet hours."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from companion.table.follower import Follower
 from companion.table.table import Table
 
 LOOK_S = 1.0
-"""How often the clock on the wall is looked at."""
+"""Interval in seconds at which the wall clock is read."""
 
 
 class Voice(Protocol):
@@ -29,7 +27,7 @@ class Voice(Protocol):
         """Return whether it can speak."""
 
     def say(self, text: str, language: str) -> None:
-        """Speak a sentence, without waiting."""
+        """Queue a sentence and return at once."""
 
     def hush(self) -> None:
         """Stop speaking."""
@@ -39,13 +37,11 @@ class Voice(Protocol):
 
 
 class SpeechPolicy(Closeable):
-    """Follows a table and the clock on the wall; a context manager, and `close` may be called
-    twice.
+    """Follows a table and the wall clock. A context manager whose `close` may be called twice.
 
-    `voice` is the machine's, None: it has none. `set_silent` (None: there is no panel) is told
-    whether to be silent, at once and whenever that changes. Without `start` nothing happens by
-    itself: `step` does what is due. It is what screens that speak ask
-    (`companion.core.ports.Spoken`).
+    `voice` is the machine's, None if it has none. `set_silent` (None without a panel) is called at
+    once and at every change. Without `start` nothing happens by itself: `step` does what is due.
+    Screens that speak ask it as `companion.core.ports.Spoken`.
     """
 
     def __init__(
@@ -69,11 +65,13 @@ class SpeechPolicy(Closeable):
         self.screen_may_speak = False
         """Whether the settings and the hour let a screen speak."""
         self.quiet_until: str | None = None
-        """When the quiet hours end that hold now. Empty: never. None: none hold."""
+        """Time at which the present quiet hours end. Empty for never, None outside of quiet
+        hours.
+        """
         self._lock = threading.Lock()
         self._follower = Follower(table, "speech", self.step, LOOK_S)
         self._settle()
-        # what was noted before the start is not said any more
+        # Events before the start are not spoken any more.
         self._spoken = max(
             (announcement.number for announcement in self._announcer.recent()), default=0
         )
@@ -82,12 +80,12 @@ class SpeechPolicy(Closeable):
 
     @property
     def volume(self) -> float:
-        """Return the voice's loudness from 0 to 1."""
+        """Return the volume of the voice from 0 to 1."""
         return self._settings.voice.volume
 
     @property
     def speed(self) -> float:
-        """Return the voice's speed, where 1 is a calm talker's."""
+        """Return the speed of the voice, where 1 is a calm speaker's."""
         return self._settings.voice.speed
 
     def recent(self) -> tuple[Utterance, ...]:
@@ -95,14 +93,14 @@ class SpeechPolicy(Closeable):
         return self._announcer.recent()
 
     def screen_speaks(self, speaks: bool) -> None:
-        """Note that a screen has begun to speak, or has ended."""
+        """Note that a screen has started or stopped to speak."""
         with self._lock:
             self.screens += 1 if speaks else -1
 
     # ---- settings and time ----
 
     def change(self, settings: Settings) -> None:
-        """Take other settings of voice, quiet hours and panel, at once."""
+        """Use other settings of voice, quiet hours and panel, at once."""
         self._settings = settings
         self._announcer.everything = settings.voice.says == "everything"
         self._settle()
@@ -112,7 +110,7 @@ class SpeechPolicy(Closeable):
                 self._voice.hush()
 
     def step(self) -> None:
-        """Do what is due: quiet hours that begin or end, sentences that were not said yet."""
+        """Do what is due: start or end quiet hours, speak new sentences."""
         self._settle()
         fresh = [
             announcement
@@ -121,7 +119,7 @@ class SpeechPolicy(Closeable):
         ]
         if not fresh:
             return
-        # what nobody speaks counts as said: later it would be old news
+        # What nobody speaks counts as spoken, because later it would be old news.
         self._spoken = fresh[-1].number
         if self._voice and self._machine_speaks():
             language = best_language((self._settings.table.language,))
@@ -129,7 +127,7 @@ class SpeechPolicy(Closeable):
                 self._voice.say(translate(announcement.text, language), language)
 
     def start(self) -> None:
-        """Step by itself after every change of the table."""
+        """Run `step` after every change of the table."""
         self._follower.start()
 
     def close(self) -> None:
@@ -139,19 +137,17 @@ class SpeechPolicy(Closeable):
     # ---- inside ----
 
     def _machine_speaks(self) -> bool:
-        """Return whether it is the machine that speaks. A screen that does goes first."""
+        """Return whether the machine speaks. A speaking screen comes first."""
         by = self._settings.voice.by
         return self.quiet_until is None and (
             by == "machine" or (by == "auto" and self.screens == 0)
         )
 
     def _settle(self) -> None:
-        """Look at the clock on the wall, and tell the panel whether to be silent, where that has
-        changed.
-        """
+        """Check the wall clock, and tell the panel when silence begins or ends."""
         hours = self._settings.quiet
         quiet = is_quiet(hours, self._clock.wall_s())
-        # hours that begin when they end last for ever
+        # Hours that begin when they end last for ever.
         self.quiet_until = None if not quiet else hours.end if hours.begin != hours.end else ""
         self.screen_may_speak = self._settings.voice.by in ("auto", "screen") and not quiet
         is_silent = self._settings.panel.silent or quiet

@@ -1,9 +1,8 @@
 """The format of the journal's file: its tables, and how a file of an older or a newer format is
 treated.
 
-The file says its format in `PRAGMA user_version`. An older one is brought up to date, with a copy
-beside it. A newer one is refused and left alone. Every new format changes the tables, so a file
-with these tables has this format.
+The file says its format in `PRAGMA user_version`. One of another format is refused and left alone.
+Every new format changes the tables, so a file with these tables has this format.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from companion.core.errors import JournalError
-from companion.core.files import sync_folder
 from companion.core.i18n import say
 
 FORMAT = 2
@@ -44,9 +42,6 @@ CREATE TABLE cut (
 
 `facts` holds a checksum of each row of `runs`. `cut` is no longer written.
 """
-MIGRATIONS: dict[int, str] = {}
-"""By each format, the statements that lead to it from the one before. Format 2 is the oldest that
-is read."""
 BESIDE = ("keys", "runs", "facts", "clock", "imported", "removed", "forgotten")
 """The tables beside the inputs, which are outside the chain of checksums."""
 VALID = {
@@ -61,17 +56,7 @@ VALID = {
 def make(db: sqlite3.Connection) -> None:
     """Give an empty file the tables of this format."""
     db.execute("PRAGMA auto_vacuum=INCREMENTAL")
-    db.execute("BEGIN IMMEDIATE")
-    _run(db, SCHEMA)
-    db.execute(f"PRAGMA user_version={FORMAT}")
-    db.execute("COMMIT")
-
-
-def _run(db: sqlite3.Connection, script: str) -> None:
-    """Run statements inside the caller's transaction, which `executescript` would end."""
-    for statement in script.split(";"):
-        if statement.strip():
-            db.execute(statement)
+    db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version={FORMAT}; COMMIT;")
 
 
 def version_of(db: sqlite3.Connection) -> int:
@@ -141,47 +126,6 @@ def other_format(path: Path, version: int) -> JournalError:
             format=version,
         )
     return JournalError(words)
-
-
-def migrate(db: sqlite3.Connection, path: Path) -> str:
-    """Bring an older file to this format in one transaction. Return what is to be said about it.
-
-    The file as it was stays beside it under a name that no other file has, for whoever goes back to
-    the older program. Raises `JournalError`, and then nothing has changed.
-    """
-    version = version_of(db)
-    steps = [MIGRATIONS.get(number) for number in range(version + 1, FORMAT + 1)]
-    if not steps or None in steps:
-        raise other_format(path, version)
-    copy = free_name(path, f"format-{version}")
-    try:
-        copy.touch(mode=0o600)
-        # the copy is whole, also where the newest inputs are still in the write-ahead log
-        db.execute("VACUUM INTO ?", (str(copy),))
-        sync_folder(path.parent)
-    except (sqlite3.Error, OSError) as error:
-        copy.unlink(missing_ok=True)
-        raise JournalError(
-            say(
-                "The games have to be converted to a new format, and there is no room for a copy "
-                "of them "
-                "({error}): free some space on the disk.",
-                error=str(error),
-            )
-        ) from None
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        for step in steps:
-            _run(db, step or "")
-        db.execute(f"PRAGMA user_version={FORMAT}")
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
-    return say(
-        "The games were converted to a new format. A copy in the old one is {file}.", file=copy.name
-    )
 
 
 def free_name(path: Path, what: str) -> Path:

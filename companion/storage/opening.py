@@ -21,7 +21,6 @@ from companion.storage.format import (
     has_our_tables,
     has_valid_rows,
     make,
-    migrate,
     other_format,
     version_of,
 )
@@ -78,8 +77,7 @@ def open_to_write(path: Path) -> tuple[sqlite3.Connection, str]:
             notice = log_lost_words()
         if _is_damaged(path):
             return _opened_after_rescue(path, notice)
-        db, warning = _connected(path)
-        notice = joined(" ", (notice, warning))
+        db = _connected(path)
         try:
             if _ends_well(db):
                 return db, notice
@@ -196,9 +194,8 @@ def _is_log_cut(path: Path) -> bool:
         return False
 
 
-def _connected(path: Path) -> tuple[sqlite3.Connection, str]:
-    """Open a file that is sound or missing, in today's format."""
-    notice = ""
+def _connected(path: Path) -> sqlite3.Connection:
+    """Open a file that is sound or missing. Raises `JournalError` for one of another format."""
     if not path.exists():
         path.touch(mode=0o600)
     db = _connect(path.absolute().as_uri())
@@ -206,17 +203,16 @@ def _connected(path: Path) -> tuple[sqlite3.Connection, str]:
         if not path.stat().st_size:
             make(db)
         elif not has_our_tables(db):
-            notice = migrate(db, path)
-        elif (
-            version_of(db) != FORMAT
-        ):  # every format has tables of its own: the number alone is damaged
+            raise other_format(path, version_of(db))
+        elif version_of(db) != FORMAT:
+            # every format has tables of its own: the number alone is damaged
             db.execute(f"PRAGMA user_version={FORMAT}")
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=FULL")
     except BaseException:
         db.close()
         raise
-    return db, notice
+    return db
 
 
 def _connect(uri: str) -> sqlite3.Connection:
@@ -250,5 +246,4 @@ def _opened_after_rescue(path: Path, notice: str) -> tuple[sqlite3.Connection, s
     rescued, aside = rescue(path)
     words = joined(" ", (notice, rescue_words(rescued, aside)))
     log.error("%s", words)
-    db, _ = _connected(path)
-    return db, words
+    return _connected(path), words

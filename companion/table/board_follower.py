@@ -231,7 +231,7 @@ class BoardFollower:
         if action is not None:
             self._store.live = replace(live, problems=())
             # a play counts from when it was seen, or from when the clock was pressed before that
-            at_s = min(reading.at_s, live.early.at_s) if live.early else reading.at_s
+            at_s = min(reading.at_s, live.early.now_s) if live.early else reading.at_s
             stamp_s = min(at_s, self._store.now_s())
             self._turns.hand_in(HandIn(seat, session.moment, game.format(action), now_s=stamp_s))
             return
@@ -253,14 +253,13 @@ class BoardFollower:
         """
         live, now_s = self._store.live, self._store.now_s()
         session = live.session
-        early, reading = live.early, live.reading
-        if early is None:
+        order, reading = live.early, live.reading
+        if order is None:
             return
-        order = early.order
         is_over = order.seat not in session.awaited
         # only a still picture younger than the press tells how the board lay
-        is_read = reading is not None and reading.quiet and reading.at_s >= early.at_s
-        if not (is_over or is_read) and now_s < early.at_s + EARLY_PRESS_S:
+        is_read = reading is not None and reading.quiet and reading.at_s >= order.now_s
+        if not (is_over or is_read) and now_s < order.now_s + EARLY_PRESS_S:
             return
         self._store.live = replace(live, early=None)
         try:

@@ -10,7 +10,7 @@ from companion.core.errors import Illegal, JournalError, Malformed, Refusal, wro
 from companion.core.i18n import say
 from companion.games import GAMES, game_named
 from companion.table.chance.game_chance import ChanceKeeper
-from companion.table.ports import LastChoices
+from companion.table.last_choices import Choices
 from companion.table.records import GameOptions, Score
 from companion.table.remote.remote_table import RemoteTable
 from companion.table.seats.seating import Seating
@@ -27,7 +27,7 @@ class Lobby:
         seating: Seating,
         chance: ChanceKeeper,
         remote: RemoteTable,
-        choices: LastChoices,
+        choices: Choices,
     ) -> None:
         self._store = store
         self._seating = seating
@@ -47,13 +47,13 @@ class Lobby:
     def begin(
         self,
         game: str,
-        options: GameOptions,
+        options: GameOptions | None = None,
         seed: int | None = None,
         score: Score = (0, 0, 0),
     ) -> None:
         """Start a game with its set-up. Raises `Malformed` for unknown games and options."""
         self._require_open()
-        self._store.accept(self._chance.beginning(game, options, seed, score))
+        self._store.accept(self._chance.beginning(game, options or {}, seed, score))
 
     def begin_lesson(self, game: str) -> None:
         """Start the first game with a guide. Raises `Malformed` for a game that has none."""
@@ -132,7 +132,7 @@ class Lobby:
             return
         south, north, ties = session.score
         if swap and session.can_swap and self.has_room and not self.is_closed:
-            self._seating.swap({})
+            self._seating.swap()
             # the wins go with the people who change places
             south, north = north, south
         name = session.playing.name

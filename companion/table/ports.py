@@ -1,14 +1,11 @@
-"""What the table needs of whoever keeps its records: a journal, and the host's last choices.
-
-`companion.storage` implements both; a table that is to forget everything has what is here.
-"""
+"""What the table needs of whoever keeps its records. `companion.storage` implements it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Protocol
 
-from companion.table.records import AnyRecord, GameOptions
+from companion.table.records import AnyRecord
 from companion.table.session import Session
 
 
@@ -51,34 +48,3 @@ class RecordJournal(Protocol):
 
     def renew_key(self, name: str, length: int = 32) -> bytes:
         """Make another random key in the place of the one of a name."""
-
-
-class LastChoices(Protocol):
-    """What the host chose last, game by game."""
-
-    @property
-    def last(self) -> str:
-        """Return the game that was started last. Empty: none was."""
-
-    def options(self, game: str) -> GameOptions | None:
-        """Return the options with which a game was started last, None: never."""
-
-    def remember(self, game: str, options: GameOptions) -> None:
-        """Remember a choice."""
-
-
-class ForgetfulChoices:
-    """Choices of one run, kept nowhere; implements `LastChoices`."""
-
-    def __init__(self) -> None:
-        self.last = ""
-        self._options: dict[str, GameOptions] = {}
-
-    def options(self, game: str) -> GameOptions | None:
-        """Return the options with which a game was started last, None: never."""
-        return self._options.get(game)
-
-    def remember(self, game: str, options: GameOptions) -> None:
-        """Remember a choice until the end."""
-        self.last = game
-        self._options[game] = dict(options)

@@ -23,31 +23,9 @@ NO_CAMERA = CameraStatus(CameraState.NONE)
 About = Literal["now", "last", "theirs"]
 """What is asked about: the action that is due, the own last one that everybody knows of, or the
 machine's opposite."""
+NO_REASONS = say("The machine has nothing to explain right now")
 MAX_REASONS = 40
 """Maximum number of actions of machines whose reasons are kept."""
-
-
-@dataclass(frozen=True)
-class EarlyPress:
-    """The end of a turn that a seat gave while hands were still at the board: it waits for the
-    camera, as stamped.
-    """
-
-    order: HandIn
-
-    @property
-    def at_s(self) -> float:
-        """Return when it was given."""
-        return self.order.now_s
-
-    def is_for(self, order: HandIn) -> bool:
-        """Return whether this is the same once more. Then the first one counts, with its time."""
-        own = self.order
-        return bool(own.salt) and (own.seat, own.action, own.salt) == (
-            order.seat,
-            order.action,
-            order.salt,
-        )
 
 
 @dataclass(frozen=True)
@@ -126,7 +104,9 @@ class TableState:
     touched: frozenset[Square] = frozenset()
     """The squares whose pieces were seen and hidden since hands were told what to do now: somebody
     was there."""
-    early: EarlyPress | None = None
+    early: HandIn | None = None
+    """The end of a turn that a seat gave while hands were still at the board: it waits for the
+    camera, as stamped."""
     tiles: TileState = NO_TILES
     panel: str = ""
     notices: tuple[str, ...] = ()
@@ -215,11 +195,6 @@ def open_reasons(live: TableState, seat: Seat) -> Mapping[int, tuple[str, ...]]:
                 number, open_reasons = turn.number, {}
             open_reasons[place] = reasons
     return open_reasons
-
-
-def no_reasons() -> str:
-    """Return what is answered where a machine's reasons cannot be told."""
-    return say("The machine has nothing to explain right now")
 
 
 def explaining_machine(live: TableState) -> Seat | None:

@@ -13,13 +13,19 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import ParamSpec, TypeVar
 
 from companion.core.clock import Clock
 from companion.core.config import UNTIL_TAPPED_S, TableSettings
 from companion.core.errors import CompanionError, JournalError, Stale, trace_of
 from companion.core.i18n import say
 from companion.core.ports import CameraState, Signal
-from companion.table.clocks.deadlines import Timekeeper, remote_clock_anew
+from companion.table.clocks.deadlines import (
+    NOTE_S,
+    pause_after_restart,
+    remote_clock_anew,
+    time_out_of,
+)
 from companion.table.listeners import Listeners
 from companion.table.ports import RecordJournal
 from companion.table.records import AnyRecord, Commit, FreeSeat, MoveSeat, Pause, TakeSeat
@@ -28,6 +34,8 @@ from companion.table.session import Phase, Session
 from companion.table.state import TableState, headline_of, with_session
 
 log = logging.getLogger(__name__)
+_Given = ParamSpec("_Given")
+_Answer = TypeVar("_Answer")
 
 WRITE_AGAIN_S = 2.0
 """Seconds after which the table tries again by itself what the disk has refused."""
@@ -87,12 +95,11 @@ class TableStore:
         self._pause_s = BEAT_S
         self._troubles: dict[str, str] = {}
         self._followers: list[Callable[[], None]] = []
-        self._write_again_s = -math.inf
+        self._write_again_s = self._noted_s = -math.inf
         self._has_ended_turn = False
         session = remote_clock_anew(journal.restore(), clock.monotonic_s())
         self._notices: tuple[str, ...] = (journal.notice,) if journal.notice else ()
-        self.timekeeper = Timekeeper(journal)
-        if pause := self.timekeeper.after_restart(session):
+        if pause := pause_after_restart(session, journal):
             session = advance(session, pause)[0]
             # a full disk: the next restart comes to the same
             with contextlib.suppress(JournalError):
@@ -130,6 +137,24 @@ class TableStore:
             log.warning("table: refused: %s", error.kind)
         except Exception as error:
             log.error("table: an input failed, the rest goes on: %s", trace_of(error))
+
+    def held(self, act: Callable[_Given, _Answer]) -> Callable[_Given, _Answer]:
+        """Return an act of a part as a door: whoever calls it holds the table meanwhile."""
+
+        def door(*args: _Given.args, **kwargs: _Given.kwargs) -> _Answer:
+            with self.hold():
+                return act(*args, **kwargs)
+
+        return door
+
+    def told(self, act: Callable[_Given, None]) -> Callable[_Given, None]:
+        """Return an act of a part as a door for a device, which it never fails."""
+
+        def door(*args: _Given.args, **kwargs: _Given.kwargs) -> None:
+            with self.hold_for_device():
+                act(*args, **kwargs)
+
+        return door
 
     @contextmanager
     def _lock_table(self) -> Iterator[None]:
@@ -243,7 +268,7 @@ class TableStore:
 
     def accept_in_time(self, at_s: float, record: AnyRecord) -> None:
         """Accept what was stamped at a time, and before it the time-out that was due by then."""
-        if self.session.countdown and (time_out := self.timekeeper.time_out(self.session, at_s)):
+        if self.session.countdown and (time_out := time_out_of(self.session, at_s)):
             self.accept(time_out)
         self.accept(record)
 
@@ -333,7 +358,12 @@ class TableStore:
 
     def note_clock(self) -> None:
         """Write a running clock down every now and then."""
+        session, now_s = self.session, self.now_s()
+        is_running = session.countdown is not None and session.countdown.since_s is not None
+        if not is_running or now_s - self._noted_s < NOTE_S:
+            return
+        self._noted_s = now_s
         try:
-            self.timekeeper.note(self.session, self.now_s())
+            self.journal.note_clock(session.moment, now_s)
         except JournalError as error:
             self.cannot_write(error)

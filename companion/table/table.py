@@ -14,13 +14,15 @@ from typing import Literal
 
 from companion.core.clock import Clock
 from companion.core.config import TableSettings
-from companion.core.kit import RowsSeen, Seat
-from companion.core.ports import CameraStatus, Closeable, Press, Reading
+from companion.core.kit import Seat
+from companion.core.ports import Closeable
 from companion.table.board_follower import BoardFollower
 from companion.table.chance.game_chance import ChanceKeeper
+from companion.table.clocks.deadlines import pause_s, time_out_of
+from companion.table.last_choices import Choices
 from companion.table.listeners import TableListener
 from companion.table.lobby import Lobby
-from companion.table.ports import ForgetfulChoices, LastChoices, RecordJournal
+from companion.table.ports import RecordJournal
 from companion.table.records import (
     Abandon,
     Decline,
@@ -80,9 +82,9 @@ class Table(Closeable):
         journal: RecordJournal,
         clock: Clock,
         settings: TableSettings | None = None,
-        choices: LastChoices | None = None,
+        choices: Choices | None = None,
     ) -> None:
-        self.choices = choices or ForgetfulChoices()
+        self.choices = choices or Choices()
         self._store = store = TableStore(journal, clock, settings or TableSettings(), self._do_due)
         self._turns = Turns(store)
         self._seating = Seating(store)
@@ -93,6 +95,31 @@ class Table(Closeable):
         self.remote = RemoteTable(store)
         self._lobby = Lobby(store, self._seating, ChanceKeeper(store), self.remote, self.choices)
         self._pads = Pads(store, self._turns, self._lobby, self._seating, self._tiles)
+        self.now_s = store.now_s
+        self.start, self.step = store.start, store.step
+        self.wait = store.listeners.wait
+        self.seat_nonce = self._seating.nonce
+        # doors that are the act of one part, which says what it does and refuses
+        self.swap_seats = store.held(self._seating.swap)
+        self.move_to_phone = store.held(self._seating.move_to_phone)
+        self.choose = store.held(self._lobby.choose)
+        self.go_home = store.held(self._lobby.go_home)
+        self.new_game = store.held(self._lobby.begin)
+        self.begin_chosen = store.held(self._lobby.begin_chosen)
+        self.begin_lesson = store.held(self._lobby.begin_lesson)
+        self.begin_round = store.held(self._lobby.begin_round)
+        self.rematch = store.held(self._lobby.rematch)
+        self.lay_tiles = store.held(self._tiles.ready)
+        self.confirm = store.held(self._turns.confirm)
+        self.read = store.held(self._turns.read)
+        self.ask_back = store.held(self._turns.ask_back)
+        self.help = store.held(self._turns.help)
+        # and those of devices
+        self.saw = store.told(self._board.saw)
+        self.camera_is = store.told(self._board.camera_is)
+        self.saw_rows = store.told(self._tiles.take_answer)
+        self.press = store.told(self._pads.press)
+        self.release = store.told(self._pads.release)
 
     # ---- looking ---------------------------------------------------------------------------------
 
@@ -118,18 +145,6 @@ class Table(Closeable):
     def version(self) -> int:
         """Counts every change that a page could show."""
         return self._store.live.version
-
-    def wait(self, version: int, timeout_s: float) -> int:
-        """Wait until the table has changed since `version`, at most so long. Return the newest
-        version.
-        """
-        return self._store.listeners.wait(version, timeout_s)
-
-    def seat_nonce(self, seat: Seat) -> str | None:
-        """Return what the token of whoever sits there must carry. None: the seat is free. For the
-        pages' guard only.
-        """
-        return self._seating.nonce(seat)
 
     def connect(self, listener: TableListener) -> None:
         """Tell an adapter how things are, and from now on what changes."""
@@ -170,19 +185,7 @@ class Table(Closeable):
         """
         return self._store.session.is_open
 
-    def now_s(self) -> float:
-        """Return the monotonic time by which clocks run and inputs are stamped."""
-        return self._store.now_s()
-
     # ---- time ------------------------------------------------------------------------------------
-
-    def start(self) -> None:
-        """Run the thread that lets time pass."""
-        self._store.start()
-
-    def step(self) -> None:
-        """Do what is due, in the caller's thread."""
-        self._store.step()
 
     def close(self) -> None:
         """Stop the thread. What is accepted is on disk already."""
@@ -229,11 +232,11 @@ class Table(Closeable):
         if store.live.session.countdown is None:
             return math.inf
         store.note_clock()
-        return store.timekeeper.pause_s(store.live.session, now_s)
+        return pause_s(store.live.session, now_s)
 
     def _end_turn(self, session: Session, now_s: float) -> None:
         """End a turn whose time is over. A clock that runs while nobody acts is stopped."""
-        if time_out := self._store.timekeeper.time_out(session, now_s):
+        if time_out := time_out_of(session, now_s):
             self._store.accept(time_out)
             # nobody has acted for some turns: this one's clock stands still from its beginning
             if since_s := self._store.session.idle_since_s:
@@ -280,54 +283,7 @@ class Table(Closeable):
             self._seating.require(seat, sitting)
             self._store.accept(MoveSeat(seat, door))
 
-    def move_to_phone(self, seat: Seat) -> str:
-        """Go on by phone for a seat that its pad has opened. Return the nonce for its token.
-
-        Raises `Illegal` for a seat that is not open.
-        """
-        with self._store.hold():
-            return self._seating.move_to_phone(seat)
-
-    def swap_seats(self, sittings: Mapping[Seat, str] | None = None) -> None:
-        """Let both sides change places, between two games.
-
-        Raises `Illegal` while one is on. `sittings` as above.
-        """
-        with self._store.hold():
-            self._seating.swap(sittings or {})
-
     # ---- games -----------------------------------------------------------------------------------
-
-    def choose(self, game: str) -> None:
-        """Show a game to everybody before it begins.
-
-        Raises `Malformed`, and `Illegal` while one is on.
-        """
-        with self._store.hold():
-            self._lobby.choose(game)
-
-    def go_home(self) -> None:
-        """Leave the end of a game, or the one that was chosen, for the lobby.
-
-        Raises `Illegal` while a game is on.
-        """
-        with self._store.hold():
-            self._lobby.go_home()
-
-    def begin_chosen(self) -> None:
-        """Start the game that was chosen, as it was played last.
-
-        Raises `Illegal` where none was.
-        """
-        with self._store.hold():
-            self._lobby.begin_chosen()
-
-    def new_game(
-        self, game: str, options: GameOptions | None = None, seed: int | None = None
-    ) -> None:
-        """Start a game with its set-up. Raises `Malformed` for unknown games and options."""
-        with self._store.hold():
-            self._lobby.begin(game, options or {}, seed)
 
     def host_starts(self, game: str, options: GameOptions, seed: int | None = None) -> None:
         """Start a game as the host has chosen, and remember the choice. Raises `Malformed`."""
@@ -336,31 +292,10 @@ class Table(Closeable):
             self.choices.remember(game, options)
             self._store.publish(replace(self._store.live, remembered=game))
 
-    def rematch(self, swap: bool = False) -> None:
-        """Play the same game with the same options once more. The match goes on.
-
-        `swap`: with sides changed, where that can be (`TableView.can_swap`).
-        """
-        with self._store.hold():
-            self._lobby.rematch(swap)
-
-    def begin_lesson(self, game: str) -> None:
-        """Start the first game with a guide. Raises `Malformed` for a game that has none."""
-        with self._store.hold():
-            self._lobby.begin_lesson(game)
-
     def skip_lesson(self, by: str) -> None:
         """Let the guide leave, and the game go on. Raises `Illegal` where no lesson is on."""
         with self._store.hold():
             self._store.accept(SkipLesson(by, self.now_s()))
-
-    def begin_round(self) -> None:
-        """Start the game of the tournament's round.
-
-        Raises `Illegal` where none is to be played here.
-        """
-        with self._store.hold():
-            self._lobby.begin_round()
 
     def abandon(self) -> None:
         """End the game without a result, by the host's word."""
@@ -388,14 +323,6 @@ class Table(Closeable):
         with self._store.hold():
             return self._turns.hand_in(order)
 
-    def lay_tiles(self, seat: Seat, moment: str, is_ready: bool) -> None:
-        """Say that a seat's order tiles lie behind its wall, or no longer.
-
-        Then the camera reads them.
-        """
-        with self._store.hold():
-            self._tiles.ready(seat, moment, is_ready)
-
     def act(self, moment: str, action: str, at_s: float | None = None) -> None:
         """Act for the seat on turn, as anybody at the table may where the game is as open as a
         chess clock.
@@ -403,22 +330,6 @@ class Table(Closeable):
         stamp_s = self._stamp(at_s)
         with self._store.hold():
             self._turns.act(moment, action, stamp_s)
-
-    def confirm(self, by: str, moment: str, stage: int, force: bool = False) -> None:
-        """Say that the board is as it should be, in the set-up or after a stage.
-
-        While the camera sees the board and disagrees, only `force` overrules it; otherwise raises
-        `Illegal`.
-        """
-        with self._store.hold():
-            self._turns.confirm(by, moment, stage, force)
-
-    def read(self, by: str, moment: str, stage: int, number: int) -> None:
-        """Say that the headline of a stage has been read, counted from 0. Raises `Stale` for
-        another.
-        """
-        with self._store.hold():
-            self._turns.read(by, moment, stage, number)
 
     def take_back(self, seat: Seat, moment: str, at_s: float | None = None) -> None:
         """Get a sealed action back, or the last turn where nobody has learned anything by it."""
@@ -434,14 +345,6 @@ class Table(Closeable):
         """
         with self._store.hold():
             self._turns.undo(moment, asks=moment is not None)
-
-    def ask_back(self, seat: Seat, moment: str) -> None:
-        """Take the last turn back where it was the seat's own.
-
-        Else ask the other, or say yes to him.
-        """
-        with self._store.hold():
-            self._turns.ask_back(seat, moment)
 
     def decline(self, seat: Seat) -> None:
         """Say no to what the other wants, or want it no longer: a draw, the last turn back."""
@@ -469,40 +372,7 @@ class Table(Closeable):
         with self._store.hold():
             self._store.accept(OfferDraw(seat))
 
-    def help(self, is_wanted: bool, reasons: bool = False) -> None:
-        """Tell what can be done now, or stop telling it: the table screen and the voice tell it.
-
-        `reasons`: why the machine did what it did last, instead.
-        """
-        with self._store.hold():
-            self._turns.help(is_wanted, reasons)
-
     # ---- devices and adapters --------------------------------------------------------------------
-
-    def saw(self, reading: Reading) -> None:
-        """Take in the board as the camera reads it now."""
-        with self._store.hold_for_device():
-            self._board.saw(reading)
-
-    def saw_rows(self, rows: RowsSeen) -> None:
-        """Take in rows of order tiles as the camera reads them."""
-        with self._store.hold_for_device():
-            self._tiles.take_answer(rows)
-
-    def camera_is(self, status: CameraStatus) -> None:
-        """Take in how the camera is."""
-        with self._store.hold_for_device():
-            self._board.camera_is(status)
-
-    def press(self, press: Press) -> None:
-        """Take a key of a pad, or the table's button, that went down or is held."""
-        with self._store.hold_for_device():
-            self._pads.press(press)
-
-    def release(self, press: Press) -> None:
-        """Take the key of a press that was let go."""
-        with self._store.hold_for_device():
-            self._pads.release(press)
 
     def panel_is(self, sentence: str) -> None:
         """Say something about the pads. Empty: nothing."""

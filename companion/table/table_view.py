@@ -9,9 +9,9 @@ from companion.core.errors import Illegal
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout, Seat, Side
 from companion.core.ports import CameraState, CameraStatus
-from companion.games.base import Event, Order, Outcome
+from companion.games.base import Event, Order, Outcome, Stage
 from companion.games.pads import PadGrammar
-from companion.games.screen import Badge, BoardUi, CardUi, Headline, Possible, Tally, UnitOrder
+from companion.games.screen import BoardUi, CardUi, Headline, Possible, Tally, UnitOrder
 from companion.table.board_check import HandMove, Problem
 from companion.table.chance.game_chance import ChanceView
 from companion.table.prompts.guide import GuideView
@@ -87,17 +87,6 @@ class TimedHeadline:
 
 
 @dataclass(frozen=True)
-class PastStage:
-    """A stage of the last turn, as it lay once hands were done."""
-
-    title: str
-    orders: Mapping[Seat, Order]
-    events: tuple[Event, ...]
-    layout: Layout
-    badges: Mapping[Square, Badge]
-
-
-@dataclass(frozen=True)
 class TurnView:
     """The turn that is due or shown, as far as its stages are open."""
 
@@ -121,8 +110,8 @@ class TurnView:
     headline: TimedHeadline | None
     """What is told now while nobody has to do anything; None: hands are at work, or nothing is
     shown."""
-    past: tuple[PastStage, ...]
-    """The last turn of both, while the next orders are due."""
+    past: tuple[Stage, ...]
+    """The stages of the last turn of both, while the next orders are due."""
 
 
 @dataclass(frozen=True)

@@ -17,15 +17,14 @@ from companion.core.ports import Cue, Signal, signal_to
 from companion.table.records import AskBack, Begin, HandIn, StageDone, Undo
 from companion.table.session import Phase
 from companion.table.state import (
+    NO_REASONS,
     NO_TILES,
-    EarlyPress,
     TileState,
     explaining_machine,
     headline_of,
     headlines_of,
     instructions,
     must_wait,
-    no_reasons,
 )
 from companion.table.store import TableStore
 
@@ -60,16 +59,17 @@ class Turns:
         before = session.sealed_at(seat, moment)
         if before and salt and (before.action, before.salt) == (order.action, salt):
             return before.receipt
-        # the same press once more, while the first one waits for the camera
+        # the same press once more, while the first one waits for the camera, with its time
         early = store.live.early
-        if early is not None and early.is_for(order) and not order.read_s:
+        is_again = early and (early.seat, early.action, early.salt) == (seat, order.action, salt)
+        if is_again and salt and not order.read_s:
             return ""
         if session.bank and not order.read_s:
             # a second press of the key: the first one has ended the turn
             if session.has_counted(seat, moment, order.action):
                 return ""
             if must_wait(store.live, order):
-                store.publish(replace(store.live, early=EarlyPress(order)))
+                store.publish(replace(store.live, early=order))
                 return ""
         salted = msgspec.structs.replace(
             order, salt=salt or secrets.token_hex(16), at=store.clock.wall_s()
@@ -116,10 +116,11 @@ class Turns:
         self._require_open(moment)
         self._store.accept(AskBack(seat, moment, self._store.now_s()))
 
-    def confirm(self, by: str, moment: str, stage: int, force: bool) -> None:
+    def confirm(self, by: str, moment: str, stage: int, force: bool = False) -> None:
         """Say that the board is as it should be, in the set-up or after a stage.
 
-        `force` overrules the camera.
+        While the camera sees the board and disagrees, only `force` overrules it, otherwise it
+        raises `Illegal`.
         """
         session, now_s = self._store.session, self._store.now_s()
         if (moment, stage) != (session.moment, session.stage):
@@ -166,7 +167,7 @@ class Turns:
         if is_wanted and live.session.phase is not Phase.ORDERS:
             raise wrong_phase(say("There is nothing to decide now: do as the sign says"))
         if is_wanted and reasons and explaining_machine(live) is None:
-            raise wrong_phase(no_reasons())
+            raise wrong_phase(NO_REASONS)
         question: Literal["", "moves", "reasons"] = ""
         if is_wanted:
             question = "reasons" if reasons else "moves"

@@ -14,13 +14,14 @@ from companion.core.grid import Square
 from companion.core.i18n import Verbatim, joined, say
 from companion.core.kit import SEATS, Layout, Seat
 from companion.games import game_named
+from companion.games.base import Stage
 from companion.games.help import public_possibilities
 from companion.games.screen import Badge, BoardUi, CardUi, Possible, Tally, UnitOrder
 from companion.table.board_check import HandMove, hand_moves
 from companion.table.chance.game_chance import chance_of
 from companion.table.prompts.guide import guide_of
 from companion.table.prompts.sign import offer_words, sign_of
-from companion.table.seats.coaching import asked_reasons
+from companion.table.seats.coaching import reasons_of
 from companion.table.session import Phase, Sealed, Session
 from companion.table.state import (
     NO_DRAFT,
@@ -38,7 +39,6 @@ from companion.table.table_view import (
     MatchView,
     Opened,
     OwnView,
-    PastStage,
     Progress,
     SeatView,
     TableView,
@@ -79,6 +79,8 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
     """Return the table as `viewer` may know it."""
     session = live.session
     game = session.game
+    machine = explaining_machine(live) if live.reasons else None
+    is_explained = live.asked == "reasons" and machine is not None
     return TableView(
         version=live.version,
         viewer=viewer,
@@ -101,8 +103,8 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         fairness=_fairness_view(session),
         guide=guide_of(session) if session.is_guided else None,
         help=_help(live) if live.asked == "moves" else (),
-        reasons=asked_reasons(live) if live.asked == "reasons" else None,
-        explains=explaining_machine(live) if live.reasons else None,
+        reasons=reasons_of(live, machine) if is_explained and machine else None,
+        explains=machine,
     )
 
 
@@ -144,17 +146,13 @@ def _last_layout(session: Session) -> Layout:
     return (session.before.board if session.before else None) or {}
 
 
-def _past(session: Session) -> tuple[PastStage, ...]:
+def _past(session: Session) -> tuple[Stage, ...]:
     if session.phase is not Phase.ORDERS:
         return ()
     # a turn of one seat was open as it was played
     if not session.turns or len(session.turns[-1].sealed) < len(SEATS):
         return ()
-    return tuple(
-        PastStage(stage.title, stage.orders, stage.events, stage.expected, stage.badges)
-        for stage in session.stages
-        if stage.expected is not None
-    )
+    return tuple(stage for stage in session.stages if stage.expected is not None)
 
 
 def _help(live: TableState) -> tuple[Possible, ...]:

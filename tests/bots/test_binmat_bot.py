@@ -11,19 +11,14 @@ import pytest
 from bot_tools import bot_of, states
 
 from companion.bots.base import LEVELS
-from companion.bots.binmat import text_of
-from companion.bots.binmat_rules import Table, cards_unseen, dealt, table_of
+from companion.bots.binmat_rules import Dealer, Table, state_of
 from companion.core.kit import SEATS, Seat
 from companion.games.binmat import Binmat
-from companion.games.binmat.orders import legal
+from companion.games.binmat.orders import ORDERS, legal
 from companion.games.binmat.state import State, deal
 
 GAME = Binmat()
 EDITIONS = ("rulebook", "hackmud")
-
-
-def table_whole(state: State) -> Table:
-    return table_of(GAME.dump(state), 0)[0]
 
 
 def content(table: Table) -> tuple[object, ...]:
@@ -39,17 +34,13 @@ def test_the_lean_rules_are_those_of_the_game(edition: str) -> None:
     for number in range(60):
         rng, state = Random(number), deal(options, Random(number))
         while state.outcome is None:
-            table = table_whole(state)
-            texts = legal(state, state.seat)
-            assert [text_of(action) for action in table.legal()] == texts
-            text = rng.choice(texts)
-            action = next(action for action in table.legal() if text_of(action) == text)
-            table.play(action, Random(f"{number}/{state.turns_left}"))
-            state = GAME.apply(
-                state, {state.seat: text}, Random(f"{number}/{state.turns_left}")
-            ).state
+            table = Table(state_of(GAME.dump(state)))
+            text = rng.choice(legal(state, state.seat))
+            table.play(ORDERS[text], Random(f"{number}/{state.turns_left}"))
+            rng_of_turn = Random(f"{number}/{state.turns_left}")
+            state = GAME.apply(state, {state.seat: text}, rng_of_turn).state
             if state.outcome is None:
-                assert content(table) == content(table_whole(state))
+                assert content(table) == content(Table(state))
                 assert table.winner is None
             else:
                 assert SEATS[table.winner or 0] in state.outcome.winners
@@ -112,9 +103,8 @@ def test_hidden_cards_do_not_change_what_it_does(edition: str) -> None:
 
 def redealt(state: State, rng: Random) -> State:
     """Another state of the same view for the seat on turn."""
-    seat = SEATS.index(state.seat)
-    table, hidden = table_of(GAME.view(state, state.seat), seat)
-    full = dealt(table, hidden, cards_unseen(table), set(), rng)
+    view = state_of(GAME.view(state, state.seat))
+    full = Dealer(view, SEATS.index(state.seat), set(), rng).deal()
     return replace(
         state,
         decks=tuple(tuple(deck[::-1]) for deck in full.decks),

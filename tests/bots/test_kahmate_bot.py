@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -10,81 +10,61 @@ from bot_tools import states_in_a_row
 
 from companion.bots.base import LEVELS
 from companion.bots.kahmate import KahmateBot
-from companion.bots.kahmate.moves import (
-    END_ROUND,
-    Play,
-    Position,
-    lost,
-    plays,
-    position_of,
-    won,
-)
+from companion.bots.kahmate.moves import end_round, key_of, lost, plays, state_of, won
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
 from companion.games.kahmate.actions import Card
 from companion.games.kahmate.board import IN_GOAL, ROLE_OF
-from companion.games.kahmate.state import State
+from companion.games.kahmate.state import Course, State
 
 GAME = game_named("kahmate")
 
 
-def rounds(number: int, seed: int) -> Iterator[State]:
-    return (
-        state
-        for state in states_in_a_row("kahmate", number, seed, {})
-        if not state.is_placing and not state.course
-    )
-
-
-def same(position: Position, state: State) -> bool:
-    if position.ball == IN_GOAL:
+def is_same(mine: State, state: State) -> bool:
+    if mine.ball == IN_GOAL:
         return state.ball == IN_GOAL and state.outcome is not None
-    board = (position.places, position.down, position.ball, position.seat, position.ran)
-    return board == (list(state.places), list(state.down), state.ball, state.seat, state.ran)
+    return key_of(mine) == key_of(state)
 
 
-def cards_for(play: Play, lead: int) -> tuple[int, int] | None:
-    """Two cards, attack's and defence's, by which the attack is so far ahead with both hands
-    full.
-    """
-    strength = (
-        sum(ROLE_OF[piece].attack for piece in play.movers)
-        - ROLE_OF[play.meetings[0].defender].defence
-    )
-    pairs = ((one, one + strength - lead) for one in range(1, 7))
-    return next((pair for pair in pairs if 1 <= pair[1] <= 6), None)
-
-
-def after_cards(state: State, play: Play, lead: int) -> State | None:
-    """The game's own state after a play with one face-off that ends so."""
-    cards = cards_for(play, lead)
-    waiting = GAME.apply(state, {SEATS[state.seat]: GAME.parse(str(play))}, Random(0)).state
-    if cards is None or waiting.course is None:
-        return None
-    actions = dict(zip((SEATS[state.seat], SEATS[1 - state.seat]), map(Card, cards), strict=True))
-    if any(action.value not in state.hands[SEATS.index(seat)] for seat, action in actions.items()):
-        return None
-    return GAME.apply(waiting, actions, Random(0)).state
+def after_cards(waiting: State, course: Course, lead: int) -> State | None:
+    """The game's own state after one face-off that ends so, by two cards that make it."""
+    strength = sum(ROLE_OF[piece].attack for piece in course.movers)
+    strength -= ROLE_OF[course.face_offs[0].defender].defence
+    seats = SEATS[waiting.seat], SEATS[1 - waiting.seat]
+    for own in waiting.hands[waiting.seat]:
+        other = own + strength - lead
+        if other in waiting.hands[1 - waiting.seat]:
+            cards = dict(zip(seats, map(Card, (own, other)), strict=True))
+            after: State = GAME.apply(waiting, cards, Random(0)).state
+            return after
+    return None
 
 
 def test_its_plays_are_legal_and_come_to_what_the_game_says() -> None:
     checked = {"free": 0, "won": 0, "lost": 0}
-    for state in rounds(160, 21):
-        position = position_of(GAME.view(state, None))
-        assert same(position, state)
-        for play in [*plays(position, all_meetings=True), END_ROUND]:
-            action = GAME.parse(str(play))
-            GAME.check(state, SEATS[state.seat], action)
-            if not play.meetings:
-                after = GAME.apply(state, {SEATS[state.seat]: action}, Random(0)).state
-                assert same(won(position, play), after), str(play)
+    for state in states_in_a_row("kahmate", 160, 21, {}):
+        if state.is_placing or state.course:
+            continue
+        seat = SEATS[state.seat]
+        mine = state_of(GAME.view(state, None))
+        assert mine == replace(state, round=1, fought=0)
+        after = GAME.apply(state, {seat: GAME.parse(".")}, Random(0)).state
+        assert is_same(end_round(mine), after)
+        for action, course in plays(mine, all_meetings=True):
+            GAME.check(state, seat, action)
+            after = GAME.apply(state, {seat: action}, Random(0)).state
+            if not course.face_offs:
+                assert is_same(won(mine, course), after), str(action)
                 checked["free"] += 1
-            elif len(play.meetings) == 1:
-                for lead in (3, 1, -1):
-                    if (after := after_cards(state, play, lead)) is not None:
-                        mine = won(position, play, lead) if lead > 0 else lost(position, play)
-                        assert same(mine, after), (str(play), lead)
-                        checked["won" if lead > 0 else "lost"] += 1
+                continue
+            assert after.course == course
+            for lead in (3, 1, -1) if len(course.face_offs) == 1 else ():
+                if (decided := after_cards(after, course, lead)) is not None:
+                    expected = lost(mine, course, course.face_offs[0])
+                    if lead > 0:
+                        expected = won(mine, course, lead)
+                    assert is_same(expected, decided), (str(action), lead)
+                    checked["won" if lead > 0 else "lost"] += 1
     assert min(checked.values()) > 40, checked
 
 

@@ -43,13 +43,13 @@ def test_the_lean_rules_are_those_of_the_game(stacking: str) -> None:
         node, seat = position[:6], position.seat
         listed = terrain.moves(node, seat, position.played) if position.due else []
         assert {(origin, target) for _, origin, target in listed} == targets(position)
-        for worth, origin, target in listed:
+        for gain, origin, target in listed:
             right = after_play(position, origin, target)
             mine = right[:6]
-            assert (worth >= WIN) == right.is_won
-            if worth < WIN:
+            assert (gain >= WIN) == right.is_won
+            if gain < WIN:
                 gained = terrain.value(mine, seat) - terrain.value(node, seat)
-                assert worth == pytest.approx(gained, abs=1e-6)
+                assert gain == pytest.approx(gained, abs=1e-6)
                 assert terrain.value(swapped(mine), 1 - seat) == pytest.approx(
                     -terrain.value(mine, seat)
                 )

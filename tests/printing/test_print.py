@@ -20,9 +20,10 @@ from companion.core.network import Wifi
 from companion.games import GAMES
 from companion.games.aids import Extras
 from companion.printing.join_card import join_card_pdf
-from companion.printing.kit_pages.sheets import MARGIN_MM, KitStyle, Paper, kit_pdf, kit_plan
+from companion.printing.kit_pages.sheets import KitStyle, kit_pdf
 from companion.printing.kit_printer import KEPT_BYTES, KitPrinter, PrinterBusy
 from companion.printing.pdf_pen import broken, printable, text_width
+from companion.printing.tiling import MARGIN_MM, Paper
 
 ADDRESSES = ("http://192.0.2.7:8080/", "http://table.local:8080/")
 LONGER = "¿Ñandú à l’œuvre? « "
@@ -75,7 +76,7 @@ def clear_sides(page: Image, wide_mm: float, dpi: int) -> None:
 @needs_poppler
 @pytest.mark.parametrize("name", GAMES)
 def test_longer_words_fit_every_page_of_a_kit(name: str, long_words: str) -> None:
-    pdf = kit_pdf(kit_of(name), KitStyle(language=long_words), extras_of(name))
+    pdf, _ = kit_pdf(kit_of(name), KitStyle(language=long_words), extras_of(name))
     for page in rastered(pdf, 30, first=1, last=9):
         clear_sides(page, MARGIN_MM - 0.9, 30)
     first = " ".join(text_of(pdf)[0].split())
@@ -97,7 +98,8 @@ def test_every_printed_word_is_translated(
 
     monkeypatch.setattr("companion.printing.pdf_pen.printable", listening)
     kit_pdf(kit_of(name), KitStyle(language=long_words), extras_of(name))
-    join_card_pdf(ADDRESSES, Wifi("net", "key"), language=long_words)
+    with i18n.speaking(long_words):
+        join_card_pdf(ADDRESSES, Wifi("net", "key"), "a4")
     whole = " ".join(" ".join(said).split())
     strange = {
         text
@@ -109,11 +111,11 @@ def test_every_printed_word_is_translated(
 
 def test_equal_kits_have_equal_bytes_of_vectors() -> None:
     kit = kit_of("outbuffered")
-    pdf = kit_pdf(kit)
-    assert pdf == kit_pdf(kit)
+    pdf, _ = kit_pdf(kit, KitStyle())
+    assert pdf == kit_pdf(kit, KitStyle())[0]
     assert b"/Image" not in pdf.replace(b"/ImageB /ImageC /ImageI", b"")
     with pytest.raises(Malformed, match="Language “xx” is unknown: use en, "):
-        kit_pdf(kit, KitStyle(language="xx"))
+        KitPrinter(GAMES).kit("outbuffered", {}, "a4", "xx")
 
 
 def test_a_space_that_must_not_break_does_not() -> None:
@@ -136,10 +138,11 @@ def test_no_word_stands_alone_in_a_last_line() -> None:
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_plan_tells_what_is_printed(paper: Paper) -> None:
-    plan = kit_plan(kit_of("binmat"), KitStyle(paper))
-    assert plan.kinds[0] == "instructions"
-    assert plan.kinds.count("cards") == plan.kinds.count("backs") == 9
-    assert len(plan.kinds) == plan.pages == len(plan.names)
+    plan = KitPrinter(GAMES).plan("binmat", paper, "en")
+    assert next(iter(plan.kinds)) == "instructions"
+    assert plan.kinds["cards"] == plan.kinds["backs"] == 9
+    _, pages = kit_pdf(kit_of("binmat"), KitStyle(paper), extras_of("binmat"))
+    assert plan.sheets == len(pages)
 
 
 # ---- what a camera may read ----------------------------------------------------------------------
@@ -172,11 +175,10 @@ def test_no_page_carries_a_marker_but_for_what_is_on_it(name: str, raw: dict[str
     options = game.options(raw)
     kit = game.kit(options)
     sheets, pages = pictures(kit, "a4", extras=game.extras(options))
-    for number, (page, names, kind) in enumerate(
-        zip(pages, sheets.names, sheets.kinds, strict=True), start=1
-    ):
+    for number, (page, sheet) in enumerate(zip(pages, sheets, strict=True), start=1):
         found = {marker for marker, _ in markers_mm(page)}
-        assert found <= allowed_on(kit, kind, names), f"page {number}, {kind}"
+        allowed = allowed_on(kit, sheet.kind, sheet.names)
+        assert found <= allowed, f"page {number}, {sheet.kind}"
 
 
 # ---- the card for the table ----------------------------------------------------------------------
@@ -202,7 +204,7 @@ def test_a_table_cards_codes_scan_from_both_sides(paper: Paper) -> None:
 
 @needs_poppler
 def test_a_table_card_without_wifi_has_the_addresses_to_type() -> None:
-    text = text_of(join_card_pdf(ADDRESSES))[0]
+    text = text_of(join_card_pdf(ADDRESSES, None, "a4"))[0]
     for words in (
         "Sit down at the table",
         "192.0.2.7:8080/join",
@@ -212,7 +214,7 @@ def test_a_table_card_without_wifi_has_the_addresses_to_type() -> None:
         assert words in text
     assert "Wi-Fi" not in text
     with pytest.raises(Malformed, match="There is no address to print"):
-        join_card_pdf(())
+        join_card_pdf((), None, "a4")
 
 
 # ---- the press -----------------------------------------------------------------------------------
@@ -228,7 +230,7 @@ def test_the_press_prints_the_same_but_once_and_keeps_little() -> None:
     press.kit("outbuffered", {}, "letter", "en")
     assert sum(map(len, press.kept.values())) <= KEPT_BYTES
     with pytest.raises(Malformed, match="Paper “a5” is unknown"):
-        press.plan("outbuffered", {}, "a5", "en")
+        press.plan("outbuffered", "a5", "en")
 
 
 def test_who_finds_the_press_busy_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:

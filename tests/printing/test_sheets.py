@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from math import dist
 
@@ -32,19 +33,17 @@ from companion.core.errors import Malformed
 from companion.core.kit import Board, Kit
 from companion.games import GAMES
 from companion.games.aids import Extras
-from companion.printing.kit_pages.sheets import (
+from companion.printing.kit_pages.sheets import KitStyle, Page, board_in_one_piece, kit_pdf
+from companion.printing.pdf_pen import MODULES
+from companion.printing.tiling import (
     FOOT_MM,
     MARGIN_MM,
     SIZES_MM,
-    KitStyle,
     Paper,
-    Sheets,
-    board_in_one_piece,
-    kit_pdf,
-    kit_sheets,
+    board_extent,
+    quiet_mm,
+    tile_board,
 )
-from companion.printing.pdf_pen import MODULES
-from companion.printing.tiling import board_extent, quiet_mm, tile_board
 
 BOARDS = {
     "standard": ".Nn\n...\n...\nsS.",
@@ -73,7 +72,7 @@ KITS = {
 
 
 @cache
-def printed(name: str, paper: Paper) -> tuple[Sheets, tuple[Image, ...]]:
+def printed(name: str, paper: Paper) -> tuple[Sequence[Page], tuple[Image, ...]]:
     """A kit's pages, rendered once for all tests."""
     return pictures(KITS[name], paper)
 
@@ -86,7 +85,7 @@ def printed(name: str, paper: Paper) -> tuple[Sheets, tuple[Image, ...]]:
 @pytest.mark.parametrize("name", ["standard", "scouts"])
 def test_pages_have_the_size_of_the_paper_and_a_true_ruler(name: str, paper: Paper) -> None:
     sheets, pages = printed(name, paper)
-    assert len(pages) == sheets.pages == len(sheets.names)
+    assert len(pages) == len(sheets)
     for page in pages:
         assert sorted(page.shape) == pytest.approx(
             [side * PX_PER_MM for side in SIZES_MM[paper]], abs=1.5
@@ -114,14 +113,14 @@ def test_joined_pages_keep_the_corners_in_place(name: str, paper: Paper) -> None
 def test_every_tag_is_there_once(name: str) -> None:
     kit = KITS[name]
     sheets, pages = printed(name, "a4")
-    faces = Counter(face for names, _ in zip(sheets.names, pages, strict=True) for face in names)
+    faces = Counter(face for sheet in sheets for face in sheet.names)
     assert all(
         faces[face] == times for face, times in Counter(f for p in kit.pieces for f in p).items()
     )
     tags = [
         (marker, corners)
-        for names, page in zip(sheets.names, pages, strict=True)
-        if names[0] in {face.name for face in kit.faces}
+        for sheet, page in zip(sheets, pages, strict=True)
+        if sheet.kind == "pieces"
         for marker, corners in markers_mm(page)
     ]
     wanted = {marker for face in kit.faces for marker in face.markers}
@@ -136,8 +135,8 @@ def test_every_tag_is_there_once(name: str) -> None:
 @pytest.mark.parametrize("name", ["standard", "walls", *MANY_SQUARES])
 def test_markers_have_their_white_round_them(name: str) -> None:
     sheets, pages = printed(name, "a4")
-    for names, page in zip(sheets.names, pages, strict=True):
-        if names == ("instructions",):
+    for sheet, page in zip(sheets, pages, strict=True):
+        if sheet.kind == "instructions":
             continue
         for _, corners in markers_mm(page):
             assert_white_round(page, corners, dist(corners[0], corners[1]) / MODULES)
@@ -151,8 +150,8 @@ def test_both_faces_of_a_piece_fold_back_to_back(name: str) -> None:
     sheets, pages = printed(name, "a4")
     middles = {
         marker: corners.mean(axis=0)
-        for names, page in zip(sheets.names, pages, strict=True)
-        if not names[0].startswith(("board", "instructions"))
+        for sheet, page in zip(sheets, pages, strict=True)
+        if sheet.kind == "pieces"
         for marker, corners in markers_mm(page)
     }
     pairs = [tag for tag in kit.tags if len(tag) == 2]
@@ -164,7 +163,7 @@ def test_both_faces_of_a_piece_fold_back_to_back(name: str) -> None:
 
 @needs_poppler
 def test_pages_say_what_they_are() -> None:
-    pdf = kit_pdf(KITS["large"])
+    pdf, _ = kit_pdf(KITS["large"], KitStyle())
     pages = texts(pdf)
     assert "Join the board, 6 pages" in pages[0]
     assert "board A1 of A1-B3" in pages[1]
@@ -184,7 +183,7 @@ def test_more_pieces_than_markers_are_a_defect_of_the_kit() -> None:
         kit.game, kit.title, kit.board, kit.sides, kit.faces, (("lime flag",), ("lime flag",))
     )
     with pytest.raises(ValueError, match="more pieces “lime flag” than markers"):
-        kit_pdf(twice)
+        kit_pdf(twice, KitStyle())
 
 
 def test_the_pdf_libraries_are_imported_only_to_print() -> None:
@@ -222,12 +221,12 @@ def test_any_board_is_cut_into_pages_that_fit_and_meet(
     for x, y in board.corner_centres_mm.values():
         assert all(abs(cut - x) >= reach for cut in tiling.cuts_x)
         assert all(abs(cut - y) >= reach for cut in tiling.cuts_y)
-    for joint in tiling.joints:
+    for cross_x, cross_y in tiling.joints():
         pages = [
             w
             for w in tiling.windows
-            if w.printed.left < joint.x < w.printed.right
-            and w.printed.bottom < joint.y < w.printed.top
+            if w.printed.left < cross_x < w.printed.right
+            and w.printed.bottom < cross_y < w.printed.top
         ]
         assert len(pages) >= 2, "a cross lies on both pages that it joins"
 
@@ -247,18 +246,18 @@ def extras_of(game: str) -> Extras:
 @cache
 def whole(
     game: str, low_ink: bool = False, language: str = "en", paper: Paper = "a4", dpi: int = DPI
-) -> tuple[Sheets, tuple[Image, ...]]:
+) -> tuple[Sequence[Page], tuple[Image, ...]]:
     kit = GAMES[game].kit(GAMES[game].options({}))
     style = KitStyle(paper=paper, language=language, low_ink=low_ink)
-    pdf, sheets = kit_sheets(kit, style, extras_of(game))
+    pdf, sheets = kit_pdf(kit, style, extras_of(game))
     return sheets, rastered(pdf, dpi, 1, 29)
 
 
 @pytest.mark.parametrize("game", sorted(GAMES))
 def test_each_player_has_an_aid_and_hand_cards(game: str) -> None:
     kit = GAMES[game].kit(GAMES[game].options({}))
-    sheets = kit_sheets(kit, KitStyle(), extras_of(game))[1]
-    shown = Counter(name for names in sheets.names for name in names)
+    sheets = kit_pdf(kit, KitStyle(), extras_of(game))[1]
+    shown = Counter(name for sheet in sheets for name in sheet.names)
     assert shown["aid"] == 2
     assert shown["score sheet"] == 1 + (game == "scouts"), "one on each page that has room for it"
     assert {card: shown[f"strength {card}"] for card in "123456"} == dict.fromkeys(
@@ -272,8 +271,8 @@ def test_each_player_has_an_aid_and_hand_cards(game: str) -> None:
 @needs_poppler
 def test_read_order_tiles_come_with_how_to_use() -> None:
     kit = GAMES["outbuffered"].kit(GAMES["outbuffered"].options({"tiles": True}))
-    pdf, sheets = kit_sheets(kit, KitStyle(), extras_of("outbuffered"))
-    page = texts(pdf)[next(n for n, names in enumerate(sheets.names) if "walls" in names)]
+    pdf, sheets = kit_pdf(kit, KitStyle(), extras_of("outbuffered"))
+    page = texts(pdf)[next(n for n, sheet in enumerate(sheets) if "walls" in sheet.names)]
     assert "Lay your tiles" in page
     assert "Only then does the camera read" in page
 
@@ -287,14 +286,14 @@ def test_no_third_of_a_sheet_stays_empty(game: str, language: str, paper: Paper)
     """Of all sheets but the board's: what a board leaves over is its shape."""
     sheets, pages = whole(game, language=language, paper=paper, dpi=COARSE_DPI)
     px_per_mm = COARSE_DPI / 25.4
-    for kind, page in zip(sheets.kinds, pages, strict=False):
-        if kind in ("pieces", "extras", "places", "cards"):
+    for sheet, page in zip(sheets, pages, strict=False):
+        if sheet.kind in ("pieces", "extras", "places", "cards"):
             room = page[
                 int(MARGIN_MM * px_per_mm) : int(
                     page.shape[0] - (MARGIN_MM + FOOT_MM + 1) * px_per_mm
                 )
             ]
-            if kind == "places":  # beside each other
+            if sheet.kind == "places":  # beside each other
                 room = room.T
             inked = np.flatnonzero((room < 200).any(axis=1))
             assert max(np.diff(inked).max(), len(room) - inked[-1]) < len(room) / 3
@@ -305,10 +304,10 @@ def test_no_third_of_a_sheet_stays_empty(game: str, language: str, paper: Paper)
 def test_low_ink_saves_ink_and_keeps_every_marker(game: str) -> None:
     sheets, pages = whole(game)
     lean_sheets, lean_pages = whole(game, low_ink=True)
-    assert lean_sheets == sheets
+    assert [sheet.names for sheet in lean_sheets] == [sheet.names for sheet in sheets]
     full = lean = 0.0
-    for kind, page, lean_page in zip(sheets.kinds, pages, lean_pages, strict=False):
-        if kind in ("pieces", "extras"):
+    for sheet, page, lean_page in zip(sheets, pages, lean_pages, strict=False):
+        if sheet.kind in ("pieces", "extras"):
             assert {marker for marker, _ in markers_mm(lean_page)} == {
                 marker for marker, _ in markers_mm(page)
             }
@@ -317,10 +316,8 @@ def test_low_ink_saves_ink_and_keeps_every_marker(game: str) -> None:
 
 
 def test_low_ink_leaves_the_backs_of_cards_white() -> None:
-    pdf, sheets = kit_sheets(
-        GAMES["binmat"].kit(GAMES["binmat"].options({})), KitStyle(low_ink=True)
-    )
-    page = 1 + sheets.kinds.index("backs")
+    pdf, sheets = kit_pdf(GAMES["binmat"].kit(GAMES["binmat"].options({})), KitStyle(low_ink=True))
+    page = 1 + [sheet.kind for sheet in sheets].index("backs")
     (back,) = rastered(pdf, 40, page, page)
     assert back.mean() > 200
 
@@ -333,8 +330,8 @@ def test_low_ink_leaves_the_backs_of_cards_white() -> None:
 def test_a_print_shop_gets_the_board_in_one_piece(game: str, paper: Paper) -> None:
     kit = GAMES[game].kit(GAMES[game].options({}))
     assert board_in_one_piece(kit) == paper
-    pdf, sheets = kit_sheets(kit, KitStyle(paper, board_only=True), extras_of(game))
-    assert (sheets.names, sheets.kinds) == ((("board",),), ("board",))
+    pdf, sheets = kit_pdf(kit, KitStyle(paper, board_only=True), extras_of(game))
+    assert [(sheet.kind, sheet.names) for sheet in sheets] == [("board", ("board",))]
     (page,) = rastered(pdf, DPI)
     assert sorted(page.shape) == pytest.approx(
         [side * PX_PER_MM for side in SIZES_MM[paper]], abs=1.5

@@ -5,7 +5,7 @@ places, words.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -30,16 +30,9 @@ from companion.core.errors import Malformed
 from companion.core.kit import Card, Deck, Kit
 from companion.games import GAMES
 from companion.printing.kit_pages.deck_pages import card_grid, pile_parts
-from companion.printing.kit_pages.sheets import (
-    MARGIN_MM,
-    SIZES_MM,
-    KitStyle,
-    Paper,
-    Sheets,
-    kit_pdf,
-)
+from companion.printing.kit_pages.sheets import KitStyle, Page, kit_pdf
 from companion.printing.pdf_pen import MODULES
-from companion.printing.tiling import tile_board
+from companion.printing.tiling import MARGIN_MM, SIZES_MM, Paper, tile_board
 
 FINE_DPI = 300
 """For distances within 0.1 mm between thin lines, which a rasteriser sets on whole pixels."""
@@ -54,7 +47,7 @@ def deck_of(kit: Kit) -> Deck:
 
 
 @cache
-def printed(paper: Paper) -> tuple[Sheets, tuple[Image, ...]]:
+def printed(paper: Paper) -> tuple[Sequence[Page], tuple[Image, ...]]:
     return pictures(KIT, paper)
 
 
@@ -99,13 +92,13 @@ def upright(page: Image, deck: Deck, cell: tuple[Points, Points, Points], dpi: i
 
 
 def card_pages(
-    kit: Kit, sheets: Sheets, pages: tuple[Image, ...]
+    kit: Kit, sheets: Sequence[Page], pages: tuple[Image, ...]
 ) -> Iterator[tuple[tuple[Card, ...], Image, Image]]:
     """The cards of every front, the front and the page behind it."""
     by_name = {card.name: card for card in deck_of(kit).cards}
-    for (names, front), (_, back) in pairwise(zip(sheets.names, pages, strict=True)):
-        if set(names) <= set(by_name):
-            yield tuple(by_name[name] for name in names), front, back
+    for (sheet, front), (_, back) in pairwise(zip(sheets, pages, strict=True)):
+        if sheet.kind == "cards":
+            yield tuple(by_name[name] for name in sheet.names), front, back
 
 
 # ---- fronts --------------------------------------------------------------------------------------
@@ -171,12 +164,12 @@ def test_cutting_marks_alone_are_on_the_cuts() -> None:
 def test_every_page_keeps_its_margins(paper: Paper) -> None:
     sheets, pages = printed(paper)
     edge = int((MARGIN_MM - 0.2) * PX_PER_MM)
-    assert len(pages) == sheets.pages == 28
-    for names, page in zip(sheets.names, pages, strict=True):
+    assert len(pages) == len(sheets) == 28
+    for sheet, page in zip(sheets, pages, strict=True):
         assert (
             min(page[:edge].min(), page[-edge:].min(), page[:, :edge].min(), page[:, -edge:].min())
             > 250
-        ), names
+        ), sheet.names
 
 
 # ---- backs ---------------------------------------------------------------------------------------
@@ -212,7 +205,7 @@ def test_places_for_piles_fit_cards_and_lanes() -> None:
                 for box in boxes
                 if np.allclose(box[2:], (deck.width_mm, deck.height_mm), atol=0.4)
             )
-            assert len(places) == count, (paper, sheets.names[page])
+            assert len(places) == count, (paper, sheets[page].names)
             assert np.diff(places) == pytest.approx([KIT.board.pitch_mm] * (count - 1), abs=0.3)
 
 
@@ -222,7 +215,7 @@ def test_places_for_piles_fit_cards_and_lanes() -> None:
 @needs_poppler
 @pytest.mark.parametrize("paper", PAPERS)
 def test_pages_of_a_deck_say_what_they_are(paper: Paper) -> None:
-    pages = texts(kit_pdf(KIT, KitStyle(paper)))
+    pages = texts(kit_pdf(KIT, KitStyle(paper))[0])
     for words in ("Join the board, 6 pages", "Make the 78 cards", "Pages 11 to 28 are cards"):
         assert words in pages[0]
     assert "first card" in pages[1]
@@ -248,7 +241,7 @@ def test_cards_and_piles_larger_than_the_paper_are_refused() -> None:
     with pytest.raises(
         Malformed, match="Cards of 300 x 400 mm do not fit the paper: make them smaller"
     ):
-        card_grid(replace(deck, width_mm=300, height_mm=400), SIZES_MM["a4"], MARGIN_MM, 6.4)
+        card_grid(replace(deck, width_mm=300, height_mm=400), "a4")
     with pytest.raises(Malformed, match="Places for piles 276 mm deep do not fit the paper"):
         pile_parts(KIT, replace(deck, lane_piles=("deck", "discard", "out")), (283, 186))
 
@@ -258,4 +251,4 @@ def test_notes_too_long_for_the_instructions_raise() -> None:
     with pytest.raises(
         ValueError, match="the notes in the kit of binmat do not fit the page of instructions"
     ):
-        kit_pdf(replace(KIT, notes=notes))
+        kit_pdf(replace(KIT, notes=notes), KitStyle())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from random import Random
@@ -99,69 +98,6 @@ def test_an_altered_run_does_not_change_dates(path: Path) -> None:
 
 
 # ---- formats -------------------------------------------------------------------------------------
-
-
-def next_format(
-    monkeypatch: pytest.MonkeyPatch, step: str = "CREATE TABLE later (id INTEGER PRIMARY KEY)"
-) -> None:
-    """Have this program be one whose format is newer by one."""
-    monkeypatch.setattr(format, "FORMAT", FORMAT + 1)
-    monkeypatch.setattr(opening, "FORMAT", FORMAT + 1)
-    monkeypatch.setattr(format, "SCHEMA", f"{format.SCHEMA};{step}")
-    monkeypatch.setattr(format, "MIGRATIONS", {FORMAT + 1: step})
-    format._our_schema.cache_clear()
-
-
-@pytest.fixture(autouse=True)
-def forget_the_schema() -> Iterator[None]:
-    yield
-    format._our_schema.cache_clear()
-
-
-def test_a_newer_format_leaves_a_copy_that_is_never_overwritten(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made_journal(path)
-    before = rows(path)
-    path.with_name("journal.format-2.sqlite").write_bytes(b"of an earlier upgrade")
-    with monkeypatch.context() as patch:
-        next_format(patch)
-        with Journal(path) as journal:
-            assert journal.notice == (
-                "The games were converted to a new format. A copy in the old one is "
-                "journal.format-2-2.sqlite."
-            )
-            assert journal.games() == [1, 2, 3]
-        with Journal(path) as journal:
-            assert journal.notice == "", "it is said once"
-    copy = path.with_name("journal.format-2-2.sqlite")
-    assert rows(copy) == before
-    assert copy.stat().st_mode & 0o777 == 0o600
-    assert path.with_name("journal.format-2.sqlite").read_bytes() == b"of an earlier upgrade"
-    format._our_schema.cache_clear()
-    with pytest.raises(
-        JournalError, match="has format 3, this program reads 2: update the program"
-    ):
-        Journal(path)
-    copy.replace(path)
-    with Journal(path) as journal:
-        assert journal.games() == [1, 2, 3], "whoever goes back has the games of before"
-
-
-def test_a_migration_that_fails_leaves_the_old_file(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made_journal(path)
-    before = rows(path)
-    with monkeypatch.context() as patch:
-        next_format(patch, "DELETE FROM entries; SELECT * FROM nowhere")
-        patch.setattr(format, "SCHEMA", "CREATE TABLE other (id INTEGER PRIMARY KEY)")
-        with pytest.raises(JournalError, match="cannot be opened: no such table"):
-            Journal(path)
-    format._our_schema.cache_clear()
-    assert rows(path) == before
-    with Journal(path) as journal:
-        assert journal.games() == [1, 2, 3]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from table_tools import Played
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import PadKey, Press, SeatLamps, TurnLamp
 from companion.table.listeners import TableListener
-from companion.table.seats.draw_keys import TOGETHER_S
+from companion.table.seats.pads import TOGETHER_S
 from companion.table.session import Phase
 
 SOUTH, NORTH = SEATS

@@ -17,7 +17,7 @@ from companion.core.errors import JournalError
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import PadKey
 from companion.storage.journal import Journal
-from companion.storage.last_choices import Choices
+from companion.table.last_choices import Choices
 from companion.table.listeners import TableListener
 from companion.table.session import Phase
 

@@ -13,9 +13,7 @@ import pytest
 from flask import Response
 from web_fixtures import Place, page_of
 
-from companion.core.config import PanelSettings
 from companion.diagnostics.findings import Finding, Grade, Status
-from web.rendering.wiring import GPIO_PINS, wires
 
 FOUND = (
     Finding("clock", Grade.OK, "It is 12:00."),
@@ -82,12 +80,6 @@ def test_six_rows_say_how_it_is_beside_the_bundle(place: Place) -> None:
     assert "4.3 GB free" in rows["storage"]
     assert 'href="/host/health/bundle.zip"' in page
     assert host.get("/host/health/bundle.zip").data == b"PK bundle"
-
-
-def test_a_wire_leads_to_its_pin() -> None:
-    wired = {wire.name: wire for wire in wires(PanelSettings())}
-    assert wired["south_up"].pin == GPIO_PINS[PanelSettings().south.up]
-    assert (GPIO_PINS[17], GPIO_PINS[21]) == (11, 40), "as Raspberry Pi's pin-out has it"
 
 
 # ---- the support bundle --------------------------------------------------------------------------

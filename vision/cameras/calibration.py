@@ -1,5 +1,6 @@
-"""Measuring a lens from pictures of the printed page: which views are wanted, and what comes of
-them."""
+"""Calibration of a lens from pictures of the printed page: which views are still needed, and the
+lens that fits them.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +18,12 @@ from vision.pose.pose import Points
 _LEAST_CORNERS = 16
 _TILT_DEG, _FLAT_DEG, _MOST_TILT_DEG = 18.0, 14.0, 60.0
 _MOVED, _TURNED_DEG = 0.04, 8.0
-"""Views count as two when their corners lie so far apart on average, by picture width, or are
-tilted so differently."""
+"""Two views differ if their corners lie this far apart on average, in widths of the picture, or if
+their tilt differs by this angle.
+"""
 _STILL_PX = 2.0
 _EDGE = 0.3
-"""Outer share of width and height that makes a corner of the picture."""
+"""Outer share of width and height that counts as a corner of the picture."""
 _SIDES = {"left": (-1, 0), "right": (1, 0), "far": (0, -1), "near": (0, 1)}
 _TILTS = {
     "left": "Tilt the page so that its left edge comes nearer to the camera",
@@ -29,7 +31,7 @@ _TILTS = {
     "far": "Tilt the page so that its upper edge comes nearer to the camera",
     "near": "Tilt the page so that its lower edge comes nearer to the camera",
 }
-"""Left, right, upper and lower as the picture shows them."""
+"""The edges of the page by which it can be tilted, as the picture shows them."""
 _OUTER = {
     "upper left": (False, False),
     "upper right": (True, False),
@@ -40,8 +42,9 @@ _OUTER = {
 
 @dataclass(frozen=True)
 class LensFit:
-    """What the views say: the lens, what is left over (px), one standard deviation of the focal
-    length by its size."""
+    """Result of a calibration: the lens, the residual in px, and the relative standard deviation of
+    the focal length.
+    """
 
     lens: Lens
     rms_px: float
@@ -51,24 +54,24 @@ class LensFit:
 
     @property
     def misfit(self) -> float:
-        """What is left over by picture width."""
+        """Residual divided by the width of the picture."""
         return self.rms_px / self.width_px
 
     @property
     def field_of_view_deg(self) -> float:
-        """The horizontal angle, without distortion."""
+        """Horizontal field of view, without distortion."""
         return math.degrees(2 * math.atan(0.5 / self.lens.focal_ratio))
 
 
 @dataclass(frozen=True)
 class _View:
-    """One picture of the page: (N, 3) mm and (N, 2) px of its corners, and how it is held."""
+    """One picture of the page: its corners as (N, 3) mm and (N, 2) px, and its pose."""
 
     points_mm: Points
     points_px: Points
     ids: tuple[int, ...]
     normal: Points
-    """(3,) towards the camera, in camera axes."""
+    """(3,) normal of the page towards the camera, in camera axes."""
 
     @property
     def tilt_deg(self) -> float:
@@ -77,8 +80,9 @@ class _View:
 
     @property
     def side(self) -> str:
-        """Which edge of the page is nearer as the picture shows it, `flat` for none, `slight` for
-        neither clearly."""
+        """Edge of the page that is nearest in the picture: `flat` for none, `slight` if it is not
+        clear.
+        """
         if self.tilt_deg < _TILT_DEG:
             return "flat" if self.tilt_deg < _FLAT_DEG else "slight"
         # A page whose left edge is nearer faces to the right.
@@ -86,7 +90,7 @@ class _View:
 
 
 class Calibration:
-    """Collects views of the page from one camera until the lens is known well."""
+    """Collects views of the page from one camera until they determine the lens."""
 
     def __init__(self, nominal: Lens) -> None:
         self._nominal = nominal
@@ -97,13 +101,13 @@ class Calibration:
 
     @property
     def views(self) -> int:
-        """How many views count."""
+        """Number of views that count."""
         return len(self._views)
 
     def add(self, luma: Luma, *, held: bool = False) -> str:
-        """Take a picture and return why it does not count, or nothing.
+        """Add a picture. Return the reason why it does not count, or an empty sentence.
 
-        `held`: it must be as the picture before.
+        With `held`, the page must lie where it lay in the picture before.
         """
         size = (luma.shape[1], luma.shape[0])
         if self._size not in (None, size):
@@ -122,7 +126,7 @@ class Calibration:
         return ""
 
     def missing(self) -> tuple[str, ...]:
-        """Return what is still wanted, the next thing first. Empty when the views suffice."""
+        """Return what is still needed, most important first. Empty when the views suffice."""
         sides = [view.side for view in self._views]
         wanted = []
         if "flat" not in sides:
@@ -138,9 +142,8 @@ class Calibration:
         return tuple(wanted)
 
     def solve(self) -> LensFit | None:
-        """Return the lens that fits all views best, the principal point in the middle.
-
-        None when there are too few.
+        """Return the lens that fits all views best, with the principal point in the middle. None if
+        there are too few views.
         """
         if len(self._views) < 3 or self._size is None:
             return None
@@ -206,15 +209,14 @@ class Calibration:
 
 
 def _alike(one: _View, other: _View, width: int) -> bool:
-    """Do two views show the page in the same place and held in the same way?"""
+    """Return whether two views show the page at the same place and angle."""
     turn = math.degrees(math.acos(min(1.0, float(np.dot(one.normal, other.normal)))))
     return turn < _TURNED_DEG and _distance_px(one, other) < _MOVED * width
 
 
 def _distance_px(one: _View, other: _View) -> float:
-    """Return how far the corners that both views show have moved on average, px.
-
-    Without any it is infinite.
+    """Return the mean distance in px between the corners that both views show. Infinite if they
+    share none.
     """
     common = set(one.ids) & set(other.ids)
     if len(common) < 4:

@@ -1,5 +1,6 @@
-"""The one camera that is watched: opened, opened anew after trouble, exchanged for another, told to
-hold still."""
+"""The connection to the one camera that is watched. It opens the camera, reopens it after trouble,
+and exchanges it for another one.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +24,16 @@ if TYPE_CHECKING:
 
 _PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0)
 SILENCE_S = 3.0
-"""A camera that gives no picture for so long is in trouble."""
+"""Timeout in seconds for a picture before the camera counts as being in trouble."""
 
 
 @dataclass(frozen=True)
 class Cameras:
-    """The cameras that may be watched, and what is known of them.
+    """How cameras are opened, and what is known of them.
 
-    `open` opens that of the settings, `open_other` another one by its source (None: there is no
-    other). `expected` says whether a camera that was never there is a trouble or only none; it is
-    asked when one is missed, where that has to be found out. `lenses` keeps what is learned about
-    lenses.
+    `open` opens the camera of the settings, `open_other` one by its source (None where there are no
+    others). `expected` returns whether a camera that was never there is a fault; it is asked only
+    when none is found. `lenses` keeps what is learned about lenses.
     """
 
     open: Callable[[], Camera]
@@ -43,13 +43,16 @@ class Cameras:
 
 
 class CameraLink:
-    """The camera that is open, if any. `camera`, `source`, `choose`, `lock` and `locks` may be used
-    from any thread, everything else from the watcher's."""
+    """The camera that is open, if any.
+
+    `camera`, `source`, `choose`, `lock` and `locks` may be used from any thread, everything else
+    from the watcher's thread.
+    """
 
     def __init__(self, cameras: Cameras, clock: Clock, reader: BoardReader) -> None:
         self._cameras, self._clock, self._reader = cameras, clock, reader
         self._lens_of: tuple[str, float] | None = None
-        """Name and zoom of the camera whose lens the reader has."""
+        """Name and crop of the camera whose lens the reader uses."""
         self._camera: Camera | None = None
         self._failures = 0
         self._last_frame_s: float | None = None
@@ -62,45 +65,40 @@ class CameraLink:
         self._wanted: Locks | None = None
         self._locks: Locks | None = None
         self.wake = threading.Event()
-        """Set when there is something to do before the next picture is due."""
+        """Set when there is work before the next picture is due."""
 
     # ---- what the camera page asks for, from any thread ----
 
     @property
     def camera(self) -> str:
-        """The name of the camera that is open. Empty when none is."""
+        """Name of the open camera. Empty when none is open."""
         camera = self._camera
         return camera.name if camera else ""
 
     @property
     def oddity(self) -> str:
-        """What is odd about the camera that is open, as a sentence. Empty when nothing is known."""
+        """Known oddity of the open camera, as a sentence. Empty when there is none."""
         odd = self._camera.oddity if isinstance(self._camera, Device) else None
         return odd.sentence if odd else ""
 
     @property
     def source(self) -> str | None:
-        """The source that was chosen last. None: that of the settings."""
+        """Source that was chosen last. None for that of the settings."""
         return self._source
 
     def choose(self, source: str) -> None:
-        """Take another camera from the next step on, as `[camera] source` names it.
-
-        That holds until the next start.
-
-        An empty source is that of the settings.
+        """Use another camera from the next picture on, until the service restarts. `source` is
+        written as in `[camera] source`, empty for that of the settings.
         """
         with self._asking:
             self._source, self._changed, self._wanted = source or None, True, None
         self.wake.set()
 
     def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
-        """Hold focus or exposure (True), or let them follow the picture (False), from the next step
-        on.
-
+        """Lock focus or exposure (True) or make them automatic (False), from the next picture on.
         None leaves one as it is.
 
-        What a camera cannot do is left undone: see `locks`.
+        What a camera cannot do is ignored. See `locks`.
         """
         with self._asking:
             before = self._wanted or Locks(None, None)
@@ -111,24 +109,25 @@ class CameraLink:
 
     @property
     def locks(self) -> Locks | None:
-        """(focus, exposure): does it stand still? None for what the camera cannot, and for all when
-        it can neither."""
+        """Whether focus and exposure are locked. None for what the camera cannot lock, and
+        altogether if it can lock neither.
+        """
         return self._locks
 
     # ---- one frame ----
 
     @property
     def is_open(self) -> bool:
-        """Is a camera open?"""
+        """Whether a camera is open."""
         return self._camera is not None
 
     @property
     def light(self) -> str:
-        """What is the matter with the light, as a sentence. Empty when nothing is."""
+        """What is wrong with the light, as a sentence. Empty when nothing is."""
         return self._light.sentence if self._light else ""
 
     def is_exchanged(self) -> bool:
-        """Give the camera back if another one was chosen, and tell whether one was."""
+        """Close the camera if another one was chosen. Return whether that was so."""
         with self._asking:
             changed, self._changed = self._changed, False
         if changed:
@@ -138,9 +137,9 @@ class CameraLink:
         return changed
 
     def grab(self) -> Frame | None:
-        """Return the next frame, opening the camera if need be.
+        """Return the next frame. Opens the camera if necessary.
 
-        Raises `CameraError`, also after a long silence.
+        Raises `CameraError`, also after `SILENCE_S` without a picture.
         """
         self._set_locks()
         if self._camera is None:
@@ -168,11 +167,9 @@ class CameraLink:
         return frame
 
     def trouble(self, frame: Frame) -> str:
-        """Return why a real camera sees nothing, as a sentence.
+        """Return why a real camera sees nothing, as a sentence. Empty if it sees something.
 
-        Empty: it does.
-
-        Raises `CameraError` when opening it anew may help.
+        Raises `CameraError` when reopening the camera may help.
         """
         device = self._camera
         if isinstance(device, Device):
@@ -189,9 +186,7 @@ class CameraLink:
         return ""
 
     def learn(self, now_s: float, is_moving: bool) -> None:
-        """Keep what a picture has told about the lens, and tell the camera whether something
-        moves.
-        """
+        """Keep what a picture says about the lens, and tell the camera whether something moves."""
         lenses, reader = self._cameras.lenses, self._reader
         if self._camera and lenses:
             lenses.learn(self._camera, reader.learned, reader.pose, now_s)
@@ -199,34 +194,31 @@ class CameraLink:
             self._camera.pace(is_moving)
 
     def fail(self) -> float:
-        """Give a camera in trouble back.
-
-        Returns after how many seconds it should be opened again.
-        """
+        """Close a camera after a fault. Return the seconds until it should be opened again."""
         self.drop()
         pause_s = _PAUSES_S[min(self._failures, len(_PAUSES_S) - 1)]
         self._failures += 1
         return pause_s
 
     def drop(self) -> None:
-        """Give the camera back. Where none is open nothing happens."""
+        """Close the camera. Does nothing if none is open."""
         camera, self._camera = self._camera, None
         self._light, self._locks = None, None
         if camera is not None:
             if self._cameras.lenses:
                 self._cameras.lenses.note(camera, self._reader.learned, self._reader.pose)
-            # A device that is gone cannot be closed properly; the trouble has been told already.
+            # A disconnected device cannot be closed properly. The fault itself was reported before.
             with contextlib.suppress(CameraError):
                 camera.close()
 
     def close(self) -> None:
-        """Give the camera back, and write down what is known about lenses."""
+        """Close the camera and write the file of lenses."""
         self.drop()
         if self._cameras.lenses:
             self._cameras.lenses.save()
 
     def _set_locks(self) -> None:
-        """Lock and unlock what other threads have asked for, once a camera is open that can."""
+        """Apply the locks that other threads asked for, once a camera is open that has them."""
         device = self._camera if isinstance(self._camera, Device) else None
         if device is None:
             return
@@ -238,11 +230,11 @@ class CameraLink:
                 self._light.held = wanted.exposure
 
     def _begin(self, camera: Camera, now_s: float) -> None:
-        """Use the lens of a camera that has sent its first picture, and look after its light."""
+        """Start using a camera that has sent its first picture: its lens and its light."""
         self._sight.begin(now_s)
         self._light = ExposureControl(camera) if isinstance(camera, Device) else None
         which = (camera.identity, camera.zoom) if isinstance(camera, Device) else (camera.name, 1.0)
-        # The same camera, opened anew, goes on with what it has learned.
+        # A camera that is reopened keeps what was learned.
         if self._cameras.lenses and which != self._lens_of:
             self._reader.use_lens(*self._cameras.lenses.lens_of(camera))
         self._lens_of = which

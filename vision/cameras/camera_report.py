@@ -1,5 +1,4 @@
-"""What people are told of the camera: that it sees the board, that it does not, or what is wrong
-with it."""
+"""The status of the camera for people: it sees the board, it does not, or what is wrong with it."""
 
 from __future__ import annotations
 
@@ -13,11 +12,13 @@ _NONE_YET = say(
     "There is no camera: connect one and it will be used; without one you play by tapping"
 )
 _GONE_S = 1.0
-"""A board that is out of sight for less, behind an arm or a cup, is not said to be gone."""
+"""Seconds for which a board may be out of sight, behind an arm or a cup, before it is reported as
+missing.
+"""
 
 
 class CameraReport:
-    """Says each change once to `on_status`.
+    """Reports every change once to `on_status`.
 
     `expected` is that of `Cameras`. Any thread may call.
     """
@@ -31,13 +32,12 @@ class CameraReport:
         self._lock = threading.Lock()
 
     def expect(self) -> None:
-        """Take a missing camera for a trouble from now on: it works, or somebody has chosen it."""
+        """Report a missing camera as a fault from now on, because one has worked or was chosen."""
         self._expected = True
 
     def sees_board(self, note: str, light: str, now_s: float) -> None:
-        """Say that a board was read.
-
-        `note` and `light` are sentences about the picture, or empty.
+        """Report that a board was read. `note` and `light` are sentences about the picture, or
+        empty.
         """
         self._board_s, self._expected = now_s, True
         self._say(
@@ -48,7 +48,7 @@ class CameraReport:
         )
 
     def sees_none(self, problem: str, light: str, now_s: float) -> None:
-        """Say that there was no board in the picture. `problem` says why, if that is known."""
+        """Report that there was no board in the picture. `problem` says why if that is known."""
         self._expected = True
         if self._board_s is None or now_s - self._board_s >= _GONE_S:
             sentence = problem or say(
@@ -57,12 +57,12 @@ class CameraReport:
             self._say(CameraStatus(CameraState.NO_BOARD, joined(". ", (sentence, light))))
 
     def is_blank(self, sentence: str) -> None:
-        """Say that the camera sends pictures and sees nothing."""
+        """Report that the camera sends pictures but sees nothing."""
         self._board_s = None
         self._say(CameraStatus(CameraState.TROUBLE, sentence))
 
     def is_missed(self, sentence: str) -> None:
-        """Say that the camera fails, which is no trouble where none was ever there."""
+        """Report that the camera fails. That is no fault where there never was one."""
         self._board_s = None
         if callable(self._expected):
             self._expected = self._expected()

@@ -1,6 +1,6 @@
-"""Cameras by the words of the settings: which there are, and how to open one again and again.
+"""The cameras by their names in the settings: which are connected, and how to open and reopen one.
 
-All of them give frames of brightness and raise `CameraError` with what is wrong, where, and what to
+Each gives frames of brightness and raises `CameraError` that says what is wrong, where, and what to
 do.
 """
 
@@ -25,8 +25,9 @@ from vision.network.stream import is_network, network_camera
 
 @dataclass(frozen=True)
 class CameraChoice:
-    """A camera that is connected: `source` for `[camera] source`, a name for people, a guess among
-    the lens models."""
+    """A connected camera: its `source` for `[camera] source`, a name for people, and its probable
+    lens model.
+    """
 
     source: str
     name: str
@@ -34,15 +35,15 @@ class CameraChoice:
 
 
 def cameras() -> tuple[CameraChoice, ...]:
-    """Return the cameras that are connected, the Raspberry Pi's own first.
+    """Return the connected cameras, those of the Raspberry Pi first.
 
-    None is opened, so a busy one is no trouble.
+    No camera is opened, so one that is in use does no harm.
     """
     devices = []
     with contextlib.suppress(CameraError):  # no Raspberry Pi
         own = pi_devices()
         for camera in own:
-            # By its id a camera is found again whatever order they have at the next boot.
+            # The id stays the same whatever the order at the next boot.
             source = f"picamera:{camera.id}" if len(own) > 1 else "picamera"
             devices.append(
                 CameraChoice(
@@ -52,8 +53,7 @@ def cameras() -> tuple[CameraChoice, ...]:
     plugged = usb_devices()
     names = [device.name for device in plugged]
     for device in plugged:
-        # By its name a camera is found again under another number, unless there are two of the
-        # name.
+        # The name stays the same when the number changes, unless two cameras have it.
         alone = (
             sum(device.name.lower() in name.lower() for name in names) == 1
             and not device.name.isdecimal()
@@ -64,7 +64,7 @@ def cameras() -> tuple[CameraChoice, ...]:
 
 
 def is_device(source: str) -> bool:
-    """Tell whether this word of the settings means a camera, or none, and not a file."""
+    """Return whether this value of the setting is a camera or none, and not a file."""
     return source.strip().partition(":")[0] in ("auto", "none", "picamera", "usb") or is_network(
         source
     )
@@ -78,9 +78,9 @@ def open_camera(settings: CameraSettings, clock: Clock) -> Camera:
 class CameraOpener:
     """Opens the camera of the settings, or another one, as often as it is lost.
 
-    A USB camera that comes back under another number is known again by its maker, type and serial
-    number, one on a ribbon cable by libcamera's id. `phone` is the line of an old phone, where one
-    may be the camera.
+    A USB camera that returns under another number is recognised by its vendor, product and serial
+    number, one on a ribbon cable by libcamera's id. `phone` is the line of an old phone if one may
+    be the camera.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class CameraOpener:
         return PictureCamera(path, self._clock)
 
     def _first(self) -> Camera:
-        """Return a Raspberry Pi camera if there is one, else the first USB camera."""
+        """Return the first Raspberry Pi camera, or else the first USB camera."""
         try:
             return PiCamera(self._settings, self._clock, self._ribbon(""))
         except CameraError as pi_error:
@@ -147,19 +147,13 @@ class CameraOpener:
                 ) from usb_error
 
     def _ribbon(self, which: str) -> PiDevice:
-        """Return the ribbon camera of a word.
-
-        It is the one that the word meant before, wherever that is listed now.
-        """
+        """Return the ribbon camera of a word: the same one as before, wherever it is listed now."""
         found = chosen(self._ribbons.get(which, which))
         self._ribbons[which] = found.id
         return found
 
     def _usb(self, number: int) -> Camera:
-        """Open the USB camera of a number.
-
-        It is the one that had it before, wherever that is now.
-        """
+        """Open the USB camera of a number: the same one as before, whatever its number is now."""
         before = self._identities.get(number)
         here = {device.number: device.identity for device in usb_devices()}
         moved = [new for new, identity in here.items() if before == identity != here.get(number)]

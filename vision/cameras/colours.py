@@ -1,8 +1,8 @@
-"""The colours of a picture beside its brightness: small, since nothing is read from them and eyes
-see them blurred.
+"""The colours of a picture, kept beside its brightness. They are small: nothing is read from them,
+and eyes see colours blurred.
 
-`Colours` are (height, width, 2) uint8, Cr and Cb as OpenCV has them (128: grey), over the same view
-as the brightness, some quarter of its size each way.
+`Colours` are (height, width, 2) uint8, Cr and Cb as in OpenCV (128 is grey). They show the same
+view as the brightness at about a quarter of its width and height.
 """
 
 from __future__ import annotations
@@ -17,25 +17,24 @@ Luma = NDArray[np.uint8]
 Colours = NDArray[np.uint8]
 Bgr = NDArray[np.uint8]
 EVERY = 4
-"""One of so many pixels each way is kept."""
+"""Factor by which colours are smaller in each direction."""
 
 
 def of_bgr(picture: Any) -> Colours:
-    """Return the colours of a picture in BGR."""
+    """Return the colours of a BGR picture."""
     small = np.ascontiguousarray(picture[::EVERY, ::EVERY])
     return np.asarray(cv2.cvtColor(small, cv2.COLOR_BGR2YCrCb)[:, :, 1:], np.uint8)
 
 
 def of_planes(u: Any, v: Any) -> Colours:
-    """Return the colours of planes U and V, each of half the picture's size."""
+    """Return the colours of planes U and V, each of half the picture's width and height."""
     step = EVERY // 2
     return np.dstack([v[::step, ::step], u[::step, ::step]])
 
 
 def of_jpeg(sent: bytes) -> Colours | None:
-    """Return the colours of a webcam's JPEG, decoded at a quarter of its size.
-
-    None when it is damaged.
+    """Return the colours of a webcam's JPEG, decoded at a quarter of its size. None if it is
+    damaged.
     """
     try:
         picture = cv2.imdecode(np.frombuffer(sent, np.uint8), cv2.IMREAD_REDUCED_COLOR_4)
@@ -49,17 +48,17 @@ def of_jpeg(sent: bytes) -> Colours | None:
 
 
 def of_pairs(sent: Any, place: int) -> Colours:
-    """Return the colours of YUYV or UYVY, (height, width, 2), with the colour at that place of each
-    pair."""
+    """Return the colours of YUYV or UYVY, (height, width, 2). `place` is the index of the colour in
+    each pair.
+    """
     half = sent[::EVERY, :, place]
     width = half.shape[1] // EVERY * EVERY
     return np.dstack([half[:, 1:width:EVERY], half[:, 0:width:EVERY]])
 
 
 def painted(luma: Luma, colours: Colours | None) -> NDArray[np.uint8]:
-    """Return a view in BGR, of its brightness and the colours of the same view.
-
-    Without colours it is the brightness alone.
+    """Combine brightness and colours of the same view into BGR. Without colours return the
+    brightness.
     """
     if colours is None:
         return luma

@@ -1,5 +1,4 @@
-"""Whether there is light enough for the camera, and what the camera can do about it when there is
-not."""
+"""Is there enough light for the camera? If not, what can the camera do about it?"""
 
 from __future__ import annotations
 
@@ -13,22 +12,23 @@ from vision.detection.markers import Luma
 
 _LOOK_S = 1.0
 _AGREE = 3
-"""So many looks in a row have to say the same."""
+"""Number of checks in a row that have to agree."""
 _SETTLE_S = 8.0
-"""So long a camera is left alone after it was asked for something."""
+"""Seconds for which a camera is left alone after a request."""
 _SAID_S = 60.0
-"""So long it is said what the camera does about the light, once that has helped."""
+"""Seconds for which people are told what the camera did about the light."""
 _DARK, _BURNT = 80, 248
-"""Brightness of the lightest twentieth of a picture that is too dark, and of its middle in one that
-is burnt out."""
+"""Limits of brightness (0 to 255): the lightest twentieth of a dark picture, and the median of an
+overexposed one.
+"""
 _LONGER = say("It is dark: the camera exposes longer")
 
 
 class ExposureControl:
-    """Looks at a camera's pictures about once a second and asks it for other exposures.
+    """Checks a camera's pictures about once a second and asks it for other exposures.
 
-    Dark: the camera measures anew and may expose as long as a frame lasts. Burnt out: it measures
-    anew. While somebody holds the exposure (`held`) nothing is asked for.
+    In the dark the camera meters again and may expose for a whole frame. In glare it meters again.
+    While the exposure is locked by hand (`held`) nothing is requested.
     """
 
     def __init__(self, device: Device) -> None:
@@ -38,14 +38,14 @@ class ExposureControl:
         self._slow = False
         self._said_until_s = 0.0
         self._asked = ""
-        """The light about which the camera was asked last and has not yet been well since."""
+        """Light for which the camera was adjusted last and which has not recovered since."""
         self.sentence = ""
-        """What is the matter with the light, and what to do. Empty when nothing is."""
+        """What is wrong with the light, and what to do. Empty when nothing is."""
         self.held = False
-        """Does somebody hold the exposure by hand?"""
+        """Whether the exposure is locked by hand."""
 
     def see(self, luma: Luma, now_s: float) -> None:
-        """Look at a picture if it is time to."""
+        """Check a picture if a check is due."""
         if self._next_s is None:
             self._next_s = now_s + _SETTLE_S  # a camera that was just opened is still measuring
         if now_s < self._next_s:

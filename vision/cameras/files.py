@@ -1,4 +1,4 @@
-"""Pictures and folders of pictures that stand in for a camera."""
+"""Picture files and folders of pictures that take the place of a camera."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ log = logging.getLogger(__name__)
 
 PICTURES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp", ".pgm"})
 FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP", "PPM")
-"""What Pillow may take a file for, whatever its name says."""
+"""Formats that Pillow may try, whatever the name of the file says."""
 MAX_PICTURE = 64_000_000
-"""Bytes of a picture's file."""
+"""Maximum size of a picture file in bytes."""
 MAX_STREAM_PIXELS = 9_000_000
-"""Pixels of a picture that comes by the network. A reader needs two million."""
+"""Maximum number of pixels of a picture from the network. A reader needs two million."""
 MAX_ENTRIES = 20_000
-"""Files in a folder of pictures."""
+"""Maximum number of files in a folder of pictures."""
 
 
 def load_luma(path: Path) -> Luma:
@@ -42,9 +42,8 @@ def load_luma(path: Path) -> Luma:
 
 
 def load_picture(path: Path) -> tuple[Luma, Colours | None]:
-    """Return the brightness of a picture file, (height, width), and its colours.
-
-    Raises `CameraError`.
+    """Return the brightness of a picture file, (height, width), and its colours. Raises
+    `CameraError`.
     """
     try:
         content = read_file(path, MAX_PICTURE)
@@ -74,8 +73,9 @@ def load_picture(path: Path) -> tuple[Luma, Colours | None]:
 
 
 def _decoded(content: bytes, path: Path) -> tuple[Luma, Colours | None]:
-    """Decode a file that anybody may have sent. OpenCV does not: 4.11 writes beyond its memory
-    (CVE-2025-53644)."""
+    """Decode a file that anybody may have sent, with Pillow: OpenCV 4.11 writes beyond its memory
+    (CVE-2025-53644).
+    """
     with Image.open(io.BytesIO(content), formats=FORMATS) as picture:
         if picture.width * picture.height > MAX_PIXELS:
             raise CameraError(
@@ -91,9 +91,10 @@ def _decoded(content: bytes, path: Path) -> tuple[Luma, Colours | None]:
 
 
 def decode_picture(jpeg: bytes) -> tuple[Luma, Callable[[], Colours | None]]:
-    """Decode a JPEG that came by the network: its brightness, and what works out its colours.
+    """Decode a JPEG from the network. Return its brightness and a function that returns its
+    colours.
 
-    Raises `CameraError`. Like a file's it is not decoded by OpenCV.
+    Raises `CameraError`. It is decoded by Pillow, as files are.
     """
     try:
         with Image.open(io.BytesIO(jpeg), formats=("JPEG",)) as picture:
@@ -108,7 +109,7 @@ def decode_picture(jpeg: bytes) -> tuple[Luma, Callable[[], Colours | None]]:
 
 
 def _luma_of(picture: Image.Image) -> Luma:
-    """Return the brightness of a picture that was not decoded yet, (height, width)."""
+    """Return the brightness of a picture that is not decoded yet, (height, width)."""
     picture.draft("L", picture.size)  # a JPEG has its brightness apart
     picture = ImageOps.exif_transpose(picture)
     if picture.mode.startswith("I"):  # sixteen bits
@@ -117,7 +118,9 @@ def _luma_of(picture: Image.Image) -> Luma:
 
 
 def _colours_of(content: bytes) -> Colours:
-    """Return the colours of a picture at a quarter of its size. A JPEG is decoded no larger."""
+    """Return the colours of a picture at a quarter of its size. A JPEG is not decoded any
+    larger.
+    """
     with Image.open(io.BytesIO(content), formats=FORMATS) as picture:
         size_px = max(1, picture.width // colours.EVERY), max(1, picture.height // colours.EVERY)
         picture.draft("YCbCr", size_px)
@@ -129,9 +132,10 @@ def _colours_of(content: bytes) -> Colours:
 
 
 class PictureCamera(Source):
-    """A picture, or those of a folder by name, once. Then it gives the last one for ever.
+    """A picture, or the pictures of a folder in the order of their names. The last one is repeated
+    for ever.
 
-    One of a folder that cannot be read is left out.
+    A picture of a folder that cannot be read is skipped.
     """
 
     def __init__(self, path: Path, clock: Clock) -> None:
@@ -160,9 +164,8 @@ def _taken(path: Path) -> Taken:
 
 
 def pictures_in(folder: Path) -> list[Path]:
-    """Return the picture files of a folder, sorted by name.
-
-    Raises `CameraError` when it cannot be read.
+    """Return the picture files of a folder, sorted by name. Raises `CameraError` if it cannot be
+    read.
     """
     try:
         inside = list(islice(folder.iterdir(), MAX_ENTRIES + 1))
@@ -187,10 +190,7 @@ def pictures_in(folder: Path) -> list[Path]:
 
 
 def picture_paths(paths: Iterable[Path]) -> list[Path]:
-    """Return files as they are, folders as the pictures in them.
-
-    Raises `CameraError` for an empty folder.
-    """
+    """Replace each folder by the pictures in it. Raises `CameraError` for an empty folder."""
     found: list[Path] = []
     for path in paths:
         if path.is_dir():

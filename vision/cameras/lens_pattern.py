@@ -1,7 +1,7 @@
-"""The pattern from which a lens is measured: a chessboard with markers in its white squares
+"""The printed pattern for calibrating a lens: a chessboard with markers in its white squares
 (ChArUco).
 
-Its axes: origin at its upper left corner, x to the right, y down, mm, as OpenCV counts.
+Its axes are OpenCV's: origin at the upper left corner, x to the right, y down, in mm.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from companion.core.kit import CARD_DICTIONARY
 COLUMNS, ROWS = 7, 9
 SQUARE_MM, MARKER_MM = 25.0, 18.0
 _LAST_MARKER = 249
-"""The pattern takes the last markers of the dictionary, which no board, piece or card has."""
+"""The pattern uses the last markers of the dictionary, which no board, piece or card has."""
 
 
 @cache

@@ -1,7 +1,7 @@
-"""Lenses by camera: nominal from the model, what the board has taught, and what was measured; kept
-in a file.
+"""Lenses by camera: the nominal one of a model, the one learned from the board, or a calibrated
+one. They are kept in a file.
 
-The file is JSON, by the camera's identity: `{"focal_ratio": 0.77, "k1": 0.01, "spread": 0.004,
+The file is JSON by the camera's identity: `{"focal_ratio": 0.77, "k1": 0.01, "spread": 0.004,
 "exact": false}`, with `k2` and `fisheye` where the lens needs them.
 """
 
@@ -28,22 +28,19 @@ log = logging.getLogger(__name__)
 _SAVE_S = 300.0
 _LEAST_VIEWS = 20
 _SURE = 0.03
-"""A focal length that is known less surely, by its own size, is not worth keeping."""
+"""Maximum relative standard deviation of a focal length that is kept."""
 _MISFIT = 1.0 / 1280
-"""A lens with which the corners of the board are farther off than this, by picture width, explains
-nothing."""
+"""Maximum error of the board's corners with a usable lens, in widths of the picture."""
 _FARTHEST = 0.35
-"""Logarithm by which a learned focal length may differ from the nominal one; k1 may by
-`_FARTHEST_K1`."""
+"""Maximum difference between a learned and the nominal focal length, as a logarithm. `_FARTHEST_K1`
+is the one of k1.
+"""
 _FARTHEST_K1 = 0.14
 _FARTHEST_TOLD = 1.2
 
 
 class KeptLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A lens as far as it is known.
-
-    `spread` is one standard deviation of the focal length by its own size.
-    """
+    """What is known of a lens. `spread` is the relative standard deviation of the focal length."""
 
     focal_ratio: float
     k1: float
@@ -51,32 +48,31 @@ class KeptLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     exact: bool = False
     k2: float | msgspec.UnsetType = msgspec.UNSET
     fisheye: bool | msgspec.UnsetType = msgspec.UNSET
-    """Of lenses that k1 alone does not describe; others are kept as they always were."""
+    """Whether the lens needs the fisheye model instead of k1 alone."""
 
     @classmethod
     def of(cls, lens: Lens, spread: float, exact: bool = False) -> KeptLens:
-        """Return a lens, rounded."""
+        """Return the stored form of a lens, rounded."""
         focal_ratio, k1, k2 = round(lens.focal_ratio, 5), round(lens.k1, 5), round(lens.k2, 5)
         more = k2 or msgspec.UNSET, lens.is_fisheye or msgspec.UNSET
         return cls(focal_ratio, k1, round(spread, 5), exact, *more)
 
     @property
     def lens(self) -> Lens:
-        """The lens itself."""
+        """The lens for the pose."""
         bend = 0.0 if self.k2 is msgspec.UNSET else self.k2
         return Lens(self.focal_ratio, self.k1, bend, self.fisheye is True)
 
     def is_sane(self) -> bool:
-        """Tell whether this can be a lens at all."""
-        # No comparison with NaN holds.
+        """Return whether these values can belong to a lens."""
+        # Every comparison with NaN is false.
         is_bent_little = abs(self.k1) <= 1 and abs(self.lens.k2) <= 1
         return 0.2 <= self.focal_ratio <= 10 and is_bent_little and 0 <= self.spread < 1
 
 
 def nominal_lens(settings: CameraSettings, camera: Camera | None) -> Lens:
-    """Return the lens that the settings and the camera's model promise.
-
-    A sensor that is cropped sees less.
+    """Return the lens according to the settings and the camera's model. A cropped sensor has a
+    longer focal length.
     """
     if settings.field_of_view_deg is not None:
         return Lens(0.5 / math.tan(math.radians(settings.field_of_view_deg) / 2))
@@ -88,11 +84,10 @@ def nominal_lens(settings: CameraSettings, camera: Camera | None) -> Lens:
 
 
 class LensShelf:
-    """Knows the lens of each camera, and keeps what is learned in a file.
+    """The lens of each camera, with a file for what is learned. Without a file it is kept in
+    memory.
 
-    None: only while it lives.
-
-    Used by one thread. A file that cannot be read is set aside and said so in the log.
+    Used by one thread. A file that cannot be read is set aside and logged.
     """
 
     def __init__(self, path: Path | None, settings: CameraSettings) -> None:
@@ -104,15 +99,16 @@ class LensShelf:
         self._told = False
 
     def lens_of(self, camera: Camera) -> tuple[Lens, bool]:
-        """Return the lens of a camera, and whether it is exact and to be left alone."""
+        """Return the lens of a camera, and whether it was calibrated and must not be changed."""
         lens = self._kept.get(self._key(camera))
         if lens is None:
             return nominal_lens(self._settings, camera), False
         return lens.lens, lens.exact
 
     def learn(self, camera: Camera, tuner: LensTuner, pose: Pose | None, now_s: float) -> None:
-        """Keep what the board has taught, if it is surer than what is kept, and write it now and
-        then."""
+        """Keep a lens learned from the board if it is more certain than the stored one. Write the
+        file from time to time.
+        """
         if self._next_s is None:
             self._next_s = now_s + _SAVE_S
         if now_s < self._next_s:
@@ -122,7 +118,7 @@ class LensShelf:
         self.save()
 
     def note(self, camera: Camera, tuner: LensTuner, pose: Pose | None) -> None:
-        """Keep what the board has taught at once, as `learn` does, without writing."""
+        """Do the same as `learn` without writing the file."""
         key = self._key(camera)
         if not key or tuner.views < _LEAST_VIEWS or tuner.exact or pose is None or pose.markers < 3:
             return
@@ -139,10 +135,7 @@ class LensShelf:
         self._kept[key] = lens
 
     def measured(self, camera: Camera, lens: Lens, spread: float) -> None:
-        """Keep a lens that was measured.
-
-        Nothing that the board teaches replaces it. Raises `CameraError`.
-        """
+        """Keep a calibrated lens, which nothing learned replaces. Raises `CameraError`."""
         if not (key := self._key(camera)):
             raise CameraError(
                 f"{camera.name} is no camera whose lens can be kept: measure with the camera itself"
@@ -152,9 +145,8 @@ class LensShelf:
         self.save(strict=True)
 
     def save(self, strict: bool = False) -> None:
-        """Write the file if something has changed.
-
-        What fails is logged once, or raised if `strict`.
+        """Write the file if something has changed. A failure is logged once, or raised if
+        `strict`.
         """
         if self._path is None or not self._changed:
             return
@@ -175,8 +167,7 @@ class LensShelf:
             self._told = True
 
     def _key(self, camera: Camera) -> str:
-        """Return what a lens is filed under: the camera, the size of its picture, and how much of
-        the sensor that shows."""
+        """Return the key of a lens: the camera, the size of its picture, and its crop."""
         if not isinstance(camera, Device) or not camera.identity:
             return ""
         zoom = f" zoom {camera.zoom:.2f}" if camera.zoom > 1.005 else ""
@@ -185,9 +176,8 @@ class LensShelf:
 
 
 def _is_far(tuner: LensTuner, nominal: Lens) -> bool:
-    """Tell whether a learned lens is too far from the nominal one.
-
-    One that whole boards have told may be of any angle.
+    """Return whether a learned lens is too far from the nominal one. A lens learned from whole
+    boards may have any angle.
     """
     off, bend = (
         abs(math.log(tuner.lens.focal_ratio / nominal.focal_ratio)),

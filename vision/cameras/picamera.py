@@ -1,8 +1,8 @@
-"""Raspberry Pi cameras through Picamera2, which exists on a Raspberry Pi alone: only this module
-knows it.
+"""Raspberry Pi cameras through Picamera2, which exists only on a Raspberry Pi. Only this module and
+`ribbon` use it.
 
-Control names and numbers are libcamera's: AfMode 0 manual, 2 continuous; AfState 2 focused;
-AeExposureMode 2 long; AeFlickerMode 1 manual; the lens position counts dioptres.
+Control names and numbers are libcamera's: AfMode 0 is manual, 2 continuous. AfState 2 is focused.
+AeExposureMode 2 is long, AeFlickerMode 1 manual. The lens position is in dioptres.
 """
 
 from __future__ import annotations
@@ -37,20 +37,19 @@ from vision.oddities import oddity_of
 _log = logging.getLogger(__name__)
 _FRAME_TIMEOUT_S = 3.0
 _SETTLE_S = 4.0
-"""So long focus and exposure settle before they are held; automatic exposure needs some twenty
-frames."""
+"""Seconds in which focus and exposure settle before they are locked. Automatic exposure needs about
+twenty frames.
+"""
 _HALF_A_METRE = 2.0
 _FRAME_US = 33_333
 _SMALL_PX = (1280, 720)
-"""The picture where memory is too small for a larger one; a board is read in it all the same."""
+"""Size of the picture when memory is short. A board can still be read in it."""
 
 
 def _tint_of(plane: Luma, width: int, height: int) -> Colours | None:
-    """Return the colours below the brightness of a YUV420 buffer.
+    """Return the colours that follow the brightness in a YUV420 buffer. None if there are none.
 
-    None: there are none.
-
-    A row of the buffer holds two of U or V.
+    One row of the buffer holds two rows of U or V.
     """
     rest = plane[height : height * 3 // 2]
     if rest.shape[0] < height // 2 or height % 2 or plane.shape[1] % 2:
@@ -60,10 +59,10 @@ def _tint_of(plane: Luma, width: int, height: int) -> Colours | None:
 
 
 class PiCamera(Device):
-    """A Raspberry Pi camera: the luma plane of a YUV420 stream.
+    """A Raspberry Pi camera, read as the luma plane of a YUV420 stream.
 
-    Focus and exposure settle for some seconds and are then held, so that they do not follow hands.
-    `device` is one of `vision.cameras.ribbon.pi_devices`; None: the first one.
+    Focus and exposure are locked after some seconds, so that they do not react to hands. `device`
+    is one of `vision.cameras.ribbon.pi_devices`, or None for the first one.
     """
 
     name = "picamera"
@@ -105,8 +104,7 @@ class PiCamera(Device):
         self._set(AfMode=2, **self._rhythm())
 
     def _start_in_memory(self) -> None:
-        """Start with the mode that sees most, or with less where the contiguous memory does not
-        suffice for it."""
+        """Start the camera with the best sensor mode that fits into the contiguous memory."""
         size, fps = self._settings.size_px, self._settings.fps
         modes = modes_of(self.which.sensor)
         tries: list[tuple[tuple[int, int], Mode | None]] = []
@@ -128,8 +126,7 @@ class PiCamera(Device):
                 return
 
     def _start_with(self, size: tuple[int, int], mode: Mode | None) -> None:
-        # One stream, whose first plane is the brightness: what is read from needs no colours worked
-        # out of it.
+        # One stream whose first plane is the brightness, so that no colours have to be converted.
         streams: dict[str, Any] = {"main": {"size": size, "format": "YUV420"}}
         if mode is not None:
             streams["sensor"] = {"output_size": mode.size, "bit_depth": mode.bit_depth}
@@ -165,9 +162,9 @@ class PiCamera(Device):
         return Taken(luma, None if tint is None else lambda: tint, self._age_s())
 
     def _copy(self, request: Any) -> tuple[Luma, Colours | None]:
-        """Return brightness and colours, without the padding at the end of their rows.
+        """Copy brightness and colours without the padding at the end of their rows.
 
-        Of the colours one pixel of sixteen is copied, which is an eighth of the whole.
+        Of the colours one pixel in sixteen is copied.
         """
         width, height = self.device.camera_configuration()["main"]["size"]
         with self._module.MappedArray(request, "main", write=False) as mapped:
@@ -191,9 +188,9 @@ class PiCamera(Device):
             return np.array(plane[:height, :width]), _tint_of(plane, width, height)
 
     def _age_s(self) -> float:
-        """Return how long ago the first row was exposed.
+        """Return how long ago the first row was exposed, in seconds.
 
-        libcamera stamps that in nanoseconds since the start of the machine.
+        libcamera stamps it in nanoseconds since the machine started.
         """
         return (
             time.clock_gettime(time.CLOCK_BOOTTIME) - self._stamp_ns / 1e9
@@ -208,19 +205,20 @@ class PiCamera(Device):
 
     @property
     def zoom(self) -> float:
-        """How much of the sensor's width the picture leaves out.
-
-        Known from the first picture on.
+        """Width of the sensor divided by the width that the picture shows. Known after the first
+        picture.
         """
         return self._zoom or 1.0
 
     @property
     def locks(self) -> Locks | None:
-        """Whether focus and exposure stand still. Fixed lenses have no focus to lock."""
+        """Whether focus and exposure are locked. A fixed lens has no focus to lock."""
         return None if self._locks == (None, None) else self._locks
 
     def lock(self, focus: bool | None, exposure: bool | None) -> None:
-        """Hold them as they are in the next picture, or let them follow from now on."""
+        """Lock focus or exposure with the next picture, or make them automatic. None leaves one as
+        it is.
+        """
         if focus is not None and self._locks.focus is not None:
             self._locks = self._locks._replace(focus=focus)
             self._due.add("focus") if focus else self._due.discard("focus")
@@ -234,7 +232,9 @@ class PiCamera(Device):
         self._until_held = self._until_held or 1  # what is still settling is held when it has
 
     def meter(self, slow: bool) -> bool:
-        """Let the exposure follow the light for some frames, then hold it again."""
+        """Let the exposure adapt for some frames, then lock it again. Return False if there is no
+        such control.
+        """
         if self._locks.exposure is None:
             return False
         self._slow = slow
@@ -245,7 +245,7 @@ class PiCamera(Device):
         return True
 
     def _rhythm(self) -> dict[str, Any]:
-        """Return how long automatic exposure may expose."""
+        """Return the controls that limit automatic exposure."""
         longest = max(_FRAME_US, round(1_000_000 / self._settings.fps)) if self._slow else _FRAME_US
         flicker = {"AeFlickerMode": 1, "AeFlickerPeriod": 500_000 // self._settings.mains_hz}
         return {
@@ -255,8 +255,9 @@ class PiCamera(Device):
         }
 
     def _settle(self, request: Any) -> None:
-        """Look at a picture's own data: when it was taken, how much of the sensor it shows, what is
-        to be held."""
+        """Read the metadata of a picture: its time, its crop, and the values at which focus and
+        exposure are locked.
+        """
         measured = request.get_metadata()
         self._stamp_ns = measured.get("SensorTimestamp", 0)
         self._until_held -= 1 if self._until_held else 0
@@ -282,9 +283,8 @@ class PiCamera(Device):
         due.clear()
 
     def _hold_exposure(self, exposure_us: int, gain: float) -> None:
-        """Hold the exposure in whole periods of the lamps' flicker unless it is much shorter.
-
-        The gain makes up for the rest.
+        """Lock the exposure at whole periods of the lamps' flicker unless it is much shorter. The
+        gain makes up for the difference.
         """
         period_us = 500_000 / self._settings.mains_hz
         periods = max(1, int(exposure_us / period_us))
@@ -293,7 +293,7 @@ class PiCamera(Device):
         self._set(AeEnable=False, ExposureTime=held_us, AnalogueGain=gain)
 
     def _set(self, **controls: Any) -> None:
-        """Set those controls that this camera has."""
+        """Set those controls that this camera has. Raises `CameraError` when libcamera refuses."""
         known = self.device.camera_controls
         if mine := {name: value for name, value in controls.items() if name in known}:
             try:

@@ -33,15 +33,13 @@ from vision.cameras.sensors import lens_of
 _log = logging.getLogger(__name__)
 
 CLOSE_S = 5.0
-"""So long closing may take; Picamera2 needs some 0.3 s."""
+"""Maximum time for closing a camera in seconds. Picamera2 needs about 0.3 s."""
 
 
 @dataclass(frozen=True)
 class PiDevice:
-    """A camera on the ribbon cable: `id` is libcamera's, which names socket and sensor and is the
-    same at every boot.
-
-    `number` is its place as Picamera2 counts now.
+    """A camera on a ribbon cable. `id` is libcamera's: it names socket and sensor and stays the
+    same at every boot. `number` is its present place in Picamera2's list.
     """
 
     number: int
@@ -50,7 +48,7 @@ class PiDevice:
 
     @property
     def identity(self) -> str:
-        """What its lens is filed under."""
+        """Key of its lens in the file of lenses."""
         return f"{self.sensor} {self.id}".strip()
 
     @property
@@ -60,7 +58,7 @@ class PiDevice:
 
 
 def picamera2() -> Any:
-    """Return the module. Raises `CameraError` saying how to get it."""
+    """Import Picamera2. Raises `CameraError` that says how to install it."""
     try:
         return importlib.import_module("picamera2")
     except Exception as error:  # it exists but does not import where libcamera is missing
@@ -73,9 +71,9 @@ def picamera2() -> Any:
 
 
 def pi_devices() -> tuple[PiDevice, ...]:
-    """Return the cameras on ribbon cables.
+    """Return the cameras on ribbon cables, without opening one.
 
-    None is opened. Raises `CameraError` where Picamera2 is missing or fails.
+    Raises `CameraError` where Picamera2 is missing or fails.
     """
     module = picamera2()
     try:
@@ -101,9 +99,8 @@ def _is_usb(identity: str) -> bool:
 
 
 def chosen(which: str) -> PiDevice:
-    """Return the camera that the word behind `picamera:` means: its id, sensor or place.
-
-    Without one the first.
+    """Return the camera that `picamera:WORD` in the settings names: by its id, sensor or place. An
+    empty word is the first one.
 
     Raises `CameraError` when it is not connected.
     """
@@ -137,7 +134,7 @@ def chosen(which: str) -> PiDevice:
 
 
 def open_device(wanted: PiDevice) -> Any:
-    """Open a `Picamera2` of this very camera.
+    """Open exactly this camera with Picamera2.
 
     Raises `CameraError` with the true reason, and then leaves nothing open.
     """
@@ -160,7 +157,7 @@ def open_device(wanted: PiDevice) -> Any:
 
 
 def _clear_away(device: Any) -> None:
-    """Close what a `Picamera2` holds that never became ready."""
+    """Close the parts of a `Picamera2` that failed to start."""
     if getattr(device, "is_open", False):
         with contextlib.suppress(Exception):  # nothing to release when it was let go before
             device.camera.release()
@@ -175,7 +172,7 @@ def _clear_away(device: Any) -> None:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and what it comes from, to the first one."""
+    """Yield an error and its causes, back to the first one."""
     causes: list[BaseException] = []
     while error is not None and error not in causes:
         causes.append(error)
@@ -184,9 +181,8 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return why a camera does not open or start, in words, with what to do.
-
-    Of an error's causes it is the first.
+    """Return why a camera does not open or start, and what to do. The first cause of the error
+    decides.
     """
     causes = list(_causes(error))
     if _is(causes, errno.EBUSY):
@@ -200,13 +196,13 @@ def reason_of(error: BaseException) -> str:
 
 
 def is_short_of_memory(error: BaseException) -> bool:
-    """Tell whether an error comes from too little memory."""
+    """Return whether an error comes from too little memory."""
     return _is(list(_causes(error)), errno.ENOMEM)
 
 
 def _is(causes: list[BaseException], number: int) -> bool:
-    """Tell whether one of the causes is of this kind. libcamera gives its errors on as words
-    alone.
+    """Return whether one of the causes is of this kind. libcamera passes its errors on only as
+    words.
     """
     return any(
         getattr(cause, "errno", None) == number or os.strerror(number) in str(cause)
@@ -218,10 +214,10 @@ def _is(causes: list[BaseException], number: int) -> bool:
 
 
 def close_device(device: Any, limit_s: float = CLOSE_S) -> None:
-    """Give a camera back. Raises `CameraError` when that fails or takes longer than `limit_s`.
+    """Close a camera. Raises `CameraError` if that fails or takes longer than `limit_s`.
 
-    Requests that nobody answers go first: Picamera2 serves its queue in order. Not `stop`: see the
-    head of this file.
+    Requests that nobody waits for are cancelled first, because Picamera2 serves its queue in order.
+    `stop` is not used: see the head of this file.
     """
     failed: list[Exception] = []
 

@@ -1,9 +1,9 @@
-"""The sensors of Raspberry Pi cameras: which lens each has, and in which modes it can be read.
+"""The sensors of Raspberry Pi cameras: the lens of each, and the modes in which it can be read.
 
-Picamera2 tells a sensor's modes only by configuring the camera for each in turn, with four buffers
-every time (74 MB for an imx477, 60 MB for an imx708), and a board with 512 MB has 64 MB of
-contiguous memory. So the modes of the known sensors stand here, as `rpicam-hello --list-cameras`
-prints them; of other sensors libcamera chooses one.
+Picamera2 lists the modes of a sensor only by configuring the camera for each, with four buffers
+every time (74 MB for an imx477, 60 MB for an imx708). A board with 512 MB has 64 MB of contiguous
+memory. So the modes of known sensors stand here, as `rpicam-hello --list-cameras` prints them. For
+other sensors libcamera chooses.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ LENSES = {
     "imx708_wide": "camera-module-3-wide",
     "imx477": "hq-6mm",
 }
-"""Lens by the sensor that Picamera2 names; the HQ camera has none of its own, 6 mm is the usual
-one."""
+"""Lens by the sensor name of Picamera2. The HQ camera has no lens of its own, 6 mm is the usual
+one.
+"""
 _LEAST_FPS = 30
 _AS_WIDE = 0.9
-"""Share of the best mode's view that one must have to stand in for it."""
+"""Share of the best mode's view that another mode must have to replace it."""
 
 
 class Mode(NamedTuple):
-    """How a sensor is read: size of its picture (px), bits a pixel, most frames a second.
+    """One way to read a sensor: size of the picture in px, bits a pixel, maximum frames a second.
 
-    `crop_px` is the part of the sensor that is seen: left, top, width and height.
+    `crop_px` is the visible part of the sensor: left, top, width and height.
     """
 
     size: tuple[int, int]
@@ -38,7 +39,7 @@ class Mode(NamedTuple):
 
     @property
     def pixels(self) -> int:
-        """How much of memory it takes, in pixels."""
+        """Memory of one picture, in pixels."""
         return self.size[0] * self.size[1]
 
 
@@ -83,21 +84,21 @@ MODES: Mapping[str, tuple[Mode, ...]] = {
 
 
 def lens_of(sensor: str) -> str:
-    """Return the sensor's lens, a name among `vision.pose.pose.LENSES`."""
+    """Return the lens of a sensor, a name among `vision.pose.pose.LENSES`."""
     return LENSES.get(sensor.removesuffix("_noir").replace("_wide_noir", "_wide"), "webcam")
 
 
 def modes_of(sensor: str) -> tuple[Mode, ...]:
-    """Return the modes of a sensor. Empty when it is not known: libcamera chooses one then."""
+    """Return the modes of a sensor. Empty for an unknown one, for which libcamera chooses."""
     return MODES.get(sensor.partition("_")[0], ())
 
 
 def choices(modes: Iterable[Mode], size: tuple[int, int], fps: float) -> Sequence[Mode]:
-    """Return the modes worth trying for a picture of a size: the best, then those that see as much
-    with less memory.
+    """Return the modes worth trying for a picture of this size: the best first, then those with the
+    same view and less memory.
 
-    The best sees most of the sensor and is large enough; libcamera by itself takes one that cuts
-    the view.
+    The best mode sees most of the sensor and is large enough. libcamera's own choice would crop the
+    view.
     """
     fast = [mode for mode in modes if mode.fps >= min(_LEAST_FPS, fps)]
     enough = [mode for mode in fast if mode.size[0] >= size[0] and mode.size[1] >= size[1]] or fast

@@ -1,4 +1,4 @@
-"""What every source of frames has in common, and what a real camera can do beyond a file."""
+"""The base of all sources of frames, and of real cameras, which can do more than a file."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from vision.detection.markers import Luma
 from vision.oddities import Oddity
 
 _OLDEST_S = 2.0
-"""A picture that claims to be older than this comes from a driver with another clock."""
+"""Maximum age of a picture in seconds. An older one comes from a driver with another clock."""
 
 
 class Locks(NamedTuple):
-    """Whether focus and exposure stand still. None: this camera cannot be told to."""
+    """Whether focus and exposure are locked. None for what the camera cannot lock."""
 
     focus: bool | None
     exposure: bool | None
@@ -32,13 +32,13 @@ class Taken(NamedTuple):
 
     luma: Any
     colours: Callable[[], Colours | None] | None = None
-    """What works out its colours. None: it has none."""
+    """Function that returns its colours. None if it has none."""
     age_s: float = 0.0
-    """How long ago it was exposed. 0: that is not known."""
+    """Seconds since it was exposed. 0 if that is unknown."""
 
 
 class Source(Closeable):
-    """Numbers and stamps frames, refuses them after `close`.
+    """Numbers and stamps frames, and refuses them after `close`.
 
     Must be overridden: `_take`. May be overridden: `_release`.
     """
@@ -62,7 +62,7 @@ class Source(Closeable):
         return Frame(luma, at_s, next(self._numbers), frame.colours)
 
     def close(self) -> None:
-        """Give the device back. A second time does nothing."""
+        """Close the device. A second call does nothing."""
         if not self._closed:
             self._closed = True
             self._release()
@@ -72,10 +72,12 @@ class Source(Closeable):
         raise NotImplementedError
 
     def _release(self) -> None:
-        """Give back what is held. Here it is nothing."""
+        """Release what is held. The base class holds nothing."""
 
     def _checked(self, luma: Any) -> Luma:
-        """Return the picture, if it is one: (height, width) uint8 with something in it."""
+        """Return a picture if it is (height, width) uint8 and not empty. Raises `CameraError`
+        otherwise.
+        """
         if (
             not isinstance(luma, np.ndarray)
             or luma.dtype != np.uint8
@@ -93,48 +95,49 @@ class Source(Closeable):
 
 
 class Device(Source):
-    """A real camera: it has a lens that is worth knowing again, noise in every picture, and perhaps
+    """A real camera. It has a lens that is worth remembering, noise in every picture, and perhaps
     controls.
 
-    `identity` names this very camera for as long as it stays in its socket; `model` is a name among
-    `LENSES`. May be overridden: `locks`, `lock`, `meter`, `pace`, `zoom`; they are called in the
+    `identity` names this very camera while it stays in its socket. `model` is a name among
+    `LENSES`. May be overridden: `locks`, `lock`, `meter`, `pace`, `zoom`, which are called in the
     thread that takes the frames.
     """
 
     identity = ""
     model = "webcam"
     oddity: Oddity | None = None
-    """What is known to be odd about this kind of camera."""
+    """Known oddity of this kind of camera."""
 
     @property
     def locks(self) -> Locks | None:
-        """What stands still. None when nothing of it can be told."""
+        """What is locked. None if the camera has no locks."""
         return None
 
     @property
     def zoom(self) -> float:
-        """How much narrower the picture is than what the whole sensor sees, 1 or more."""
+        """Width of the sensor divided by the width that the picture shows, at least 1."""
         return 1.0
 
     def lock(self, focus: bool | None, exposure: bool | None) -> None:
-        """Hold focus or exposure as they are (True), or let them follow (False). None: as it is."""
+        """Lock focus or exposure (True) or make them automatic (False). None leaves one as it
+        is.
+        """
 
     def meter(self, slow: bool) -> bool:  # noqa: ARG002 - for those who can
-        """Measure the light anew and hold the exposure then.
+        """Meter the light again, then lock the exposure. Return whether this camera can.
 
-        Returns whether this camera can.
-
-        `slow`: it may expose as long as one frame of the reader lasts.
+        With `slow` it may expose as long as a frame of the reader lasts.
         """
         return False
 
     def pace(self, is_moving: bool) -> None:
-        """Hear whether something moves: a camera that sends when it is asked may rest while all is
-        still."""
+        """Learn whether something moves. A camera that sends on request may rest while nothing
+        does.
+        """
 
 
 def shape_of(picture: Any) -> str:
-    """Return what a camera sent, as words."""
+    """Describe what a camera sent, for an error message."""
     if not isinstance(picture, np.ndarray):
         return say("nothing") if picture is None else say("a {type}", type=type(picture).__name__)
     return say(

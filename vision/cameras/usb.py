@@ -1,5 +1,6 @@
-"""USB cameras, and any other that speaks V4L2, through OpenCV: which are plugged in, their pictures
-and controls."""
+"""USB cameras, and all others that speak V4L2, through OpenCV. This module lists them, takes their
+pictures and sets their controls.
+"""
 
 from __future__ import annotations
 
@@ -26,20 +27,20 @@ from vision.oddities import oddity_of
 
 SYSFS = Path("/sys/class/video4linux")
 _SILENCE_S = 3
-"""How long OpenCV waits for a picture."""
+"""Timeout in seconds for one picture, given to OpenCV."""
 _DAMAGED = 5
-"""So many damaged pictures in a row are a bad cable."""
+"""Number of damaged pictures in a row that are reported as a bad cable."""
 _AUTO, _MANUAL = 3, 1
 """V4L2_EXPOSURE_APERTURE_PRIORITY, V4L2_EXPOSURE_MANUAL."""
 _UNITS_PER_S = 10_000
-"""V4L2_CID_EXPOSURE_ABSOLUTE counts 100 µs."""
+"""Exposure units in a second: V4L2_CID_EXPOSURE_ABSOLUTE counts 100 µs."""
 
 
 @dataclass(frozen=True)
 class UsbDevice:
-    """A camera that is plugged in, /dev/videoN with N = `number`.
+    """A connected camera, /dev/videoN with N = `number`.
 
-    `identity` stays when the number changes.
+    `identity` stays the same when the number changes.
     """
 
     number: int
@@ -48,14 +49,14 @@ class UsbDevice:
 
 
 def usb_devices() -> tuple[UsbDevice, ...]:
-    """Return the cameras that the kernel knows, by number.
+    """Return the cameras that the kernel lists, sorted by number.
 
-    None is opened. Decoders and the Pi's own sensors are left out.
+    No camera is opened. Decoders and the Pi's own sensors are left out.
     """
     devices = []
     for entry in sorted(SYSFS.glob("video*"), key=lambda path: (len(path.name), path.name)):
         number, place = entry.name.removeprefix("video"), str(entry.resolve())
-        # A camera has further nodes, for metadata: the first one gives the pictures.
+        # A camera has more nodes, for metadata. The first one gives the pictures.
         if not number.isdecimal() or _line(entry / "index") not in ("", "0"):
             continue
         if "/usb" in place:
@@ -71,8 +72,11 @@ def usb_devices() -> tuple[UsbDevice, ...]:
 
 
 def usb_number(words: str, devices: tuple[UsbDevice, ...]) -> int:
-    """Return the number that `usb:…` of the settings means: a number, or words out of the camera's
-    name."""
+    """Return the number of the camera that `usb:WORDS` in the settings names: a number, or a part
+    of the camera's name.
+
+    Raises `CameraError` when no such camera is connected.
+    """
     if words.isdecimal():
         return int(words)
     matching = [device for device in devices if words and words.lower() in device.name.lower()]
@@ -89,7 +93,7 @@ def usb_number(words: str, devices: tuple[UsbDevice, ...]) -> int:
 
 
 class UsbCamera(Device):
-    """The USB camera /dev/videoN. Its exposure follows the light by itself unless it is locked."""
+    """The USB camera /dev/videoN. Its exposure is automatic until it is locked."""
 
     def __init__(self, number: int, settings: CameraSettings, clock: Clock) -> None:
         super().__init__(clock)
@@ -99,8 +103,8 @@ class UsbCamera(Device):
         self.oddity = oddity_of(self.identity, known[number].name if number in known else "")
         self._fps, self._mains_hz = settings.fps, settings.mains_hz
         self._first, self._size = True, settings.size_px
-        # OpenCV waits ten seconds for a camera that was unplugged unless it is told otherwise
-        # before the first read.
+        # Without this OpenCV waits ten seconds for a camera that was unplugged. It is read once,
+        # before the first picture.
         os.environ.setdefault("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", str(_SILENCE_S))
         path = f"/dev/video{number}"
         if not is_video_device(path):
@@ -123,13 +127,13 @@ class UsbCamera(Device):
                     path=path,
                 )
             )
-        # Uncompressed, most USB cameras manage this size only a few times a second.
+        # Most USB cameras send uncompressed pictures of this size only a few times a second.
         self._device.set(cv2.CAP_PROP_FOURCC, cv2.VideoWriter.fourcc(*"MJPG"))
         self._device.set(cv2.CAP_PROP_FRAME_WIDTH, self._size[0])
         self._device.set(cv2.CAP_PROP_FRAME_HEIGHT, self._size[1])
         self._device.set(cv2.CAP_PROP_BUFFERSIZE, 1)
-        # What the camera sends, as it is: colours need not be worked out, and damaged JPEGs can be
-        # told.
+        # Raw data: colours are converted only when somebody needs them, and damaged JPEGs can be
+        # detected.
         self._device.set(cv2.CAP_PROP_CONVERT_RGB, 0)
         self._fourcc = _letters(self._device.get(cv2.CAP_PROP_FOURCC))
         sentence = (
@@ -186,9 +190,9 @@ class UsbCamera(Device):
         )
 
     def _plane(self, sent: Any) -> Luma | None:
-        """Return the brightness of what the camera sent, whatever its format.
+        """Return the brightness of a raw picture of any format. None if it is damaged.
 
-        None when it is damaged.
+        Raises `CameraError` for a format that is not supported.
         """
         if not isinstance(sent, np.ndarray) or sent.dtype != np.uint8:
             raise self._unreadable(sent)
@@ -230,9 +234,8 @@ class UsbCamera(Device):
         return colours.of_jpeg(data.rstrip(b"\0")) if data.startswith(b"\xff\xd8") else None
 
     def _decoded(self, data: Any) -> Luma | None:
-        """Return the brightness of a JPEG.
-
-        None when it has no end: a decoder would fill up with grey.
+        """Return the brightness of a JPEG. None if it is cut off, because a decoder would fill the
+        rest with grey.
         """
         sent = data.tobytes().rstrip(b"\0")  # buffers are longer than the pictures in them
         if not sent.startswith(b"\xff\xd8"):
@@ -259,8 +262,9 @@ class UsbCamera(Device):
         )
 
     def _age_s(self) -> float:
-        """Return how long the last picture has waited in the driver's buffer. V4L2 stamps it on the
-        monotonic clock."""
+        """Return how long ago the last picture was taken, in seconds. V4L2 stamps pictures by the
+        monotonic clock.
+        """
         if self.oddity and not self.oddity.has_stamps:
             return 0.0
         stamp_ms = float(self._device.get(cv2.CAP_PROP_POS_MSEC))
@@ -273,7 +277,7 @@ class UsbCamera(Device):
 
     @property
     def locks(self) -> Locks | None:
-        """Whether focus and exposure stand still."""
+        """Whether focus and exposure are locked."""
         focus, exposure = (
             self._device.get(cv2.CAP_PROP_AUTOFOCUS),
             self._device.get(cv2.CAP_PROP_AUTO_EXPOSURE),
@@ -284,7 +288,9 @@ class UsbCamera(Device):
         return None if locks == (None, None) else locks
 
     def lock(self, focus: bool | None, exposure: bool | None) -> None:
-        """Hold focus or exposure as they are, or let the camera choose them."""
+        """Lock focus or exposure at their present values, or make them automatic again. None leaves
+        one as it is.
+        """
         here = self.locks or Locks(None, None)
         if focus is not None and here.focus is not None:
             place = self._device.get(cv2.CAP_PROP_FOCUS)
@@ -298,7 +304,9 @@ class UsbCamera(Device):
                 self._device.set(cv2.CAP_PROP_AUTO_EXPOSURE, _AUTO)
 
     def meter(self, slow: bool) -> bool:
-        """Let the exposure follow the light again, or hold it as long as a frame if `slow`."""
+        """Make the exposure automatic again, or fix it at a whole frame if `slow`. Return False if
+        the camera has no such control.
+        """
         here = self.locks
         if here is None or here.exposure is None:
             return False
@@ -309,8 +317,9 @@ class UsbCamera(Device):
         return True
 
     def _expose(self, seconds: float) -> None:
-        """Hold the exposure at so long, in whole periods of the lamps' flicker unless it is much
-        shorter than one."""
+        """Fix the exposure. Times of at least half a flicker period become whole periods, so that
+        lamps do not flicker.
+        """
         if seconds <= 0:
             return
         period_s = 0.5 / self._mains_hz

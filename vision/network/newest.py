@@ -1,5 +1,6 @@
-"""The newest of what comes in by the network: nothing queues up, and nothing old is taken for
-new."""
+"""The newest picture from the network. Nothing queues up, and an old picture is never taken for a
+new one.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +11,21 @@ from companion.core.clock import Clock
 from companion.core.errors import CameraError
 
 MAX_AGE_S = 0.3
-"""A picture that was taken longer ago is never read as new."""
+"""Maximum age of a picture in seconds when it is read."""
 SILENCE_S = 3.0
 """Timeout in seconds for a picture that can be read."""
 T = TypeVar("T")
 
 
 class Stamped(NamedTuple, Generic[T]):
-    """A picture as it came in. `at_s`: the earliest time at which it can have been taken."""
+    """A picture as it arrived. `at_s` is the earliest time at which it can have been taken."""
 
     what: T
     at_s: float
 
 
 class Newest(Generic[T]):
-    """One place for a picture. One thread puts pictures in, another takes them out."""
+    """A box for one picture. One thread puts pictures in, another takes them out."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -32,13 +33,12 @@ class Newest(Generic[T]):
         self._error: CameraError | None = None
         self._change = threading.Condition()
         self.is_missed = False
-        """Has somebody waited in vain since the last picture?"""
+        """Whether somebody has waited in vain since the last picture."""
         self.late = 0
-        """Number of pictures in a row that came in too old."""
+        """Number of pictures in a row that arrived too late."""
 
     def put(self, what: T, at_s: float) -> bool:
-        """Keep a picture in the place of the last one. Return False if it is too old to be read as
-        new."""
+        """Replace the last picture. Return False if this one is too old to be read as new."""
         with self._change:
             if not 0 <= self._clock.monotonic_s() - at_s <= MAX_AGE_S:
                 self.late += 1
@@ -49,17 +49,15 @@ class Newest(Generic[T]):
             return True
 
     def fail(self, error: CameraError) -> None:
-        """Tell whoever waits for a picture why there will be no more."""
+        """Give the reason why there will be no more pictures to whoever waits for one."""
         with self._change:
             self._error = error
             self._change.notify_all()
 
     def take(self, timeout_s: float) -> Stamped[T] | None:
-        """Wait for a picture that nobody has taken yet.
+        """Wait for a picture that nobody has taken yet. Return None after a time-out.
 
-        Return None if there is none in time.
-
-        Raises what has failed.
+        Raises the error given to `fail`.
         """
         with self._change:
             self._change.wait_for(lambda: self._is_fresh() or self._error is not None, timeout_s)
@@ -71,7 +69,8 @@ class Newest(Generic[T]):
 
     def _is_fresh(self) -> bool:
         """Return whether there is a picture to read. One that has waited too long is thrown
-        away."""
+        away.
+        """
         if self._held and self._clock.monotonic_s() - self._held.at_s > MAX_AGE_S:
             self._held = None
         return self._held is not None

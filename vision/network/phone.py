@@ -1,8 +1,6 @@
-"""An old phone as the camera: its browser sends one JPEG after the other, and the newest one is
-read.
+"""An old phone as the camera. Its browser sends JPEGs, and the newest one is read.
 
-Nothing queues up. A phone sends the next picture when the last one is answered, and only the newest
-is kept.
+A phone sends the next picture when the last one was answered, so nothing queues up.
 """
 
 from __future__ import annotations
@@ -17,44 +15,42 @@ from vision.cameras.source import Device, Taken
 from vision.network.newest import SILENCE_S, Newest
 
 PHONE = "phone"
-"""The word for it in `CameraOpener.open`."""
+"""The source of an old phone in `CameraOpener.open`."""
 STILL_S, MOVING_S = 0.25, 0.1
-"""Seconds from one picture to the next: four a second while all is still, ten while something
-moves."""
+"""Seconds between two pictures: four a second while nothing moves, ten otherwise."""
 MAX_JPEG_BYTES = 2_000_000
-"""Maximum size of a picture. One of 1280 x 960 pixels has some 300 kB."""
+"""Maximum size of a picture in bytes. One of 1280 x 960 pixels has about 300 kB."""
 
 
 class PhoneLine:
-    """Holds the newest picture of the phone. The pages put pictures in, the watcher's thread takes
-    them out.
+    """The newest picture of the phone. The pages put pictures in, the watcher's thread takes them
+    out.
 
-    `when_back` is called when pictures come again after the watcher has waited for them in vain.
+    `when_back` is called when pictures arrive again after the watcher has waited for them in vain.
     """
 
     def __init__(self, clock: Clock) -> None:
         self.newest = Newest[bytes](clock)
         self.phone = ""
-        """What tells this phone from others; its lens is known by it."""
+        """Identity of this phone, under which its lens is kept."""
         self.is_moving = True
-        """Does something move, so that pictures are wanted often?"""
+        """Whether something moves, so that pictures are needed often."""
         self.when_back: Callable[[], None] = lambda: None
 
     @property
     def period_s(self) -> float:
-        """Return the seconds from one picture to the next that the reader wants now."""
+        """Return the seconds between two pictures that the reader needs now."""
         return MOVING_S if self.is_moving else STILL_S
 
     def put(self, jpeg: bytes, at_s: float) -> None:
-        """Keep a picture in the place of the last one, unless it is too old to be read as new."""
+        """Replace the last picture. Ignore one that is too old to be read as new."""
         was_missed = self.newest.is_missed
         if self.newest.put(jpeg, at_s) and was_missed:
             self.when_back()
 
 
 class PhoneCamera(Device):
-    """The phone at the other end of a line. It locks focus and exposure by itself where its browser
-    can."""
+    """The phone at the other end of a line. Its browser locks focus and exposure where it can."""
 
     name = PHONE
 

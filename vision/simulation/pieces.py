@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from companion.core.grid import Square
-from companion.core.kit import TOP_TO_TAG, Deck, Face, Kit, Layout, Seat
+from companion.core.kit import TOP_TO_TAG, Card, Deck, Face, Kit, Layout, Seat
 from vision.pose.pose import Points
 from vision.simulation.objects import RenderedBlock
 from vision.simulation.printed import Bgr, PrintedKit, unpacked
@@ -116,7 +116,7 @@ class MovablePieces(ABC):
         return piece
 
 
-def pieces_of(kit: Kit, printed: PrintedKit) -> MovablePieces:
+def pieces_of(kit: Kit, printed: Callable[[], PrintedKit]) -> MovablePieces:
     """Return the things of a kit as they are printed: cards if it has a deck, else pieces."""
     return Cards(kit, kit.deck, printed) if kit.deck else Tags(kit, printed)
 
@@ -124,7 +124,7 @@ def pieces_of(kit: Kit, printed: PrintedKit) -> MovablePieces:
 class Tags(MovablePieces):
     """Pieces with a marker on top, which stand in the middle of squares and on each other."""
 
-    def __init__(self, kit: Kit, printed: PrintedKit) -> None:
+    def __init__(self, kit: Kit, printed: Callable[[], PrintedKit]) -> None:
         super().__init__(kit)
         self._printed = printed
         self._places: dict[int, tuple[float, float]] = {}
@@ -148,8 +148,11 @@ class Tags(MovablePieces):
         width, depth = kit.tops_mm[face.name]
         own = kit.sides[face.seat].rgb if face.seat else _NOBODYS
         rgb = STONE if self._is_big(face.name) else own
-        picture = partial(unpacked, self._printed.tops[marker])
+        picture = partial(self._picture, marker)
         return Top(face.name, picture, rgb, width, depth, face.height_mm, face.seat, marker)
+
+    def _picture(self, marker: int) -> Bgr:
+        return unpacked(self._printed().tops[marker])
 
     def _is_big(self, name: str) -> bool:
         return self._kit.face(name).size != (1, 1)
@@ -245,7 +248,7 @@ class Tags(MovablePieces):
 class Cards(MovablePieces):
     """Cards with a face and the common back, in fans, or face down in a pile beside the board."""
 
-    def __init__(self, kit: Kit, deck: Deck, printed: PrintedKit) -> None:
+    def __init__(self, kit: Kit, deck: Deck, printed: Callable[[], PrintedKit]) -> None:
         super().__init__(kit)
         self._deck, self._printed = deck, printed
 
@@ -253,12 +256,12 @@ class Cards(MovablePieces):
         """Return the deck, face down."""
         deck, white = self._deck, "#d8d8d4"
         size = deck.width_mm, deck.height_mm, CARD_THICK_MM
-        back = Top(BACK, partial(unpacked, self._printed.back), white, *size)
-        faces = [
-            Top(card.name, partial(unpacked, self._printed.cards[card.name]), white, *size)
-            for card in deck.cards
-        ]
+        back = Top(BACK, lambda: unpacked(self._printed().back), white, *size)
+        faces = [Top(card.name, partial(self._front, card), white, *size) for card in deck.cards]
         return [Piece(number, (face, back), shown=1) for number, face in enumerate(faces)]
+
+    def _front(self, card: Card) -> Bgr:
+        return unpacked(self._printed().cards[card.name])
 
     def take(self, free: list[Piece], name: str, wanted: Collection[str]) -> Piece:
         """Take a free card turned to this face. For a back it is one whose face nobody wants."""

@@ -10,6 +10,7 @@ import math
 import threading
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
+from functools import cache, partial
 from itertools import count
 
 import cv2
@@ -74,7 +75,8 @@ class SimulatedTable:
             self._kit = kit
             if self._own_view:
                 self._view = default_view(kit)
-            self._printed = self._print_kit(kit)
+            # printed by whoever looks at the table first: nothing else waits for that
+            self._printed = cache(partial(self._print_kit, kit))
             self._things = pieces_of(kit, self._printed)
             self._pieces = self._things.all()
             self.rows = TileRows(kit) if kit.order_tiles else None
@@ -344,7 +346,7 @@ class SimulatedTable:
 
     def staged(self) -> LitTable:
         if self._stage is None:
-            self._stage = build_stage(self._kit, self._view, self._printed.board)
+            self._stage = build_stage(self._kit, self._view, self._printed().board)
         return self._stage
 
     def to_px(self, points_mm: Points) -> Points:

@@ -1,5 +1,5 @@
-"""Orders that lie as tiles behind walls: how the camera reads them, and how every picture that is
-kept leaves them out.
+"""Orders laid as tiles behind walls: how the camera reads them, and how kept pictures leave them
+out.
 
-Knows `companion.core` alone, and the pose of the board.
+May import `companion.core` and the pose of the board.
 """

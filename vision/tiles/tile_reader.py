@@ -1,7 +1,7 @@
-"""Reads rows of order tiles: the board's pose gives the plane, a strip of markers its row, the row
-its places.
+"""Reads rows of order tiles. The pose of the board gives the plane, a strip of markers the row, and
+the row its places.
 
-Nothing of what is read is kept, logged or drawn; unknown beats wrong.
+Nothing that is read is kept, logged or drawn. An unknown row is better than a wrong one.
 """
 
 from __future__ import annotations
@@ -27,23 +27,26 @@ from vision.pose.board_copies import apart
 from vision.pose.pose import Points, Pose, square_corners_mm
 
 AGREEING = 3
-"""So many pictures in a row have to say the same."""
+"""Number of pictures in a row that have to agree."""
 MOST_FRAMES = 12
-"""After so many without an agreement the last answer is given as a fault."""
+"""Number of pictures without agreement after which the last answer is returned as a fault."""
 _OFF_MM, _OFF_DEG = (9.0, 11.0), 25.0
-"""A tile that lies farther from its place, across or along, or more turned, is askew."""
+"""Maximum distance and turn of a tile from its place. Beyond them it is askew."""
 _NEAR_MM = (20.0, 30.0)
-"""Tiles whose marker lies this near to that of a place belong to the row; others lie about."""
+"""Maximum distance in mm between a tile's marker and a place of the row. Tiles farther off are
+ignored.
+"""
 _SIZE = 0.75, 1.3
-"""Sides of a marker by those that were printed."""
+"""Limits for the side of a marker, relative to the printed one."""
 _RIGID_MM = 3.0
-"""The markers of a strip lie at most so far from where one stiff strip would have them."""
+"""Maximum error in mm of the markers of a strip against a rigid strip."""
 
 
 @dataclass(frozen=True)
 class _Tile:
-    """A tile on the table's plane: whose it is, its letter, the middle of its marker and its
-    corners, (4, 2) mm."""
+    """A tile on the table's plane: its seat, its letter, the middle of its marker and the corners,
+    (4, 2) mm.
+    """
 
     seat: Seat
     letter: str
@@ -66,13 +69,12 @@ class TileReader:
         self._own = set(self._orders).union(*self._spec.rows.values())
 
     def read(self, luma: Luma, pose: Pose | None, seats: Iterable[Seat]) -> dict[Seat, RowSeen]:
-        """Return the row of each seat in a (height, width) picture.
-
-        `pose` is the board's in it, None: it is not seen.
+        """Return the row of each seat in a (height, width) picture. `pose` is that of the board,
+        None if it is not seen.
         """
         if pose is None:
             return {seat: RowSeen(fault=RowFault.NO_BOARD) for seat in seats}
-        # A quick look first.
+        # A quick search first.
         sightings = self._own_among(self._finder.find(luma).sightings)
         rows = self._rows(seats, sightings, pose)
         if any(row.fault for row in rows.values()):  # a closer look takes several times as long
@@ -83,7 +85,7 @@ class TileReader:
         return rows
 
     def _own_among(self, sightings: Iterable[Sighting]) -> list[Sighting]:
-        """Return the markers of rows and tiles, each of them once."""
+        """Return the markers of rows and tiles, each once."""
         return list(apart(sighting for sighting in sightings if sighting.marker in self._own))
 
     def _rows(
@@ -92,7 +94,7 @@ class TileReader:
         tiles = []
         for sighting in sightings:
             if sighting.marker in self._orders:
-                # Where it lies on the table.
+                # Its position on the table.
                 corners_mm = pose.to_plane(sighting.corners_px)
                 tiles.append(_Tile(*self._orders[sighting.marker], corners_mm))
         return {seat: self._row(seat, sightings, tiles, pose) for seat in seats}
@@ -110,41 +112,39 @@ class TileReader:
         return self._row_of_tiles(seat, [(tile, frame.to_row(tile.corners_mm)) for tile in tiles])
 
     def _frame_of(self, seat: Seat, strip: Sequence[Sighting], pose: Pose) -> _RowFrame | None:
-        """Return where the row lies.
-
-        None unless two markers at least lie as on one strip of the printed size.
+        """Return the axes of a row. None unless at least two markers lie as on one strip of the
+        printed size.
         """
         if len(strip) < 2:
             return None
         spec = self._spec
-        # Where they are printed, and where they are seen.
+        # Printed and seen positions.
         middles = [spec.strip_x_mm(spec.rows[seat].index(sighting.marker)) for sighting in strip]
         printed = np.vstack([square_corners_mm(x, 0.0, spec.strip_marker_mm) for x in middles])
         seen = np.vstack([pose.to_plane(sighting.corners_px) for sighting in strip])
         if not np.isfinite(seen).all():
             return None
-        # A stiff strip explains all of them.
+        # All of them have to fit one rigid strip.
         frame = _RowFrame.fitted(printed, seen)
         off = np.linalg.norm(frame.to_row(seen) - printed, axis=1)
         return frame if off.max() <= _RIGID_MM else None
 
     def _row_of_tiles(self, seat: Seat, tiles: Sequence[tuple[_Tile, Points]]) -> RowSeen:
-        """Return what lies in the places.
-
-        `tiles` with their markers' corners in the axes of the row.
+        """Return what lies in the places of a row. `tiles` have their corners in the axes of the
+        row.
         """
         spec = self._spec
         lying: dict[int, list[tuple[_Tile, bool]]] = {place: [] for place in range(spec.places)}
         for tile, corners in tiles:
-            # What is far from all places does not belong to the row.
+            # Tiles far from every place do not belong to the row.
             place, off = self._nearest(corners.mean(axis=0))
             if not np.isfinite(corners).all() or (np.abs(off) > _NEAR_MM).any():
                 continue
-            # Near its place, upright, and as large as it was printed.
+            # It must be near its place, upright, and of the printed size.
             is_well = bool((np.abs(off) <= _OFF_MM).all()) and abs(_turned_deg(corners)) <= _OFF_DEG
             lying[place].append((tile, is_well and _is_as_large(corners, spec)))
 
-        # The first place that is not as it should be is told.
+        # The first wrong place is reported.
         letters = ""
         for place, found in lying.items():
             if fault := _fault_of(seat, found):
@@ -153,8 +153,7 @@ class TileReader:
         return RowSeen(letters)
 
     def _nearest(self, middle: Points) -> tuple[int, Points]:
-        """Return the place whose marker would lie nearest to a point, and how far the point is off
-        it, (2,) mm."""
+        """Return the place nearest to a point, and the offset from it, (2,) mm."""
         spec = self._spec
         places = np.array([spec.place_centre_mm(place) for place in range(spec.places)])
         places[:, 1] += spec.marker_up_mm - spec.depth_mm / 2
@@ -164,9 +163,9 @@ class TileReader:
 
 
 class TileWatch:
-    """Reads the rows that are wanted from one picture after the other, until several agree.
+    """Reads the requested rows from one picture after the other until several agree.
 
-    `begin` may be called from any thread; the rest is the watcher's.
+    `begin` may be called from any thread, the rest from the watcher's.
     """
 
     def __init__(self, kit: Kit) -> None:
@@ -178,11 +177,11 @@ class TileWatch:
         self._number = 0
 
     def begin(self, wanted: RowsWanted | None) -> None:
-        """Read these rows from now on, nothing else. None: nothing any more."""
+        """Read these rows from now on. None stops reading."""
         self._wanted = wanted
 
     def see(self, luma: Luma, at_s: float, pose: Pose | None) -> RowsSeen | None:
-        """Take a picture of the time `at_s`.
+        """Read a picture taken at `at_s`.
 
         Answers once, when enough pictures agree or too many do not.
         """
@@ -190,10 +189,10 @@ class TileWatch:
         if wanted is None or at_s < wanted.since_s:
             return None
         if wanted.number != self._number:
-            # Other rows are wanted now.
+            # Other rows were requested meanwhile.
             self._number, self._last, self._agreeing, self._frames = wanted.number, {}, 0, 0
 
-        # So many pictures in a row have to say the same.
+        # Count the pictures in a row that agree.
         rows = self._reader.read(luma, pose, wanted.seats)
         self._frames += 1
         self._agreeing = self._agreeing + 1 if rows == self._last else 1
@@ -211,18 +210,19 @@ class TileWatch:
 
 @dataclass(frozen=True, eq=False)
 class _RowFrame:
-    """The axes of a row on the table: table = turn @ row + origin."""
+    """Axes of a row on the table: table = turn @ row + origin."""
 
     turn: Points
-    """(2, 2)."""
+    """(2, 2) rotation."""
     origin: Points
-    """(2,) mm: the middle of the strip."""
+    """(2,) middle of the strip in mm."""
 
     @classmethod
     def fitted(cls, printed: Points, seen: Points) -> _RowFrame:
-        """Return the stiff motion that best takes (N, 2) printed points to those that were seen
-        (Kabsch, without a scale)."""
-        # The turn by the singular values of both, each round its middle.
+        """Fit the rigid motion that takes (N, 2) printed points to the seen ones (Kabsch, without a
+        scale).
+        """
+        # Rotation by the singular values of both sets around their means.
         middle, there = printed.mean(axis=0), seen.mean(axis=0)
         left, _, right = np.linalg.svd((seen - there).T @ (printed - middle))
         turn = left @ np.diag([1.0, np.sign(np.linalg.det(left @ right))]) @ right
@@ -245,9 +245,8 @@ def _fault_of(seat: Seat, found: Sequence[tuple[_Tile, bool]]) -> RowFault | Non
 
 
 def _turned_deg(corners: Points) -> float:
-    """Return by how much a marker is turned against its row.
-
-    Its corners (4, 2) go from the upper left, clockwise.
+    """Return the angle between a marker and its row in degrees. The corners (4, 2) go clockwise
+    from the upper left.
     """
     # From the lower edge of the print to the upper one.
     up = corners[:2].mean(axis=0) - corners[2:].mean(axis=0)

@@ -1,5 +1,4 @@
-"""Order tiles that lie beside the board: they are read when that is wanted, and nobody is shown
-them."""
+"""Order tiles beside the board. They are read on request, and hidden in every picture."""
 
 from __future__ import annotations
 
@@ -11,18 +10,21 @@ from vision.tiles.tile_reader import TileWatch
 
 
 class TilesBeside:
-    """The tiles of one `kit`, in the frames that the `reader` has read."""
+    """The tiles of one `kit` in the frames that the `reader` has read."""
 
     def __init__(self, kit: Kit, reader: BoardReader) -> None:
         self._watch, self._board_only, self._reader = TileWatch(kit), BoardOnly(kit.board), reader
 
     def begin(self, wanted: RowsWanted | None) -> None:
-        """Read these rows from the next frames. None: none any more. From any thread."""
+        """Read these rows from the next frames on. None stops reading. May be called from any
+        thread.
+        """
         self._watch.begin(wanted)
 
     def see(self, frame: Frame, reading: Reading) -> tuple[Frame, RowsSeen | None]:
-        """Return the frame without what lies beside the board, and the rows of tiles if they were
-        wanted and are read."""
+        """Return the frame without what lies beside the board, and the rows of tiles once they are
+        read.
+        """
         pose = self._reader.pose if reading.game == self._watch.kit.game else None
         as_read = self._reader.mirror.as_read(frame)
         shown = self._board_only.shown(as_read, pose)

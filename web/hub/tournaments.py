@@ -87,7 +87,7 @@ class TournamentPages(HubGroup):
             tournaments=self._league.tournaments.all(),
             games=GAMES,
             systems=SYSTEM_WORDS,
-            is_host=self._guard.is_host(request),
+            is_host=self._guard.is_host(),
             error=error,
         )
         return make_response(page, status)

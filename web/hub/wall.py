@@ -52,7 +52,7 @@ class WallPages(HubGroup):
     @get("/")
     def page(self) -> str:
         """Show the wall."""
-        own = is_own_screen(request)
+        own = is_own_screen()
         return render_template(
             "hub_wall.html", fragment=self._fragment(own), live="/live/wall", theme=""
         )
@@ -60,7 +60,7 @@ class WallPages(HubGroup):
     @get("/live/wall")
     def live(self) -> Response:
         """Stream the wall."""
-        own = is_own_screen(request)
+        own = is_own_screen()
         return self._streams.follow(self._room, lambda: self._fragment(own), Audience.TABLE)
 
     def _fragment(self, own: bool) -> str:

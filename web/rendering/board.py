@@ -18,9 +18,10 @@ from markupsafe import Markup
 
 from companion.core.grid import Square
 from companion.core.kit import SEATS, Kit, Seat
+from companion.games.base import Stage
 from companion.games.events import CommonEvent, Reach
 from companion.table.board_check import HandMove, Problem
-from companion.table.table_view import PastStage, TableView
+from companion.table.table_view import TableView
 from web.rendering.board_picture import BoardPicture, beats_of, board_words, scene_of
 from web.rendering.pieces import big_piece, big_pieces, is_big, side_class, stack
 from web.rendering.svg import area, circle, labelled_svg, text, unit, use, xy
@@ -53,7 +54,7 @@ def board_svg(scene: BoardPicture, quarters: int = 0) -> Markup:
     return sketch.svg(f'{grid} width="{4 * size.real:g}" height="{4 * size.imag:g}"')
 
 
-def past_board(kit: Kit, stage: PastStage, quarters: int = 0) -> Markup:
+def past_board(kit: Kit, stage: Stage, quarters: int = 0) -> Markup:
     """Return a stage of the last turn: where pieces have gone, what bounced and who was hit.
     Scripts draw nothing on it.
     """
@@ -62,7 +63,8 @@ def past_board(kit: Kit, stage: PastStage, quarters: int = 0) -> Markup:
         for event in stage.events
         if event.kind is CommonEvent.MOVE and event.square and event.to
     )
-    scene = BoardPicture(kit, stage.layout, events=stage.events, badges=stage.badges, ways=ways)
+    layout = stage.expected or {}
+    scene = BoardPicture(kit, layout, events=stage.events, badges=stage.badges, ways=ways)
     return _Sketch(scene, quarters).svg()
 
 

@@ -1,9 +1,7 @@
 """Cards, counters and clocks as pages show them: the ring of turns and seconds, stacks, fans, and
 what can be tapped.
 
-The ring is 720 units wide with its middle at (0, 0). Time is not drawn here: a script of the page
-turns `data-due` (seconds by the service's clock) into what is left, so that a fragment holds while
-time runs.
+The ring, which `_cards.html` draws, is 720 units wide with its middle at (0, 0).
 """
 
 from __future__ import annotations
@@ -15,10 +13,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from companion.core.i18n import headed, joined, say, say_n, translate
+from companion.core.i18n import headed, joined, say, say_n
 from companion.core.kit import SEATS, Card, Kit, Seat
-from companion.games.screen import CardEntry, CardUi, ChoiceKey, Lane, Pile
-from companion.table.table_view import ClockView, TableView
+from companion.games.screen import CardEntry, CardUi, ChoiceKey, Count, Lane, Pile
+from companion.table.table_view import TableView
 from web.rendering.svg import labelled_svg, ornament, xy
 
 MAX_TICKS = 120
@@ -27,13 +25,12 @@ MAX_BEATS = 30
 """Maximum limit in seconds that is cut into seconds. A longer one has twelve parts."""
 ROOM = 4
 """Maximum number of cards below each other. Twice as many fit in two columns."""
-_SWEEP = 292
 
 
 # ---- the ring ------------------------------------------------------------------------------------
 
 
-def _spokes(turns: Iterable[float], inner: float, outer: float) -> str:
+def spokes(turns: Iterable[float], inner: float, outer: float) -> str:
     """Draw radial strokes as one path. `turns` are parts of a full turn, clockwise from the top."""
     parts = []
     for turn in turns:
@@ -53,68 +50,23 @@ def beats_of(limit_s: float) -> tuple[float, ...]:
     return tuple(second / limit_s for second in range(math.ceil(limit_s)))
 
 
-def time_of(clock: ClockView | None) -> Markup:
-    """Return the attributes by which a script draws the time that is left."""
-    if clock is None:
-        return Markup()
-    due = "" if clock.due_s is None else f"{clock.due_s:.3f}"
-    return Markup(
-        f' data-due="{due}" data-left="{clock.left_s:.3f}" data-limit="{clock.limit_s:g}"'
-    )
+def ticks(count: Count) -> dict[str, str]:
+    """Return the steps of a count as paths of ticks: `rest`, `now`, `last`, `spent`.
 
-
-def _sweep(clock: ClockView | None, colour: str, radius: int, inner: int, outer: int) -> str:
-    """Draw the seconds: a track, what is left in the side's colour, and gaps between them."""
-    track = f'<circle class="track" r="{radius}"/>'
-    if clock is None:
-        return track
-    circle = f'r="{radius}" transform="rotate(-90)" pathLength="1000"'
-    return (
-        f'{track}<g class="side-{colour}"><circle class="sweep" {circle} data-own="sweep"/></g>'
-        f'<path class="beats" d="{_spokes(beats_of(clock.limit_s), inner, outer)}"/>'
-    )
-
-
-def ring(view: TableView, colour: str) -> Markup:
-    """Draw the count in large figures, a tick for each of its steps, and the seconds between them.
-
-    The last tick that is left is *now*, the one after it was spent last: an element of its own, so
-    that it shrinks when it comes. `colour` is that of the side on turn.
+    The last tick that is left is *now*, the one after it was spent last. `number` says how many are
+    left.
     """
-    count = view.board.tableau.count if view.board.tableau else None
-    if count is None:
-        return Markup()
-    ticks = min(count.total, MAX_TICKS)
+    total = min(count.total, MAX_TICKS)
     # rounded up: the last tick goes with the last step and not before
-    left = math.ceil(count.number * ticks / count.total)
-    turns = [place / ticks for place in range(ticks)]
-    # those before the last one that is left, and those behind the one that was spent last
-    rest, spent = _spokes(turns[: max(left - 1, 0)], 322, 350), _spokes(turns[left + 1 :], 331, 337)
-    now, last = _spokes(turns[:left][-1:], 312, 358), _spokes(turns[left : left + 1], 312, 358)
-    # three figures are pressed together to fit into the ring
-    narrow = ' x="-10" textLength="492" lengthAdjust="spacingAndGlyphs"'
-    squeezed = narrow if count.number > 99 else ""
-    words = say(
-        "{number} of {total} {things}", number=count.number, total=count.total, things=count.label
-    )
-    content = (
-        f'<path class="rest" d="{rest}"/><path class="spent" d="{spent}"/>'
-        f'<path class="last" id="tick-{left}" d="{last}"/><path class="now" d="{now}"/>'
-        f"{_sweep(view.time.clock, colour, _SWEEP, 274, 310)}"
-        f'<text class="figures" y="112"{squeezed}>{count.number}</text>'
-        f'<text class="unit" y="186">{escape(translate(count.label))}</text>'
-    )
-    return labelled_svg("turns", "-360 -360 720 720", words, content, time_of(view.time.clock))
-
-
-def seconds(view: TableView, colour: str) -> Markup:
-    """Draw the seconds alone, with their number in the middle."""
-    clock = view.time.clock
-    if clock is None:
-        return Markup()
-    figures = '<text class="figures" y="21" data-own="seconds"></text>'
-    content = _sweep(clock, colour, 48, 40, 57) + figures
-    return labelled_svg("seconds", "-58 -58 116 116", say("Seconds left"), content, time_of(clock))
+    left = math.ceil(count.number * total / count.total)
+    turns = [place / total for place in range(total)]
+    return {
+        "number": str(left),
+        "rest": spokes(turns[: max(left - 1, 0)], 322, 350),
+        "now": spokes(turns[:left][-1:], 312, 358),
+        "last": spokes(turns[left : left + 1], 312, 358),
+        "spent": spokes(turns[left + 1 :], 331, 337),
+    }
 
 
 # ---- cards ---------------------------------------------------------------------------------------

@@ -2,81 +2,94 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, cast
 
-from companion.core.kit import SEATS, Seat
+import msgspec
+
+from companion.core.grid import Square
+from companion.core.i18n import plain_words
+from companion.core.kit import SEATS
 from companion.games.base import plain_layout, plain_outcome
 from companion.table.chance.game_chance import ChanceView
-from companion.table.state import Instruction
 from companion.table.table_view import TableView
-from web.rendering.answers import (
-    ChanceJson,
-    InstructionJson,
-    OpenedChanceJson,
-    OutcomeJson,
-    SeatJson,
-    ViewJson,
-)
-from web.rendering.piece_controls import plain_json, plain_reason, plain_standing, plain_ui
+from web.rendering.answers import BoardUiJson, ChanceJson, OpenedChanceJson, ViewJson
+
+
+def plain_json(value: object) -> Any:
+    """Return a value as JSON has it, its sentences in the language spoken now."""
+    return msgspec.to_builtins(value, str_keys=True, enc_hook=plain_words)
+
+
+def plain(value: object) -> Any:
+    """Return a part of a view as JSON has it, squares as `c3` and sets in order."""
+    if isinstance(value, Square):
+        return str(value)
+    if is_dataclass(value):
+        return plain_fields(value, *(field.name for field in fields(value)))
+    if isinstance(value, Mapping):
+        return {str(key): plain(value[key]) for key in sorted(value)}
+    if isinstance(value, tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, frozenset):
+        return [plain(item) for item in sorted(value)]
+    return plain_json(value)
+
+
+def plain_fields(value: object, *names: str) -> dict[str, Any]:
+    """Return some attributes of a value as JSON has them, by their names."""
+    return {name: plain(getattr(value, name)) for name in names}
 
 
 def plain_view(view: TableView) -> ViewJson:
     """Return everything a viewer may know, squares as `c3` and seats as `south` and `north`."""
-    board = view.board
-    return {
-        "version": view.version,
-        "viewer": view.viewer,
-        "phase": view.phase,
-        "moment": view.moment,
-        "game": view.game,
-        "title": view.title,
-        "turn": view.turn.number,
-        "stage": view.turn.stage,
-        "stage_title": view.turn.title,
-        "told": view.turn.headline.number if view.turn.headline else None,
-        "steps": view.turn.steps,
-        "sign": {
-            "text": view.sign.text,
-            "small": view.sign.small,
-            "seats": sorted(view.sign.seats),
-        },
+    turn, board = view.turn, view.board
+    reason = board.why_not
+    answer = {
+        **plain_fields(view, "version", "viewer", "phase", "moment", "game", "title"),
+        **plain_fields(turn, "stage", "steps", "orders", "events", "opened", "tallies", "is_open"),
+        "turn": turn.number,
+        "stage_title": turn.title,
+        "told": turn.headline.number if turn.headline else None,
+        "sign": plain_fields(view.sign, "text", "small", "seats"),
+        **plain_fields(board, "unknown", "problems", "watched", "tiles_ready", "suggested"),
+        "tableau": plain_json(board.tableau),
         "layout": plain_layout(board.layout),
         "expected": plain_layout(board.target),
-        "unknown": [str(square) for square in sorted(board.unknown)],
-        "instructions": [_instruction(instruction) for instruction in view.turn.instructions],
-        "problems": [plain_ui(problem) for problem in board.problems],
-        "seats": {seat: _seat(view, seat) for seat in SEATS},
+        "fans": plain_layout(board.fans),
+        "standing": plain_fields(board.standing, *BoardUiJson.__annotations__)
+        if board.standing
+        else None,
+        "why_not": plain_fields(reason, "message", "reason", "rule", "square") if reason else None,
+        "instructions": [
+            {
+                **plain_fields(instruction.move, "faces", "origin", "target", "done"),
+                **plain_fields(instruction, "seat", "text"),
+            }
+            for instruction in turn.instructions
+        ],
+        "seats": {
+            seat: {
+                **plain_fields(
+                    view.seats[seat],
+                    *("name", "door", "awaited", "sealed_at", "entered", "coached"),
+                ),
+                "side": side.name if (side := view.seats[seat].side) else None,
+            }
+            for seat in SEATS
+        },
         "sealed": {seat: view.seats[seat].receipt for seat in SEATS},
-        "orders": plain_json(view.turn.orders),
-        "events": plain_json(view.turn.events),
-        "opened": plain_json(view.turn.opened),
-        "back": view.own.back,
-        "tallies": plain_json(view.turn.tallies),
-        "tableau": plain_json(board.tableau),
-        "clock": plain_json(view.time.clock),
-        "clocks": plain_json(view.time.clocks),
-        "standing": plain_standing(board.standing) if board.standing else None,
-        "why_not": plain_reason(board.why_not),
-        "laid": view.own.laid,
-        "fans": {str(square): list(cards) for square, cards in sorted(board.fans.items())},
-        "is_open": view.turn.is_open,
-        "score": list(view.match.score),
-        "outcome": cast("OutcomeJson | None", plain_outcome(view.match.outcome)),
-        "draw_offer": view.match.draw_offer,
-        "back_wanted": view.match.back_wanted,
-        "can_undo": view.match.can_undo,
-        "log": list(view.match.log),
-        "camera": {"state": view.devices.camera.state, "sentence": view.devices.camera.sentence},
-        "watched": board.watched,
-        "tiles_ready": None if board.tiles_ready is None else sorted(board.tiles_ready),
-        "panel": view.devices.panel,
-        "suggested": board.suggested,
-        "choices": list(view.own.choices),
-        "notices": list(view.devices.notices),
+        **plain_fields(view.own, "back", "laid", "choices"),
+        **plain_fields(view.time, "clock", "clocks"),
+        **plain_fields(view.match, "score", "draw_offer", "back_wanted", "can_undo", "log"),
+        "outcome": plain_outcome(view.match.outcome),
+        **plain_fields(view.devices, "panel", "notices"),
+        "camera": plain_fields(view.devices.camera, "state", "sentence"),
+        **plain_fields(view.fairness, "next_commitment", "can_disclose"),
         "chance": plain_chance(view.fairness.chance),
-        "next_commitment": view.fairness.next_commitment,
-        "can_disclose": view.fairness.can_disclose,
     }
+    return cast("ViewJson", answer)
 
 
 def plain_chance(chance: ChanceView | None) -> ChanceJson | None:
@@ -86,52 +99,15 @@ def plain_chance(chance: ChanceView | None) -> ChanceJson | None:
     """
     if chance is None:
         return None
-    return {
-        "number": chance.number,
-        "commitment": chance.commitment,
-        "chosen": chance.chosen,
-        "words": chance.words,
-        "opened": _opened(chance),
-    }
-
-
-def _opened(chance: ChanceView) -> OpenedChanceJson | None:
-    opened = chance.opened
-    if opened is None:
-        return None
-    return {
-        "secret": opened.secret,
-        "contributions": {seat: part.value for seat, part in opened.contributions.items()},
-        "text": opened.text,
-        "seed": f"{chance.seed:064x}",
-        "faults": list(chance.faults),
-    }
-
-
-def _instruction(instruction: Instruction) -> InstructionJson:
-    move = instruction.move
-    return {
-        "faces": list(move.faces),
-        "origin": _name(move.origin),
-        "target": _name(move.target),
-        "seat": instruction.seat,
-        "text": instruction.text,
-        "done": move.done,
-    }
-
-
-def _seat(view: TableView, seat: Seat) -> SeatJson:
-    sitter = view.seats[seat]
-    return {
-        "name": sitter.name,
-        "door": sitter.door,
-        "side": sitter.side.name if sitter.side else None,
-        "awaited": sitter.awaited,
-        "sealed_at": sitter.sealed_at,
-        "entered": sitter.entered,
-        "coached": sitter.coached,
-    }
-
-
-def _name(square: object) -> str | None:
-    return None if square is None else str(square)
+    opened: OpenedChanceJson | None = None
+    if chance.opened:
+        parts = chance.opened.contributions
+        opened = {
+            "secret": chance.opened.secret,
+            "contributions": {seat: part.value for seat, part in parts.items()},
+            "text": chance.opened.text,
+            "seed": f"{chance.seed:064x}",
+            "faults": list(chance.faults),
+        }
+    answer = {**plain_fields(chance, "number", "commitment", "chosen", "words"), "opened": opened}
+    return cast("ChanceJson", answer)

@@ -18,7 +18,7 @@ from markupsafe import escape
 
 from companion.archive.played_games import ReplayStep
 from companion.archive.replay_scenes import Replay
-from companion.core.drawings import PATTERNS, SIGN, symbols
+from companion.core.drawings import DRAWINGS, PATTERNS, SIGN
 from companion.core.kit import SEATS
 from companion.printing.film import FAMILY, Film, film_webp, font
 from web.rendering.board import board_svg
@@ -40,7 +40,9 @@ _STATIC = Path(__file__).parents[1] / "static"
 _DRAWN = re.compile(r"/\* drawn .*?\*/(.*?)/\* end of drawn \*/", re.DOTALL)
 _VARIABLE = re.compile(r"var\(--([\w-]+)(?:,((?:var\([^()]*\)|[^()])*))?\)")
 _FOR_SCRIPTS = re.compile(r' data-[a-z]+(="[^"]*")?')
-_USE = re.compile(r'<use href="#([\w-]+)"([^>]*)class="([^"]*?)(side-\w+)([^"]*)"')
+_USE = re.compile(
+    r'<use href="#([\w-]+)" (x="[^>]*? height="[^"]*")(?: class="([^"]*)")?( transform="[^"]*")?/>'
+)
 
 Photographer = Callable[[str], bytes | None]
 """Return the photograph of a moment as JPEG. None: there is none."""
@@ -110,10 +112,11 @@ class _Artist:
         if self.has_photographs:
             parts.append(_beside(photograph, height))
             width += height - _EDGE
-        drawn = _resolve_colours("".join(parts))
+        drawn = _put_drawings(_resolve_colours("".join(parts)))
+        patterns = _resolve_colours(PATTERNS, _tokens()["ink"])
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">'
-            f"<defs>{_definitions(drawn)}</defs>{_use_copies(drawn)}</svg>"
+            f"<defs>{patterns}</defs>{drawn}</svg>"
         )
 
     def _board(self, scene: ReplayStep) -> tuple[str, int]:
@@ -206,7 +209,7 @@ def _resolve_colours(text: str, face: str = "") -> str:
 
     def value(match: re.Match[str]) -> str:
         name, default = match[1], match[2] or ""
-        # what is printed on a side's fill differs from side to side: left for its copy
+        # what is printed on a side's fill differs from side to side: left for its drawings
         if name == "face":
             return face or match[0]
         return _tokens().get(name) or _resolve_colours(default, face)
@@ -214,34 +217,18 @@ def _resolve_colours(text: str, face: str = "") -> str:
     return _VARIABLE.sub(value, text)
 
 
-def _use_copies(drawn: str) -> str:
-    """Let every drawing in a side's colours show the copy that has them."""
+def _put_drawings(drawn: str) -> str:
+    """Put every drawing where it is used: its variables have other colours for each side."""
 
-    def copied(use: re.Match[str]) -> str:
-        name, between, *classes = use.groups()
-        of_class = "".join(classes)
-        return f'<use href="#{_copy_name(name, of_class)}"{between}class="{of_class}"'
-
-    return _USE.sub(copied, drawn)
-
-
-def _copy_name(drawing: str, classes: str) -> str:
-    """Name the copy of a drawing in the colours that its classes give it."""
-    return ".".join([drawing, *sorted(classes.split())])
-
-
-def _definitions(drawn: str) -> str:
-    """Return the patterns, and every drawing that is shown, once for each side that shows it."""
-    names = sorted(set(re.findall(r'href="#([\w-]+)"', drawn)))
-    parts = [_resolve_colours(PATTERNS + symbols(names), _tokens()["ink"])]
-    # variables are resolved here, so that each side needs a copy in its colours
-    for name, _, before, side, after in sorted(set(_USE.findall(drawn))):
-        classes = before + side + after
+    def drawing(use: re.Match[str]) -> str:
+        name, place, classes, turned = use.groups("")
+        side = next((word for word in classes.split() if word.startswith("side-")), "")
         # a piece that lies is an outline: nothing is printed on it
         face = "none" if "lying" in classes.split() else _face_of(side)
-        symbol = _resolve_colours(symbols([name]), face)
-        parts.append(symbol.replace(f'id="{name}"', f'id="{_copy_name(name, classes)}"'))
-    return "".join(parts)
+        inner = _resolve_colours(DRAWINGS[name], face)
+        return f'<g class="{classes}"{turned}><svg {place} viewBox="0 0 100 100">{inner}</svg></g>'
+
+    return _USE.sub(drawing, drawn)
 
 
 def _face_of(side: str) -> str:
@@ -252,7 +239,7 @@ def _face_of(side: str) -> str:
 @cache
 def _style() -> str:
     """Return the rules of the pages' drawings with colours in them, and those of this picture."""
-    sheet = (_STATIC / "base.css").read_text(encoding="utf-8")
+    sheet = (_STATIC / "base.css").read_text(encoding="utf-8").replace("use.lying", "g.lying")
     drawn = _resolve_colours("".join(_DRAWN.findall(sheet)), "inherit")
     sides = sorted(set(re.findall(r"side-\w+", drawn)))
     printed = [f".letter.{side}{{fill:{_face_of(side)}}}" for side in sides]

@@ -7,20 +7,17 @@ what is left.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterable
 from typing import Any
 
-import msgspec
 from markupsafe import Markup
 
-from companion.core.errors import Illegal
 from companion.core.grid import Square
-from companion.core.i18n import plain_words, say, translate
+from companion.core.i18n import say, translate
 from companion.core.kit import Kit, Seat
-from companion.games.screen import BoardUi, ChoiceKey, Placing, Play
+from companion.games.screen import ChoiceKey, Placing, Play
 from companion.table.table_view import ClockView, TableView
-from web.rendering.answers import BoardUiJson, ReasonJson
+from web.rendering.json_view import plain, plain_json
 from web.rendering.pieces import piece, side_class
 from web.templating.phrases import tenths
 
@@ -81,41 +78,23 @@ def burden(view: TableView, square: Square) -> str:
 # ---- for scripts ---------------------------------------------------------------------------------
 
 
-def plain_json(value: object) -> Any:
-    """Return a value as JSON has it, its sentences in the language spoken now."""
-    return msgspec.to_builtins(value, str_keys=True, enc_hook=plain_words)
-
-
-def plain_ui(value: object) -> Any:
-    """Return part of a game's user interface as JSON has it, squares as `c3`."""
-    if isinstance(value, Square):
-        return str(value)
-    if is_dataclass(value):
-        return {field.name: plain_ui(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): plain_ui(value[key]) for key in sorted(value)}
-    if isinstance(value, tuple):
-        return [plain_ui(item) for item in value]
-    return plain_json(value)
-
-
 def plain_plays(plays: Iterable[Play]) -> list[list[Any]]:
     """Return plays for a script: notation, squares, words, key, touches, and whom each meets
     where.
     """
     return [
-        plain_ui((play.text, play.squares, play.label, play.key, play.touches, play.meets))
+        plain((play.text, play.squares, play.label, play.key, play.touches, play.meets))
         for play in plays
     ]
 
 
 def plain_keys(view: TableView, keys: Iterable[ChoiceKey]) -> list[dict[str, Any]]:
     """Return the keys that begin plays. In a lesson no clock runs, so none is pressed."""
-    plain: list[dict[str, Any]] = [plain_json(key) for key in keys]
-    for key in plain:
+    entries: list[dict[str, Any]] = plain_json(tuple(keys))
+    for key in entries:
         if key["label"] == translate(say("Press your clock")) and not view.time.clocks:
             key["label"] = translate(say("End turn"))
-    return plain
+    return entries
 
 
 def plain_placing(kit: Kit, seat: Seat, placing: Placing) -> dict[str, Any]:
@@ -124,25 +103,7 @@ def plain_placing(kit: Kit, seat: Seat, placing: Placing) -> dict[str, Any]:
         {"letter": letter, "face": face, "drawn": piece(kit, face, 3j)}
         for letter, face in placing.pieces
     ]
-    return {**plain_ui(placing), "pieces": pieces, "side": side_class(kit, seat)}
-
-
-def plain_standing(standing: BoardUi) -> BoardUiJson:
-    """Return what a viewer sees beside the board."""
-    plain: Any = plain_ui(standing)
-    return {name: plain[name] for name in BoardUiJson.__annotations__}  # type: ignore[return-value]  # has all keys
-
-
-def plain_reason(reason: Illegal | None) -> ReasonJson | None:
-    """Return which rule a board breaks."""
-    if reason is None:
-        return None
-    return {
-        "message": reason.message,
-        "reason": str(reason.reason),
-        "rule": reason.rule,
-        "square": str(reason.square) if reason.square else None,
-    }
+    return {**plain(placing), "pieces": pieces, "side": side_class(kit, seat)}
 
 
 # ---- words ---------------------------------------------------------------------------------------

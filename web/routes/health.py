@@ -23,8 +23,8 @@ from companion.core.ports import CameraState
 from companion.diagnostics.findings import Finding, Grade, HealthRoom, Status, worst
 from web.context import PageContext
 from web.rendering.answers import FindingsJson, HealthJson
-from web.rendering.piece_controls import plain_json
-from web.rendering.wiring import drawing, wires
+from web.rendering.json_view import plain_json
+from web.rendering.wiring import PINS, wires
 from web.routes.camera import FRAME_PX, CameraLook, CameraLooks
 from web.routes.history import day
 from web.routes.owner.check import cues
@@ -164,10 +164,9 @@ class HealthPages(PageGroup):
             check=check,
             broker=check.broker() if check else "",
             wires=wires(check.settings) if check else (),
-            wiring=drawing(check.settings) if check else "",
+            pins=PINS,
             cues=cues().items(),
             is_on=self._page_context.is_game_on,
-            workbench=self._features.workbench is not None,
             **self._parts(self._room.examine()),
         )
         return make_response(page)

@@ -21,9 +21,9 @@ from companion.archive.played_games import (
     Ending,
     GameLine,
     ReplayStep,
-    Tendency,
 )
 from companion.archive.replay_scenes import Replay
+from companion.archive.statistics import Tally
 from companion.bots.coach import Hint
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import (
@@ -42,8 +42,7 @@ from web.context import PageContext
 from web.rendering.answers import GamesJson, NameForgotten
 from web.rendering.board import board_svg
 from web.rendering.board_picture import scene_picture
-from web.rendering.piece_controls import plain_json
-from web.rendering.svg import ornament
+from web.rendering.json_view import plain_json
 from web.rendering.time_line import lead_line, marked_moments
 from web.routes.api.body import Body, Text
 from web.routes.route import PageGroup, form, get, host_only, post
@@ -91,17 +90,15 @@ class HistoryPages(PageGroup):
             page=page,
             pages=max(math.ceil(count / GAMES_A_PAGE), 1),
             count=count,
-            is_host=self._guard.is_host(request),
+            is_host=self._guard.is_host(),
             refused=error,
             day=day,
             length=length,
             result=self._result,
             records=records,
             most=max((record.total.games for record in records), default=1),
-            bar=bar,
             seconds=seconds,
             commands=commands,
-            opponents=self._features.opponents,
         )
         return make_response(html, status)
 
@@ -153,7 +150,7 @@ class HistoryPages(PageGroup):
         values: dict[str, Any] = {
             "line": line,
             "game": self._games.get(line.game),
-            "is_host": self._guard.is_host(request),
+            "is_host": self._guard.is_host(),
             "day": day,
             "length": length,
             "result": self._result,
@@ -329,9 +326,9 @@ def seconds(median_s: float | None) -> str:
     return say("{seconds} s", seconds=round(median_s, 1) if median_s < 10 else round(median_s))
 
 
-def commands(tendency: Tendency) -> str:
+def commands(tally: Tally) -> str:
     """Return the favourite commands with how often each was given."""
-    parts = [say("{command!c} {count}", command=word, count=n) for word, n in tendency.commands]
+    parts = [say("{command!c} {count}", command=word, count=n) for word, n in tally.commands]
     return joined(", ", parts)
 
 
@@ -343,21 +340,6 @@ def drawn(replay: Replay, scene: ReplayStep) -> Markup:
 def moves_of(scene: ReplayStep) -> str:
     """Return the ways of a scene's pieces for a script: `a1-a2 c4-c3`."""
     return " ".join(f"{origin}-{target}" for origin, target in scene.moves)
-
-
-def bar(tendency: Tendency, most: int) -> Markup:
-    """Draw a player's games as a bar: won, drawn, lost. The longest is 100 wide."""
-    lost = tendency.games - tendency.wins - tendency.ties
-    parts, x = [], 0.0
-    for kind, count in (("won", tendency.wins), ("tied", tendency.ties), ("lost", lost)):
-        width = 100 * count / most
-        if count:
-            parts.append(
-                f'<rect class="{kind}" x="{x:.2f}" y="1" width="{width:.2f}" height="10"/>'
-            )
-        x += width
-    stretched = ' preserveAspectRatio="none"'
-    return ornament("tally-bar", "0 0 100 12", "".join(parts), stretched)
 
 
 def result(line: GameLine) -> str:

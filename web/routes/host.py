@@ -50,7 +50,7 @@ class HostPages(PageGroup):
     @get("/host")
     def page(self) -> Any:
         """Show the set-up and everything that only the owner may do."""
-        if not self._guard.is_host(request):
+        if not self._guard.is_host():
             return ask_for_key(f"/{request.args.get('back', 'host')}")
         view = self._table.view()
         name = request.args.get("game") or view.game or view.board.suggested
@@ -63,7 +63,7 @@ class HostPages(PageGroup):
         """Lead the owner in. Who is at the machine is told the host key until somebody has used
         it.
         """
-        if not self._page_context.is_newcomer(request):
+        if not self._page_context.is_newcomer():
             return redirect("/host")
         urls = self._page_context.join_urls()
         address = f"{urls[0]}host" if urls else "/host"
@@ -101,7 +101,6 @@ class HostPages(PageGroup):
             match=match,
             foot=foot,
             live="/live/host",
-            page_context=self._page_context,
             game=game,
             fields=_fields(game, chosen),
             error=error,

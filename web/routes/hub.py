@@ -121,12 +121,12 @@ class HubDoor(PageGroup):
         there.
         """
         # the owner may act for whoever sits there
-        if not self._guard.is_host(request):
-            self._guard.require_sitting(request, seat)
+        if not self._guard.is_host():
+            self._guard.require_sitting(seat)
         return self._table.view().seats[seat].sitting
 
     def _back(self, seat: Seat) -> str:
-        return f"/seat/{seat}" if self._guard.sits(request, seat) else "/host"
+        return f"/seat/{seat}" if self._guard.sits(seat) else "/host"
 
     @post("/api/host/hub/leave", guard=host_only)
     def leave(self) -> None:

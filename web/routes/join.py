@@ -31,16 +31,14 @@ class Joining(PageGroup):
     @get("/join")
     def choose_seat(self) -> str:
         """Show which sides are free, and ask for a name."""
-        own_wifi = self._features.own_wifi
-        is_open = own_wifi is not None and own_wifi.hotspot is not None
-        return self._page("join.html", own=self._guard.seats_of(request), own_wifi=is_open)
+        return self._page("join.html", own=self._guard.seats_of())
 
     @get(f"/join/{SEAT}")
     @form(f"/join/{SEAT}", "name")
     def join(self, seat: str) -> Any:
         """Take a seat. The browser that has it already goes straight there."""
         mine = Seat(seat)
-        if self._guard.sits(request, mine):
+        if self._guard.sits(mine):
             return redirect(f"/seat/{mine}")
         changed = self.lead_to_swapped_seat()
         if changed is not None:
@@ -51,7 +49,7 @@ class Joining(PageGroup):
             return self._page("join_seat.html", seat=mine)
         name = request.form.get("name", "")
         try:
-            self._page_context.let_in(request, request.form.get("code", ""))
+            self._page_context.let_in(request.form.get("code", ""))
             nonce = self._table.take_seat(mine, name)
         except (Malformed, Illegal) as error:
             reason = error.reason if isinstance(error, Illegal) else None
@@ -67,7 +65,7 @@ class Joining(PageGroup):
             return make_response(page, status_of(error))
         answer = make_response(redirect(f"/seat/{mine}", 303))
         self._guard.seat_cookie(answer, mine, nonce)
-        self._guard.remember_names(answer, request, name)
+        self._guard.remember_names(answer, name)
         return answer
 
     @form("/try", "lesson")
@@ -77,13 +75,13 @@ class Joining(PageGroup):
         A lesson may begin at once.
         """
         back = _table_screen()
-        if self._guard.seats_of(request):
+        if self._guard.seats_of():
             return redirect(_here(back), 303)
         if self._page_context.has_sitters:
             return redirect(back, 303)
         left, right = self._seats_from_left()
         try:
-            self._page_context.let_in(request, request.form.get("code", ""))
+            self._page_context.let_in(request.form.get("code", ""))
             nonce = self._table.take_seat(left, "")
         except Illegal as error:
             if error.reason is Refusal.JOIN_CODE:
@@ -104,7 +102,7 @@ class Joining(PageGroup):
     def other_games(self) -> Any:
         """Choose another game at this very screen."""
         back = _table_screen()
-        if not self._guard.seats_of(request):
+        if not self._guard.seats_of():
             return redirect(back, 303)
         self._leave_game()
         return redirect(_here(back), 303)
@@ -113,11 +111,11 @@ class Joining(PageGroup):
     def end_trial(self) -> Any:
         """Get up in front of this very screen."""
         answer = make_response(redirect(_table_screen(), 303))
-        own = self._guard.seats_of(request)
+        own = self._guard.seats_of()
         if own:
             self._leave_game()
         for seat in own:
-            self._table.free_seat(seat, self._guard.sitting(request, seat))
+            self._table.free_seat(seat, self._guard.sitting(seat))
             self._guard.drop_seat(answer, seat)
         return answer
 
@@ -126,7 +124,7 @@ class Joining(PageGroup):
         if not self._page_context.is_game_on:
             self._table.go_home()
             return
-        own, seats = self._guard.seats_of(request), self._table.view().seats
+        own, seats = self._guard.seats_of(), self._table.view().seats
         others = [seats[seat] for seat in SEATS if seat not in own]
         if all(other.name is None or other.door == MACHINE for other in others):
             self._table.abandon()
@@ -134,7 +132,7 @@ class Joining(PageGroup):
     @get("/here")
     def here(self) -> Any:
         """Show the table screen and the own seat in one window."""
-        own, back = self._guard.seats_of(request), _table_screen()
+        own, back = self._guard.seats_of(), _table_screen()
         if not own:
             return redirect(back)
         answer = make_response(render_template("here.html", seat=own[0], back=back))
@@ -145,10 +143,10 @@ class Joining(PageGroup):
     def move(self, seat: str) -> Any:
         """Go on by this phone for a seat that its pad has opened."""
         mine = Seat(seat)
-        if self._guard.sits(request, mine):
+        if self._guard.sits(mine):
             return redirect(f"/seat/{mine}", 303)
         try:
-            self._page_context.let_in(request, request.form.get("code", ""))
+            self._page_context.let_in(request.form.get("code", ""))
             nonce = self._table.move_to_phone(mine)
         except Illegal as error:
             return self.taken(mine, status_of(error), error)
@@ -158,7 +156,7 @@ class Joining(PageGroup):
 
     def lead_to_swapped_seat(self) -> Response | None:
         """Lead to the other seat if the owner has swapped the sides. None otherwise."""
-        swapped = self._guard.swapped_seats(request)
+        swapped = self._guard.swapped_seats()
         if not swapped:
             return None
         answer = make_response(redirect(f"/seat/{swapped[0][0]}"))
@@ -173,7 +171,7 @@ class Joining(PageGroup):
     def short(self, letter: str) -> Any:
         """Lead to a seat from an address that is short to type."""
         seat = Seat.SOUTH if letter in "Ss" else Seat.NORTH
-        return redirect(f"/seat/{seat}" if self._guard.sits(request, seat) else f"/join/{seat}")
+        return redirect(f"/seat/{seat}" if self._guard.sits(seat) else f"/join/{seat}")
 
     def taken(self, seat: Seat, status: int, error: Illegal | None = None) -> Response:
         """Say that somebody else sits there, and what can be done.
@@ -186,7 +184,6 @@ class Joining(PageGroup):
             view=view,
             seat=seat,
             is_free=view.seats[seat.other].name is None,
-            needs_code=self._page_context.needs_code(request),
             error=error.message if error else "",
             is_wrong=error is not None and error.reason is Refusal.JOIN_CODE,
             # whoever comes from this form without any cookie has a browser that takes none
@@ -199,8 +196,7 @@ class Joining(PageGroup):
         return render_template(
             page,
             view=self._table.view(),
-            names=self._guard.names_of(request),
-            needs_code=self._page_context.needs_code(request),
+            names=self._guard.names_of(),
             order=self._seats_from_left(),
             error=error,
             name=name,

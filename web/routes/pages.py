@@ -41,7 +41,7 @@ class Pages(PageGroup):
     @get("/")
     def table_screen(self) -> Any:
         """Show the table screen. The machine's own one asks a new owner some questions first."""
-        is_kiosk, is_own = "kiosk" in request.args, is_own_screen(request)
+        is_kiosk, is_own = "kiosk" in request.args, is_own_screen()
         if is_kiosk and is_own and self._page_context.is_first_evening:
             return redirect("/host/first/1")
         is_screen = "screen" in request.args
@@ -51,17 +51,16 @@ class Pages(PageGroup):
             fragment=self._table_fragment(),
             live=f"/live/table?look={self._look()}",
             viewer=None,
-            page_context=self._page_context,
             theme="" if theme == "system" else theme,
             asked=is_screen,
             kiosk=is_kiosk,
-            own=() if is_screen or is_kiosk else self._guard.seats_of(request),
+            own=() if is_screen or is_kiosk else self._guard.seats_of(),
         )
 
     def _table_fragment(self) -> str:
         """Return the live part of the table screen for whoever asks."""
-        is_at_table = self._guard.is_at_table(request)
-        return self._page_context.fragment("table", None, is_own_screen(request), is_at_table)
+        is_at_table = self._guard.is_at_table()
+        return self._page_context.fragment("table", None, is_own_screen(), is_at_table)
 
     @get("/watch")
     def watch(self) -> Any:
@@ -73,7 +72,6 @@ class Pages(PageGroup):
                 fragment=self._page_context.fragment("watch", None),
                 live="/live/watch",
                 viewer=None,
-                page_context=self._page_context,
             )
         again_s = randint(8, 15)  # not all at once
         page = render_template("full.html", again_s=again_s, viewers=streams.viewers)
@@ -85,7 +83,7 @@ class Pages(PageGroup):
     def seat(self, seat: str) -> Any:
         """Show the page of a seat, for the browser that took it."""
         mine = Seat(seat)
-        if not self._guard.sits(request, mine):
+        if not self._guard.sits(mine):
             joining = Joining(self._page_context)
             changed = joining.lead_to_swapped_seat()
             if changed is not None:
@@ -95,9 +93,9 @@ class Pages(PageGroup):
             return joining.taken(mine, 403)
         view, live = self._table.view(), f"/live/seat/{mine}"
         passed = ""
-        if self._guard.passes(request):
+        if self._guard.passes():
             # of both sides only the one that was opened last is shown
-            if self._guard.shown(request) is not mine:
+            if self._guard.shown() is not mine:
                 return redirect("/pass")
             passed = "openly" if open_seat(view) else "covered"
             # the stream covers the side once this reason is gone
@@ -108,7 +106,6 @@ class Pages(PageGroup):
             fragment=fragment,
             live=live,
             viewer=mine,
-            page_context=self._page_context,
             passed=passed,
         )
 
@@ -165,9 +162,9 @@ class Pages(PageGroup):
         """Stream a seat. One that was freed meanwhile gets nothing but the way out."""
 
         def render() -> str:
-            if not self._guard.sits(request, seat):
+            if not self._guard.sits(seat):
                 return f'<main id="live" data-go="/join/{seat}"></main>'
-            if must_cover(self._guard, request, seat, self._table.view):
+            if must_cover(self._guard, seat, self._table.view):
                 return COVER
             return self._page_context.fragment(_seat_part(self._table.view(), seat), seat)
 

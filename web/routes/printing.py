@@ -117,7 +117,7 @@ class KitPages(PageGroup):
 
     def _may_have_wifi(self) -> bool:
         """Return whether whoever asks may have the Wi-Fi's password."""
-        return is_own_screen(request) or self._page_context.guard.is_host(request)
+        return is_own_screen() or self._page_context.guard.is_host()
 
     def _offer(self, game: Game[Any, Any], paper: str, language: str) -> Offer:
         boards: list[BoardChoice] = []
@@ -136,7 +136,7 @@ class KitPages(PageGroup):
                 elif kit != _kit(game, {}):
                     # it differs from the usual kit, so it adds other parts
                     others.append((row, query))
-        plan = self._printer.plan(game.name, {}, paper, language)
+        plan = self._printer.plan(game.name, paper, language)
         return Offer(game, plan, tuple(boards), own_map, tuple(others))
 
 

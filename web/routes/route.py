@@ -46,12 +46,12 @@ T = TypeVar("T")
 
 def host_only(_: dict[str, Any]) -> None:
     """Let the host ask."""
-    current_app.extensions["guard"].require_host(request)
+    current_app.extensions["guard"].require_host()
 
 
 def host_page(_: dict[str, Any]) -> None:
     """Let the host ask. Anybody else gets the page where the host's key is entered."""
-    if not current_app.extensions["guard"].is_host(request):
+    if not current_app.extensions["guard"].is_host():
         abort(ask_for_key(request.path))
 
 
@@ -70,7 +70,7 @@ def enter_key(back: str, wrong: str) -> Response:
     guard: Auth = current_app.extensions["guard"]
     error = wrong
     try:
-        is_right = guard.fits(request.form.get("key", ""), request.remote_addr or "")
+        is_right = guard.fits(request.form.get("key", ""))
     except Illegal as refusal:
         is_right, error = False, refusal.message
     if not is_right:
@@ -83,17 +83,17 @@ def enter_key(back: str, wrong: str) -> Response:
 
 def own_seat(values: dict[str, Any]) -> None:
     """Let the browser ask that has the seat and, where one phone serves both, shows its side."""
-    values["seat"] = current_app.extensions["guard"].require_seat(request, values["seat"])
+    values["seat"] = current_app.extensions["guard"].require_seat(values["seat"])
 
 
 def sitting(values: dict[str, Any]) -> None:
     """Let the browser ask that has the seat."""
-    values["seat"] = current_app.extensions["guard"].require_sitting(request, values["seat"])
+    values["seat"] = current_app.extensions["guard"].require_sitting(values["seat"])
 
 
 def at_table(_: dict[str, Any]) -> None:
     """Let whoever is at the table ask. It is anybody if no code is asked for."""
-    current_app.extensions["page_context"].require_at_table(request)
+    current_app.extensions["page_context"].require_at_table()
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from flask import Request, Response, make_response, redirect, render_template, request
+from flask import Response, make_response, redirect, render_template, request
 
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.kit import SEATS, Seat
@@ -37,7 +37,7 @@ class SharedPhonePages(PageGroup):
     @get("/pass")
     def page(self) -> Any:
         """Show the cover, what both may see, or how one phone comes to hold both seats."""
-        if not self._guard.passes(request):
+        if not self._guard.passes():
             return Joining(self._page_context).lead_to_swapped_seat() or self._beginning()
         seat = open_seat(self._table.view())
         if seat is not None:
@@ -46,7 +46,6 @@ class SharedPhonePages(PageGroup):
             "pass.html",
             fragment=self._page_context.fragment("pass", None),
             live="/live/pass",
-            page_context=self._page_context,
         )
         answer = make_response(page)
         # whoever looks at the cover has closed both sides
@@ -57,16 +56,16 @@ class SharedPhonePages(PageGroup):
     def begin(self) -> Any:
         """Take both seats, or the one that is missing."""
         names = {seat: request.form.get(str(seat), "") for seat in SEATS}
-        own, nonces = self._guard.seats_of(request), {}
+        own, nonces = self._guard.seats_of(), {}
         answer = make_response(redirect("/pass", 303))
         try:
             # only who takes a seat needs the code
             if len(own) < len(SEATS):
-                self._page_context.let_in(request, request.form.get("code", ""))
+                self._page_context.let_in(request.form.get("code", ""))
             for seat in SEATS:
                 if seat not in own:
                     nonces[seat] = self._table.take_seat(seat, names[seat])
-            self._guard.remember_names(answer, request, *names.values())
+            self._guard.remember_names(answer, *names.values())
             self._guard.pass_cookie(answer, None)
         except (Malformed, Illegal) as refusal:
             answer = self._beginning(refusal)
@@ -79,7 +78,7 @@ class SharedPhonePages(PageGroup):
     def open_side(self) -> Any:
         """Show one side to whoever has tapped its key."""
         seat = next((seat for seat in SEATS if seat == request.form.get("seat")), None)
-        if seat is None or not self._guard.passes(request):
+        if seat is None or not self._guard.passes():
             return redirect("/pass", 303)
         return self._show(seat)
 
@@ -88,8 +87,8 @@ class SharedPhonePages(PageGroup):
         """Leave both seats."""
         answer = make_response(redirect("/join", 303))
         for seat in SEATS:
-            if self._guard.sits(request, seat):
-                self._table.free_seat(seat, self._guard.sitting(request, seat))
+            if self._guard.sits(seat):
+                self._table.free_seat(seat, self._guard.sitting(seat))
             self._guard.drop_seat(answer, seat)
         self._guard.drop_pass(answer)
         return answer
@@ -99,11 +98,11 @@ class SharedPhonePages(PageGroup):
         """Stream the cover. It knows what everybody knows."""
 
         def render() -> str:
-            if not self._guard.passes(request) or open_seat(self._table.view()) is not None:
+            if not self._guard.passes() or open_seat(self._table.view()) is not None:
                 return COVER
             return self._page_context.fragment("pass", None)
 
-        if not self._guard.passes(request):
+        if not self._guard.passes():
             return self._streams.follow(self._table, render)
         leave = self._page_context.presence.begin(*SEATS)
         return self._streams.follow(self._table, render, Audience.SEAT, leave)
@@ -117,16 +116,15 @@ class SharedPhonePages(PageGroup):
 
     def _beginning(self, refusal: Malformed | Illegal | None = None) -> Response:
         """Show how one phone comes to hold both seats, and why it does not."""
-        view, own = self._table.view(), self._guard.seats_of(request)
+        view, own = self._table.view(), self._guard.seats_of()
         page = render_template(
             "pass_begin.html",
             view=view,
             own=own,
             others=[s for s in SEATS if view.seats[s].name is not None and s not in own],
-            names=self._guard.names_of(request),
+            names=self._guard.names_of(),
             error=refusal.message if refusal else "",
             is_wrong=isinstance(refusal, Illegal) and refusal.reason is Refusal.JOIN_CODE,
-            needs_code=self._page_context.needs_code(request),
         )
         return make_response(page, status_of(refusal) if refusal else 200)
 
@@ -146,11 +144,11 @@ def stage_of_passing(view: TableView, seat: Seat) -> str:
     return "due" if view.seats[seat].awaited else f"{view.moment} {view.phase}"
 
 
-def must_cover(guard: Auth, asked: Request, seat: Seat, view: Callable[[], TableView]) -> bool:
+def must_cover(guard: Auth, seat: Seat, view: Callable[[], TableView]) -> bool:
     """Return whether a shared phone's side must be covered, as its owner has done what was due."""
-    if not guard.passes(asked):
+    if not guard.passes():
         return False
-    if guard.shown(asked) is not seat:
+    if guard.shown() is not seat:
         return True
-    why = asked.args.get("why")
+    why = request.args.get("why")
     return why is not None and why != stage_of_passing(view(), seat)

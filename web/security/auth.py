@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Callable, Mapping
-from urllib.parse import urlsplit
+from collections.abc import Callable
 
-from flask import Request, Response
+from flask import Response, request
 from itsdangerous import BadSignature, URLSafeSerializer
 
 from companion.core.clock import Clock
@@ -27,9 +26,6 @@ MAX_OFFERED_NAMES = 4
 """Maximum number of names that a browser remembers."""
 TRIES, TRIES_S = 5, 30.0
 """Maximum number of wrong host keys of one address, and the seconds in which they count."""
-
-
-FOREIGN = say("This request comes from another site: use the companion’s own pages")
 
 
 class ForeignOrigin(CompanionError, PermissionError):
@@ -75,32 +71,32 @@ class Auth:
         """Forget a seat in this browser."""
         self._delete(answer, f"seat_{seat}")
 
-    def sits(self, request: Request, seat: Seat) -> bool:
+    def sits(self, seat: Seat) -> bool:
         """Return whether this is the browser that took the seat."""
-        return self._carries(request.cookies, seat, self._seat_nonce(seat))
+        return self._carries(seat, self._seat_nonce(seat))
 
-    def _carries(self, cookies: Mapping[str, str], seat: Seat, nonce: str | None) -> bool:
-        carried = self._nonce_of(cookies, seat)
+    def _carries(self, seat: Seat, nonce: str | None) -> bool:
+        carried = self._nonce_of(seat)
         return bool(nonce) and hmac.compare_digest(carried.encode(), str(nonce).encode())
 
-    def _nonce_of(self, cookies: Mapping[str, str], seat: Seat) -> str:
+    def _nonce_of(self, seat: Seat) -> str:
         """Return the nonce of the seat's cookie, whatever it is worth. Empty: there is none."""
-        match self._read(cookies, f"seat_{seat}"):
+        match self._read(f"seat_{seat}"):
             case [name, nonce] if name == str(seat):
                 return str(nonce)
         return ""
 
-    def seats_of(self, request: Request) -> tuple[Seat, ...]:
+    def seats_of(self) -> tuple[Seat, ...]:
         """Return the seats of this browser."""
-        return tuple(seat for seat in SEATS if self.sits(request, seat))
+        return tuple(seat for seat in SEATS if self.sits(seat))
 
-    def sitting(self, request: Request, seat: Seat) -> str:
+    def sitting(self, seat: Seat) -> str:
         """Return which sitting at the seat this browser's cookie is about, see
         `SeatView.sitting`.
         """
-        return sitting_of(self._nonce_of(request.cookies, seat))
+        return sitting_of(self._nonce_of(seat))
 
-    def swapped_seats(self, request: Request) -> tuple[tuple[Seat, str], ...]:
+    def swapped_seats(self) -> tuple[tuple[Seat, str], ...]:
         """Return the seats, with their nonces, that this browser has since the sides were
         swapped.
         """
@@ -108,30 +104,30 @@ class Auth:
         for seat in SEATS:
             # the cookie of one seat carries what the other's has to carry now
             nonce = self._seat_nonce(seat.other)
-            if nonce and self._carries(request.cookies, seat, nonce):
+            if nonce and self._carries(seat, nonce):
                 swapped.append((seat.other, nonce))
         return tuple(swapped)
 
-    def require_seat(self, request: Request, name: str) -> Seat:
+    def require_seat(self, name: str) -> Seat:
         """Return the seat of this name.
 
         Raises `Illegal` unless this browser has it and shows its side.
         """
-        seat = self.require_sitting(request, name)
-        if self.passes(request) and self.shown(request) is not seat:
+        seat = self.require_sitting(name)
+        if self.passes() and self.shown() is not seat:
             raise Illegal(
                 Refusal.NOT_YOUR_SEAT,
                 say("This phone is covered: tap {seat!c}’s button first", seat=seat),
             )
         return seat
 
-    def require_sitting(self, request: Request, name: str) -> Seat:
+    def require_sitting(self, name: str) -> Seat:
         """Return the seat of this name, for what is nobody's secret.
 
         Raises `Illegal` unless it is theirs.
         """
         seat = Seat(name)
-        if not self.sits(request, seat):
+        if not self.sits(seat):
             raise Illegal(
                 Refusal.NOT_YOUR_SEAT,
                 say(
@@ -144,15 +140,15 @@ class Auth:
 
     # ---- one phone for both seats, and names ----
 
-    def passes(self, request: Request) -> bool:
+    def passes(self) -> bool:
         """Return whether this is one phone that is passed between both seats."""
-        is_passed = isinstance(self._read(request.cookies, "pass"), str)
+        is_passed = isinstance(self._read("pass"), str)
         # once one seat is freed it is an ordinary phone again
-        return is_passed and self.seats_of(request) == SEATS
+        return is_passed and self.seats_of() == SEATS
 
-    def shown(self, request: Request) -> Seat | None:
+    def shown(self) -> Seat | None:
         """Return which side such a phone shows. None: the cover."""
-        carried = self._read(request.cookies, "pass")
+        carried = self._read("pass")
         return next((seat for seat in SEATS if seat == carried), None)
 
     def pass_cookie(self, answer: Response, seat: Seat | None) -> None:
@@ -163,16 +159,16 @@ class Auth:
         """Pass this phone no longer."""
         self._delete(answer, "pass")
 
-    def names_of(self, request: Request) -> tuple[str, ...]:
+    def names_of(self) -> tuple[str, ...]:
         """Return the names that were used in this browser, the last one first."""
-        carried = self._read(request.cookies, "names")
+        carried = self._read("names")
         return tuple(str(name) for name in carried) if isinstance(carried, list) else ()
 
-    def remember_names(self, answer: Response, request: Request, *names: str) -> None:
+    def remember_names(self, answer: Response, *names: str) -> None:
         """Offer these names next time."""
         known = [name.strip() for name in names if name.strip()]
         # each name once, the newest first
-        offered = dict.fromkeys((*known, *self.names_of(request)))
+        offered = dict.fromkeys((*known, *self.names_of()))
         if known:
             self._set(answer, "names", list(offered)[:MAX_OFFERED_NAMES])
 
@@ -194,38 +190,37 @@ class Auth:
         """Let this browser be the host's from now on."""
         self._set(answer, "host", self.host_mark)
 
-    def is_host(self, request: Request) -> bool:
+    def is_host(self) -> bool:
         """Return whether the request carries the host's cookie or key."""
         # programs send the key along, browsers a cookie
         if (key := request.headers.get("X-Host-Key")) is not None:
-            return self.fits(key, request.remote_addr or "")
-        return self.has_host_cookie(request.cookies)
+            return self.fits(key)
+        return self._has_host_cookie()
 
-    def has_host_cookie(self, cookies: Mapping[str, str]) -> bool:
-        """Return whether these are the cookies of the host's browser."""
-        carried = self._read(cookies, "host")
+    def _has_host_cookie(self) -> bool:
+        carried = self._read("host")
         if not isinstance(carried, str):
             return False
         return hmac.compare_digest(carried.encode(), self.host_mark.encode())
 
-    def require_host(self, request: Request) -> None:
+    def require_host(self) -> None:
         """Raise `Illegal` unless the host asks."""
-        if not self.is_host(request):
+        if not self.is_host():
             raise Illegal(
                 Refusal.HOST_ONLY,
                 say("Only the owner can do that: open /host and enter the owner’s key"),
             )
 
-    def fits(self, key: str, address: str) -> bool:
+    def fits(self, key: str) -> bool:
         """Return whether this is the host key.
 
-        Raises `Illegal` after too many wrong ones of an address.
+        Raises `Illegal` after too many wrong ones.
         """
 
         def is_right() -> bool:
             return hmac.compare_digest(_plain_key(key).encode(), _plain_key(self.host_key).encode())
 
-        fits = self._guesses.check(address, is_right)
+        fits = self._guesses.check(request.remote_addr or "", is_right)
         if fits is None:
             raise Illegal(
                 Refusal.HOST_ONLY,
@@ -241,44 +236,27 @@ class Auth:
         """Let this browser be the camera from now on."""
         self._set(answer, "camera", mark)
 
-    def camera_mark(self, request: Request) -> str:
+    def camera_mark(self) -> str:
         """Return the mark of a phone that was made the camera, whatever it is worth. Empty: it
         never was.
         """
-        carried = self._read(request.cookies, "camera")
+        carried = self._read("camera")
         return carried if isinstance(carried, str) else ""
 
     # ---- who stands at the table ----
 
-    def is_at_table(self, request: Request) -> bool:
+    def is_at_table(self) -> bool:
         """Return whether the machine's own screen, the host or somebody who sits here asks."""
-        return is_own_screen(request) or self.owner_of(request.cookies) is not None
+        return is_own_screen() or self.owner() is not None
 
-    def owner_of(self, cookies: Mapping[str, str]) -> str | None:
-        """Return whose browser has these cookies: `south`, `north`, `host`, or None for
+    def owner(self) -> str | None:
+        """Return whose browser asks: `south`, `north`, `host`, or None for
         anybody's.
         """
         for seat in SEATS:
-            if self._carries(cookies, seat, self._seat_nonce(seat)):
+            if self._carries(seat, self._seat_nonce(seat)):
                 return str(seat)
-        return "host" if self.has_host_cookie(cookies) else None
-
-    # ---- requests ----
-
-    def require_own_origin(self, request: Request) -> None:
-        """Raise `ForeignOrigin` for a request that another site's page sends."""
-        # without `Origin` the page from which a form comes is known by `Referer`
-        origin = request.headers.get("Origin") or request.headers.get("Referer")
-        is_foreign = origin is not None and _netloc(origin) != request.host
-        if is_foreign or _comes_from_other_site(request):
-            raise ForeignOrigin(FOREIGN)
-
-    def refuse_embedding(self, request: Request) -> None:
-        """Raise `ForeignOrigin` if another site's page embeds one of ours."""
-        # a link on another site is no embedding
-        is_embedded = request.headers.get("Sec-Fetch-Mode") != "navigate"
-        if is_embedded and _comes_from_other_site(request):
-            raise ForeignOrigin(FOREIGN)
+        return "host" if self._has_host_cookie() else None
 
     # ---- cookies ----
 
@@ -300,9 +278,9 @@ class Auth:
         for used in (self.cookie_name(name), name):
             answer.delete_cookie(used, httponly=True, samesite="Lax")
 
-    def _read(self, cookies: Mapping[str, str], name: str) -> object:
+    def _read(self, name: str) -> object:
         # the plain name is that of version 1.0.0, whose browsers keep their seats
-        value = cookies.get(self.cookie_name(name)) or cookies.get(name, "")
+        value = request.cookies.get(self.cookie_name(name)) or request.cookies.get(name, "")
         try:
             carried: object = self._signer.loads(value)
         except BadSignature:
@@ -310,24 +288,28 @@ class Auth:
         return carried
 
 
-def is_own_screen(request: Request) -> bool:
+def is_own_screen() -> bool:
     """Return whether this machine itself asks, so that somebody stands at the table's own
     screen.
     """
     return request.remote_addr in OWN_ADDRESSES
 
 
-def _comes_from_other_site(request: Request) -> bool:
-    """Return whether the browser says that another site's page has sent it (Fetch Metadata)."""
-    return request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none")
-
-
-def _netloc(url: str) -> str:
-    """Return machine and port of an address. Empty for what is none."""
-    try:
-        return urlsplit(url).netloc
-    except ValueError:
-        return ""
+def refuse_foreign() -> None:
+    """Raise `ForeignOrigin` if another site's page sends the request, or embeds one of ours."""
+    # the browser says whose page has sent it (Fetch Metadata)
+    is_foreign = request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none")
+    if request.method in ("GET", "HEAD", "OPTIONS"):
+        # any site may link to a page, which is no embedding
+        is_foreign = is_foreign and request.headers.get("Sec-Fetch-Mode") != "navigate"
+    elif origin := request.headers.get("Origin") or request.headers.get("Referer"):
+        # without `Origin` the page from which a form comes is known by `Referer`
+        host = origin.partition("://")[2].partition("/")[0]
+        is_foreign = is_foreign or host != request.host
+    if is_foreign:
+        raise ForeignOrigin(
+            say("This request comes from another site: use the companion’s own pages")
+        )
 
 
 def _plain_key(key: str) -> str:

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import ipaddress
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from flask import Request
+from flask import request
 from werkzeug.exceptions import TooManyRequests
 
 from companion.core.errors import Illegal, Refusal
@@ -102,14 +102,12 @@ OWNER = Rate(200, 50.0)
 class RequestLimits:
     """How often each address may ask, and each seat and the host whatever their address."""
 
-    def __init__(
-        self, owner_of: Callable[[Mapping[str, str]], str | None], now_s: Callable[[], float]
-    ) -> None:
-        self._owner_of = owner_of
+    def __init__(self, owner: Callable[[], str | None], now_s: Callable[[], float]) -> None:
+        self._owner = owner
         self._strangers = Buckets(STRANGER, now_s)
         self._owners = Buckets(OWNER, now_s)
 
-    def check(self, request: Request) -> None:
+    def check(self) -> None:
         """Count a request.
 
         Raises `TooManyRequests` above the rate, which the own screen has not.
@@ -117,7 +115,7 @@ class RequestLimits:
         address = request.remote_addr or ""
         if address in OWN_ADDRESSES:
             return
-        owner = self._owner_of(request.cookies)
+        owner = self._owner()
         buckets, name = (
             (self._owners, owner) if owner else (self._strangers, address_group(address))
         )

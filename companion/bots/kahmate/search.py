@@ -4,26 +4,20 @@ other side's reply.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from random import Random
 
-from companion.bots.kahmate.moves import (
-    EMPTY,
-    END,
-    END_ROUND,
-    FORWARD,
-    RANK,
-    RUN,
-    TACKLE,
-    Play,
-    Position,
-    lost,
-    plays,
-    won,
+from companion.bots.kahmate.evaluation import (
+    TRY,
+    Stake,
+    chance_of,
+    quiet_value,
+    try_chance,
+    value_of,
 )
-from companion.bots.kahmate.worth import TRY, chance_of, quiet_worth, try_chance, worth
-from companion.games.kahmate.board import CLEAR_LEAD, IN_GOAL, SEAT_OF, SPEED
+from companion.bots.kahmate.moves import END_ROUND, Play, end_round, key_of, lost, plays, won
+from companion.games.kahmate.board import CLEAR_LEAD, IN_GOAL, SEAT_OF, SPEED, ranks_ahead
+from companion.games.kahmate.state import EMPTY, Course, Kind, State
 
 _FREE_BALL = 25.0
 _SPEED_LEFT = 8.0
@@ -58,17 +52,16 @@ _MAX_TRIED = 3
 """Maximum number of rounds answered for a play that is judged."""
 _OVERLOOKED = 0.34
 """Share of tries that a level that overlooks does not see coming."""
-_SQUARE = re.compile(r"[a-h](?:1[01]|[1-9])")
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One way in which a round may end: how likely, the position after it, and the chance of a try
+    """One way in which a round may end: how likely, the state after it, and the chance of a try
     before that.
     """
 
     chance: float
-    after: Position | None
+    after: State | None
     scores: float = 0.0
 
 
@@ -87,7 +80,7 @@ class Candidate:
 
 @dataclass
 class Search:
-    """One decision. `nodes` are the positions looked at."""
+    """One decision. `nodes` are the states looked at."""
 
     strength: Strength
     seed: int
@@ -97,15 +90,15 @@ class Search:
     ranked: list[Candidate] = field(default_factory=list)
     """The rounds that were compared at last, the best first."""
 
-    def best(self, position: Position) -> Candidate:
+    def best(self, state: State) -> Candidate:
         """Return the best round of the seat on turn."""
         strength = self.strength
         candidates = self.rounds(
-            position, strength.width, strength.depth, all_meetings=strength.replies > 0
+            state, strength.width, strength.depth, all_meetings=strength.replies > 0
         )
         for candidate in candidates:
             if candidate.value < TRY - 1:
-                candidate.value += self._mood(position, candidate)
+                candidate.value += self._mood(state, candidate)
         candidates = _ranked(candidates)
         self.ranked = candidates
         if not strength.replies or candidates[0].value >= TRY - 1:
@@ -114,21 +107,18 @@ class Search:
         for candidate in candidates[: strength.replies]:
             if self.nodes > MAX_NODES and looked_at:
                 break
-            candidate.value = self._answered(candidate) + self._mood(position, candidate)
+            candidate.value = self._answered(candidate) + self._mood(state, candidate)
             looked_at.append(candidate)
         self.ranked = _ranked(looked_at)
         return self.ranked[0]
 
-    def judged(self, position: Position, text: str) -> tuple[Candidate, float | None]:
-        """Return the best round, and what the best one is worth that begins with the play of this
-        notation (None: unknown)."""
+    def judged(self, state: State, course: Course | None) -> tuple[Candidate, float | None]:
+        """Return the best round, and what the best one is worth that begins with this course (None:
+        unknown)."""
         strength = self.strength
-        candidates = _ranked(
-            self.rounds(position, strength.width, strength.depth, all_meetings=True)
-        )
+        candidates = _ranked(self.rounds(state, strength.width, strength.depth, all_meetings=True))
         best = candidates[: max(1, strength.replies)]
-        ends = _ends_of(text)
-        tried = [line for line in candidates if _ends_of(str(line.first)) == ends][:_MAX_TRIED]
+        tried = [line for line in candidates if line.first[1] == course][:_MAX_TRIED]
         if candidates[0].value < TRY - 1:
             # a line may be among the best and tried, and is answered once
             lines = {id(line): line for line in (*candidates[: strength.replies], *tried)}
@@ -138,17 +128,17 @@ class Search:
         value = max((candidate.value for candidate in tried), default=None)
         return _ranked([*self.ranked, *tried])[0], value
 
-    def _mood(self, position: Position, candidate: Candidate) -> float:
+    def _mood(self, state: State, candidate: Candidate) -> float:
         """Return noise of the level, and restlessness: what was there before, and doing nothing,
         grow dull."""
         after = candidate.ends[0].after
-        key = after.key() if after is not None else (str(candidate.first),)
+        key = key_of(after) if after is not None else (str(candidate.first[0]),)
         points = -12.0 * self.met.get(key, 0)
         if after is not None:
-            points += _RESTLESS * min(self.quiet, 40) * _gained(position, after)
+            points += _RESTLESS * min(self.quiet, 40) * _gained(state, after)
         if candidate.dares:
             points += 1.5 * self.quiet
-        elif candidate.first.kind == END and not position.ran:
+        elif candidate.first == END_ROUND and not state.ran:
             points -= 4.0 + 2.0 * self.quiet
         if self.strength.noise:
             points += Random(f"{self.seed} {key}").gauss(0, self.strength.noise)
@@ -165,96 +155,108 @@ class Search:
             value += end.chance * (end.scores * TRY + (1 - end.scores) * rest)
         return value
 
-    def answer(self, position: Position) -> Candidate:
+    def answer(self, state: State) -> Candidate:
         """Return the other side's best round."""
-        rounds = self.rounds(position, self.strength.reply_width, 2, all_meetings=False)
+        rounds = self.rounds(state, self.strength.reply_width, 2, all_meetings=False)
         return max(rounds, key=_value_of)
 
     # ---- rounds ----------------------------------------------------------------------------------
 
     def rounds(
-        self, position: Position, width: int, depth: int, *, all_meetings: bool
+        self, state: State, width: int, depth: int, *, all_meetings: bool
     ) -> list[Candidate]:
         """Return rounds from here, the promising ones played on.
 
         Of a sure try nothing else is answered.
         """
-        ended = won(position, END_ROUND)
         self.nodes += 1
-        candidates = [Candidate(END_ROUND, (End(1.0, ended),), -self._worth(ended))]
-        layer: list[tuple[Play | None, Position]] = [(None, position)]
-        visited = {position.key()}
+        ended = end_round(state)
+        candidates = [Candidate(END_ROUND, (End(1.0, ended),), -self._seen_value(ended))]
+        layer: list[tuple[Play | None, State]] = [(None, state)]
+        visited = {key_of(state)}
         for number in range(depth):
-            further: list[tuple[float, Play, Position]] = []
+            further: list[tuple[float, Play, State]] = []
             for begun, at in layer:
                 for play in plays(at, all_meetings=all_meetings and number == 0):
                     first = begun or play
-                    if play.meetings:
-                        candidates.append(self._gamble(first, at, play))
+                    _, course = play
+                    if course.face_offs:
+                        candidates.append(self._gamble(first, at, course))
                         continue
                     # nothing beats a sure try
-                    if play.kind == RUN and play.end == IN_GOAL:
+                    if course.kind is Kind.RUN and course.end == IN_GOAL:
                         return [Candidate(first, (End(1.0, None),), TRY)]
-                    after = won(at, play)
-                    key = after.key()
+                    after = won(at, course)
+                    key = key_of(after)
                     if key in visited:
                         continue
                     visited.add(key)
                     # the round may end here, or be played on
-                    end = self._end(1.0, after)
+                    end = _ended(1.0, after)
                     value = self._value(end)
                     candidates.append(Candidate(first, (end,), value))
                     further.append((value + _hope(after), first, after))
-            # beam search: only the most promising positions are played on
+            # beam search: only the most promising states are played on
             further.sort(key=lambda line: -line[0])
             layer = [(first, after) for _, first, after in further[:width]]
         return candidates
-
-    def _end(self, chance: float, at: Position) -> End:
-        """End the round in a position within it."""
-        return End(chance, won(at, END_ROUND), try_chance(at))
 
     def _value(self, end: End) -> float:
         if end.after is None:
             return TRY
         self.nodes += 1
-        return end.scores * TRY + (1 - end.scores) * -self._worth(end.after)
+        return end.scores * TRY + (1 - end.scores) * -self._seen_value(end.after)
 
-    def _worth(self, position: Position) -> float:
-        """Return what a position is worth to the seat on turn.
+    def _seen_value(self, state: State) -> float:
+        """Return what a state is worth to the seat on turn.
 
         A level that overlooks does not see every third try coming.
         """
         if self.strength.overlooks:
-            rng = Random(f"{self.seed} {position.places} {position.ball}")
+            rng = Random(f"{self.seed} {state.places} {state.ball}")
             if rng.random() < _OVERLOOKED:
-                return quiet_worth(position)
-        return worth(position)
+                return quiet_value(state)
+        return value_of(state)
 
-    def _gamble(self, first: Play, at: Position, play: Play) -> Candidate:
-        """Return a play with face-offs."""
-        ends = tuple(self._outcomes(at, play))
+    def _gamble(self, first: Play, at: State, course: Course) -> Candidate:
+        """Return a round that ends with face-offs."""
+        ends = outcomes(at, course)
         value = sum(end.chance * self._value(end) for end in ends)
-        odds = 1 - ends[-1].chance if play.kind == TACKLE else ends[0].chance
+        odds = 1 - ends[-1].chance if course.kind is Kind.TACKLE else ends[0].chance
         return Candidate(first, ends, value, dares=True, odds=odds)
 
-    def _outcomes(self, at: Position, play: Play) -> list[End]:
-        if play.kind == TACKLE:
-            by_much, by_little, loses = chance_of(at, play.movers, play.meetings[0].defender)
-            return [
-                End(by_much, won(at, play, CLEAR_LEAD + 1)),
-                End(by_little, won(at, play, 1)),
-                End(loses, lost(at, play)),
-            ]
-        ends = []
-        remaining = 1.0
-        for number, meeting in enumerate(play.meetings):
-            by_much, by_little, loses = chance_of(at, play.movers, meeting.defender)
-            ends.append(self._end(remaining * loses, lost(at, play, number)))
-            remaining *= by_much + by_little
-        if play.kind == RUN and play.end == IN_GOAL:
-            return [End(remaining, None), *ends]
-        return [self._end(remaining, won(at, play)), *ends]
+    def stake(self, state: State, course: Course) -> Stake:
+        """Return what a face-off is about, seen by the seat on turn."""
+        values = [self._value(end) for end in outcomes(state, course)]
+        if course.kind is Kind.TACKLE:
+            return values[0], values[1], values[2]
+        return values[0], values[0], values[1]
+
+
+def outcomes(at: State, course: Course) -> tuple[End, ...]:
+    """Return the ways in which a course with face-offs may end, all of them won first."""
+    if course.kind is Kind.TACKLE:
+        face_off = course.face_offs[0]
+        by_much, by_little, loses = chance_of(at, course.movers, face_off.defender)
+        return (
+            End(by_much, won(at, course, CLEAR_LEAD + 1)),
+            End(by_little, won(at, course)),
+            End(loses, lost(at, course, face_off)),
+        )
+    ends = []
+    remaining = 1.0
+    for face_off in course.face_offs:
+        by_much, by_little, loses = chance_of(at, course.movers, face_off.defender)
+        ends.append(_ended(remaining * loses, lost(at, course, face_off)))
+        remaining *= by_much + by_little
+    if course.kind is Kind.RUN and course.end == IN_GOAL:
+        return (End(remaining, None), *ends)
+    return (_ended(remaining, won(at, course)), *ends)
+
+
+def _ended(chance: float, at: State) -> End:
+    """End the round in a state within it."""
+    return End(chance, end_round(at), try_chance(at))
 
 
 def _value_of(candidate: Candidate) -> float:
@@ -266,43 +268,22 @@ def _ranked(candidates: list[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=_value_of, reverse=True)
 
 
-def _ends_of(text: str) -> tuple[str, ...]:
-    """Return what tells plays apart whatever way they take: the kind, where they begin, and where
-    they end."""
-    squares = _SQUARE.findall(text)
-    kind = next((mark for mark in "x*!" if mark in text), "goal" if "goal" in text else "")
-    return (kind, *squares[:1], *squares[-1:])
-
-
-def _gained(position: Position, after: Position) -> int:
+def _gained(state: State, after: State) -> int:
     """Return how many ranks a round brings the ball ahead that the own side has after it."""
     piece = EMPTY if after.ball == IN_GOAL else after.board[after.ball]
-    if piece == EMPTY or SEAT_OF[piece] != position.seat or position.ball == IN_GOAL:
+    if piece == EMPTY or SEAT_OF[piece] != state.seat or state.ball == IN_GOAL:
         return 0
-    return (RANK[after.ball] - RANK[position.ball]) * FORWARD[position.seat]
+    return ranks_ahead(state.ball, after.ball, state.seat)
 
 
-def _hope(position: Position) -> float:
+def _hope(state: State) -> float:
     """Return how much more a round may bring that is not over yet: the carrier can still run, or
     somebody fetches the ball."""
-    if len(position.ran) >= 2:
+    if len(state.ran) >= 2:
         return 0.0
-    carrier = position.carrier
+    carrier = state.carrier
     if carrier == EMPTY:
         return _FREE_BALL
-    if SEAT_OF[carrier] == position.seat and carrier not in position.ran:
+    if SEAT_OF[carrier] == state.seat and carrier not in state.ran:
         return _SPEED_LEFT * SPEED[carrier]
     return 0.0
-
-
-def values_of(position: Position, play: Play) -> tuple[float, float, float]:
-    """Return what a face-off is about, seen by the seat on turn: won by more than 2, won by less,
-    lost."""
-    if play.kind == TACKLE:
-        ends = won(position, play, CLEAR_LEAD + 1), won(position, play, 1), lost(position, play)
-        by_much, by_little, loses = (-worth(end) for end in ends)
-        return by_much, by_little, loses
-    search = Search(STRENGTHS[2], 0)
-    is_try = play.kind == RUN and play.end == IN_GOAL
-    gained = TRY if is_try else search._value(search._end(1.0, won(position, play)))
-    return gained, gained, search._value(search._end(1.0, lost(position, play)))

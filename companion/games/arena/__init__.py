@@ -4,15 +4,12 @@ order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from random import Random
-from typing import Any
 
 from companion.core.errors import Illegal
-from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
-from companion.games.aids import Extras
 from companion.games.arena.board import NAMES, SIDES, STACKS, kit_of
 from companion.games.arena.events import ArenaEvent
 from companion.games.arena.lesson import HELP, LESSON
@@ -27,13 +24,13 @@ from companion.games.arena.orders import (
     random_orders,
 )
 from companion.games.arena.pad import pad_of
-from companion.games.arena.screen import open_orders, plan_of, standing_of
-from companion.games.arena.state import ArenaOptions, Reason, State, check_board, first_state, lead
+from companion.games.arena.screen import opened, plan, standing
+from companion.games.arena.state import ArenaOptions, Reason, State, first_state, lead
 from companion.games.arena.turn import play
 from companion.games.arena.words import OPTION_ROWS, RULES, extras_of
-from companion.games.base import Game, Outcome, Stage, Step, View
+from companion.games.base import Game, Step, View
 from companion.games.pads import PadGrammar
-from companion.games.screen import BoardUi, Play, UnitOrder
+from companion.games.screen import Play
 
 _BOTH = frozenset(SEATS)
 _NOBODY = frozenset[Seat]()
@@ -69,19 +66,16 @@ class Arena(Game[State, Orders]):
     lesson = LESSON
     help_words = HELP
 
+    extras = staticmethod(extras_of)
+    lead = staticmethod(lead)
+    parse = staticmethod(parse_orders)
+    standing = staticmethod(standing)
+    opened = staticmethod(opened)
+    plan = staticmethod(plan)
+
     def kit(self, options: ArenaOptions) -> Kit:
         """Return sixteen robots, and the board of the map."""
         return kit_of(options.board)
-
-    def extras(self, options: ArenaOptions) -> Extras:
-        """Return a player aid for each side."""
-        return extras_of(options)
-
-    def options(self, raw: Mapping[str, Any]) -> ArenaOptions:
-        """Convert the options. Refuse a board that cannot be read or has too many starts."""
-        options: ArenaOptions = super().options(raw)
-        check_board(options)
-        return options
 
     def setup(self, options: ArenaOptions, rng: Random) -> State:
         """Return robots on their starts."""
@@ -92,10 +86,6 @@ class Arena(Game[State, Orders]):
         if options.start:
             return say("The start of this game was chosen.")
         return ""
-
-    def lead(self, state: State) -> float:
-        """Return the lead by hit points."""
-        return lead(state)
 
     def how_it_ended(self, state: State) -> str:
         """Return who has more robots, or robots at all."""
@@ -119,16 +109,16 @@ class Arena(Game[State, Orders]):
         """Yield all orders, lazily: 12^n - 1 for n robots, in the order of `all_orders`, whose
         beginning is a fair sample."""
         if state.outcome is None:
-            yield from all_orders(state.numbers(SEATS.index(seat)))
+            yield from all_orders(state.numbers(seat.number))
 
     def random_action(self, state: State, seat: Seat, rng: Random) -> Orders:
         """Return one of the legal actions, each equally likely, without listing them."""
-        return random_orders(state.numbers(SEATS.index(seat)), rng)
+        return random_orders(state.numbers(seat.number), rng)
 
     def examples(self, state: State, seat: Seat) -> Iterator[Orders]:
         """Yield orders by which all go towards the other side, or one stays and defends."""
         if state.turn == 1:
-            yield from marches(state.numbers(SEATS.index(seat)), "N" if seat is Seat.SOUTH else "S")
+            yield from marches(state.numbers(seat.number), "N" if seat is Seat.SOUTH else "S")
 
     def check(self, state: State, seat: Seat, action: Orders) -> None:
         """Refuse orders for robots that are not on the board. Any order may be tried."""
@@ -136,7 +126,7 @@ class Arena(Game[State, Orders]):
             raise Illegal(
                 Reason.GAME_OVER, say("The game is over: no more orders are accepted"), "winning"
             )
-        side = SEATS.index(seat)
+        side = seat.number
         numbers = state.numbers(side)
         for number, _ in action.given:
             if number not in numbers:
@@ -148,10 +138,6 @@ class Arena(Game[State, Orders]):
                     numbers=", ".join(map(str, numbers)),
                 )
                 raise Illegal(Reason.NOT_ON_BOARD, message, "orders")
-
-    def parse(self, text: str) -> Orders:
-        """Return robots by rising numbers, each with its order, one blank between."""
-        return parse_orders(text)
 
     def commands(self, action: Orders) -> list[str]:
         """Return what each robot is told, without directions."""
@@ -165,10 +151,6 @@ class Arena(Game[State, Orders]):
     def apply(self, state: State, actions: Mapping[Seat, Orders], rng: Random) -> Step[State]:
         """Carry out both seats' orders."""
         return play(state, (actions[Seat.SOUTH], actions[Seat.NORTH]))
-
-    def outcome(self, state: State) -> Outcome | None:
-        """Return how it ended."""
-        return state.outcome
 
     def view(self, state: State, seat: Seat | None) -> View:
         """Return each side's robots by number (`{"square": "b1", "points": 30}`), the coming turn,
@@ -200,23 +182,9 @@ class Arena(Game[State, Orders]):
             for robot in state.robots[side]
         }
 
-    def opened(
-        self, state: State, actions: Mapping[Seat, Orders], stages: Sequence[Stage], stage: int
-    ) -> Mapping[Seat, tuple[UnitOrder, ...]]:
-        """Return each robot's order once the stage was shown in which it is carried out.
-
-        At the end all are open.
-        """
-        shown = {str(part.title) for part in stages[: stage + 1]}
-        return open_orders(state, actions, shown, is_all=stage + 1 >= len(stages))
-
     def turn_number(self, state: State) -> int:
         """Return the number of the turn."""
         return state.turn
-
-    def standing(self, state: State, seat: Seat | None) -> BoardUi:
-        """Return hit points on the board, and the viewer's own sheet."""
-        return standing_of(state, seat)
 
     def plays(self, state: State, seat: Seat) -> tuple[Play, ...]:
         """Return nothing: orders are written on the sheet."""
@@ -226,10 +194,4 @@ class Arena(Game[State, Orders]):
         """Return one or two keys a robot, in the order of their numbers."""
         if state.outcome:
             return None
-        return pad_of(seat, state.numbers(SEATS.index(seat)))
-
-    def plan(self, state: State, seat: Seat, entered: str) -> tuple[Square | None, ...]:
-        """Return the square that each order is about."""
-        if entered:
-            return plan_of(state, SEATS.index(seat), parse_orders(entered))
-        return ()
+        return pad_of(seat, state.numbers(seat.number))

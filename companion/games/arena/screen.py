@@ -4,15 +4,24 @@ orders.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from companion.core.grid import Square
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Seat
 from companion.games.arena.board import DIRECTIONS, INITIALS, NAMES, STEPS, WORDS
-from companion.games.arena.orders import ATTACKS, DEFEND, DESTRUCT, MOVES, NOTHING, Orders
+from companion.games.arena.orders import (
+    ATTACKS,
+    DEFEND,
+    DESTRUCT,
+    MOVES,
+    NOTHING,
+    Orders,
+    parse_orders,
+)
 from companion.games.arena.state import State, is_spawning
 from companion.games.arena.words import counted_points, counted_robots
+from companion.games.base import Stage
 from companion.games.screen import Badge, BoardUi, Direction, OrderKind, OrderSheet, Unit, UnitOrder
 
 _KINDS = (
@@ -30,7 +39,7 @@ _DIRECTIONS = tuple(
 )
 
 
-def standing_of(state: State, viewer: Seat | None) -> BoardUi:
+def standing(state: State, seat: Seat | None) -> BoardUi:
     """Return hit points of every robot, sums of both sides, and for a seat that may act its
     sheet.
     """
@@ -38,21 +47,21 @@ def standing_of(state: State, viewer: Seat | None) -> BoardUi:
     most = state.options.hit_points
     facts: dict[Seat, str] = {}
     badges: dict[Square, Badge] = {}
-    for seat, robots in zip(SEATS, state.robots, strict=True):
+    for owner, robots in zip(SEATS, state.robots, strict=True):
         points = sum(robot.points for robot in robots)
-        facts[seat] = joined(", ", (counted_robots(len(robots)), counted_points(points)))
+        facts[owner] = joined(", ", (counted_robots(len(robots)), counted_points(points)))
         for robot in robots:
             badge = Badge(str(robot.points), robot.points / most)
             badges[squares[robot.place]] = badge
     sheet = None
-    if viewer and state.outcome is None:
+    if seat and state.outcome is None:
         units = tuple(
             Unit(str(robot.number), squares[robot.place], counted_points(robot.points))
-            for robot in state.robots[SEATS.index(viewer)]
+            for robot in state.robots[seat.number]
         )
         sheet = OrderSheet(units, _KINDS, _DIRECTIONS, NOTHING)
     return BoardUi(
-        sign=_sign(state, viewer), hint=_hint(state), facts=facts, badges=badges, sheet=sheet
+        sign=_sign(state, seat), hint=_hint(state), facts=facts, badges=badges, sheet=sheet
     )
 
 
@@ -60,11 +69,11 @@ def _sign(state: State, seat: Seat | None) -> str:
     if state.outcome:
         winner = next(iter(state.outcome.winners), None)
         if winner:
-            return say("{side!c} wins", side=NAMES[SEATS.index(winner)])
+            return say("{side!c} wins", side=NAMES[winner.number])
         return say("A draw")
     if seat is None:
         return say("Both: orders for your robots")
-    return say("{side!c}: orders for your robots", side=NAMES[SEATS.index(seat)])
+    return say("{side!c}: orders for your robots", side=NAMES[seat.number])
 
 
 def _hint(state: State) -> str:
@@ -85,18 +94,23 @@ def _hint(state: State) -> str:
     return joined(" ", (hint, say("New robots appear in turn {turn}.", turn=soonest)))
 
 
-def open_orders(
-    state: State, actions: Mapping[Seat, Orders], shown: Collection[str], *, is_all: bool
+def opened(
+    state: State, actions: Mapping[Seat, Orders], stages: Sequence[Stage], stage: int
 ) -> Mapping[Seat, tuple[UnitOrder, ...]]:
-    """Return the orders of every robot by seat, those of stages that were not shown yet closed."""
-    opened = {}
-    for side, seat in enumerate(SEATS):
+    """Return each robot's order once the stage was shown in which it is carried out.
+
+    At the end all are open.
+    """
+    shown = {str(part.title) for part in stages[: stage + 1]}
+    is_all = stage + 1 >= len(stages)
+    orders = {}
+    for seat, robots in zip(SEATS, state.robots, strict=True):
         codes = dict(actions[seat].given)
-        opened[seat] = tuple(
+        orders[seat] = tuple(
             _open_order(str(robot.number), codes.get(robot.number, NOTHING), shown, is_all=is_all)
-            for robot in state.robots[side]
+            for robot in robots
         )
-    return opened
+    return orders
 
 
 def order_words(number: int, code: str) -> str:
@@ -127,12 +141,12 @@ def _open_order(unit: str, code: str, shown: Collection[str], *, is_all: bool) -
     return UnitOrder(unit, code, kind.label, kind.drawing)
 
 
-def plan_of(state: State, side: int, orders: Orders) -> tuple[Square | None, ...]:
+def plan(state: State, seat: Seat, entered: str) -> tuple[Square | None, ...]:
     """Return where each order leads: the square that is entered or attacked (None: a wall or no
     square), else its own."""
-    places = {robot.number: robot.place for robot in state.robots[side]}
+    places = {robot.number: robot.place for robot in state.robots[seat.number]}
     squares: list[Square | None] = []
-    for number, code in orders.given:
+    for number, code in parse_orders(entered).given if entered else ():
         place: int | None = places.get(number)
         direction = MOVES.get(code, ATTACKS.get(code))
         if place is not None and direction is not None:

@@ -76,19 +76,18 @@ class State:
         return tuple([robot.number for robot in self.robots[side]])
 
 
-def _starts(options: ArenaOptions) -> tuple[tuple[int, ...], ...]:
+def _starts(options: ArenaOptions, terrain: Terrain) -> tuple[tuple[int, ...], ...]:
     """Return the places on which the robots of each seat begin.
 
     Raises `Malformed` for a start that cannot be read.
     """
-    terrain = terrain_of(options.board)
     if not options.start:
         return terrain.starts
     groups = parse_groups(options.start, terrain.files, terrain.ranks)
     if (
         len(groups) != len(SEATS)
         or not all(groups)
-        or any(square in terrain.walls for each in groups for square in each)
+        or any(terrain.walls.intersection(group) for group in groups)
     ):
         raise Malformed(
             say(
@@ -96,15 +95,18 @@ def _starts(options: ArenaOptions) -> tuple[tuple[int, ...], ...]:
                 "wall"
             )
         )
-    south, north = (tuple(terrain.squares.index(square) for square in group) for group in groups)
-    return south, north
+    return tuple(tuple(terrain.squares.index(square) for square in group) for group in groups)
 
 
-def check_board(options: ArenaOptions) -> None:
-    """Raise `Malformed` for a board that cannot be read or has more starts than a side may have
-    robots.
+def first_state(options: ArenaOptions) -> State:
+    """Return robots 1, 2, 3 … of each side on its starts, by file, then rank.
+
+    Raises `Malformed` for a board or a start that cannot be read, or with more starts than a side
+    may have robots.
     """
-    for seat, starts in zip(SEATS, _starts(options), strict=True):
+    terrain = terrain_of(options.board)
+    sides = []
+    for seat, starts in zip(SEATS, _starts(options, terrain), strict=True):
         if len(starts) > options.max_robots:
             text = say_n(
                 "The board has {starts} starts of {seat!c}, but a side has at most {n} robot: "
@@ -117,16 +119,10 @@ def check_board(options: ArenaOptions) -> None:
                 most=MAX_ROBOTS,
             )
             raise Malformed(text)
-
-
-def first_state(options: ArenaOptions) -> State:
-    """Return robots 1, 2, 3 … of each side on its starts, by file, then rank."""
-    terrain = terrain_of(options.board)
-    south, north = (
-        tuple(Robot(number, place, options.hit_points) for number, place in enumerate(starts, 1))
-        for starts in _starts(options)
-    )
-    return State(options, terrain, (south, north))
+        sides.append(
+            tuple(Robot(*numbered, options.hit_points) for numbered in enumerate(starts, 1))
+        )
+    return State(options, terrain, (sides[0], sides[1]))
 
 
 def is_spawning(options: ArenaOptions, turn: int) -> bool:

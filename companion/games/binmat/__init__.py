@@ -8,8 +8,7 @@ from typing import Any
 
 from companion.core.i18n import say
 from companion.core.kit import Kit, Layout, Seat
-from companion.games.aids import Extras
-from companion.games.base import Drawn, Outcome, Preset, Step, View
+from companion.games.base import Drawn, Preset, Step, View
 from companion.games.binmat import counter
 from companion.games.binmat.counter import Counter
 from companion.games.binmat.events import BinmatEvent
@@ -29,7 +28,7 @@ from companion.games.binmat.turn import is_reversible, play
 from companion.games.binmat.words import OPTION_ROWS, RULES, extras_of
 from companion.games.pads import PadGrammar
 from companion.games.screen import CardUi
-from companion.games.tools import GameTools, GameWithTools
+from companion.games.tools import GameWithTools
 
 
 class Binmat(GameWithTools[Any, str]):
@@ -57,6 +56,8 @@ class Binmat(GameWithTools[Any, str]):
     end_rule = "winning"
     lesson = LESSON
     help_words = HELP
+    extras = staticmethod(extras_of)
+    tools = staticmethod(tools_of_binmat)
     presets = (
         Preset(say("Full game"), {"way": "full"}),
         Preset(say("Real cards"), {"way": "referee"}),
@@ -66,25 +67,20 @@ class Binmat(GameWithTools[Any, str]):
         """Return the kit of 78 cards and six lanes."""
         return KIT
 
-    def extras(self, options: BinmatOptions) -> Extras:
-        """Return a player aid for each role."""
-        return extras_of(options)
-
-    def options(self, raw: Mapping[str, Any]) -> BinmatOptions:
+    def options(self, raw: Mapping[str, Any]) -> Any:
         """Convert the options. Refuse a deal that is no deck.
 
         In older games the clock was a way of its own.
         """
         if raw.get("way") == "clock":
             raw = {**raw, "way": "referee"}
-        options: BinmatOptions = super().options(raw)
-        check_options(options)
-        return options
+        return super().options(raw)
 
     def setup(self, options: BinmatOptions, rng: Random) -> State | Counter:
         """Return six lane decks of thirteen, and nobody holds a card. With real cards all turns are
         left.
         """
+        check_options(options)
         if options.way == "full":
             return deal(options, rng)
         return Counter(options, options.turns)
@@ -148,10 +144,6 @@ class Binmat(GameWithTools[Any, str]):
         if isinstance(state, Counter):
             return counter.play(state, seat, action)
         return play(state, action, rng)
-
-    def outcome(self, state: State | Counter) -> Outcome | None:
-        """Return how it ended."""
-        return state.outcome
 
     def how_it_ended(self, state: State | Counter) -> str:
         """Return whether the turns or the cards have run out."""
@@ -235,7 +227,3 @@ class Binmat(GameWithTools[Any, str]):
         if isinstance(state, Counter):
             return counter.pad(state)
         return None
-
-    def tools(self) -> GameTools:
-        """Return the command that explains combats."""
-        return tools_of_binmat()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from companion.core.errors import Illegal, Malformed
 from companion.core.i18n import say
-from companion.core.kit import SEATS, Seat
+from companion.core.kit import Seat
 from companion.games.binmat.cards import BOUNCE, BREAK, CARD_TEXTS, DECK
 from companion.games.binmat.combat import ATTACKER, DEFENDER
 from companion.games.binmat.state import LANES, State, can_draw
@@ -128,7 +128,7 @@ def legal(state: State, seat: Seat) -> list[str]:
     special = {
         value: [faces(state, seat, lane, value) for lane in LANES] for value in (BOUNCE, BREAK)
     }
-    hand = state.hands[SEATS.index(seat)]
+    hand = state.hands[seat.number]
     for card in hand:
         for lane, ways in enumerate(special.get(card[0], plain_faces)):
             texts += [f"{face}{card}{lane}" for face in ways]
@@ -231,7 +231,7 @@ def _combat_refusal(state: State, seat: Seat, lane: int) -> _Refusal:
 
 
 def _hand_refusal(state: State, seat: Seat, order: CardAction) -> _Refusal:
-    if order.card in state.hands[SEATS.index(seat)]:
+    if order.card in state.hands[seat.number]:
         return None
     return (
         Reason.NOT_IN_HAND,

@@ -162,7 +162,7 @@ def sign(state: State) -> str:
         return ""
     seat = state.seat
     role = ROLES[state.seat]
-    can_play = bool(state.hands[SEATS.index(seat)])
+    can_play = bool(state.hands[seat.number])
     # in the hackmud edition the defender cannot declare combat
     can_fight = (seat is ATTACKER or not state.is_hackmud) and any(
         may_fight(state, lane) for lane in LANES

@@ -181,7 +181,7 @@ def known_attack(state: State, lane: int, viewer: Seat | None) -> tuple[str | No
 
 def known_hand(state: State, seat: Seat, viewer: Seat | None) -> tuple[str | None, ...]:
     """Return a hand in the order of drawing as a viewer sees it."""
-    hand = state.hands[SEATS.index(seat)]
+    hand = state.hands[seat.number]
     return hand if viewer is seat else (None,) * len(hand)
 
 

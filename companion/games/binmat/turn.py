@@ -10,7 +10,6 @@ from dataclasses import replace
 from random import Random
 
 from companion.core.i18n import say, say_n
-from companion.core.kit import SEATS
 from companion.games.base import Stage, Step
 from companion.games.binmat import orders, sentences
 from companion.games.binmat.cards import BOUNCE, BREAK, CARD_TEXTS, Cards, cards_text
@@ -66,7 +65,7 @@ def is_reversible(state: State, action: str) -> bool:
 
 def _costs_hand(state: State) -> bool:
     """Return whether a pass now would cost cards."""
-    seat = SEATS.index(state.seat)
+    seat = state.seat.number
     return state.is_hackmud and state.passes[seat] > 0 and bool(state.hands[seat])
 
 
@@ -78,7 +77,7 @@ class _Turn(TurnLog):
         self.before = state
         self.rng = rng
         self.seat = state.seat
-        self.index = SEATS.index(self.seat)
+        self.index = self.seat.number
         self.role = ROLES[self.seat]
         self.decks = list(state.decks)
         self.discards = list(state.discards)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from random import Random
-from typing import Any
 
-from companion.core.errors import Illegal
-from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
-from companion.games.base import Drawn, Game, Outcome, Step, View
+from companion.games.base import Drawn, Game, Step, View
 from companion.games.kahmate import actions as notation
 from companion.games.kahmate import board, courses, faults, legal, moves, screen, turn
 from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle
@@ -27,8 +24,6 @@ from companion.games.kahmate.state import (
     lead,
 )
 from companion.games.kahmate.words import EXTRAS, OPTION_ROWS, RULES
-from companion.games.pads import PadGrammar
-from companion.games.screen import BoardUi, Play
 
 _COMMANDS: Mapping[type, str] = {
     Run: say("Run"),
@@ -63,6 +58,18 @@ class Kahmate(Game[State, Action]):
     lesson = LESSON
     help_words = HELP
 
+    legal_actions = staticmethod(moves.legal_actions)
+    random_action = staticmethod(moves.random_action)
+    check = staticmethod(legal.check)
+    apply = staticmethod(turn.play)
+    parse = staticmethod(notation.parse)
+    lead = staticmethod(lead)
+    standing = staticmethod(screen.standing)
+    plays = staticmethod(screen.plays)
+    pad = staticmethod(screen.pad)
+    laid_out = staticmethod(courses.laid_out)
+    why_not = staticmethod(faults.why_not)
+
     def kit(self, options: KahmateOptions) -> Kit:
         """Return twelve pieces with two faces, a ball, a board of 8 x 11 squares."""
         return board.kit()
@@ -74,12 +81,6 @@ class Kahmate(Game[State, Action]):
     def setup(self, options: KahmateOptions, rng: Random) -> State:
         """Return the state in which nothing is placed yet, or the chosen start."""
         return first_state(options)
-
-    def options(self, raw: Mapping[str, Any]) -> KahmateOptions:
-        """Convert the options. Refuse a start that cannot be."""
-        options: KahmateOptions = super().options(raw)
-        first_state(options)
-        return options
 
     def drawn(self, options: KahmateOptions) -> Drawn:
         """Return the ball's card and who begins, unless both are chosen."""
@@ -110,21 +111,6 @@ class Kahmate(Game[State, Action]):
         is_sealed = state.is_placing or state.course
         return frozenset(SEATS if is_sealed else (SEATS[state.seat],))
 
-    def legal_actions(self, state: State, seat: Seat) -> Iterator[Action]:
-        """Return all legal actions, lazily: there are 5,765,760 placings."""
-        return moves.legal_actions(state, SEATS.index(seat))
-
-    def random_action(self, state: State, seat: Seat, rng: Random) -> Action:
-        """Return a legal action drawn without listing them all.
-
-        Each can come, those that bring a try nearer more often.
-        """
-        return moves.random_action(state, SEATS.index(seat), rng)
-
-    def lead(self, state: State) -> float:
-        """Return the lead by where the ball is."""
-        return lead(state)
-
     def how_it_ended(self, state: State) -> str:
         """Return that it was a try, or why nobody has won."""
         if state.outcome and state.outcome.winners:
@@ -133,27 +119,11 @@ class Kahmate(Game[State, Action]):
             return say("Turn {number} was the last.", number=state.round - 1)
         return say("{number} turns, no face-off.", number=state.quiet)
 
-    def check(self, state: State, seat: Seat, action: Action) -> None:
-        """Raise `Illegal` with one of the reasons of `legal.Reason`."""
-        legal.check(state, SEATS.index(seat), action)
-
-    def apply(self, state: State, actions: Mapping[Seat, Action], rng: Random) -> Step[State]:
-        """Carry it out. An action with face-offs waits in the state until cards decide it."""
-        return turn.play(state, actions, rng)
-
-    def outcome(self, state: State) -> Outcome | None:
-        """Return how it ended."""
-        return state.outcome
-
     def view(self, state: State, seat: Seat | None) -> View:
         """Return phase, pieces, ball, cards, the face-off that waits: what is secret never reaches
         a state.
         """
         return {**self.common_view(state), **details(state)}
-
-    def parse(self, text: str) -> Action:
-        """Return the action of a notation. Raises `Malformed`."""
-        return notation.parse(text)
 
     def commands(self, action: Action) -> tuple[str, ...]:
         """Return a run, a pass, a kick or a tackle."""
@@ -185,26 +155,6 @@ class Kahmate(Game[State, Action]):
         """Return the number of the round. 0 while pieces are placed."""
         return 0 if state.is_placing else state.round
 
-    def standing(self, state: State, seat: Seat | None) -> BoardUi:
-        """Return sign, cards, keys, placing and face-off for a viewer."""
-        return screen.standing(state, seat)
-
-    def plays(self, state: State, seat: Seat) -> Iterable[Play]:
-        """Return what can be tapped in a round."""
-        return screen.plays(state, SEATS.index(seat))
-
     def as_laid(self, state: State, seat: Seat, action: Action, step: Step[State]) -> Layout | None:
         """Return the board after a hand's play, as if every face-off were won."""
         return courses.as_laid(state, action)
-
-    def laid_out(self, state: State, seat: Seat, seen: Mapping[Square, str]) -> Action | None:
-        """Return the placing when the own six pieces stand on the own two ranks."""
-        return courses.laid_out(state, SEATS.index(seat), seen)
-
-    def why_not(self, state: State, seat: Seat, seen: Mapping[Square, str]) -> Illegal | None:
-        """Return the rule that hands have broken."""
-        return faults.why_not(state, SEATS.index(seat), seen)
-
-    def pad(self, state: State, seat: Seat) -> PadGrammar | None:
-        """Return cards 1 to 6 in a face-off. In a round ready ends it."""
-        return screen.pad(state, seat)

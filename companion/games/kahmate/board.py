@@ -170,7 +170,7 @@ def _faces(seat: Seat) -> list[Face]:
     drawing = SIDES[seat].drawing
     faces = []
     # both regulars have one face: leave the first of them out
-    for piece in TEAMS[SEATS.index(seat)][1:]:
+    for piece in TEAMS[seat.number][1:]:
         letter = ROLE_OF[piece].letter
         markers = tuple(_FIRST_MARKER[seat] + place for place in _STANDING[letter])
         sign = f"player-{letter.lower()}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from companion.core.grid import Square
-from companion.core.kit import Layout
+from companion.core.kit import Layout, Seat
 from companion.games.kahmate.actions import Action, Kick, Pass, Placement, Run, Tackle
 from companion.games.kahmate.board import (
     DOWN_NAMES,
@@ -135,20 +135,21 @@ def as_laid(state: State, action: Action) -> Layout | None:
     return layout
 
 
-def laid_out(state: State, seat: int, seen: FacesSeen) -> Placement | None:
+def laid_out(state: State, seat: Seat, seen: FacesSeen) -> Placement | None:
     """Return the placing that lies openly on a seat's two ranks.
 
     None unless all its six pieces stand there.
     """
-    faces = [PIECE_NAMES[piece] for piece in TEAMS[seat]]
-    turned_over = [DOWN_NAMES[piece] for piece in TEAMS[seat]]
+    team = TEAMS[seat.number]
+    faces = [PIECE_NAMES[piece] for piece in team]
+    turned_over = [DOWN_NAMES[piece] for piece in team]
     lying = {
         NUMBER_OF[square]: face for square, face in seen.items() if face in (*faces, *turned_over)
     }
     # a piece that shows its other face does not count as placed
     if not state.is_placing or sorted(lying.values()) != sorted(faces):
         return None
-    if not lying.keys() <= set(OWN_RANKS[seat]):
+    if not lying.keys() <= set(OWN_RANKS[seat.number]):
         return None
     squares = []
     for face in faces:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from companion.core.errors import Illegal
 from companion.core.i18n import joined, say
+from companion.core.kit import SEATS, Seat
 from companion.games.kahmate.actions import Action, Kick, Pass, Path, Run, Tackle
 from companion.games.kahmate.board import (
     BALL,
@@ -42,15 +43,15 @@ class _Change:
         return [square for square, name in self.now.items() if name == face]
 
 
-def why_not(state: State, seat: int, seen: FacesSeen) -> Illegal | None:
+def why_not(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
     """Return the rule that hands of the seat on turn have broken.
 
     None when it was no single play, or a legal one.
     """
-    if state.is_placing or state.course or state.outcome:
+    if state.is_placing or state.course or state.outcome or seat.number != state.seat:
         return None
     try:
-        _judge(state, seat, _changes(state, seen))
+        _judge(state, _changes(state, seen))
     except Illegal as refusal:
         return refusal
     return None
@@ -67,7 +68,7 @@ def _changes(state: State, seen: FacesSeen) -> _Change:
     )
 
 
-def _judge(state: State, seat: int, change: _Change) -> None:
+def _judge(state: State, change: _Change) -> None:
     """Raise `Illegal` for the one thing that hands have done."""
     _judge_flips(state, change)
     left = change.was.keys() - change.now.keys()
@@ -79,14 +80,14 @@ def _judge(state: State, seat: int, change: _Change) -> None:
     if len(gone) != 1:
         return
     mover = gone[0]
-    if SEAT_OF[mover] == seat:
-        _judge_mover(state, seat, mover, change)
+    if SEAT_OF[mover] == state.seat:
+        _judge_mover(state, mover, change)
         return
     square = state.places[mover]
     sentence = say(
         "{piece!c} is not {side}’s to move: put it back on {square}.",
         **named(mover, square),
-        side=SIDE_NAMES[seat],
+        side=SIDE_NAMES[state.seat],
     )
     refuse(Reason.OTHER_SIDE, sentence, "round", square)
 
@@ -108,7 +109,7 @@ def _judge_flips(state: State, change: _Change) -> None:
             refuse(Reason.FLIPPED_BY_HAND, sentence, "turned-over", square)
 
 
-def _judge_mover(state: State, seat: int, mover: int, change: _Change) -> None:
+def _judge_mover(state: State, mover: int, change: _Change) -> None:
     """Judge one piece that has left its square: it has run or tackled."""
     start = state.places[mover]
     ends = change.came(PIECE_NAMES[mover]) + change.came(DOWN_NAMES[mover])
@@ -124,12 +125,12 @@ def _judge_mover(state: State, seat: int, mover: int, change: _Change) -> None:
         # a tackler has to go round standing opponents
         standing = {state.places[piece] for piece in PIECES if state.stands_against(piece)}
         tackle = Tackle((_way(start, end, standing)[:-1],), end)
-        _explain(state, seat, tackle, say("{square} to {to} is not a tackle.", **both))
+        _explain(state, tackle, say("{square} to {to} is not a tackle.", **both))
         return
     # no run enters the square of the other side's carrier
     avoided = frozenset({state.ball}) if is_against else frozenset()
     way = _way(start, end, avoided)
-    _explain(state, seat, Run(way), say("{square} to {to} is not a run.", **both))
+    _explain(state, Run(way), say("{square} to {to} is not a run.", **both))
 
 
 def _judge_ball(state: State, change: _Change) -> None:
@@ -154,13 +155,13 @@ def _judge_ball(state: State, change: _Change) -> None:
     if is_ahead and not mate:
         action = Kick(start, end)
         text = say("{square} to {to} is not a kick.", **both)
-    _explain(state, state.seat, action, text)
+    _explain(state, action, text)
 
 
-def _explain(state: State, seat: int, action: Action, first: str) -> None:
+def _explain(state: State, action: Action, first: str) -> None:
     """Raise the refusal of an action with a sentence before it. Nothing when it is legal."""
     try:
-        check(state, seat, action)
+        check(state, SEATS[state.seat], action)
     except Illegal as refusal:
         sentence = joined(" ", (first, refusal.message))
         raise Illegal(refusal.reason, sentence, refusal.rule, refusal.square) from None

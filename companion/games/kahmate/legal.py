@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from companion.core.errors import Illegal
 from companion.core.i18n import say
+from companion.core.kit import Seat
 from companion.games.kahmate.actions import Action, Card, Kick, Pass, Path, Placement, Run, Tackle
 from companion.games.kahmate.board import (
     KICK_REACH,
@@ -80,12 +81,13 @@ def refuse(reason: Reason, sentence: str, rule: str, square: int | None = None) 
     raise Illegal(reason, sentence, rule, None if square is None else NAMES[square])
 
 
-def check(state: State, seat: int, action: Action) -> None:
+def check(state: State, seat: Seat, action: Action) -> None:
     """Raise `Illegal` unless that seat may do this now."""
+    side = seat.number
     if state.outcome:
         refuse(Reason.GAME_OVER, say("The game is over: start a new one."), "try")
     if isinstance(action, Placement):
-        _check_placement(state, seat, action)
+        _check_placement(state, side, action)
     elif state.is_placing:
         refuse(
             Reason.PLACING_DUE,
@@ -93,13 +95,13 @@ def check(state: State, seat: int, action: Action) -> None:
             "setting-up",
         )
     elif isinstance(action, Card):
-        _check_card(state, seat, action)
+        _check_card(state, side, action)
     elif state.course:
         sentence = say(
-            "A face-off waits for cards: choose one of {cards}.", cards=_hand(state, seat)
+            "A face-off waits for cards: choose one of {cards}.", cards=_hand(state, side)
         )
         refuse(Reason.FACE_OFF_DUE, sentence, "face-off")
-    elif seat != state.seat:
+    elif side != state.seat:
         sentence = say(
             "It is {side}’s turn: wait until {side} ends it.", side=SIDE_NAMES[state.seat]
         )

@@ -46,13 +46,13 @@ _HINTS = {
 }
 
 
-def standing(state: State, viewer: Seat | None) -> BoardUi:
+def standing(state: State, seat: Seat | None) -> BoardUi:
     """Return what a viewer sees beside the board.
 
     Keys and placing are there for the seat that may use them.
     """
     if state.is_placing:
-        placing = _placing(SEATS.index(viewer)) if viewer else None
+        placing = _placing(seat.number) if seat else None
         return BoardUi(_sign(state), _hint(state), placing=placing)
     duel = None
     if state.course and state.face_off:
@@ -60,9 +60,9 @@ def standing(state: State, viewer: Seat | None) -> BoardUi:
     return BoardUi(
         sign=_sign(state),
         hint=_hint(state),
-        facts={seat: _facts(state, number) for number, seat in enumerate(SEATS)},
-        hands={seat: _hand(state.hands[number]) for number, seat in enumerate(SEATS)},
-        keys=_keys(state) if SEATS[state.seat] is viewer else (),
+        facts={owner: _facts(state, owner.number) for owner in SEATS},
+        hands={owner: _hand(state.hands[owner.number]) for owner in SEATS},
+        keys=_keys(state) if SEATS[state.seat] is seat else (),
         duel=duel,
     )
 
@@ -119,7 +119,7 @@ def _hand(cards: tuple[int, ...]) -> tuple[HandCard, ...]:
 
 def _keys(state: State) -> tuple[ChoiceKey, ...]:
     """Return the keys behind which there is a legal play."""
-    used = {play.key for play in plays(state, state.seat)}
+    used = {play.key for play in plays(state, SEATS[state.seat])}
     return tuple(key for key in _KEYS if key.name in used)
 
 
@@ -173,12 +173,12 @@ def _deed(state: State, course: Course) -> str:
 # ---- what can be tapped --------------------------------------------------------------------------
 
 
-def plays(state: State, seat: int) -> tuple[Play, ...]:
+def plays(state: State, seat: Seat) -> tuple[Play, ...]:
     """Return the legal actions of a round as they are tapped.
 
     One of several that come to the same.
     """
-    if state.is_placing or state.course or state.outcome or seat != state.seat:
+    if state.is_placing or state.course or state.outcome or seat.number != state.seat:
         return ()
     return _plays(state)
 
@@ -187,7 +187,7 @@ def plays(state: State, seat: int) -> tuple[Play, ...]:
 def _plays(state: State) -> tuple[Play, ...]:
     # pages take the first play that leads to a square, so the safest comes first
     ways = sorted(canonical(state), key=lambda way: _risk(state, *way))
-    return tuple(_play(state, action, course) for action, course in ways)
+    return tuple(play_of(state, action, course) for action, course in ways)
 
 
 def _risk(state: State, action: Action, course: Course | None) -> tuple[int, bool, int]:
@@ -202,7 +202,7 @@ def _risk(state: State, action: Action, course: Course | None) -> tuple[int, boo
     return len(course.face_offs), leaves_ball, steps_of(action)
 
 
-def _play(state: State, action: Action, course: Course | None) -> Play:
+def play_of(state: State, action: Action, course: Course | None) -> Play:
     """Return one action, its squares in the order in which they are tapped, and its label of at
     most 40 characters."""
     if course is None:
@@ -315,7 +315,7 @@ def pad(state: State, seat: Seat) -> PadGrammar | None:
     if state.is_placing or state.outcome:
         return None
     if state.course:
-        return _card_pad(seat, state.hands[SEATS.index(seat)])
+        return _card_pad(seat, state.hands[seat.number])
     return _END_PAD if SEATS[state.seat] is seat else None
 
 

@@ -6,14 +6,12 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping
 from random import Random
-from typing import Any
 
 from companion.core.errors import Malformed
-from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
-from companion.games.base import Game, Outcome, Step, View
+from companion.games.base import Game, Step, View
 from companion.games.outbuffered.board import (
     INITIALS,
     NAMES,
@@ -62,6 +60,9 @@ class Outbuffered(Game[State, str]):
     lesson = LESSON
     help_words = HELP
 
+    lead = staticmethod(lead)
+    plan = staticmethod(plan)
+
     def kit(self, options: OutbufferedOptions) -> Kit:
         """Return four pieces, a board of separate tiles, and perhaps orders as tiles that the
         camera reads."""
@@ -70,12 +71,6 @@ class Outbuffered(Game[State, str]):
     def extras(self, options: OutbufferedOptions) -> Extras:
         """Return a player aid for each side, orders as tiles."""
         return EXTRAS
-
-    def options(self, raw: Mapping[str, Any]) -> OutbufferedOptions:
-        """Convert the options. Refuse a board that cannot be read."""
-        options: OutbufferedOptions = super().options(raw)
-        terrain_of(options.board)
-        return options
 
     def setup(self, options: OutbufferedOptions, rng: Random) -> State:
         """Return robots on their start tiles, flags on their bases."""
@@ -119,14 +114,6 @@ class Outbuffered(Game[State, str]):
     def apply(self, state: State, actions: Mapping[Seat, str], rng: Random) -> Step[State]:
         """Carry out both buffers, pair by pair."""
         return play(state, (actions[Seat.SOUTH], actions[Seat.NORTH]))
-
-    def outcome(self, state: State) -> Outcome | None:
-        """Return how it ended."""
-        return state.outcome
-
-    def lead(self, state: State) -> float:
-        """Return the lead by the steps that are still to go."""
-        return lead(state)
 
     def how_it_ended(self, state: State) -> str:
         """Return that a flag is home, that a robot that was hit cannot start again, or which limit
@@ -179,7 +166,7 @@ class Outbuffered(Game[State, str]):
     def possible(self, state: State, seat: Seat, entered: str) -> Iterator[Possible]:
         """Yield where each order leads after those that are planned, if the other robot does
         nothing."""
-        index = SEATS.index(seat)
+        index = seat.number
         # where the plan has led so far: without one, where the robot stands
         before = (state.robots[index], *plan(state, seat, entered))[-1]
         for key in _PAD.keys:
@@ -201,8 +188,3 @@ class Outbuffered(Game[State, str]):
             is_barred = key.letter in STEPS and there == before
             squares = () if there == before else (there,)
             yield Possible(key.drawing, key.label, text, squares, is_barred)
-
-    def plan(self, state: State, seat: Seat, entered: str) -> tuple[Square | None, ...]:
-        """Return where the own robot would stand after each order if the other did nothing and
-        stood nowhere."""
-        return plan(state, seat, entered)

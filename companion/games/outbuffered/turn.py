@@ -159,7 +159,7 @@ def _end_headline(turn: _Turn, outcome: Outcome) -> Headline:
 def plan(state: State, seat: Seat, entered: str) -> tuple[Square, ...]:
     """Return where the own robot would stand after each order if the other did nothing and stood
     nowhere."""
-    index = SEATS.index(seat)
+    index = seat.number
     turn = _Turn(state)
     places: list[Square] = []
     for command in entered:

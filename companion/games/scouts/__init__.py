@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from random import Random
-from typing import Any
 
 from companion.core.errors import Illegal
 from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
-from companion.games.base import Game, Outcome, Step, View
+from companion.games.base import Game, Step, View
 from companion.games.pads import PadGrammar
 from companion.games.scouts.board import KIT, NAMES, ROCK_KINDS, SIDES, squares_in
 from companion.games.scouts.events import ScoutsEvent
@@ -27,7 +26,7 @@ from companion.games.scouts.screen import PAD, plays, standing
 from companion.games.scouts.state import ScoutsOptions, State, by_seat, first_state, layout_of, lead
 from companion.games.scouts.turn import play
 from companion.games.scouts.words import EXTRAS, OPTION_ROWS, RULES
-from companion.games.screen import BoardUi, ChessClock, Play
+from companion.games.screen import ChessClock, Play
 
 _COMMANDS = {
     Kind.DASH: say("Dash"),
@@ -59,6 +58,9 @@ class Scouts(Game[State, str]):
     lesson = LESSON
     help_words = HELP
 
+    lead = staticmethod(lead)
+    standing = staticmethod(standing)
+
     def kit(self, options: ScoutsOptions) -> Kit:
         """Return ten two-faced scouts, two boulders, two rocks. The same with all options."""
         return KIT
@@ -70,12 +72,6 @@ class Scouts(Game[State, str]):
     def setup(self, options: ScoutsOptions, rng: Random) -> State:
         """Return an empty board, on which White places first, unless another start was chosen."""
         return first_state(options)
-
-    def options(self, raw: Mapping[str, Any]) -> ScoutsOptions:
-        """Convert the options. Refuse a start that cannot be."""
-        options: ScoutsOptions = super().options(raw)
-        first_state(options)
-        return options
 
     def chosen(self, options: ScoutsOptions) -> str:
         """Return the start."""
@@ -123,19 +119,9 @@ class Scouts(Game[State, str]):
         """Carry out the decision of the seat on turn."""
         return play(state, read(actions[state.seat]))
 
-    def outcome(self, state: State) -> Outcome | None:
-        """Return how it ended."""
-        return state.outcome
-
-    def lead(self, state: State) -> float:
-        """Return the lead by the ranks that the best scout still has to go."""
-        return lead(state.position)
-
     def how_it_ended(self, state: State) -> str:
         """Return that intel is home."""
-        if state.outcome:
-            return say("The intel is home.")
-        return super().how_it_ended(state)
+        return say("The intel is home.")
 
     def view(self, state: State, seat: Seat | None) -> View:
         """Return scouts, rocks by their squares, what is due, outcome: nothing is hidden.
@@ -195,13 +181,6 @@ class Scouts(Game[State, str]):
     def turn_number(self, state: State) -> int:
         """Return turns of one or two plays. 0 while scouts are placed."""
         return state.turn
-
-    def standing(self, state: State, seat: Seat | None) -> BoardUi:
-        """Return what is awaited.
-
-        The seat on turn has keys, anybody at the table may press the clock.
-        """
-        return standing(state, seat)
 
     def plays(self, state: State, seat: Seat) -> Iterator[Play]:
         """Yield two squares for a dash, all squares for jumps, a key and one or two squares for

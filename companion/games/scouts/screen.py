@@ -50,17 +50,17 @@ PAD = PadGrammar((), length=0, ready_alone=END)
 """Ready ends the turn. Plays are made on the board or tapped."""
 
 
-def standing(state: State, viewer: Seat | None) -> BoardUi:
+def standing(state: State, seat: Seat | None) -> BoardUi:
     """Return what is awaited, what each side has left, and the keys of the viewer on turn."""
     position = state.position
     side = SEAT_NAMES[state.position.seat]
-    facts = {seat: _facts(state, index) for index, seat in enumerate(SEATS)}
-    kept = {seat: _faces_beside(state, index) for index, seat in enumerate(SEATS)}
+    facts = {owner: _facts(state, owner.number) for owner in SEATS}
+    kept = {owner: _faces_beside(state, owner.number) for owner in SEATS}
     if state.outcome:
         return BoardUi(say("{side!c} wins", side=side), state.outcome.reason, facts=facts)
     if position.to_place:
         return BoardUi(say("{side!c}: place a scout", side=side), facts=facts, kept=kept)
-    keys = _keys(state) if viewer is state.seat else ()
+    keys = _keys(state) if seat is state.seat else ()
     # White's first turn has one play
     due = 1 if state.turn == 1 else PLAYS
     made = {state.seat: tuple(number < due - position.due for number in range(due))}

@@ -233,13 +233,13 @@ def by_seat(position: Position) -> tuple[tuple[int, int], tuple[int, int]]:
     return (foe, own) if position.seat else (own, foe)
 
 
-def lead(position: Position) -> float:
+def lead(state: State) -> float:
     """Return how many ranks less than Black's best scout White's still has to go: to the far edge,
     and with intel home.
 
     0 until both have a scout on the board.
     """
-    south, north = (_ranks_to_go(position, seat) for seat in (0, 1))
+    south, north = (_ranks_to_go(state.position, seat) for seat in (0, 1))
     if south is None or north is None:
         return 0.0
     return float(north - south)

@@ -11,8 +11,7 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, OrderTiles, Seat, Side
 from companion.games.aids import AidRow, Extras, OrderTile, PlayerAid
 from companion.printing.kit_pages.board_pages import seat_words
-from companion.printing.kit_pages.deck_pages import has_side_places
-from companion.printing.kit_pages.tag_faces import print_picture, side_of
+from companion.printing.kit_pages.tag_faces import print_picture
 from companion.printing.kit_pages.tag_pages import Block
 from companion.printing.pdf_pen import (
     INK,
@@ -91,7 +90,8 @@ def blocks_of(kit: Kit, extras: Extras, room: Extent) -> Iterator[Block]:
         yield Block(height, ("walls",), draw)
 
     # elsewhere the score sheet stands beside a seat's own piles
-    if extras.aids and not has_side_places(kit):
+    has_side_piles = kit.deck is not None and kit.deck.side_piles
+    if extras.aids and not has_side_piles:
         height = _SCORE_HEAD_MM + _SCORE_ROWS * _SCORE_ROW_MM
         draw = partial(print_score_sheet, kit=kit, width=width)
         yield Block(height, ("score sheet",), draw, grows=True)
@@ -130,8 +130,8 @@ def _aid(pen: Pen, height: float, *, kit: Kit, seat: Seat, aid: PlayerAid, width
     # the head: whose card it is at the right, the goal in what is left
     pen.drawing(
         side.drawing,
-        _PAD_MM,
-        height - 12.5,
+        _PAD_MM + 5,
+        height - 7.5,
         10,
         side,
     )
@@ -247,14 +247,18 @@ def _aid_list(pen: Pen, kit: Kit, aid: PlayerAid, room: tuple[float, float]) -> 
 def _aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
     """Draw what a row shows at its left, eight millimetres high."""
     if row.face:
-        face = kit.face(row.face)
-        with pen.at(4.2, y):
-            print_picture(pen, face, 8.0, side_of(kit, face))
+        print_picture(
+            pen,
+            kit,
+            kit.face(row.face),
+            8.0,
+            (4.2, y),
+        )
     elif row.drawing:
         pen.drawing(
             row.drawing,
-            1,
-            y - 3.2,
+            4.2,
+            y,
             6.4,
             None,
             fill=INK,
@@ -273,20 +277,14 @@ def _hand_cards(pen: Pen, high: float, *, side: Side, cards: tuple[str, ...]) ->
         with pen.at(number * (wide + 2.4), 0):
             pen.outline(0, 0, wide, high)
             pen.label(wide / 2, high / 2 - 8, card, 22)
-            pen.drawing(
-                side.drawing,
-                2,
-                high - 7.5,
-                5.5,
-                side,
-            )
-            pen.drawing(
-                side.drawing,
-                wide - 7.5,
-                2,
-                5.5,
-                side,
-            )
+            for x, y in ((4.75, high - 4.75), (wide - 4.75, 4.75)):
+                pen.drawing(
+                    side.drawing,
+                    x,
+                    y,
+                    5.5,
+                    side,
+                )
 
 
 def _tiles(
@@ -318,12 +316,12 @@ def _tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
         deep = spec.depth_mm
         # above the marker and its white
         foot = spec.marker_up_mm + spec.marker_mm / 2 + _QUIET_MM
-        picture_mm, picture_y = 10.0, deep - 11.6
+        picture_mm, picture_y = 10.0, deep - 6.6
         word_mm, word_y = 3.8, foot + 2.2
     else:
         wide = deep = _TILE_MM
         foot = 0.0
-        picture_mm, picture_y = 13.0, deep / 2 - 4.5
+        picture_mm, picture_y = 13.0, deep / 2 + 2.0
         word_mm, word_y = 4.2, 2.8
 
     with pen.at(0, foot):
@@ -345,7 +343,7 @@ def _tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
     )
     pen.drawing(
         tile.drawing,
-        middle - picture_mm / 2,
+        middle,
         picture_y,
         picture_mm,
         None,
@@ -433,13 +431,10 @@ def _rows(pen: Pen, _: float, *, kit: Kit, spec: OrderTiles, width: float) -> No
     it stands. Below, how they are used.
     """
     wide = spec.row_width_mm
-    wall = spec.wall_mm
     foot = spec.strip_mm + spec.places_mm
     inside = foot + spec.foot_mm
-    outside = inside + wall
-    front = outside + wall
-    leaf = Extent(0, 0, wide, wall)
-    place = (spec.width_mm, spec.depth_mm)
+    outside = inside + spec.wall_mm
+    front = outside + spec.wall_mm
     _row_steps(pen, width)
     for seat, x in zip(SEATS, (0.0, width - wide), strict=True):
         with pen.at(x, _STEPS_MM):
@@ -447,21 +442,18 @@ def _rows(pen: Pen, _: float, *, kit: Kit, spec: OrderTiles, width: float) -> No
                 marker_x = wide / 2 + spec.strip_x_mm(number)
                 pen.marker(marker, marker_x, spec.strip_mm / 2, spec.strip_marker_mm)
             with pen.at(0, spec.strip_mm):
-                _numbered_places(pen, spec.places, place, spec.gap_mm)
-            _seat_label(
+                _numbered_places(pen, spec.places, (spec.width_mm, spec.depth_mm), spec.gap_mm)
+            # this leaf is folded back, so its sign is printed upside down
+            with pen.at(wide, front, turn_deg=180):
+                _leaf(pen, kit.sides[seat], (wide, spec.wall_mm), 18, 13)
+            _wall(
                 pen,
                 kit,
                 seat,
-                wide,
-                foot + 4.8,
+                (wide, front + _FRONT_MM),
+                label_y=foot + 4.8,
+                folds=(inside, outside, front),
             )
-            with pen.at(0, outside):
-                pen.shutter(wide, wall, leaf)
-            # this leaf is folded back, so its sign is printed upside down
-            with pen.at(wide / 2, outside + wall / 2, turn_deg=180):
-                _wall_sign(pen, kit.sides[seat], 18, 13)
-            pen.outline(0, 0, wide, front + _FRONT_MM)
-            _folds(pen, wide, (inside, outside, front))
 
 
 def _walls(pen: Pen, _: float, *, kit: Kit, places: int, width: float) -> None:
@@ -469,15 +461,12 @@ def _walls(pen: Pen, _: float, *, kit: Kit, places: int, width: float) -> None:
     wide = places * (_TILE_MM + 1.0) + 1.0
     foot = _PLACES_MM
     wall = foot + _FOOT_MM
-    leaf = Extent(0, 0, wide, _WALL_MM)
-    place = (_TILE_MM, _PLACES_MM - 2.0)
     for seat, x in zip(SEATS, (0.0, width - wide), strict=True):
         with pen.at(x, 0):
-            _numbered_places(pen, places, place, 1.0)
+            _numbered_places(pen, places, (_TILE_MM, _PLACES_MM - 2.0), 1.0)
             with pen.at(0, wall):
-                pen.shutter(wide, _WALL_MM, leaf)
-            with pen.at(wide / 2, wall + _WALL_MM / 2):
-                _wall_sign(pen, kit.sides[seat], 20, 15)
+                _leaf(pen, kit.sides[seat], (wide, _WALL_MM), 20, 15)
+            # the shutter's lowest line reaches a little into the foot
             pen.rectangle(
                 0,
                 foot,
@@ -485,15 +474,14 @@ def _walls(pen: Pen, _: float, *, kit: Kit, places: int, width: float) -> None:
                 _FOOT_MM,
                 fill=WHITE,
             )
-            _seat_label(
+            _wall(
                 pen,
                 kit,
                 seat,
-                wide,
-                foot + 4.6,
+                (wide, wall + _WALL_MM),
+                label_y=foot + 4.6,
+                folds=(foot, wall),
             )
-            pen.outline(0, 0, wide, wall + _WALL_MM)
-            _folds(pen, wide, (foot, wall))
 
 
 def _numbered_places(pen: Pen, places: int, size: tuple[float, float], gap: float) -> None:
@@ -511,30 +499,44 @@ def _numbered_places(pen: Pen, places: int, size: tuple[float, float], gap: floa
         pen.label(left + wide / 2, gap + deep / 2 - 4, str(place + 1), 12)
 
 
-def _wall_sign(pen: Pen, side: Side, size: float, radius: float) -> None:
-    """Draw a side's sign on a white disc round the origin."""
-    pen.dot(0, 0, radius, fill=WHITE)
+def _leaf(
+    pen: Pen, side: Side, size: tuple[float, float], sign_mm: float, radius_mm: float
+) -> None:
+    """Draw the leaf that the other player sees: the shutter, and the side's sign on a white
+    disc.
+    """
+    wide, high = size
+    pen.shutter(wide, high, Extent(0, 0, wide, high))
+    pen.dot(wide / 2, high / 2, radius_mm, fill=WHITE)
     pen.drawing(
         side.drawing,
-        -size / 2,
-        -size / 2,
-        size,
+        wide / 2,
+        high / 2,
+        sign_mm,
         side,
     )
 
 
-def _seat_label(pen: Pen, kit: Kit, seat: Seat, wide: float, y: float) -> None:
+def _wall(
+    pen: Pen,
+    kit: Kit,
+    seat: Seat,
+    size: tuple[float, float],
+    *,
+    label_y: float,
+    folds: tuple[float, ...],
+) -> None:
+    """Draw whose a wall is, where it is cut out and where it is folded."""
+    wide, high = size
     pen.label(
         wide / 2,
-        y,
+        label_y,
         seat_words(kit, seat),
         4.2,
         room=wide - 6,
     )
-
-
-def _folds(pen: Pen, wide: float, heights: tuple[float, ...]) -> None:
-    for y in heights:
+    pen.outline(0, 0, wide, high)
+    for y in folds:
         pen.fold((-0.6, y), (wide + 0.6, y))
 
 

@@ -12,7 +12,7 @@ from itertools import pairwise, product
 
 from companion.core.i18n import say
 from companion.core.kit import FRAME_MM, SEATS, Board, Deck, Kit, Seat, Side
-from companion.printing.pdf_pen import Pen, text_width, tinted
+from companion.printing.pdf_pen import STROKE_MM, TILE_2, Pen, text_width, tinted
 from companion.printing.tiling import FLAP_MM, Extent, Tiling, Window, has_outside_labels, quiet_mm
 
 _LANE_FIGURE_MM = 17.0
@@ -34,8 +34,8 @@ def print_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, room: Extent
         for marker, (corner_x, corner_y) in kit.board.corner_centres_mm.items():
             pen.marker(marker, corner_x, corner_y, kit.board.corner_mm)
         _strips(pen, kit, tiling.cuts_x)
-        for joint in tiling.joints:
-            _cross(pen, joint.number, joint.x, joint.y)
+        for number, (cross_x, cross_y) in enumerate(tiling.joints(), start=1):
+            _cross(pen, number, cross_x, cross_y)
         _edges(pen, tiling, window)
 
 
@@ -71,15 +71,22 @@ def _squares(pen: Pen, kit: Kit) -> None:
         y = middle_y - size / 2
 
         is_even = (square.file + square.rank) % 2 == 0
-        pen.tile(x, y, size, dark=board.tones == 2 and is_even)
+        pen.rectangle(
+            x,
+            y,
+            size,
+            size,
+            fill=TILE_2 if board.tones == 2 and is_even else None,
+            stroke_mm=STROKE_MM,
+        )
 
         mark = marks.get(square)
         if mark:
             side = kit.sides.get(mark.seat) if mark.seat else None
             pen.drawing(
                 mark.drawing,
-                x,
-                y,
+                middle_x,
+                middle_y,
                 size,
                 side,
             )
@@ -184,8 +191,8 @@ def _strip(pen: Pen, kit: Kit, seat: Seat, room: float) -> None:
     with pen.at(-scale * wide / 2, 0, scale=scale):
         pen.drawing(
             side.drawing,
+            picture / 2,
             0,
-            -picture / 2,
             picture,
             side,
         )
@@ -248,8 +255,8 @@ def _zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
     room = 2 * card - 4
     pen.drawing(
         side.drawing,
-        -_SIGN_MM / 2,
-        middle,
+        0,
+        middle + _SIGN_MM / 2,
         _SIGN_MM,
         side,
     )

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from companion.core.errors import Malformed
 from companion.core.i18n import listed, say
 from companion.core.kit import Card, Deck, Kit, Seat
 from companion.games.aids import AidPoint
 from companion.printing.pdf_pen import BLACK, CELL, DIGIT, Pen
-from companion.printing.tiling import Extent
+from companion.printing.tiling import LOW_FOOT_MM, MARGIN_MM, Extent, Paper, page_size
 
 _TICK_MM, _ARM_MM, _BLEED_MM = 4.0, 2.0, 2.0
 _INDEX_MM = 10.3
@@ -36,86 +35,46 @@ _BESIDE_MM = 8.0
 _NOTE_PAD_MM = 6.0
 
 
-@dataclass(frozen=True)
 class Grid:
     """Where cards stand on a page: lower left corner at (`x`, `y`), columns and rows of cells that
     share their edges.
 
     `x` and `y` are also the white left round the grid, `free_x` and `free_y` how much of it may be
-    printed on.
+    printed on. With `landscape` the page and its cards lie on their left long edge.
     """
 
-    landscape: bool
-    """The page, and with it the cards: they lie on their left long edge."""
-    columns: int
-    rows: int
-    cell_width: float
-    cell_height: float
-    x: float
-    y: float
-    free_x: float
-    free_y: float
-
-    @property
-    def size(self) -> int:
-        """Return cards a page."""
-        return self.columns * self.rows
-
-    @property
-    def cells(self) -> tuple[tuple[int, int], ...]:
-        """Return (column, row) of each cell as one reads: the upper row first. Rows count from
-        below.
-        """
-        return tuple(
+    def __init__(self, deck: Deck, paper: Paper, landscape: bool) -> None:
+        self.landscape = landscape
+        self.page_mm = page_size(paper, landscape)
+        self.cell_width, self.cell_height = deck.width_mm, deck.height_mm
+        if landscape:
+            self.cell_width, self.cell_height = deck.height_mm, deck.width_mm
+        room_x = self.page_mm[0] - 2 * MARGIN_MM
+        # as much stays free at the head as the ruler needs at the foot
+        low = MARGIN_MM + LOW_FOOT_MM
+        room_y = self.page_mm[1] - 2 * low
+        self.columns = int(room_x / self.cell_width)
+        self.rows = int(room_y / self.cell_height)
+        # the grid lies in the middle of the page, so that backs meet fronts
+        self.free_x = (room_x - self.columns * self.cell_width) / 2
+        self.free_y = (room_y - self.rows * self.cell_height) / 2
+        self.x = MARGIN_MM + self.free_x
+        self.y = low + self.free_y
+        # as one reads, the upper row first: rows count from below
+        self.cells = [
             (column, row) for row in reversed(range(self.rows)) for column in range(self.columns)
-        )
-
-    def pages(self, deck: Deck) -> tuple[tuple[Card, ...], ...]:
-        """Return the cards of each front page."""
-        return tuple(
-            deck.cards[start : start + self.size] for start in range(0, len(deck.cards), self.size)
-        )
+        ]
 
 
-def card_grid(deck: Deck, page_mm: tuple[float, float], margin_mm: float, foot_mm: float) -> Grid:
+def card_grid(deck: Deck, paper: Paper) -> Grid:
     """Return the grid that holds most cards a page, upright if possible.
 
-    `page_mm` is an upright page's width and height.
-
-    `foot_mm` above the lower margin stay free, and as much at the head. Raises `Malformed` for
-    cards larger than that.
+    Raises `Malformed` for cards larger than that.
     """
-    grids = []
-    for landscape in (False, True):
-        width, height = page_mm[::-1] if landscape else page_mm
-        cell_width, cell_height = (
-            (deck.height_mm, deck.width_mm) if landscape else (deck.width_mm, deck.height_mm)
-        )
-        room_x = width - 2 * margin_mm
-        room_y = height - 2 * (margin_mm + foot_mm)
-        columns = int(room_x / cell_width)
-        rows = int(room_y / cell_height)
-        # the grid lies in the middle of the page, so that backs meet fronts
-        free_x = (room_x - columns * cell_width) / 2
-        free_y = (room_y - rows * cell_height) / 2
-        x = margin_mm + free_x
-        y = margin_mm + foot_mm + free_y
-        grids.append(
-            Grid(
-                landscape,
-                columns,
-                rows,
-                cell_width,
-                cell_height,
-                x,
-                y,
-                free_x,
-                free_y,
-            )
-        )
+    grids = [Grid(deck, paper, landscape) for landscape in (False, True)]
     # of two that hold as many cards max takes the first, the upright one
-    grid = max(grids, key=lambda grid: grid.size)
-    if not grid.size:
+    grid = max(grids, key=lambda grid: len(grid.cells))
+    if not grid.cells:
         raise Malformed(
             f"Cards of {deck.width_mm:g} x {deck.height_mm:g} mm do not fit the paper: make them "
             "smaller"
@@ -142,7 +101,7 @@ def print_fronts(
         with _cell(pen, grid, cell):
             _note(pen, deck, note)
     # rows without a card have no cutting marks
-    used = min(len(cards) + len(notes), grid.size)
+    used = min(len(cards) + len(notes), len(grid.cells))
     _cutting_marks(pen, grid, rows=-(-used // grid.columns))
 
 
@@ -269,8 +228,8 @@ def _half(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
     )
     pen.drawing(
         card.drawing,
-        centre + _APART_MM,
-        low,
+        centre + _APART_MM + _PICTURE_MM / 2,
+        low + _PICTURE_MM / 2,
         _PICTURE_MM,
         None,
         fill=BLACK,
@@ -280,21 +239,9 @@ def _half(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
 # ---- places for piles ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class PilePlace:
-    """Where a pile lies: the lane's number, or nothing for a pile beside the lanes, and the pile's
-    name.
-    """
-
-    lane: str
-    pile: str
-
-    def __str__(self) -> str:
-        return f"lane {self.lane} {self.pile}" if self.lane else str(self.pile)
-
-
-Part = tuple[tuple[PilePlace, ...], ...]
-"""One page to cut out: columns of places, the one nearest to the middle of the table first."""
+Part = tuple[tuple[str, tuple[str, ...]], ...]
+"""One page to cut out: columns of piles, the one nearest to the middle of the table first, each
+with its lane's number, or nothing beside the lanes."""
 
 
 def pile_parts(kit: Kit, deck: Deck, room_mm: tuple[float, float]) -> tuple[Part, ...]:
@@ -303,10 +250,8 @@ def pile_parts(kit: Kit, deck: Deck, room_mm: tuple[float, float]) -> tuple[Part
 
     Raises `Malformed` when the places of a lane do not fit.
     """
-    columns = [
-        tuple(PilePlace(str(lane), pile) for pile in deck.lane_piles)
-        for lane in range(kit.board.files if deck.lane_piles else 0)
-    ]
+    lanes = range(kit.board.files if deck.lane_piles else 0)
+    columns = [(str(lane), deck.lane_piles) for lane in lanes]
     # the last column needs no gap behind it
     a_page = int((room_mm[0] + kit.board.gap_mm) / kit.board.pitch_mm)
     tallest = _part_height(deck, max(len(deck.lane_piles), len(deck.side_piles)))
@@ -317,25 +262,17 @@ def pile_parts(kit: Kit, deck: Deck, room_mm: tuple[float, float]) -> tuple[Part
     parts = [tuple(columns[start : start + a_page]) for start in range(0, len(columns), a_page)]
     if deck.side_piles:
         owner = kit.sides[Seat.NORTH].name
-        names = [say("{side} {pile}", side=owner, pile=pile) for pile in deck.side_piles]
-        parts.append((tuple(PilePlace("", name) for name in names),))
+        names = tuple(say("{side} {pile}", side=owner, pile=pile) for pile in deck.side_piles)
+        parts.append((("", names),))
     return tuple(parts)
-
-
-def has_side_places(kit: Kit) -> bool:
-    """Return whether a seat has piles of its own beside the lanes. Their page has room for
-    something else.
-    """
-    return kit.deck is not None and bool(kit.deck.side_piles)
 
 
 def part_title(part: Part) -> str:
     """Return what a page of places is called, such as “ends of lanes 0 to 2”."""
-    first = part[0][0]
-    last = part[-1][0]
-    if first.lane:
-        return say("ends of lanes {first} to {last}", first=first.lane, last=last.lane)
-    return listed(place.pile for place in part[0])
+    first, piles = part[0]
+    if first:
+        return say("ends of lanes {first} to {last}", first=first, last=part[-1][0])
+    return listed(piles)
 
 
 def print_part(
@@ -355,22 +292,23 @@ def print_part(
     """
     board = kit.board
     width = len(part) * board.pitch_mm - board.gap_mm
-    height = _part_height(deck, max(len(column) for column in part))
+    height = _part_height(deck, max(len(piles) for _, piles in part))
     left = room.left if beside else (room.left + room.right - width) / 2
     if beside:
         with pen.at(room.left + width + _BESIDE_MM, room.bottom):
             beside(pen, room.height, width=room.width - width - _BESIDE_MM)
     with pen.at(left, (room.bottom + room.top - height) / 2):
         pen.outline(0, 0, width, height)
-        for number, column in enumerate(part):
-            for row, place in enumerate(column):
+        for number, (lane, piles) in enumerate(part):
+            for row, pile in enumerate(piles):
                 x = number * board.pitch_mm + (board.square_mm - deck.width_mm) / 2
                 with pen.at(x, height - (row + 1) * (_PLACE_GAP_MM + deck.height_mm)):
                     _place(
                         pen,
                         kit,
                         deck,
-                        place,
+                        lane,
+                        pile,
                         nearest=row == 0,
                     )
 
@@ -379,7 +317,7 @@ def _part_height(deck: Deck, piles: int) -> float:
     return piles * (deck.height_mm + _PLACE_GAP_MM) + _PLACE_GAP_MM
 
 
-def _place(pen: Pen, kit: Kit, deck: Deck, place: PilePlace, *, nearest: bool) -> None:
+def _place(pen: Pen, kit: Kit, deck: Deck, lane: str, pile: str, *, nearest: bool) -> None:
     """Draw the outline of one pile, the origin at its lower left corner."""
     wide, high = deck.width_mm, deck.height_mm
     if nearest:
@@ -401,25 +339,25 @@ def _place(pen: Pen, kit: Kit, deck: Deck, place: PilePlace, *, nearest: bool) -
         )
     x = deck.width_mm / 2
     y = deck.height_mm / 2
-    if place.lane:
-        pen.label(x, y - 4, place.lane, 30)
+    if lane:
+        pen.label(x, y - 4, lane, 30)
     else:
         side = kit.sides[Seat.NORTH]
         pen.drawing(
             side.drawing,
-            x - 11,
-            y - 4,
+            x,
+            y + 7,
             22,
             side,
         )
     pen.label(
         x,
         y - 15,
-        place.pile,
+        pile,
         7,
         room=wide - 6,
     )
-    if nearest and place.lane:
+    if nearest and lane:
         top = deck.height_mm - 4
         pen.shape((x - 4, top - 5), (x + 4, top - 5), (x, top))
         pen.text(

@@ -14,7 +14,6 @@ from companion.core.kit import SEATS, Deck, Kit
 from companion.printing.kit_pages.deck_pages import print_card
 from companion.printing.kit_pages.tag_faces import side_of
 from companion.printing.pdf_pen import (
-    BAR_MM,
     HATCH,
     INK,
     INK_2,
@@ -141,12 +140,10 @@ class _Step:
         return max(text, picture)
 
 
-def print_instructions(
-    pen: Pen, kit: Kit, tiling: Tiling, room: Extent, kinds: tuple[str, ...]
-) -> None:
+def print_instructions(pen: Pen, kit: Kit, tiling: Tiling, room: Extent, kinds: list[str]) -> None:
     """Fill the room of the current page.
 
-    `kinds` are those of the pages that follow, see `Sheets.kinds`.
+    `kinds` are those of the pages that follow, see `sheets.Page`.
 
     Raises ValueError when the kit's notes do not fit: a defect of the kit.
     """
@@ -154,7 +151,7 @@ def print_instructions(
     right = room.right
     top = room.top
     floor = room.bottom
-    pen.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
+    pen.bar(left, right, top)
     width = right - left
     title_width = pen.text(
         left,
@@ -240,7 +237,7 @@ def _print_step(pen: Pen, number: int, step: _Step, setting: _Setting) -> None:
             step.picture(pen)
 
 
-def _steps(kit: Kit, tiling: Tiling, kinds: tuple[str, ...]) -> Iterator[_Step]:
+def _steps(kit: Kit, tiling: Tiling, kinds: list[str]) -> Iterator[_Step]:
     yield _Step(say("Print this file"), _PRINT, partial(_sheets_picture, kinds=kinds))
     joining: tuple[str, ...] = _WHOLE if tiling.pages == 1 else _JOIN
     if tiling.pages == 1:
@@ -290,7 +287,7 @@ def _card_steps(deck: Deck, notes: tuple[str, ...], first: int, last: int) -> It
     yield _Step(say("Lay cards open in a fan"), (laying, *notes), partial(_fan_picture, deck=deck))
 
 
-def _sheets_picture(pen: Pen, kinds: tuple[str, ...]) -> None:
+def _sheets_picture(pen: Pen, kinds: list[str]) -> None:
     """Draw the pages that follow in their order: a small pile for each kind, its page numbers and
     its name."""
     numbered = groupby(enumerate(kinds, start=2), key=lambda page: _group(page[1]))
@@ -518,18 +515,19 @@ def _piece_picture(pen: Pen, kit: Kit) -> None:
         picture = high - 1.4
         pen.drawing(
             face.drawing,
-            x + size / 2 - picture / 2,
-            low + 0.7,
+            x + size / 2,
+            low + high / 2,
             picture,
             side,
         )
-    # the right side of the block, seen askew as by `Pen.lying`
-    back_x = right + 0.45 * size
+    # the right side of the block, as askew as its top
+    lean = 0.45
+    back_x = right + lean * size
     rise = 0.5 * size
     corners = ((right, low), (back_x, low + rise), (back_x, top + rise), (right, top))
     pen.shape(*corners, fill=RULE)
     pen.line(*corners, corners[0], width=0.4)
-    with pen.lying(x, top):
+    with pen.at(x, top, lean=lean):
         pen.rectangle(
             0,
             0,

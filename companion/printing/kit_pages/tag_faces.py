@@ -5,7 +5,7 @@ several squares.
 from __future__ import annotations
 
 from companion.core.kit import Face, Kit, Seat, Side
-from companion.printing.pdf_pen import DIGIT, STONE, WHITE, Pen, printed_on, text_width
+from companion.printing.pdf_pen import DIGIT, STONE, WHITE, Pen, Point, printed_on, text_width
 from companion.printing.tiling import Extent, quiet_mm
 
 _MIN_RIM_MM = 2.4
@@ -79,8 +79,8 @@ def _named(pen: Pen, face: Face, name: str, room: tuple[float, float], fill: str
     ink = printed_on(fill)
     pen.drawing(
         face.sign,
-        -wide / 2,
-        -picture / 2,
+        (picture - wide) / 2,
+        0,
         picture,
         None,
         fill=ink,
@@ -114,8 +114,8 @@ def _sign(pen: Pen, face: Face, rim: float, fill: str, side: Side | None) -> Non
         with pen.at(0, 0, clip=Extent(-reach, -half, reach, half)):
             pen.drawing(
                 face.drawing,
-                -size / 2,
-                -size / 2,
+                0,
+                0,
                 size,
                 side,
             )
@@ -141,24 +141,29 @@ def _sign(pen: Pen, face: Face, rim: float, fill: str, side: Side | None) -> Non
         )
 
 
-def print_picture(pen: Pen, face: Face, size: float, side: Side | None) -> None:
-    """Draw a face as screens show it, `size` mm wide round the origin: its drawing and its letter.
+def print_picture(pen: Pen, kit: Kit, face: Face, size: float, place: Point) -> None:
+    """Draw a face as screens show it, `size` mm wide, its middle at a place: its drawing and its
+    letter.
 
     Only lines if it lies.
     """
+    side = None if face.lies else side_of(kit, face)
     pen.drawing(
-        face.drawing, -size / 2, -size / 2, size, None if face.lies else side, plain=face.lies
+        face.drawing,
+        *place,
+        size,
+        side,
+        plain=face.lies,
     )
     if face.letter:
-        colour = printed_on(WHITE if face.lies or not side else side.rgb)
         high = 0.46 * size / DIGIT
-        with pen.at(0, 0, turn_deg=90 if face.lies else 0):
+        with pen.at(*place, turn_deg=90 if face.lies else 0):
             pen.label(
                 0,
                 -DIGIT * high / 2,
                 face.letter,
                 high,
-                colour=colour,
+                colour=printed_on(side.rgb if side else WHITE),
             )
 
 
@@ -179,8 +184,8 @@ def print_big_face(
         long = max(size)  # drawings of pieces are upright
         pen.drawing(
             face.drawing,
-            -long / 2,
-            -long / 2,
+            0,
+            0,
             long,
             None,
         )
@@ -188,13 +193,12 @@ def print_big_face(
         # half-way between the white of the marker and the edge
         away = (width / 2 + tag_mm / 2 + quiet_mm(tag_mm)) / 2
         for turn in (0, 180):
-            with pen.at(width / 2, depth / 2, turn_deg=turn), pen.at(away, 0):
-                pen.dot(0, 0, 0.62 * _STONE_SIGN_MM, fill=WHITE)
-                half = _STONE_SIGN_MM / 2
+            with pen.at(width / 2, depth / 2, turn_deg=turn):
+                pen.dot(away, 0, 0.62 * _STONE_SIGN_MM, fill=WHITE)
                 pen.drawing(
                     side.drawing,
-                    -half,
-                    -half,
+                    away,
+                    0,
                     _STONE_SIGN_MM,
                     side,
                 )

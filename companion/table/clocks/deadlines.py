@@ -67,57 +67,38 @@ def _last_seconds(countdown: Countdown, due_s: float, seats: frozenset[Seat]) ->
     )
 
 
-class Timekeeper:
-    """Watches the clock of the session's turn for the table; every method is called by somebody who
-    holds the table.
+def pause_after_restart(session: Session, journal: RecordJournal) -> Pause | None:
+    """Return the pause with which a turn that was running comes back, at the last time that was
+    noted for it.
     """
+    countdown = session.countdown
+    if countdown is None or countdown.since_s is None:
+        return None
+    if any(map(session.is_remote, session.awaited)):
+        return None
+    noted_s = journal.clock_of(session.moment)
+    # a note may be older than the last start of the clock
+    now_s = countdown.since_s if noted_s is None else max(noted_s, countdown.since_s)
+    return Pause("restart", now_s)
 
-    def __init__(self, journal: RecordJournal) -> None:
-        self._journal = journal
-        self._noted_s = -math.inf
 
-    def after_restart(self, session: Session) -> Pause | None:
-        """Return the pause with which a turn that was running comes back, at the last time that was
-        noted for it.
-        """
-        countdown = session.countdown
-        if (
-            countdown is None
-            or countdown.since_s is None
-            or any(map(session.is_remote, session.awaited))
-        ):
-            return None
-        noted_s = self._journal.clock_of(session.moment)
-        # a note may be older than the last start of the clock
-        now_s = countdown.since_s if noted_s is None else max(noted_s, countdown.since_s)
-        return Pause("restart", now_s)
+def time_out_of(session: Session, now_s: float) -> TimeOut | None:
+    """Return the end of the turn, if it is due."""
+    due_s = session.countdown.due_s if session.countdown else None
+    if due_s is None or now_s < due_s or not _counts_here(session):
+        return None
+    return TimeOut(session.moment, due_s)
 
-    def time_out(self, session: Session, now_s: float) -> TimeOut | None:
-        """Return the end of the turn, if it is due."""
-        due_s = session.countdown.due_s if session.countdown else None
-        is_due = (
-            due_s is not None
-            and now_s >= due_s
-            and (session.remote is None or _counts_here(session))
-        )
-        return TimeOut(session.moment, due_s) if is_due and due_s is not None else None
 
-    def note(self, session: Session, now_s: float) -> None:
-        """Write a running clock down every now and then. Raises `JournalError`."""
-        is_running = session.countdown is not None and session.countdown.since_s is not None
-        if is_running and now_s - self._noted_s >= NOTE_S:
-            self._noted_s = now_s
-            self._journal.note_clock(session.moment, now_s)
+def pause_s(session: Session, now_s: float) -> float:
+    """Return how many seconds the table may sleep before this clock wants something.
 
-    def pause_s(self, session: Session, now_s: float) -> float:
-        """Return how many seconds the table may sleep before this clock wants something.
-
-        Infinite while it stands still.
-        """
-        due_s = session.countdown.due_s if session.countdown else None
-        if due_s is None or (session.remote and not _counts_here(session)):
-            return math.inf
-        return max(0.0, due_s + AFTER_S - now_s)
+    Infinite while it stands still.
+    """
+    due_s = session.countdown.due_s if session.countdown else None
+    if due_s is None or not _counts_here(session):
+        return math.inf
+    return max(0.0, due_s + AFTER_S - now_s)
 
 
 def remote_clock_anew(session: Session, now_s: float) -> Session:
@@ -126,11 +107,9 @@ def remote_clock_anew(session: Session, now_s: float) -> Session:
     Nothing follows from what it shows here: what the turn has taken is told by that table.
     """
     countdown = session.countdown
-    if (
-        countdown is None
-        or countdown.since_s is None
-        or not any(map(session.is_remote, session.awaited))
-    ):
+    if countdown is None or countdown.since_s is None:
+        return session
+    if not any(map(session.is_remote, session.awaited)):
         return session
     return replace(session, countdown=Countdown(countdown.limit_s, countdown.left_s, now_s))
 

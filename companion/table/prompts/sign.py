@@ -8,9 +8,8 @@ from companion.core.i18n import Verbatim, before_colon, joined, listed, say, say
 from companion.core.kit import SEATS, Kit, RowFault, RowSeen, Seat, Side
 from companion.games import GAMES
 from companion.games.screen import BoardUi, CardUi
-from companion.table.board_check import Problem, tops
 from companion.table.prompts.guide import lesson_words
-from companion.table.remote.words import remote_words
+from companion.table.remote.remote_game import RemoteGame
 from companion.table.session import ABANDONED, BOTH, Phase, Session
 from companion.table.state import Instruction, TableState, headline_of, instructions
 
@@ -97,14 +96,16 @@ def _awaited_sign(live: TableState, viewer: Seat | None) -> Sign:
         return _back_sign(session, session.back_wanted, viewer)
     if live.problems:
         problem = live.problems[0]
-        small = _perhaps_hidden(live, problem) or before_colon(problem.text)
+        # a piece that is seen nowhere may lie out of sight
+        is_missing = live.reading is not None and problem.square not in live.reading.seen
+        small = (is_missing and _unseen_words(live)) or before_colon(problem.text)
         if live.why_not:
             small = live.why_not.message
         kit = session.kit
         owner = kit.face(problem.face).seat if kit and not kit.deck else None
         return Sign(problem.sign, small, frozenset({owner}) if owner else BOTH)
-    if session.remote is not None and (waits := remote_words(session, session.remote)):
-        return Sign(*waits, is_elsewhere=True)
+    if session.remote is not None and (waits := _remote_sign(session, session.remote)):
+        return waits
     match session.phase:
         case Phase.LOBBY:
             return _lobby_sign(live, viewer)
@@ -119,6 +120,37 @@ def _awaited_sign(live: TableState, viewer: Seat | None) -> Sign:
             return replace(sign, text=_AFTER_LESSON)
         case Phase.OVER:
             return _over_sign(session, viewer)
+
+
+_REMOTE_ASKED = {
+    "resign": say("This table has resigned. The game is over as soon as the other table knows."),
+    "draw": say("The draw is accepted. The game is over as soon as the other table knows."),
+    "end": say("The game ends as soon as the other table knows. To end it at once, end it again."),
+}
+
+
+def _remote_sign(session: Session, remote: RemoteGame) -> Sign | None:
+    """Return the sign while a game at two tables waits for the other one.
+
+    None: nothing is waited for but what is to be done here.
+    """
+    seats = frozenset({remote.seat})
+    if session.phase is Phase.OVER:
+        return None
+    if remote.asked:
+        small, seats = _REMOTE_ASKED[remote.asked], BOTH
+    elif remote.is_shown_here:
+        small = say("Your board is right. The pieces there are still on their way.")
+    elif session.phase is not Phase.ORDERS or session.awaited != seats:
+        return None
+    elif session.paused:
+        small = say("Its clock is stopped.")
+    elif remote.own in session.sealed:
+        small = say("The order is sealed and stays. Both are opened once both are sealed.")
+    else:
+        side = session.playing.sides[remote.seat].name
+        small = say("{side!c} plays there. The pieces move here when that is done.", side=side)
+    return Sign(say("Waiting for the other table"), small, seats, is_elsewhere=True)
 
 
 def _asked_sign(live: TableState, viewer: Seat | None) -> Sign:
@@ -141,44 +173,15 @@ def _back_sign(session: Session, asker: Seat, viewer: Seat | None) -> Sign:
     return Sign(say("{side!c} wants the last move back", side=sides[asker].name), "", asked)
 
 
-def _perhaps_hidden(live: TableState, problem: Problem) -> str:
-    """Return where a piece that is nowhere seen may lie out of the camera's sight.
-
-    Empty: nowhere.
-    """
-    reading, target = live.reading, live.session.target
-    if reading is None or target is None:
-        return ""
-    if problem.home in reading.unknown:
-        return say(
-            "The camera cannot see {square} now: straighten the piece there, or take your hand "
-            "away.",
-            square=problem.home,
-        )
-    return _out_of_sight(live, problem.face)
-
-
-def _out_of_sight(live: TableState, face: str) -> str:
-    """Return where a piece that lies nowhere in sight, with this face or its other one, may be.
-
-    Empty: nowhere.
-    """
-    reading, target, kit = live.reading, live.session.target, live.session.kit
-    if reading is None or target is None or kit is None:
-        return ""
-    # a piece may lie turned over: both its faces are one kind
-    kind = kit.kind(face)
-    kinds = list(map(kit.kind, (*reading.seen.values(), *reading.beside)))
-    wanted = list(map(kit.kind, tops(target).values()))
-    if kinds.count(kind) >= wanted.count(kind):
-        return ""
-    hidden = sorted(reading.unknown - set(target))
-    if not hidden:
+def _unseen_words(live: TableState) -> str:
+    """Return which squares the camera cannot see, and what to do about it. Empty: it sees all."""
+    reading = live.still_reading
+    if reading is None or not reading.unknown:
         return ""
     return say(
-        "Is the {piece} on {squares}, where the camera cannot see it? Then straighten it.",
-        piece=face,
-        squares=listed(map(str, hidden[:4]), "or"),
+        "The camera cannot see {squares}: take away your hand or what lies there, or straighten "
+        "the pieces.",
+        squares=joined(", ", map(str, sorted(reading.unknown)[:4])),
     )
 
 
@@ -248,10 +251,10 @@ def _moves_sign(live: TableState, viewer: Seat | None, todo: list[Instruction]) 
     if live.session.phase is Phase.SETUP:
         small = say_n("One piece to go.", "{n} pieces to go.", len(todo))
     else:
-        small = ""
-        for instruction in todo if live.still_reading else ():
-            if instruction.move.faces:
-                small = small or _out_of_sight(live, instruction.move.faces[-1])
+        # a piece that has left its square may lie out of sight
+        seen = live.still_reading.seen if live.still_reading else {}
+        origins = {i.move.origin for i in todo} - {None}
+        small = "" if origins <= seen.keys() else _unseen_words(live)
         has_list = viewer and _is_by_phone(live, viewer)  # a seat's page lists what is to do
         if not small and not has_list:
             small = joined(" ", [joined("", (other.text, ".")) for other in todo[1:]])
@@ -367,7 +370,10 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) 
         names = listed(sides[seat].name for seat in sorted(session.awaited))
         return Sign(say("Waiting for {sides}", sides=names), offer, session.awaited)
     if isinstance(shown, BoardUi):
-        return Sign(shown.sign, offer or _unseen_text(live) or shown.hint, session.awaited)
+        # on a board that is checked, the seat on turn may play by hand
+        is_by_hand = session.board is not None and len(session.awaited) == 1
+        unseen = _unseen_words(live) if is_by_hand else ""
+        return Sign(shown.sign, offer or unseen or shown.hint, session.awaited)
     hint = shown.hint if _is_by_phone(live, viewer) else shown.pad_hint or shown.hint
     # Whoever says what lies there, both lay their stacks open.
     return Sign(shown.sign, offer or hint, BOTH if shown.wants_both else session.awaited)
@@ -404,24 +410,6 @@ def _go_on_words(live: TableState, viewer: Seat | None) -> str:
         return say("Press ready to start the clock") if is_start else say("Press ready to resume")
     key = say("Start the clock") if is_start else say("Resume")
     return key if viewer or live.session.is_open else _tap(key, viewer)
-
-
-def _unseen_text(live: TableState) -> str:
-    """Return what the camera does not see of a board on which the seat on turn may play by hand.
-
-    Empty: nothing.
-    """
-    session, reading = live.session, live.still_reading
-    if session.board is None or live.has_cards or len(session.awaited) != 1:
-        return ""
-    if reading is None or not reading.unknown:
-        return ""
-    squares = joined(", ", map(str, sorted(reading.unknown)[:4]))
-    return say(
-        "The camera cannot see {squares}: take away your hand or what lies there, or straighten "
-        "the pieces.",
-        squares=squares,
-    )
 
 
 def _over_sign(session: Session, viewer: Seat | None) -> Sign:

@@ -20,7 +20,7 @@ from companion.games.spelling import SpelledOrder, spell_action
 from companion.table.records import AskCoach
 from companion.table.seats.machine_seats import MachineTurn, last_own_turn, state_before, turn_of
 from companion.table.session import Phase, Session, turn_is_over
-from companion.table.state import About, TableState, explaining_machine, no_reasons, open_reasons
+from companion.table.state import NO_REASONS, About, TableState, open_reasons
 from companion.table.store import TableStore
 
 MAX_ENTERED = 64
@@ -98,12 +98,6 @@ def asked_about(live: TableState, seat: Seat, allowed: Allowed) -> tuple[About, 
     return tuple(about)
 
 
-def asked_reasons(live: TableState) -> MachineReasons | None:
-    """Return why the machine did what it did last, once somebody at the table has asked."""
-    machine = explaining_machine(live) if live.asked == "reasons" else None
-    return reasons_of(live, machine) if machine is not None else None
-
-
 def reasons_of(live: TableState, machine: Seat) -> MachineReasons:
     """Return why the machine at a seat did what it did last.
 
@@ -112,7 +106,7 @@ def reasons_of(live: TableState, machine: Seat) -> MachineReasons:
     session = live.session
     reasons = open_reasons(live, machine)
     if not reasons:
-        raise wrong_phase(no_reasons())
+        raise wrong_phase(NO_REASONS)
     actions: list[str] = []
     orders: list[SpelledOrder] = []
     for place in reasons:

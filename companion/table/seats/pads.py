@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from operator import attrgetter
 
 import msgspec
 
@@ -14,13 +15,29 @@ from companion.core.kit import Seat
 from companion.core.ports import Cue, PadKey, Press, Signal, signal_to
 from companion.table.lobby import Lobby
 from companion.table.records import HandIn, OfferDraw, Pause, Resume, SkipLesson, TakeBack, TakeSeat
-from companion.table.seats.draw_keys import DrawKeys
 from companion.table.seats.pad_draft import press_order
 from companion.table.seats.seating import Seating
 from companion.table.session import BOTH, Phase, Session
 from companion.table.state import NO_DRAFT, Draft, headline_of
 from companion.table.store import TableStore
 from companion.table.turns import TileOrders, Turns
+
+DRAW_KEYS = frozenset({PadKey.LEFT, PadKey.RIGHT})
+"""Held together they offer a draw: nobody does that by accident, and no game means anything by
+it."""
+TOGETHER_S = 1.0
+"""Two presses that lie farther apart are two presses; a key that sticks is none of them."""
+
+
+@dataclass
+class _Down:
+    """A key that is down: when and in which turn it was pressed, and what was entered before."""
+
+    at_s: float
+    moment: str
+    draft: Draft
+    is_held: bool = False
+
 
 _Keys = Mapping[tuple[PadKey, bool], Callable[[Press], None]]
 """What keys mean: by the key, and whether it is held."""
@@ -40,9 +57,7 @@ class Pads:
         self._seating = seating
         self._tiles = tiles
         self._refused_ready: dict[str, tuple[str, int]] = {}
-        self._before_question: dict[Seat, tuple[float, str, Draft]] = {}
-        """What was entered before A or B went down, with the time and the moment of that."""
-        self._draw_keys = DrawKeys()
+        self._down: dict[Seat | None, dict[PadKey, _Down]] = {}
         orders: _Keys = {(key, is_held): self._order for key in PadKey for is_held in (False, True)}
         hands: _Keys = {(PadKey.READY, False): self._confirm, (PadKey.READY, True): self._overrule}
         self._keys: Mapping[Phase, _Keys] = {
@@ -71,12 +86,18 @@ class Pads:
                 self._press_pad(press.seat, press)
         except CompanionError:
             # two keys held together offer a draw: neither of them is a mistake
-            if not press.held and not self._draw_keys.has_both(press.seat):
+            if not press.held and not self._draw_keys_of(press.seat):
                 self._refuse(press.seat)
 
     def release(self, press: Press) -> None:
         """Take the key of a press that was let go."""
-        self._draw_keys.release(press)
+        self._down.get(press.seat, {}).pop(press.key, None)
+
+    def _draw_keys_of(self, seat: Seat | None) -> list[_Down]:
+        """Return the two keys of a draw, the first one first, where both are down together."""
+        down = self._down.get(seat, {})
+        both = sorted((down[key] for key in DRAW_KEYS & down.keys()), key=attrgetter("at_s"))
+        return both if len(both) == 2 and both[1].at_s - both[0].at_s <= TOGETHER_S else []
 
     def _refuse(self, seat: Seat | None) -> None:
         self._store.listeners.send(Signal(Cue.KEY_REFUSED, frozenset({seat}) if seat else BOTH))
@@ -91,11 +112,19 @@ class Pads:
         if not session.is_here(seat):
             # or another table does
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))
-        draft = self._store.live.drafts.get(seat, NO_DRAFT)
-        before = self._draw_keys.press(seat, press, session.moment, draft)
-        if before is not None:
-            self._offer_draw(seat, before)
-            return
+        down = self._down.setdefault(seat, {})
+        if not press.held:
+            if press.key not in DRAW_KEYS:
+                down.clear()
+            draft = self._store.live.drafts.get(seat, NO_DRAFT)
+            down[press.key] = _Down(press.at_s, session.moment, draft)
+        elif press.key in DRAW_KEYS & down.keys():
+            down[press.key].is_held = True
+            both = self._draw_keys_of(seat)
+            if both and all(key.is_held for key in both):
+                down.clear()
+                self._offer_draw(seat, both[0])
+                return
         is_special = session.paused or session.is_guided
         meanings = self._meanings(session) if is_special else self._keys[session.phase]
         meaning = meanings.get((press.key, press.held))
@@ -188,10 +217,9 @@ class Pads:
         if self._refused_ready.pop(by, None) == place:
             self._turns.confirm(by, *place, force=True)
 
-    def _offer_draw(self, seat: Seat, before: Draft) -> None:
-        """Offer a draw. That is no order, so what its two keys have entered goes again."""
-        if self._store.live.drafts.get(seat, NO_DRAFT) != before:
-            self._set_draft(seat, before)
+    def _offer_draw(self, seat: Seat, first: _Down) -> None:
+        """Offer a draw by two keys."""
+        self._forget_key(seat, first)
         try:
             self._store.accept(OfferDraw(seat))
         except CompanionError:
@@ -200,8 +228,6 @@ class Pads:
     def _question(self, press: Press) -> None:
         """Ask what can be done now (B), or why the machine did what it did (A), where it can be
         asked.
-
-        A question is no order, so what its press has entered goes again.
         """
         if press.seat is None:
             return
@@ -210,9 +236,14 @@ class Pads:
             self._turns.help(question != "moves")
         else:
             self._turns.help(question != "reasons", reasons=True)
-        pressed_s, moment, before = self._before_question.pop(press.seat, (0.0, "", NO_DRAFT))
-        if (pressed_s, moment) == (press.at_s, self._store.session.moment):
-            self._set_draft(press.seat, before)
+        if key := self._down[press.seat].pop(press.key, None):
+            self._forget_key(press.seat, key)
+
+    def _forget_key(self, seat: Seat, key: _Down) -> None:
+        """Take back what a key has entered that turns out to be no order."""
+        draft = self._store.live.drafts.get(seat, NO_DRAFT)
+        if key.moment == self._store.session.moment and key.draft != draft:
+            self._set_draft(seat, key.draft)
 
     # ---- orders ----------------------------------------------------------------------------------
 
@@ -231,8 +262,6 @@ class Pads:
         before = self._store.live.drafts.get(seat, NO_DRAFT)
         if session.awaits_tiles and self._press_tiles(seat, press, has_draft=bool(before.keys)):
             return
-        if press.key in (PadKey.A, PadKey.B):
-            self._before_question[seat] = (press.at_s, session.moment, before)
         step = press_order(session, seat, before.keys, press)
         for record in step.records:
             if isinstance(record, TakeBack):

@@ -34,10 +34,13 @@ class Seating:
         sitter = self._store.session.seats.get(seat)
         return sitter.nonce if sitter else None
 
-    def swap(self, sittings: Mapping[Seat, str]) -> None:
-        """Let both sides change places, between two games."""
+    def swap(self, sittings: Mapping[Seat, str] | None = None) -> None:
+        """Let both sides change places, between two games.
+
+        `sittings`: who is meant, by `SeatView.sitting`. Raises `Stale`, `Illegal` while one is on.
+        """
         session = self._store.session
-        for seat, sitting in sittings.items():
+        for seat, sitting in (sittings or {}).items():
             self.require(seat, sitting)
         if not session.is_between:
             raise wrong_phase(say("A game is on: seats can be changed between games"))

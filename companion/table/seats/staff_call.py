@@ -37,29 +37,16 @@ class StaffBell:
         self._clock = clock
         self.when_changed = when_changed
         self._lock = threading.Lock()
-        self._call = Call.NONE
-        self._by = ""
+        self.call = Call.NONE
+        self.by = ""
+        """Who has called: a seat, `table` or `host`."""
         self._since_s = 0.0
         self._called_s: float | None = None
-        self._number = 0
+        self.number = 0
+        """Counts the calls since the start."""
         self._ears: frozenset[str] = frozenset()
         self.is_heard = False
         """Whether there is anybody who would hear the key."""
-
-    @property
-    def call(self) -> Call:
-        """Return how the call stands."""
-        return self._call
-
-    @property
-    def by(self) -> str:
-        """Return who has called: a seat, `table` or `host`."""
-        return self._by
-
-    @property
-    def number(self) -> int:
-        """Counts the calls since the start."""
-        return self._number
 
     def sentence(self) -> str:
         """Return what the pages say of it. Empty: nobody is called."""
@@ -67,7 +54,7 @@ class StaffBell:
             Call.CALLED: say("The staff has been called."),
             Call.COMING: say("Somebody is coming."),
         }
-        return sentences.get(self._call, "")
+        return sentences.get(self.call, "")
 
     def hear(self, is_heard: bool, by: str = "broker") -> None:
         """Note that somebody hears the key, or does not any more.
@@ -80,7 +67,7 @@ class StaffBell:
                 return
             self._ears, self.is_heard = ears, bool(ears)
             if not ears:
-                self._call, self._by = Call.NONE, ""
+                self.call, self.by = Call.NONE, ""
         self.when_changed()
 
     def ring(self, by: str) -> None:
@@ -91,7 +78,7 @@ class StaffBell:
                 raise wrong_phase(
                     say("Nobody can be called from here now: ask somebody in person.")
                 )
-            if self._call is not Call.NONE:
+            if self.call is not Call.NONE:
                 return
             wait_s = BETWEEN_S if self._called_s is None else BETWEEN_S - (now_s - self._called_s)
             if self._called_s is not None and wait_s > 0:
@@ -102,14 +89,14 @@ class StaffBell:
                     )
                 )
             self._called_s = now_s
-            self._number += 1
+            self.number += 1
             self._set(Call.CALLED, by, now_s)
         self.when_changed()
 
     def cancel(self) -> None:
         """End a call, as whoever called or as the staff."""
         with self._lock:
-            if self._call is Call.NONE:
+            if self.call is Call.NONE:
                 return
             self._set(Call.NONE, "", self._clock.monotonic_s())
         self.when_changed()
@@ -117,15 +104,15 @@ class StaffBell:
     def answer(self) -> None:
         """Note that somebody of the staff comes. Without a call it changes nothing."""
         with self._lock:
-            if self._call is not Call.CALLED:
+            if self.call is not Call.CALLED:
                 return
-            self._set(Call.COMING, self._by, self._clock.monotonic_s())
+            self._set(Call.COMING, self.by, self._clock.monotonic_s())
         self.when_changed()
 
     def step(self) -> None:
         """Forget a call that has stood too long."""
-        if self._call is not Call.NONE and self._clock.monotonic_s() - self._since_s >= FORGOTTEN_S:
+        if self.call is not Call.NONE and self._clock.monotonic_s() - self._since_s >= FORGOTTEN_S:
             self.cancel()
 
     def _set(self, call: Call, by: str, now_s: float) -> None:
-        self._call, self._by, self._since_s = call, by, now_s
+        self.call, self.by, self._since_s = call, by, now_s

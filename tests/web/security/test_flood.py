@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from flask import request
 from service import until
 from web_fixtures import HOST_KEY, Place
 from werkzeug.exceptions import ServiceUnavailable
@@ -46,7 +45,7 @@ class Asking:
     def __init__(self, place: Place) -> None:
         self.clock = FakeClock()
         self._app = place.app
-        self._limits = RequestLimits(place.app.extensions["guard"].owner_of, self.clock.monotonic_s)
+        self._limits = RequestLimits(place.app.extensions["guard"].owner, self.clock.monotonic_s)
 
     def served(self, times: int, address: str, cookies: dict[str, str] | None = None) -> int:
         """How many of so many requests are let through."""
@@ -57,7 +56,7 @@ class Asking:
         ):
             for _ in range(times):
                 with contextlib.suppress(TooManyRequests):
-                    self._limits.check(request)
+                    self._limits.check()
                     count += 1
         return count
 

@@ -4,7 +4,7 @@ first game.
 
 from __future__ import annotations
 
-from flask import Response, jsonify, render_template, request
+from flask import Response, jsonify, render_template
 
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import Verbatim, listed, say, translate
@@ -47,7 +47,7 @@ class Opponents(PageGroup):
     @post(f"/api/seat/{SEAT}/machine", body=Ask, answer=MachineSeated)
     def machine(self, seat: str, body: Ask) -> Response:
         """Let a character play a free seat, or take the place of another one."""
-        self._page_context.let_in(request, body.code)
+        self._page_context.let_in(body.code)
         known = [character.name for character in self._features.opponents]
         if body.name not in known:
             text = say(
@@ -65,7 +65,7 @@ class Opponents(PageGroup):
     @post(f"/api/seat/{SEAT}/machine-leaves", body=Leave, answer=Seated)
     def machine_leaves(self, seat: str, body: Leave) -> Response:
         """Make a seat free that the machine plays."""
-        self._page_context.let_in(request, body.code)
+        self._page_context.let_in(body.code)
         self._require_at_table()
         self._table.machines.unseat(Seat(seat))
         return jsonify(seat=None)
@@ -88,7 +88,7 @@ class Opponents(PageGroup):
         """Raise `Illegal` for somebody who does not sit here and would take the opponent out of a
         game that is on.
         """
-        may_ask = self._guard.is_at_table(request) or self._guard.is_host(request)
+        may_ask = self._guard.is_at_table() or self._guard.is_host()
         if self._page_context.is_game_on and not may_ask:
             text = say(
                 "A game is on: only the players, the owner or the table’s own screen can change "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Response, g, jsonify, request
+from flask import Response, g, jsonify
 
 from companion.core.errors import Malformed
 from companion.core.i18n import say
@@ -66,7 +66,7 @@ class SeatDoors(PageGroup):
     @post(f"/api/seat/{SEAT}/take", body=Take, answer=Seated)
     def take(self, seat: str, body: Take) -> Response:
         """Sit down. The cookie is the seat's token."""
-        self._page_context.let_in(request, body.code)
+        self._page_context.let_in(body.code)
         nonce = self._table.take_seat(Seat(seat), body.name)
         answer = jsonify(seat=seat)
         self._guard.seat_cookie(answer, Seat(seat), nonce)
@@ -76,7 +76,7 @@ class SeatDoors(PageGroup):
     def leave(self, seat: Seat) -> Response:
         """Stand up."""
         # by the sitting of the cookie: somebody newer at the seat stays
-        self._table.free_seat(seat, self._guard.sitting(request, seat))
+        self._table.free_seat(seat, self._guard.sitting(seat))
         answer = jsonify(seat=None)
         self._guard.drop_seat(answer, seat)
         return answer
@@ -85,12 +85,12 @@ class SeatDoors(PageGroup):
     def by_pad(self, seat: Seat) -> None:
         """Go on by the pad. This phone may come back."""
         self._page_context.require_pads()
-        self._table.play_by(seat, "pad", self._guard.sitting(request, seat))
+        self._table.play_by(seat, "pad", self._guard.sitting(seat))
 
     @post(f"/api/seat/{SEAT}/by-phone", guard=own_seat)
     def by_phone(self, seat: Seat) -> None:
         """Go on by the phone that went over to the pad."""
-        self._table.play_by(seat, "phone", self._guard.sitting(request, seat))
+        self._table.play_by(seat, "phone", self._guard.sitting(seat))
 
     @post(f"/api/seat/{SEAT}/hand-in", body=HandIn, guard=own_seat, answer=Receipt)
     def hand_in(self, seat: Seat, body: HandIn) -> Response:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from flask import Response, g, jsonify, request
+from flask import Response, g, jsonify
 
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
@@ -161,7 +161,7 @@ class TableDoors(PageGroup):
         the owner asks.
         """
         view = self._table.view()
-        is_owner = is_own_screen(request) or self._guard.is_host(request)
+        is_owner = is_own_screen() or self._guard.is_host()
         hides = view.seats[seat].receipt is not None or view.board.tableau is not None
         if hides and not is_owner:
             text = say(
@@ -195,11 +195,11 @@ class StaffKeys(PageGroup):
 
     def _who(self) -> str:
         """Return who asks. Raises `Illegal` for anybody who may not."""
-        if own := self._guard.seats_of(request):
+        if own := self._guard.seats_of():
             return own[0]
-        if self._guard.is_host(request):
+        if self._guard.is_host():
             return "host"
-        if is_own_screen(request):
+        if is_own_screen():
             return "table"
         raise Illegal(
             Refusal.NOT_YOUR_SEAT,

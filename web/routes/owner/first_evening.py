@@ -45,8 +45,8 @@ class FirstEvening(PageGroup):
         """Show one of the four pages."""
         if not 1 <= number <= len(PAGES):
             raise NotFound
-        is_new = is_own_screen(request) and self._page_context.is_first_evening
-        if not is_new and not self._guard.is_host(request):
+        is_new = is_own_screen() and self._page_context.is_first_evening
+        if not is_new and not self._guard.is_host():
             return ask_for_key("/host")
         name = PAGES[number - 1]
         parts = {
@@ -124,7 +124,7 @@ class FirstEvening(PageGroup):
         paper = paper if paper in PAPERS else "a4"
         printer = self._features.printer
         plans = {
-            name: printer.plan(name, {}, paper, spoken()).sheets if printer else 0 for name in games
+            name: printer.plan(name, paper, spoken()).sheets if printer else 0 for name in games
         }
         chosen = game if game in games else next(iter(games))
         return {"games": games, "plans": plans, "paper": paper, "papers": PAPERS, "chosen": chosen}

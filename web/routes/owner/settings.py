@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from companion import __version__
 from companion.core.clock import EARLIEST_S
 from companion.core.errors import CompanionError, ConfigError, Malformed, Stale
 from companion.core.files import why_refused
-from companion.core.i18n import LANGUAGES, joined, say, spoken
+from companion.core.i18n import joined, say
 from companion.core.kit import SEATS
 from companion.maintenance.settings.file import flat
 from companion.maintenance.settings.rows import (
@@ -38,8 +37,6 @@ from web.server.server import MAX_UPLOAD_BYTES
 
 UPLOAD_CHUNK_BYTES = 1_000_000
 """Maximum bytes of an upload that are in memory at once."""
-SOFT = 0.6
-"""Volume up to which the voice counts as soft."""
 _PINS = frozenset(
     [f"panel.{part}" for part in ("buzzer", "table_button", "system_lamp")]
     + [f"panel.{seat}.{part}" for seat in SEATS for part in PAD_PARTS]
@@ -71,25 +68,6 @@ class Reset(Body, frozen=True):
     """Everything as delivered. With `games` all games are deleted."""
 
     games: bool = False
-
-
-@dataclass(frozen=True)
-class RowChoice:
-    """One of a row's choices: what it gives to which settings, and whether they have it."""
-
-    words: str
-    values: Mapping[str, str]
-    is_on: bool
-    drawing: str = ""
-
-
-@dataclass(frozen=True)
-class SettingField:
-    """A setting in the fold: what stands in its field, and what else is to be said."""
-
-    row: SettingRow
-    text: str
-    remark: str = ""
 
 
 class SettingsPage(PageGroup):
@@ -124,26 +102,15 @@ class SettingsPage(PageGroup):
         values, running = flat(on_file), flat(self._upkeep.running())
         ordered, backed_up_s = self._upkeep.ordered(), self._upkeep.backed_up_s()
 
-        def fields_of(rows: Iterable[SettingRow]) -> list[SettingField]:
-            return [
-                SettingField(
-                    row, row.typed(values.get(row.key)), _remark(row, values, running, ordered)
-                )
-                for row in rows
-                if row.key not in _FRONT
-            ]
-
-        fields = [(section, fields_of(section.rows)) for section in sections()]
         page = render_template(
             "settings.html",
-            rows=front_rows(values),
+            values=values,
+            remark=lambda row: _remark(row, values, running, ordered),
             wifi=on_file.wifi,
             quiet=on_file.quiet,
-            sections=[(section, rows) for section, rows in fields if rows],
-            pads={seat: fields_of(rows) for seat, rows in pad_rows().items()},
-            active_low={
-                seat: frozenset(values[f"panel.{seat}.lamps_active_low"]) for seat in pad_rows()
-            },
+            sections=sections(),
+            front=_FRONT,
+            pads=pad_rows(),
             parts=PAD_PARTS,
             path=str(self._upkeep.path),
             told=note or self._upkeep.done,
@@ -229,72 +196,6 @@ class SettingsPage(PageGroup):
     def reset(self, body: Reset) -> None:
         """Reset all settings, and delete the games if that is asked for."""
         self._upkeep.reset(body.games)
-
-
-# ---- the eight rows ------------------------------------------------------------------------------
-
-
-def front_rows(values: Mapping[str, Any]) -> Mapping[str, tuple[RowChoice, ...]]:
-    """Return the choices of the rows that have some, by the row's name."""
-    language = values["table.language"] if values["table.language"] != "auto" else spoken()
-    themes = {
-        "system": say("System"),
-        "light": say("Light"),
-        "dark": say("Dark"),
-        "night": say("Dark at night"),
-    }
-    key, left = "table.tip_south", values["table.tip_south"]
-    return {
-        "language": tuple(
-            RowChoice(name, {"table.language": code}, code == language)
-            for code, name in LANGUAGES.items()
-        ),
-        "colours": _of_values(values, "table.theme", themes),
-        "sound": _sound(values),
-        "reading": _reading(values["table.reading_time_s"]),
-        "left": (
-            RowChoice(say("Round"), {key: "left"}, left == "left", "disc"),
-            RowChoice(say("Pointed"), {key: "right"}, left == "right", "diamond"),
-        ),
-        "join": _of_values(
-            values, "web.join", {"open": say("Anyone"), "code": say("With the code")}
-        ),
-    }
-
-
-def _of_values(
-    values: Mapping[str, Any], key: str, words: Mapping[str, str]
-) -> tuple[RowChoice, ...]:
-    return tuple(
-        RowChoice(text, {key: value}, values[key] == value) for value, text in words.items()
-    )
-
-
-def _sound(values: Mapping[str, Any]) -> tuple[RowChoice, ...]:
-    """Return the choices of sound.
-
-    Off is neither tone nor voice, the others set the voice's volume.
-    """
-    is_off = values["panel.silent"] and values["voice.by"] == "off"
-    is_soft = values["voice.volume"] <= SOFT
-    # a voice that was off is chosen anew, one that was named stays
-    by = "auto" if is_off else str(values["voice.by"])
-    on = {"panel.silent": "no", "voice.by": by}
-    return (
-        RowChoice(say("Off"), {"panel.silent": "yes", "voice.by": "off"}, is_off),
-        RowChoice(say("Soft"), {**on, "voice.volume": str(SOFT)}, not is_off and is_soft),
-        RowChoice(say("Loud"), {**on, "voice.volume": "1"}, not is_off and not is_soft),
-    )
-
-
-def _reading(time_s: float) -> tuple[RowChoice, ...]:
-    """Return four times to read. Any other value counts as the nearest of them."""
-    times = {1.5: say("Short"), 3.0: say("Normal"), 6.0: say("Long"), 60.0: say("Until tapped")}
-    nearest_s = min(times, key=lambda choice_s: abs(choice_s - time_s))
-    return tuple(
-        RowChoice(words, {"table.reading_time_s": f"{choice_s:g}"}, choice_s == nearest_s)
-        for choice_s, words in times.items()
-    )
 
 
 # ---- the fold ------------------------------------------------------------------------------------

@@ -44,10 +44,10 @@ class WifiPage(PageGroup):
         return self._page()
 
     def _may(self) -> bool:
-        return self._guard.is_host(request) or self._page_context.is_newcomer(request)
+        return self._guard.is_host() or self._page_context.is_newcomer()
 
     def _page(self, error: str = "", status: int = 200) -> Response:
-        is_new = self._page_context.is_newcomer(request)
+        is_new = self._page_context.is_newcomer()
         urls = self._page_context.join_urls()
         page = render_template(
             "wifi.html",

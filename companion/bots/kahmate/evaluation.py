@@ -1,7 +1,7 @@
-"""What a position of Kahmate is worth: chances of a try, possession, ground, who lies, which cards
+"""What a state of Kahmate is worth: chances of a try, possession, ground, who lies, which cards
 are left.
 
-Worths are points seen by the seat on turn. A try is `TRY` points.
+Values are points seen by the seat on turn. A try is `TRY` points.
 """
 
 from __future__ import annotations
@@ -9,18 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from companion.bots.kahmate.moves import (
-    ATTACK,
-    DEFENCE,
-    EMPTY,
-    FILE,
-    FORWARD,
-    FULL,
-    RANK,
-    Hand,
-    Position,
-    is_pass,
-)
 from companion.bots.mixed_strategies import solve
 from companion.games.kahmate.board import (
     AREA,
@@ -28,13 +16,22 @@ from companion.games.kahmate.board import (
     FILES,
     OWN_LINE,
     PASS_REACH,
+    ROLE_OF,
     SEAT_OF,
     SPEED,
     STEPS,
     TEAMS,
+    file_of,
+    rank_of,
+    ranks_ahead,
     squares_between,
 )
+from companion.games.kahmate.moves import able
+from companion.games.kahmate.state import EMPTY, FULL_HAND, State
 
+Hand = tuple[int, ...]
+Stake = tuple[float, float, float]
+"""A number for each end of a face-off: won by more than 2, won by less, lost."""
 TRY = 1000.0
 PIP = 4.0
 """What a pip more on the cards in hand is worth."""
@@ -66,24 +63,47 @@ def plain_odds(attack: Hand, defence: Hand, ahead: int) -> float:
     return wins / (wins + losses) if wins + losses else 0.5
 
 
+def card_matrix(
+    attack: Hand, defence: Hand, ahead: int, stake: Stake, pip: float
+) -> list[list[float]]:
+    """Return what each pair of cards is worth to the attack, the cards' own value included.
+
+    After a tie any of the cards that are left may come.
+
+    :param ahead: the attack's strengths without cards, minus the defence's
+    :param stake: what the face-off is worth to the attack
+    :param pip: what a pip is worth that stays in the hand
+    """
+    by_much, by_little, loses = stake
+    rows = []
+    for own in attack:
+        row = []
+        for other in defence:
+            lead = own + ahead - other
+            if lead > CLEAR_LEAD:
+                value = by_much
+            elif lead > 0:
+                value = by_little
+            elif lead < 0:
+                value = loses
+            else:
+                own_rest = tuple(card for card in attack if card != own) or FULL_HAND
+                other_rest = tuple(card for card in defence if card != other) or FULL_HAND
+                chance = plain_odds(own_rest, other_rest, ahead)
+                value = chance * by_little + (1 - chance) * loses
+            row.append(value - pip * (own - other))
+        rows.append(row)
+    return rows
+
+
 @lru_cache(maxsize=4096)
-def odds(attack: Hand, defence: Hand, ahead: int) -> tuple[float, float, float]:
+def odds(attack: Hand, defence: Hand, ahead: int) -> Stake:
     """Return how likely the attack wins by more than 2, by less, and loses, when both play their
     cards well.
 
     :param ahead: the attack's strengths without cards, minus the defence's
     """
-    # after a tie the next cards decide, as if drawn at random
-    win_after_tie = plain_odds(attack, defence, ahead)
-    payoff = []
-    for own in attack:
-        row = []
-        for other in defence:
-            lead = own + ahead - other
-            value = 2 * win_after_tie - 1 if lead == 0 else 1.0 if lead > 0 else -1.0
-            # low cards are better spent
-            row.append(value - _CARD_PRICE * (own - other))
-        payoff.append(row)
+    payoff = card_matrix(attack, defence, ahead, (1.0, 1.0, -1.0), _CARD_PRICE)
     mine, theirs = solve(payoff, _CARD_ROUNDS)
     by_much = by_little = tie = 0.0
     for own, share in zip(attack, mine, strict=True):
@@ -96,33 +116,30 @@ def odds(attack: Hand, defence: Hand, ahead: int) -> tuple[float, float, float]:
                 by_little += chance
             elif lead == 0:
                 tie += chance
-    by_little += tie * win_after_tie
+    by_little += tie * plain_odds(attack, defence, ahead)
     return by_much, by_little, max(0.0, 1 - by_much - by_little)
 
 
 def lead_of(attackers: Sequence[int], defender: int) -> int:
     """Return the attackers' strength without cards, minus the defender's."""
-    return sum(ATTACK[piece] for piece in attackers) - DEFENCE[defender]
+    return sum(ROLE_OF[piece].attack for piece in attackers) - ROLE_OF[defender].defence
 
 
-def chance_of(
-    position: Position, attackers: Sequence[int], defender: int
-) -> tuple[float, float, float]:
+def chance_of(state: State, attackers: Sequence[int], defender: int) -> Stake:
     """Return the odds of the seat on turn in a face-off of those pieces."""
-    seat = position.seat
-    lead = lead_of(attackers, defender)
-    return odds(position.hands[seat], position.hands[1 - seat], lead)
+    seat = state.seat
+    return odds(state.hands[seat], state.hands[1 - seat], lead_of(attackers, defender))
 
 
-def _wins(position: Position, attacker: int, defender: int, before: float) -> float:
+def _wins(state: State, attacker: int, defender: int, before: float) -> float:
     """Return how likely a face-off is won on a way that is as likely as `before`.
 
     Below 1 there was a face-off on it.
     """
-    attack = position.hands[position.seat]
-    defence = position.hands[1 - position.seat]
+    attack = state.hands[state.seat]
+    defence = state.hands[1 - state.seat]
     if before < 1 and len(attack) == 1:
-        attack = defence = FULL
+        attack = defence = FULL_HAND
     by_much, by_little, _ = odds(attack, defence, lead_of((attacker,), defender))
     return min(_SUREST, by_much + by_little)
 
@@ -130,77 +147,79 @@ def _wins(position: Position, attacker: int, defender: int, before: float) -> fl
 # ---- chances of a try ----------------------------------------------------------------------------
 
 
-def try_chance(position: Position) -> float:
+def try_chance(state: State) -> float:
     """Return how likely the seat on turn can score in what is left of its round, by its best way of
     runs and passes.
 
     Kicks and ways by more than two runners are not looked at.
     """
-    seat = position.seat
-    goal = OWN_LINE[1 - position.seat]
-    able = position.able()
+    seat = state.seat
+    goal = OWN_LINE[1 - seat]
     # who is too far from the goal line cannot score in this round
-    runners = [piece for piece in able if abs(goal - RANK[position.places[piece]]) < SPEED[piece]]
-    carrier = position.carrier
-    if not runners or (carrier != EMPTY and SEAT_OF[carrier] != seat):
+    runners = [
+        piece for piece in able(state) if abs(goal - rank_of(state.places[piece])) < SPEED[piece]
+    ]
+    carrier = state.carrier
+    if not runners or state.other_carrier != EMPTY:
         return 0.0
-    held = _passed_on(position, carrier) if carrier != EMPTY else {}
+    held = _passed_on(state, carrier) if carrier != EMPTY else {}
+    line = slice(goal * FILES, (goal + 1) * FILES)
     best = 0.0
     for runner in runners:
-        alone, fetching = _to_goal(position, runner, goal)
-        best = max(best, alone * held.get(runner, 0.0), fetching)
+        # the last step leads into goal
+        anyhow, fetched = reach(state, runner, SPEED[runner] - 1)
+        alone = max(anyhow[line])
+        best = max(best, alone * held.get(runner, 0.0), *fetched[line])
         if best >= _CERTAIN:
             return 1.0
-        if alone > best and not position.ran:
-            best = max(best, alone * _brought(position, runner, able, held))
+        if alone > best and not state.ran:
+            best = max(best, alone * _brought(state, runner, held))
     return best
 
 
-def _passed_on(position: Position, carrier: int) -> dict[int, float]:
+def _passed_on(state: State, carrier: int) -> dict[int, float]:
     """Return how likely each team-mate gets the ball by passes alone."""
-    ahead = FORWARD[position.seat]
     held = {carrier: 1.0}
     # passes go back: the foremost gives first
-    order = sorted(TEAMS[position.seat], key=lambda piece: -ahead * RANK[position.places[piece]])
+    order = sorted(
+        TEAMS[state.seat],
+        key=lambda piece: ranks_ahead(state.places[piece], 0, state.seat),
+    )
     for giver in order:
-        if giver not in held or position.down[giver]:
+        if giver not in held or state.down[giver]:
             continue
         for taker in order:
-            chance = _passed(position, giver, position.places[giver], taker, held[giver])
+            chance = _passed(state, giver, state.places[giver], taker, held[giver])
             if chance > held.get(taker, 0.0):
                 held[taker] = chance
     return held
 
 
-def _passed(position: Position, giver: int, start: int, taker: int, chance: float) -> float:
+def is_pass(seat: int, start: int, end: int) -> bool:
+    """Return whether a pass of a seat may go from square to square: back, and not far."""
+    back = ranks_ahead(end, start, seat)
+    return 1 <= back <= PASS_REACH and abs(file_of(start) - file_of(end)) <= PASS_REACH
+
+
+def _passed(state: State, giver: int, start: int, taker: int, chance: float) -> float:
     """Return how likely a pass from a square arrives, which the giver reaches as likely as
     `chance`. 0: it is not allowed."""
-    end = position.places[taker]
-    if position.down[taker] or not is_pass(position.seat, start, end):
+    end = state.places[taker]
+    if state.down[taker] or not is_pass(state.seat, start, end):
         return 0.0
     for square in squares_between(start, end):
-        other = position.board[square]
-        if position.is_opponent(other):
-            chance *= _wins(position, giver, other, chance)
+        other = state.board[square]
+        if state.stands_against(other):
+            chance *= _wins(state, giver, other, chance)
     return chance
 
 
-def _to_goal(position: Position, runner: int, goal: int) -> tuple[float, float]:
-    """Return how likely a runner gets into goal with the ball, and by fetching a loose one on its
-    way."""
-    anyhow, fetched = reach(position, runner, SPEED[runner] - 1)
-    line = range(goal * FILES, (goal + 1) * FILES)
-    return max(anyhow[square] for square in line), max(fetched[square] for square in line)
-
-
-def reach(position: Position, runner: int, steps: int) -> tuple[list[float], list[float]]:
+def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[float]]:
     """Return how likely a runner gets to each square within so many steps: any way, and by fetching
     a loose ball."""
-    start = position.places[runner]
-    ball = position.ball
-    carrier = position.carrier
-    loose = ball if carrier == EMPTY else EMPTY
-    forbidden = ball if carrier != EMPTY and SEAT_OF[carrier] != position.seat else EMPTY
+    start = state.places[runner]
+    loose = state.ball if state.carrier == EMPTY else EMPTY
+    forbidden = state.ball if state.other_carrier != EMPTY else EMPTY
     anyhow = [0.0] * AREA
     anyhow[start] = 1.0
     fetched = [0.0] * AREA
@@ -218,11 +237,11 @@ def reach(position: Position, runner: int, steps: int) -> tuple[list[float], lis
             for to in STEPS[square]:
                 if to == forbidden:
                     continue
-                other = position.board[to]
+                other = state.board[to]
                 factor = 1.0
                 # a standing opponent in the way costs a face-off
-                if position.is_opponent(other):
-                    factor = _wins(position, runner, other, chance)
+                if state.stands_against(other):
+                    factor = _wins(state, runner, other, chance)
                 if chance * factor > anyhow[to]:
                     anyhow[to] = chance * factor
                     further.add(to)
@@ -234,54 +253,54 @@ def reach(position: Position, runner: int, steps: int) -> tuple[list[float], lis
     return anyhow, fetched
 
 
-def _brought(position: Position, runner: int, able: list[int], held: dict[int, float]) -> float:
+def _brought(state: State, runner: int, held: dict[int, float]) -> float:
     """Return how likely a team-mate runs with the ball to where it can pass to the runner."""
-    end = position.places[runner]
-    seat = position.seat
+    end = state.places[runner]
+    seat = state.seat
     best = 0.0
-    for mate in able:
-        ranks_apart = abs(RANK[position.places[mate]] - RANK[end])
+    for mate in able(state):
+        ranks_apart = abs(rank_of(state.places[mate]) - rank_of(end))
         is_near = ranks_apart <= SPEED[mate] + PASS_REACH + 1
         if mate == runner or not is_near or (held and mate not in held):
             continue
-        anyhow, fetched = reach(position, mate, SPEED[mate])
+        anyhow, fetched = reach(state, mate, SPEED[mate])
         chances, factor = (anyhow, held[mate]) if held else (fetched, 1.0)
         # from the squares from which a pass reaches the runner
         for spot in range(AREA):
             chance = chances[spot] * factor
-            is_free = position.board[spot] in (EMPTY, mate)
+            is_free = state.board[spot] in (EMPTY, mate)
             if chance > best and is_free and is_pass(seat, spot, end):
-                best = max(best, _passed(position, mate, spot, runner, chance))
+                best = max(best, _passed(state, mate, spot, runner, chance))
     return best
 
 
-# ---- worth ---------------------------------------------------------------------------------------
+# ---- value ---------------------------------------------------------------------------------------
 
 
-def worth(position: Position) -> float:
-    """Return what a position at the beginning of a round is worth to the seat on turn."""
-    points = quiet_worth(position)
-    chance = min(_SUREST, try_chance(position))
+def value_of(state: State) -> float:
+    """Return what a state at the beginning of a round is worth to the seat on turn."""
+    points = quiet_value(state)
+    chance = min(_SUREST, try_chance(state))
     return points + chance * (TRY - points)
 
 
-def quiet_worth(position: Position) -> float:
+def quiet_value(state: State) -> float:
     """Return the same without chances of a try in this round."""
-    seat = position.seat
-    points = PIP * (sum(position.hands[seat]) - sum(position.hands[1 - seat]))
-    for piece, rounds in enumerate(position.down):
+    seat = state.seat
+    points = PIP * (sum(state.hands[seat]) - sum(state.hands[1 - seat]))
+    for piece, rounds in enumerate(state.down):
         if rounds:
             loss = _LYING if rounds == 1 else 1.5 * _LYING
             points += -loss if SEAT_OF[piece] == seat else loss
-    carrier = position.carrier
+    carrier = state.carrier
     if carrier == EMPTY:
-        return points + _loose_worth(position)
+        return points + _loose_value(state)
     owner = SEAT_OF[carrier]
-    carried = _carried_worth(position, carrier, owner)
+    carried = _carried_value(state, carrier, owner)
     if owner == seat:
         return points + carried
-    gain, chance = _tackled(position, carrier)
-    if RANK[position.ball] == OWN_LINE[seat]:  # a step from a try, which a tackle alone prevents
+    gain, chance = _tackled(state, carrier)
+    if rank_of(state.ball) == OWN_LINE[seat]:  # a step from a try, which a tackle alone prevents
         points -= (1 - chance) * (_SUREST * TRY - carried)
     return points - carried + gain
 
@@ -292,36 +311,35 @@ def _ground(rank: int, seat: int) -> float:
     return 7.0 * (gained - 5) + 2.5 * max(0, gained - 5) ** 2
 
 
-def _carried_worth(position: Position, carrier: int, owner: int) -> float:
+def _carried_value(state: State, carrier: int, owner: int) -> float:
     """Return what having the ball there is worth to its owner."""
-    rank = RANK[position.ball]
-    file = FILE[position.ball]
-    points = _POSSESSION + _ground(rank, owner)
-    for piece, square in enumerate(position.places):
-        if position.down[piece]:
+    file = file_of(state.ball)
+    points = _POSSESSION + _ground(rank_of(state.ball), owner)
+    for piece, square in enumerate(state.places):
+        if state.down[piece]:
             continue
-        back = (rank - RANK[square]) * FORWARD[owner]
+        back = ranks_ahead(square, state.ball, owner)
         if SEAT_OF[piece] != owner:
             # opponents between the ball and the goal line
             if back < 0:
-                points -= _BEHIND_BALL * (1.6 if abs(FILE[square] - file) <= 1 else 1.0)
+                points -= _BEHIND_BALL * (1.6 if abs(file_of(square) - file) <= 1 else 1.0)
         elif piece != carrier:
-            if is_pass(owner, position.ball, square):
+            if is_pass(owner, state.ball, square):
                 points += _SUPPORT
             points -= 1.5 * max(0, back - 3)
-    return points + 5.0 * (DEFENCE[carrier] + SPEED[carrier] - 3)
+    return points + 5.0 * (ROLE_OF[carrier].defence + SPEED[carrier] - 3)
 
 
-def _tackled(position: Position, carrier: int) -> tuple[float, float]:
+def _tackled(state: State, carrier: int) -> tuple[float, float]:
     """Return what the seat on turn may hope for from tackling the carrier, by its two strongest
     pieces that are near, and how likely the carrier loses the ball.
     """
-    seat = position.seat
-    ball = position.ball
+    seat = state.seat
+    ball = state.ball
     near = [
-        ATTACK[piece]
-        for piece in position.able()
-        if _steps_apart(position.places[piece], ball) <= SPEED[piece]
+        ROLE_OF[piece].attack
+        for piece in able(state)
+        if _steps_apart(state.places[piece], ball) <= SPEED[piece]
     ]
     if not near:
         return 0.0, 0.0
@@ -329,26 +347,26 @@ def _tackled(position: Position, carrier: int) -> tuple[float, float]:
     # a weak second one is no use
     strength = near[0] + sum(max(0, attack) for attack in near[1:2])
     by_much, by_little, _ = odds(
-        position.hands[seat], position.hands[1 - seat], strength - DEFENCE[carrier]
+        state.hands[seat], state.hands[1 - seat], strength - ROLE_OF[carrier].defence
     )
-    won_ball = 0.8 * _POSSESSION + 0.5 * _ground(RANK[ball], 1 - seat) + 20.0
+    won_ball = 0.8 * _POSSESSION + 0.5 * _ground(rank_of(ball), 1 - seat) + 20.0
     return (by_much + 0.55 * by_little) * won_ball, by_much + by_little
 
 
 def _steps_apart(square: int, other: int) -> int:
     """Return the steps between squares that nobody bars."""
-    return abs(RANK[square] - RANK[other]) + abs(FILE[square] - FILE[other])
+    return abs(rank_of(square) - rank_of(other)) + abs(file_of(square) - file_of(other))
 
 
-def _loose_worth(position: Position) -> float:
+def _loose_value(state: State) -> float:
     """Return who is first at a ball that lies free, and on whose side it lies."""
-    seat = position.seat
-    ball = position.ball
+    seat = state.seat
+    ball = state.ball
     times = [9.0, 9.0]
-    for piece, square in enumerate(position.places):
+    for piece, square in enumerate(state.places):
         steps = _steps_apart(square, ball)
         owner = SEAT_OF[piece]
-        rounds_down = position.down[piece]
+        rounds_down = state.down[piece]
         # rounds that a piece needs to the ball, rounded up
         rounds = -(-steps // SPEED[piece]) + 0.1 * steps / SPEED[piece]
         if rounds_down:
@@ -356,4 +374,4 @@ def _loose_worth(position: Position) -> float:
         times[owner] = min(times[owner], rounds)
     lead = times[1 - seat] - times[seat]
     first = _FIRST_AT_BALL if lead >= -0.05 else -_FIRST_AT_BALL
-    return first + 6.0 * max(-2.0, min(2.0, lead)) + 0.5 * _ground(RANK[ball], seat)
+    return first + 6.0 * max(-2.0, min(2.0, lead)) + 0.5 * _ground(rank_of(ball), seat)
