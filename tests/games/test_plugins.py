@@ -73,9 +73,9 @@ def clash(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_it_is_played_by_phones_pads_and_the_rendered_camera(clash: Path) -> None:
-    done = companion(clash, "selfplay", "--game", "clash", "--games", "4", "--seed", "1")
+    done = companion(clash, "selfplay", "--game", "clash", "--games", "1", "--seed", "1")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert len(re.findall(r"rank 5.* 0 layouts misread", done.stdout)) == 4, done.stdout
+    assert len(re.findall(r"rank 5.* 0 layouts misread", done.stdout)) == 1, done.stdout
 
 
 SHOWN = """
