@@ -21,7 +21,7 @@ from companion.games.lesson import Lesson, LessonStep
 from companion.table.chance.fairness import FairChance
 from companion.table.clocks.countdown import Bank, Countdown
 from companion.table.records import GameOptions, Score
-from companion.table.remote.remote_game import REMOTE, RemoteGame
+from companion.table.remote.messages import REMOTE, RemoteGame
 
 BOTH = frozenset(SEATS)
 MACHINE = "machine"
