@@ -34,8 +34,8 @@ HANDSHAKE_TIMEOUT_S = 10.0
 CLOSE_TIMEOUT_S = 2.0
 CHUNK_BYTES = 64 * 1024
 DAYS = 800
-"""Days for which the own certificate is made. iPhones accept none for more than 825 (support.apple.com,
-HT210176)."""
+"""Days for which the own certificate is made. iPhones accept none for more than 825
+(support.apple.com, HT210176)."""
 RENEW_S = 600 * 24 * 3600.0
 """Age of that one in seconds at which it is made anew."""
 OPENSSL_TIMEOUT_S = 30.0
