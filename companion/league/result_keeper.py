@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 
 from companion.core.kit import Seat
-from companion.league.league_file import Changes, KeptResult, Ledger
+from companion.league.league_file import Changes, Ledger
 from companion.league.player_cards import PlayerCards
 from companion.league.results import (
     GameFollowed,
+    KeptResult,
     ResultChange,
     follow,
     merged,

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from companion.core.errors import CompanionError
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
+from companion.league.people import MACHINE_NUMBER
 from companion.table.public.messages import PublicRecord
 from companion.table.session import MACHINE, Phase
 
@@ -53,6 +54,42 @@ class GameResult(msgspec.Struct, frozen=True):
     entry: int
     mark: str
     at: Seat | None = None
+
+
+class KeptResult(msgspec.Struct, frozen=True):
+    """A result with the people who played it by their numbers: None showed no card, 0 is the
+    machine.
+
+    `is_void`: the host has said that it does not count.
+    """
+
+    result: GameResult
+    south: int | None
+    north: int | None
+    is_void: bool = False
+
+
+class RatedGame(msgspec.Struct, frozen=True):
+    """A game between two people by their numbers, or with the machine (0).
+
+    None: nobody had shown a card.
+    """
+
+    south: int | None
+    north: int | None
+    winner: Seat | None
+    ended_s: float
+    key: str
+
+    def counts(self, machines: bool) -> bool:
+        """Return whether it counts. Not between one and the same, nor unknown.
+
+        With the machine only if that was said.
+        """
+        people = {self.south, self.north}
+        if len(people) < 2 or None in people:
+            return False
+        return machines or MACHINE_NUMBER not in people
 
 
 class GameFollowed(msgspec.Struct, frozen=True):

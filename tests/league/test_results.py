@@ -21,7 +21,8 @@ from companion.core.kit import SEATS, Seat
 from companion.league.league import League
 from companion.league.league_file import Changes, LeagueFile
 from companion.league.people import Person, shown_name
-from companion.league.ratings import RatedGame, ladder
+from companion.league.ratings import ladder
+from companion.league.results import RatedGame
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicPair

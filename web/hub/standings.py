@@ -11,9 +11,9 @@ from werkzeug.exceptions import NotFound
 
 from companion.core.i18n import translate
 from companion.games import GAMES
-from companion.league.league_file import KeptResult
 from companion.league.people import shown_name
 from companion.league.ratings import Strength
+from companion.league.results import KeptResult
 from web.hub.room import HubGroup
 from web.routes.route import form, get, host_only, host_page
 
