@@ -174,7 +174,9 @@ selfplay: $(VENV)/.runs
 	done
 
 # Generated requests, events, files and texts; prints counts, seeds and what failed. ARGS="--only events --seed 7" chooses.
+# The tests with generated examples, which are always the same in `make test`, look for others here.
 fuzz: $(VENV)/.tests
+	$(if $(ARGS),,$(BIN)/python -m pytest -n $(JOBS) -m hypothesis --hypothesis-profile=random)
 	PYTHONPATH=tests $(BIN)/python -m fuzz --cases $(N) --jobs $(JOBS) $(ARGS)
 
 # Pictures of every page in every state: five sizes, light and dark, three languages; some 2,600 files in a quarter of an hour.

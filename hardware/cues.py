@@ -114,72 +114,61 @@ def _flashes(count: int, period_ms: float) -> Track:
 # ---- tones and ranks -----------------------------------------------------------------------------
 
 
-class _Row(NamedTuple):
+class CueRow(NamedTuple):
+    """How a cue ranks and sounds; whose key it was is never heard."""
+
     rank: Rank
     tone: Tone
     for_both: bool = False
     """Whether the cue concerns both seats, whatever the signal names."""
 
 
-_ROWS: Mapping[Cue, _Row] = {
-    Cue.AWAKE: _Row(Rank.TROUBLE, tone("A5 60 ·40 E6 60"), True),
-    Cue.SEAT_TAKEN: _Row(Rank.TURN, tone("E6 40")),
-    Cue.ORDERS_WANTED: _Row(Rank.TURN, tone("C6 80")),
-    Cue.KEY_TAKEN: _Row(Rank.KEY, tone("A5 40")),
-    Cue.KEY_REFUSED: _Row(Rank.KEY, tone("A4 160")),
-    Cue.KEY_BACK: _Row(Rank.KEY, tone("E5 40")),
-    Cue.KEYS_CLEARED: _Row(Rank.KEY, tone("E5 40 ·40 E5 40")),
-    Cue.SEALED: _Row(Rank.KEY, tone("A5 40 ·60 A5 40")),
-    Cue.TAKEN_BACK: _Row(Rank.KEY, tone("E5 40 ·60 E5 40 ·60 E5 40")),
-    Cue.REVEAL: _Row(Rank.REVEAL, tone("E5 120 A5 120 E6 200"), True),
-    Cue.STEP: _Row(Rank.REVEAL, tone("C6 60"), True),
-    Cue.HANDS_WANTED: _Row(Rank.TURN, tone("C6 80 ·120 C6 80")),
-    Cue.BOARD_AGREES: _Row(Rank.TURN, tone("A5 60 E6 60")),
-    Cue.BOARD_WRONG: _Row(Rank.WRONG, tone("A4 160 ·80 A4 160")),
-    Cue.ASKED: _Row(Rank.WRONG, tone("C6 40 ·40 C6 40 ·40 C6 40")),
-    Cue.TURN_PASSES: _Row(Rank.TURN, tone("C6 30")),
-    Cue.TIME_SHORT: _Row(Rank.TIME, tone("C6 20")),
-    Cue.TIME_OUT: _Row(Rank.TIME, tone("A4 300")),
-    Cue.CLOCK_LOW: _Row(Rank.TIME, tone("C6 30")),
-    Cue.CLOCK_LAST: _Row(Rank.TIME, tone("C6 30")),
-    Cue.PAUSED: _Row(Rank.TIME, tone("E5 200"), True),
-    Cue.RESUMED: _Row(Rank.TIME, tone("A5 60 E6 60"), True),
-    Cue.OFFER: _Row(Rank.TURN, tone("E6 80 ·300 E6 80"), True),
-    Cue.WON: _Row(Rank.REVEAL, tone("A5 120 C6 120 E6 120 A6 300")),
-    Cue.TIE: _Row(Rank.REVEAL, tone("A5 120 E6 120 A5 120 E6 300"), True),
-    Cue.TROUBLE: _Row(Rank.TROUBLE, tone("A4 80 ·80 A4 80 ·80 A4 80"), True),
-    Cue.OFF_WAIT: _Row(Rank.TROUBLE, tone("E6 60 A5 60"), True),
-    Cue.OFF: _Row(Rank.TROUBLE, tone("E5 200"), True),
+_ROWS: Mapping[Cue, CueRow] = {
+    Cue.AWAKE: CueRow(Rank.TROUBLE, tone("A5 60 ·40 E6 60"), True),
+    Cue.SEAT_TAKEN: CueRow(Rank.TURN, tone("E6 40")),
+    Cue.ORDERS_WANTED: CueRow(Rank.TURN, tone("C6 80")),
+    Cue.KEY_TAKEN: CueRow(Rank.KEY, tone("A5 40")),
+    Cue.KEY_REFUSED: CueRow(Rank.KEY, tone("A4 160")),
+    Cue.KEY_BACK: CueRow(Rank.KEY, tone("E5 40")),
+    Cue.KEYS_CLEARED: CueRow(Rank.KEY, tone("E5 40 ·40 E5 40")),
+    Cue.SEALED: CueRow(Rank.KEY, tone("A5 40 ·60 A5 40")),
+    Cue.TAKEN_BACK: CueRow(Rank.KEY, tone("E5 40 ·60 E5 40 ·60 E5 40")),
+    Cue.REVEAL: CueRow(Rank.REVEAL, tone("E5 120 A5 120 E6 200"), True),
+    Cue.STEP: CueRow(Rank.REVEAL, tone("C6 60"), True),
+    Cue.HANDS_WANTED: CueRow(Rank.TURN, tone("C6 80 ·120 C6 80")),
+    Cue.BOARD_AGREES: CueRow(Rank.TURN, tone("A5 60 E6 60")),
+    Cue.BOARD_WRONG: CueRow(Rank.WRONG, tone("A4 160 ·80 A4 160")),
+    Cue.ASKED: CueRow(Rank.WRONG, tone("C6 40 ·40 C6 40 ·40 C6 40")),
+    Cue.TURN_PASSES: CueRow(Rank.TURN, tone("C6 30")),
+    Cue.TIME_SHORT: CueRow(Rank.TIME, tone("C6 20")),
+    Cue.TIME_OUT: CueRow(Rank.TIME, tone("A4 300")),
+    Cue.CLOCK_LOW: CueRow(Rank.TIME, tone("C6 30")),
+    Cue.CLOCK_LAST: CueRow(Rank.TIME, tone("C6 30")),
+    Cue.PAUSED: CueRow(Rank.TIME, tone("E5 200"), True),
+    Cue.RESUMED: CueRow(Rank.TIME, tone("A5 60 E6 60"), True),
+    Cue.OFFER: CueRow(Rank.TURN, tone("E6 80 ·300 E6 80"), True),
+    Cue.WON: CueRow(Rank.REVEAL, tone("A5 120 C6 120 E6 120 A6 300")),
+    Cue.TIE: CueRow(Rank.REVEAL, tone("A5 120 E6 120 A5 120 E6 300"), True),
+    Cue.TROUBLE: CueRow(Rank.TROUBLE, tone("A4 80 ·80 A4 80 ·80 A4 80"), True),
+    Cue.OFF_WAIT: CueRow(Rank.TROUBLE, tone("E6 60 A5 60"), True),
+    Cue.OFF: CueRow(Rank.TROUBLE, tone("E5 200"), True),
 }
 # Cues of the power button rank with trouble: nothing may hide that the power must not be cut yet.
 
 
 @lru_cache(maxsize=256)
-def _row(cue: Cue | EventCue) -> _Row:
+def row_of(cue: Cue | EventCue) -> CueRow:
     """Return the row of a cue. The row of a game's event is made from the event."""
     if isinstance(cue, Cue):
         return _ROWS[cue]
-    return _Row(Rank.TURN if cue.is_call else Rank.REVEAL, tone(cue.tone), cue.for_both)
-
-
-def tone_of(cue: Cue | EventCue) -> Tone:
-    """Return the tone of a cue.
-
-    It does not depend on seat, key or number, so that nobody hears which key was pressed.
-    """
-    return _row(cue).tone
-
-
-def rank_of(cue: Cue | EventCue) -> Rank:
-    """Return the rank of a cue."""
-    return _row(cue).rank
+    return CueRow(Rank.TURN if cue.is_call else Rank.REVEAL, tone(cue.tone), cue.for_both)
 
 
 def seats_of(signal: Signal) -> frozenset[Seat]:
     """Return the seats whose lamps a signal concerns: those it names, or both if the row says so or
     none is named.
     """
-    return frozenset(SEATS) if _row(signal.cue).for_both or not signal.seats else signal.seats
+    return frozenset(SEATS) if row_of(signal.cue).for_both or not signal.seats else signal.seats
 
 
 # ---- lamps of a cue ------------------------------------------------------------------------------
@@ -261,7 +250,7 @@ def lamps_of(signal: Signal, seat: Seat, silent: bool = False) -> Mapping[str, T
         Cue.OFF_WAIT,
         Cue.OFF,
     ):  # their turn lamp already says it, without an end
-        return {**tracks, "turn": rhythm_of(tone_of(signal.cue))}
+        return {**tracks, "turn": rhythm_of(row_of(signal.cue).tone)}
     return tracks
 
 

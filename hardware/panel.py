@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import math
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, TypeVar
@@ -22,10 +22,9 @@ from companion.core.clock import Clock
 from companion.core.config import PanelSettings
 from companion.core.errors import PanelError, trace_of
 from companion.core.i18n import say
-from companion.core.kit import Seat
-from companion.core.ports import Alarm, Closeable, PadKey, Press, SeatLamps, Signal
+from companion.core.ports import Closeable, PadKey, Press, Signal
 from hardware.debounce import Debouncer, Stroke
-from hardware.outputs import Outputs, SetAlarms, SetSilent, Show, TryOut
+from hardware.outputs import Outputs
 from hardware.pins import last_failure, missing_pins, open_factory
 from hardware.wiring import Button, ButtonPin, Buzzer, Lamp, LampPin, button_pins, lamp_pins
 
@@ -39,12 +38,6 @@ _POLL_S = 0.02
 MAX_STAMP_AGE_S = 1.0
 """Maximum age of an edge's stamp in seconds. Older stamps and future ones come from another clock:
 the kernel decides which one lgpio passes on.
-"""
-LAMPS_FIRST_S = 0.004
-"""Maximum time in seconds for which a change of the table waits until its lamps are lit.
-
-Without it the threads that draw pages run first: on a fifth of a core the lamp of a key came after
-43 ms (99th percentile), with it after 15 ms.
 """
 _JOIN_S = 2.0
 
@@ -112,7 +105,9 @@ class Panel(Closeable):
         self._buzzer: Buzzer | None = None
         if isinstance(buzzer := settings.buzzer, int):
             self._buzzer = self._open("buzzer", buzzer, partial(Buzzer, buzzer, factory))
-        self._outputs = Outputs(self._lamps, self._buzzer, settings, clock, self._lose)
+        self._outputs = outputs = Outputs(self._lamps, self._buzzer, settings, clock, self._lose)
+        self.signal, self.show = outputs.signal, outputs.show
+        self.alarms, self.be_silent = outputs.alarms, outputs.be_silent
         self._threads = (
             (
                 threading.Thread(target=self._read_keys, name="panel-input", daemon=True),
@@ -146,46 +141,12 @@ class Panel(Closeable):
         """Return whether the buzzer was opened."""
         return self._buzzer is not None
 
-    def signal(self, signal: Signal) -> None:
-        """Queue a cue and return at once."""
-        if not self._is_closed:
-            self._outputs.orders.put(signal)
-
-    def show(self, lamps: Mapping[Seat, SeatLamps], trouble: bool = False) -> None:
-        """Set the lasting lamps of both seats. A seat that is left out is dark.
-
-        Returns when they are lit, after `LAMPS_FIRST_S` at the latest, so that a key's lamp comes
-        before pages are drawn.
-        """
-        if self._is_closed:
-            return
-        self._outputs.is_shown.clear()
-        self._outputs.orders.put(Show(dict(lamps), trouble))
-        if self._threads:
-            self._outputs.is_shown.wait(LAMPS_FIRST_S)
-
-    def alarms(self, alarms: Sequence[Alarm]) -> None:
-        """Replace all pending alarms and return at once. Each is played at its own time.
-
-        A running alarm that is handed in again continues. A running cue of a short time that is not
-        handed in any more stops blinking. An alarm that is more than 250 ms late shows without a
-        sound.
-        """
-        if not self._is_closed:
-            self._outputs.orders.put(SetAlarms(tuple(alarms), self._clock.monotonic_s()))
-
-    def be_silent(self, silent: bool) -> None:
-        """Switch tones off or on. Returns at once."""
-        if not self._is_closed:
-            self._outputs.orders.put(SetSilent(silent))
-
     def check(self, until_s: float, lamps: frozenset[str], signal: Signal | None = None) -> None:
         """Start or extend a check until a monotonic time: keys have no effect, and lamps and buzzer
         show this instead of the table's state.
         """
         self._checked_until_s = until_s
-        if not self._is_closed:
-            self._outputs.orders.put(TryOut(until_s, lamps, signal))
+        self._outputs.try_out(until_s, lamps, signal)
 
     @property
     def down(self) -> frozenset[str]:
@@ -230,7 +191,7 @@ class Panel(Closeable):
                 return
             self._is_closed = True
         self._edges.put(None)
-        self._outputs.orders.put(None)
+        self._outputs.end()
         for thread in self._threads:
             if thread is not threading.current_thread():
                 thread.join(_JOIN_S)

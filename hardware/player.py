@@ -19,10 +19,9 @@ from hardware.cues import (
     Rank,
     Track,
     lamps_of,
-    rank_of,
+    row_of,
     seats_of,
     steady,
-    tone_of,
 )
 
 
@@ -115,7 +114,7 @@ class CuePlayer:
 
         A cue that `is_late` makes no sound, because its tone would mark a wrong time.
         """
-        rank = rank_of(signal.cue)
+        rank = row_of(signal.cue).rank
         sounds = not is_late and self._sounds(signal, rank, now_ms)
         for seat in SEATS:
             state = self._seats[seat]
@@ -136,7 +135,7 @@ class CuePlayer:
                     continue
             self._overlays[seat] = _Overlay(signal.cue, rank, now_ms, tracks)
         if sounds and not self._silent:
-            self._voice = _Voice(rank, now_ms, tone_of(signal.cue))
+            self._voice = _Voice(rank, now_ms, row_of(signal.cue).tone)
         if signal.cue in REPEAT_AFTER_MS:
             self._again = now_ms + REPEAT_AFTER_MS[signal.cue], signal
 
@@ -157,7 +156,7 @@ class CuePlayer:
         just before.
         """
         heard_by = seats_of(signal) if self._silent else frozenset()
-        name = tone_of(signal.cue), heard_by
+        name = row_of(signal.cue).tone, heard_by
         may_repeat = rank is Rank.KEY or signal.cue in TICKS
         if not may_repeat and now_ms - self._sounded_ms.get(name, -math.inf) < SAME_TONE_MS:
             return False

@@ -31,8 +31,10 @@ from companion.diagnostics import probes
 
 collect_ignore_glob = ["**/conftest.py", "conftest.py"]
 """Nothing here is an example: several of one name could not be read as modules of examples."""
-settings.register_profile("untimed", deadline=None)  # no test times anything but what is about time
-settings.load_profile("untimed")
+# no test times anything but what is about time
+settings.register_profile("fixed", deadline=None, derandomize=True)
+settings.register_profile("random", deadline=None)
+settings.load_profile("fixed")  # a red run means a fault of this commit; `make fuzz` searches
 GRACE_S = 5.0
 NOISE = ("/dev/null", "/dev/urandom", "/dev/pts", "/dev/tty", "(deleted)", ".hypothesis", "/memfd:")
 IN_MEMORY = "/dev/shm"

@@ -7,6 +7,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any, cast
@@ -61,7 +62,8 @@ class NoHub:
         return Joined("0" * 16, 1, ("nats://:4222",))
 
 
-def played_records(game: str, decisions: int, seed: int) -> list[PublicRecord]:
+@cache
+def played_records(game: str, decisions: int, seed: int) -> tuple[PublicRecord, ...]:
     """What a table tells of a game in which so many random decisions were made; it ends in the
     middle of a turn.
     """
@@ -90,7 +92,7 @@ def played_records(game: str, decisions: int, seed: int) -> list[PublicRecord]:
         while record := outbox.next():
             told.append(record)
             outbox.sent()
-        return told
+        return tuple(told)
 
 
 def room_of_twelve(clock: Clock) -> Room:

@@ -100,9 +100,9 @@ def create_app(
         own_seats=guard.seats_of,
         key_command=site.key_command,
         games=games,
-        opponents=features.opponents,
-        workbench=features.workbench is not None,
-        has_pads=features.welcome.has_pads,
+        features=features,
+        presence=presence,
+        needs_code=page_context.needs_code,
     )
     error_pages.register(app)
     watch_requests(

@@ -111,7 +111,7 @@ class CameraSettings(_Section, frozen=True):
     """Model of the camera, for its lens. `auto` asks the sensor."""
     field_of_view_deg: Annotated[float, Meta(ge=20, le=140)] | None = None
     """Horizontal angle of any other lens in degrees, from its data sheet."""
-    fps: Annotated[float, Meta(gt=0, le=60)] = 10.0
+    fps: Annotated[float, Meta(ge=0.1, le=60)] = 10.0
     """Maximum number of pictures a second that are read."""
     mains_hz: Literal[50, 60] = 50
     """Frequency of the mains, whose lamps flicker."""

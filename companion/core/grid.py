@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from companion.core.errors import Malformed
@@ -100,19 +100,16 @@ def parse_map(text: str, allowed: str, max_files: int = 12, max_ranks: int = 12)
             raise Malformed(message)
         for file, tile in enumerate(row):
             if tile not in allowed:
-                raise Malformed(_unknown_tile(tile, line + 1, allowed))
+                message = say(
+                    "“{tile}” in line {line} of the board is unknown: use only {tiles}",
+                    tile=Verbatim(tile),
+                    line=line + 1,
+                    tiles=" ".join(allowed),
+                )
+                raise Malformed(message)
             # the first line is the highest rank
             tiles[Square(file, len(rows) - 1 - line)] = tile
     return TextMap(len(rows[0]), len(rows), tiles)
-
-
-def _unknown_tile(tile: str, line: int, allowed: str) -> str:
-    return say(
-        "“{tile}” in line {line} of the board is unknown: use only {tiles}",
-        tile=Verbatim(tile),
-        line=line,
-        tiles=" ".join(allowed),
-    )
 
 
 def parse_groups(text: str, files: int, ranks: int) -> tuple[tuple[Square, ...], ...]:
@@ -130,3 +127,22 @@ def parse_groups(text: str, files: int, ranks: int) -> tuple[tuple[Square, ...],
             raise Malformed(say("{square} is off the board, or named twice", square=square))
         seen.add(square)
     return groups
+
+
+def numbers_in(text: str, numbers: Mapping[str, int], ranks: int) -> tuple[int, ...]:
+    """Return the numbers of all squares that a text names, on a board of eight files.
+
+    Raises `Malformed` for one that is not on the board.
+
+    >>> numbers_in("R@b1-a2", {"a1": 0, "b1": 1, "a2": 8}, 2)
+    (1, 8)
+    """
+    squares = []
+    for name in re.findall("[a-z][0-9]+", text):
+        if name not in numbers:
+            parts = {"square": Verbatim(name), "ranks": ranks}
+            raise Malformed(
+                say("{square} is not on the board: files are a to h, ranks 1 to {ranks}", **parts)
+            )
+        squares.append(numbers[name])
+    return tuple(squares)

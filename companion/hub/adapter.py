@@ -21,7 +21,7 @@ from companion.hub.sender import HubLine
 from companion.storage.journal import Journal
 from companion.table.listeners import TableListener
 from companion.table.public.messages import PublicState, encode_public, words
-from companion.table.remote.remote_game import REMOTE
+from companion.table.remote.messages import REMOTE
 from companion.table.seats.staff_call import StaffBell
 from companion.table.session import MACHINE
 from companion.table.table import Table

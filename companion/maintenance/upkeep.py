@@ -28,11 +28,10 @@ from companion.maintenance.settings.file import SettingsFile, changed, flat
 from companion.maintenance.settings.last_good import LastGoodSettings
 from companion.maintenance.settings.rows import (
     HUB_MAY_SET,
-    all_keys,
     by_hand,
     kept_by_hand,
     page_may_write,
-    sections,
+    rows,
     works_at_once,
 )
 from companion.table.session import Phase
@@ -115,13 +114,7 @@ class Upkeep:
         in a sentence.
         """
         try:
-            rows = {
-                row.key: row
-                for section in sections()
-                for row in section.rows
-                if row.key in HUB_MAY_SET
-            }
-            if unknown := [key for key in typed if key not in rows]:
+            if unknown := [key for key in typed if key not in HUB_MAY_SET]:
                 raise ConfigError(
                     say("[{key}] can only be changed at the table itself.", key=unknown[0])
                 )
@@ -130,14 +123,14 @@ class Upkeep:
             changes = {
                 key: value
                 for key in typed
-                if (value := rows[key].read(typed[key])) != values.get(key)
+                if (value := rows()[key].read(typed[key])) != values.get(key)
             }
             self.change(changes, version)
         except CompanionError as error:
             return error.message
         if not changes:
             return say("Nothing was changed.")
-        return say("Saved: {settings}.", settings=listed(rows[key].title for key in changes))
+        return say("Saved: {settings}.", settings=listed(rows()[key].title for key in changes))
 
     def put_back(self) -> str:
         """Say that settings were put back, and which are no longer used. Empty: neither."""
@@ -177,10 +170,8 @@ class Upkeep:
 
     def _go_by(self, written: Settings) -> None:
         self._must_restart, self._idle_s = True, self._clock.monotonic_s()
-        values = flat(written)
-        self._running = changed(
-            self._running, {key: values[key] for key in all_keys() if works_at_once(key)}
-        )
+        at_once = {key: value for key, value in flat(written).items() if works_at_once(key)}
+        self._running = changed(self._running, at_once)
         self._use(self._running)
 
     def restart(self) -> None:

@@ -22,7 +22,6 @@ from companion.table.clocks.deadlines import pause_s, time_out_of
 from companion.table.last_choices import Choices
 from companion.table.listeners import TableListener
 from companion.table.lobby import Lobby
-from companion.table.ports import RecordJournal
 from companion.table.records import (
     Abandon,
     Decline,
@@ -46,7 +45,7 @@ from companion.table.seats.pads import Pads
 from companion.table.seats.seating import Seating
 from companion.table.session import Phase, Session, named_sides
 from companion.table.state import headline_of
-from companion.table.store import WRITE_AGAIN_S, TableStore
+from companion.table.store import WRITE_AGAIN_S, RecordJournal, TableStore
 from companion.table.table_view import Progress, TableView
 from companion.table.turns import TileOrders, Turns
 from companion.table.views import progress_of, view_of

@@ -37,7 +37,7 @@ if (arguments[0]) for (const each of document.querySelectorAll('details')) each.
 window.keys = [...document.querySelectorAll('button, summary, a.key, a.sign, a.code, .board[tabindex] [data-at]')].filter(key =>
   key.checkVisibility({ visibilityProperty: true }) && !key.matches(':disabled, [download], [data-wait], [data-wait] *, [href$=".pdf"], [href*=".csv"], [href*=".json"]'));
 return keys.map(({ tagName, id, name, value, className, dataset, attributes, textContent }) => [
-  tagName, id, name, value, dataset.post, dataset.body, dataset.arm, dataset.sure, attributes.href?.value,
+  tagName, id, name, value, dataset.post, dataset.body, dataset.arm, dataset.sure && 'sure', attributes.href?.value,
   id || dataset.post || dataset.at || /order|slot|card|ln|unit/.test(className) ? className.baseVal : textContent.trim(),
 ].map(each => String(each ?? '')).join('|'));
 """
@@ -95,8 +95,11 @@ class Finger:
         return 0
 
     def is_new(self, page: str, key: str) -> bool:
-        """Was this key of such a page not tapped so far? The language keys are everywhere."""
-        name = ("" if key.startswith("BUTTON||code") else page, alike(key))
+        """Was this key of such a page not tapped so far? Languages and links lead from everywhere
+        to the same page.
+        """
+        is_everywhere = key.startswith(("BUTTON||code", "A|"))
+        name = ("" if is_everywhere else page, alike(key))
         is_new = name not in self._known
         self._known.add(name)
         return is_new
@@ -112,7 +115,7 @@ class Finger:
         stored = {"origin": walk.client.url, "storageTypes": "local_storage"}
         cdp(self.window, "Storage.clearDataForOrigin", **stored)
         visit(self.window, walk, stop)
-        self._wait(self.version(), RESTED_MS)
+        self.wait(self.version(), RESTED_MS)
         keys = self.keys(is_open)
         self.window.execute_script("window.pass(arguments[0])", RESTED_MS)
         return keys
@@ -132,9 +135,10 @@ class Finger:
         for kind in ("mousePressed", "mouseReleased"):
             where = {"x": at[0], "y": at[1], "button": "left", "clickCount": 1}
             cdp(self.window, "Input.dispatchMouseEvent", type=kind, **where)
-        self._wait(version, pause_ms)
+        self.wait(version, pause_ms)
 
-    def _wait(self, version: int, pause_ms: int) -> None:
+    def wait(self, version: int, pause_ms: int) -> None:
+        """Let some time go by once the page shows what came after this version."""
         script = self.window.execute_script
         until(
             "all answers",

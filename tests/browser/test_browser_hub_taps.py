@@ -59,25 +59,27 @@ class HubFinger(Finger):
             if is_open and not self.window.execute_script(has_folds):
                 break
             keys = self.open(tour, stop, is_open)
-            is_fresh = True
-            for number, key in enumerate(keys):
-                if not self.is_new(alike(stop.path), key):
-                    continue
-                if not is_fresh:
-                    self.open(tour, stop, is_open)
-                if at := self.place(number):
-                    if self._changes(tour, stop, at, is_open):
-                        return True
-                    is_fresh = self.keys(is_open) == keys
+            while (number := self._new_key(stop, keys)) is not None:
+                at = self.place(number)
+                if at and self._changes(tour, stop, at, is_open):
+                    return True
+                if self.posts or self.keys(is_open) != keys:
+                    keys = self.open(tour, stop, is_open)
         return False
+
+    def _new_key(self, stop: Stop, keys: list[str]) -> int | None:
+        """The place of the first key that was not tapped so far."""
+        page = alike(stop.path)
+        return next((place for place, key in enumerate(keys) if self.is_new(page, key)), None)
 
     def _changes(
         self, tour: HubTour, stop: Stop, at: tuple[float, float, str], is_open: bool
     ) -> bool:
-        """Tap a place again and again; answers whether anything was posted."""
+        """Tap a place again and again; answers whether there is anything else now."""
         self.posts.clear()
+        at_first = facts(tour)
         # who withdraws can enter again
-        before = {fact for fact in facts(tour) if not fact.endswith("has entered")}
+        before = {fact for fact in at_first if not fact.endswith("has entered")}
         self.tap(at, PAUSES_MS[0])
         after_one_tap = facts(tour)
         for pause_ms in PAUSES_MS[1:]:
@@ -86,7 +88,7 @@ class HubFinger(Finger):
         must_stay = after_one_tap if is_open else before | after_one_tap
         if lost := must_stay - facts(tour):
             self.lost.append(f"{stop.name}, {at[2]}: {lost} by {self.posts}")
-        return bool(self.posts)
+        return facts(tour) != at_first
 
 
 def test_no_key_of_a_hub_takes_anything_away_when_tapped_twice(own_clock: WebDriver) -> None:

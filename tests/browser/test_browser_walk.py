@@ -14,6 +14,7 @@ from contextlib import contextmanager
 
 import msgspec
 import pytest
+from finger_tools import alike
 from flask import Response
 from inside import app_of
 from selenium.webdriver.remote.webdriver import WebDriver
@@ -34,23 +35,26 @@ script.onload = () => { script.remove(); done(); };
 script.src = '/axe.js';
 document.head.append(script);
 """
-_AXE = """
-const [more, done] = arguments;
-axe.run(document, { resultTypes: ['violations'], preload: false, ...more }).then(
+_KINDS_OF = """
+const kindsOf = each => [
+  ...[...each.classList].map(name => `${each.tagName}.${each.tagName === 'MAIN' ? '' : name}`), // a state of its own
+  ...each.getAttributeNames().filter(name => /^(aria-|role|tabindex|hidden|disabled|alt)/.test(name)).map(name => `${each.tagName} ${name}`),
+];
+"""
+_KINDS = f"""
+{_KINDS_OF}
+return [...new Set([...document.querySelectorAll('body *')].flatMap(kindsOf))];
+"""
+"""What kinds of parts a page is made of."""
+_AXE = f"""
+{_KINDS_OF}
+const [kinds, more, done] = arguments;
+const fresh = kinds && [...document.querySelectorAll('body *')].filter(each => kindsOf(each).some(kind => kinds.includes(kind)));
+axe.run(fresh ? {{ include: fresh }} : document, {{ resultTypes: ['violations'], preload: false, ...more }}).then(
   found => done(found.violations.flatMap(v => v.nodes.slice(0, 3).map(
-    n => `${v.id}: ${n.html.slice(0, 160)} (${n.any.concat(n.all, n.none).map(c => c.message).join('; ').slice(0, 200)})`))),
-  error => done([`axe itself: ${error}`]));
+    n => `${{v.id}}: ${{n.html.slice(0, 160)}} (${{n.any.concat(n.all, n.none).map(c => c.message).join('; ').slice(0, 200)}})`))),
+  error => done([`axe itself: ${{error}}`]));
 """
-_KINDS = """
-const name = each => each.tagName === 'MAIN' ? '' : each.className.baseVal ?? each.className; // a state of its own
-const kind = each => `${each.tagName}.${name(each)}`;
-const attributes = each => each.getAttributeNames().filter(name => /^(aria-|role|tabindex|hidden|disabled|alt)/.test(name));
-const all = [...document.querySelectorAll('body *')];
-return [all.map(each => [kind(each.parentElement), kind(each), ...attributes(each)].join(' ')), all.map(kind)]
-  .map(kinds => [...new Set(kinds)]);
-"""
-"""What kinds of parts a page is made of, and what they are by themselves, on which alone their
-colours depend."""
 CONTRAST = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
 """All of axe's rules that a theme can break."""
 _AFAR = """
@@ -71,9 +75,10 @@ for near."""
 SMALL = (320, 640)
 SMALLEST = (320, 568)
 LOW = (360, 640)
+OF_EACH_GAME = ("-screen", "-south", "-over-watch", "-host", "-here", "-rules")
+"""Pages that are looked at in every game; those of North and of spectators are made alike."""
 IN_SIGHT = ("lesson", "setup", "orders", "stages", "over")
 """The states in which the page of a seat or a spectator must fit on a phone."""
-WIDTHS = (768, 1366)
 MOST_SHIFT = 0.05
 LAST_STEP = 7
 _MISSING = """
@@ -236,6 +241,14 @@ const low = [...document.querySelectorAll('#commit')].filter(each => each.getBou
 return [...heads.map(each => `cut: ${each.innerText}`), ...low.map(each => `too low for a finger: ${each.innerText}`)];
 """
 
+_SQUARE = """
+const board = document.querySelector('.view .board');
+if (!board) return Math.min(...[...document.querySelectorAll('.lanes .ln')].map(each => each.getBoundingClientRect().width));
+return Number(board.dataset.grid.split(' ')[2]) * board.getScreenCTM().a;
+"""
+LEAST_PX = {"outbuffered": 30, "scouts": 42, "arena": 30, "kahmate": 41, "binmat": 30}
+"""How wide a square, or a lane, is at least on a small phone while one chooses."""
+
 Found = Iterator[tuple[str, str]]
 """What is wrong with a page, and at which size or in which theme."""
 
@@ -291,20 +304,23 @@ def looked_at(window: WebDriver, walk: Walk, stop: Stop, game: str, known: set[s
     for script in (_MISSING, _CUT, _BROKEN_KEYS):
         yield from ((what, "") for what in window.execute_script(script))
     if is_meant_to_fit:
-        yield from below_the_edge(window)
+        yield from below_the_edge(window, stop)
     resize(window, usual)
     window.execute_async_script(_HEIGHT)
     for script in (_TORN, _LYING):
         yield from ((what, "") for what in window.execute_script(script))
-    yield from violations(window, stop, usual, known)
+    kinds = new_kinds(window, stop, known)
+    if kinds:
+        yield from violations(window, stop, usual, kinds)
     if stop.path == "/":
         yield from on_table_screens(window, stop)
-    yield from wide(window)
+    if kinds and not is_large:
+        yield from wide(window)
     if is_meant_to_fit and stop.path.startswith("/seat/"):
         yield from at_other_sizes(window, game)
 
 
-def below_the_edge(window: WebDriver) -> Found:
+def below_the_edge(window: WebDriver, stop: Stop) -> Found:
     """An open page of a seat or a spectator on a low phone: its keys and what it is about are in
     sight.
     """
@@ -312,6 +328,9 @@ def below_the_edge(window: WebDriver) -> Found:
     if (height := window.execute_async_script(_HEIGHT)) > LOW[1]:
         yield f"scrolls: {height} px high in {LOW[1]}", ""
     yield from ((what, "") for what in window.execute_script(_SMALLEST))
+    game, _, state = stop.name.partition("-")
+    if state == "orders-south" and (size := window.execute_script(_SQUARE)) < LEAST_PX[game]:
+        yield f"small: a square is {size:.0f} px wide", ""
 
 
 def at_other_sizes(window: WebDriver, game: str) -> Found:
@@ -347,29 +366,30 @@ def on_table_screens(window: WebDriver, stop: Stop) -> Found:
 
 
 def wide(window: WebDriver) -> Found:
-    """The open page at every width: it never scrolls sideways. It is laid out, and nobody waits
-    until it is drawn.
+    """The open page on a tablet: it never scrolls sideways. It is laid out, and nobody waits until
+    it is drawn.
     """
     window.execute_script(_DRAWN, "hidden")
-    for width in WIDTHS:
-        resize(window, (width, 900))
-        yield from ((what, "") for what in window.execute_script(_WIDE))
+    resize(window, (TABLET[0], 900))
+    yield from ((what, "") for what in window.execute_script(_WIDE))
     window.execute_script(_DRAWN, "")
 
 
-def violations(window: WebDriver, stop: Stop, size: tuple[int, int], known: set[str]) -> Found:
-    """Yield what axe finds on the open page, where it has parts that no page before had."""
-    if stop.path == "/here":  # lets no script in, and both pages that it shows are stops themselves
-        return
-    parts, colours = map(set, window.execute_script(_KINDS))
-    themes = [("light", {})] if not parts <= known else []
-    themes += [("dark", CONTRAST)] if not colours <= known else []
-    known |= parts | colours
-    if themes:
-        window.execute_async_script(_LOAD_AXE)
-    for theme, rules in themes:
+def new_kinds(window: WebDriver, stop: Stop, known: set[str]) -> list[str]:
+    """The kinds of parts of the open page that no page before had, and its own path if it is new."""
+    fresh = sorted({*window.execute_script(_KINDS), alike(stop.path)} - known)
+    known |= set(fresh)
+    # it lets no script in, and both pages that it shows are stops themselves
+    return [] if stop.path == "/here" else fresh
+
+
+def violations(window: WebDriver, stop: Stop, size: tuple[int, int], kinds: list[str]) -> Found:
+    """Yield what axe finds on parts of these kinds on the open page, and on all of a new page."""
+    window.execute_async_script(_LOAD_AXE)
+    parts_in_light = None if alike(stop.path) in kinds else kinds
+    for theme, parts, rules in (("light", parts_in_light, {}), ("dark", kinds, CONTRAST)):
         dress(window, size, theme)
-        yield from ((what, theme) for what in window.execute_async_script(_AXE, rules))
+        yield from ((what, theme) for what in window.execute_async_script(_AXE, parts, rules))
         if stop.name.endswith("-screen"):
             has_read_sign, weak = window.execute_async_script(_AFAR)
             yield from ((f"from afar: {what}", theme) for what in weak)
@@ -377,10 +397,13 @@ def violations(window: WebDriver, stop: Stop, size: tuple[int, int], known: set[
                 yield "from afar: the sign was not read at all", theme
 
 
-def nothing_wrong(window: WebDriver, walk: Walk, stops: Iterable[Stop], game: str) -> None:
-    """Look at all these pages and tell everything at once."""
+def nothing_wrong(
+    window: WebDriver, walk: Walk, stops: Iterable[Stop], game: str, known: set[str]
+) -> None:
+    """Look at all these pages and tell everything at once; `known` are the kinds of parts that
+    others had.
+    """
     found: dict[str, list[str]] = defaultdict(list)
-    known: set[str] = set()
     for stop in stops:
         for what, where in looked_at(window, walk, stop, game, known):
             found[what].append(f"{stop.name} {where}")
@@ -394,19 +417,28 @@ def nothing_wrong(window: WebDriver, walk: Walk, stops: Iterable[Stop], game: st
     assert not told, "\n".join(told)
 
 
+@pytest.fixture(scope="module")
+def known() -> set[str]:
+    """What kinds of parts the pages of the games before had."""
+    return set()
+
+
 @pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("game", GAMES)
-def test_every_page_in_every_state(game: str, window: WebDriver, axe: str) -> None:
-    """Pages that belong to no game are looked at along with the first."""
+def test_every_page_in_every_state(game: str, window: WebDriver, axe: str, known: set[str]) -> None:
+    """Pages that belong to no game are looked at along with the first, and so are all of
+    spectators.
+    """
     is_first = game == next(iter(GAMES))
     with touring_with_axe(axe) as tour:
         stops = (
             stop
             for stop in tour.stops((game,))
-            if is_first or (stop.name.startswith(game) and not stop.name.endswith("-north"))
+            if (is_first and not stop.name.endswith("-north"))
+            or (stop.name.startswith(game) and stop.name.endswith(OF_EACH_GAME))
         )
-        nothing_wrong(window, tour, stops, game)
+        nothing_wrong(window, tour, stops, game, known)
 
 
 def at_table(tour: Tour, game: str = "") -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import pytest
 from selenium.webdriver.remote.webdriver import WebDriver
-from test_browser_walk import nothing_wrong, offer, window
+from test_browser_walk import known, nothing_wrong, offer, window
 from tour_hub import touring_hub, touring_tables
 
-__all__ = ["window"]
+__all__ = ["known", "window"]
 pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(600)]
 
 LIKE_OTHERS = (
@@ -28,18 +28,18 @@ LIKE_OTHERS = (
 alone."""
 
 
-def test_every_page_of_a_hub(window: WebDriver, axe: str) -> None:
+def test_every_page_of_a_hub(window: WebDriver, axe: str, known: set[str]) -> None:
     with touring_hub() as hub:
         offer(axe, hub.server)
         stops = (
             stop for stop in hub.stops() if not any(state in stop.name for state in LIKE_OTHERS)
         )
-        nothing_wrong(window, hub, stops, "hub-")
+        nothing_wrong(window, hub, stops, "hub-", known)
 
 
-def test_every_page_of_a_game_at_two_tables(window: WebDriver, axe: str) -> None:
+def test_every_page_of_a_game_at_two_tables(window: WebDriver, axe: str, known: set[str]) -> None:
     with touring_tables() as tables:
         offer(axe, *(tour.companion.server for tour in tables.tables.values()))
         stops = tables.stops(("outbuffered",))
         stops = (stop for stop in stops if not any(state in stop.name for state in LIKE_OTHERS))
-        nothing_wrong(window, tables, stops, "tables-outbuffered")
+        nothing_wrong(window, tables, stops, "tables-outbuffered", known)

@@ -73,9 +73,9 @@ def clash(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_it_is_played_by_phones_pads_and_the_rendered_camera(clash: Path) -> None:
-    done = companion(clash, "selfplay", "--game", "clash", "--games", "4", "--seed", "1")
+    done = companion(clash, "selfplay", "--game", "clash", "--games", "1", "--seed", "1")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert len(re.findall(r"rank 5.* 0 layouts misread", done.stdout)) == 4, done.stdout
+    assert len(re.findall(r"rank 5.* 0 layouts misread", done.stdout)) == 1, done.stdout
 
 
 SHOWN = """
@@ -89,7 +89,7 @@ from companion.games import GAMES, event_cues
 from companion.core.ports import Signal
 from companion.mqtt.topics import event_types
 from companion.table.listeners import TableListener
-from hardware.cues import lamps_of, tone_of
+from hardware.cues import lamps_of, row_of
 from web.routes.owner.check import cues
 from web_fixtures import open_place
 
@@ -112,7 +112,7 @@ with open_place(Path(mkdtemp())) as place:
     place.clock.advance(2.0)
     place.table.step()
     (cue,) = [signal.cue for signal in heard if str(signal.cue) == "clash"][:1]
-    print("heard", [note.name for note in tone_of(cue) if note.name], sorted(lamps_of(Signal(cue), SEATS[0])))
+    print("heard", [note.name for note in row_of(cue).tone if note.name], sorted(lamps_of(Signal(cue), SEATS[0])))
     print("offered", cues()[cue], "clash" in event_types())
     assert browser.get("/rules/clash").status_code == 200
 """

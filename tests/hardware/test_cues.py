@@ -19,10 +19,9 @@ from hardware.cues import (
     LAMPS,
     Rank,
     lamps_of,
-    rank_of,
     rhythm_of,
+    row_of,
     steady,
-    tone_of,
 )
 from hardware.debounce import PRESS_S, Debouncer, Stroke
 from hardware.player import CuePlayer
@@ -37,7 +36,7 @@ LASTING = (*ENDLESS, Cue.TIME_SHORT, Cue.CLOCK_LOW, Cue.CLOCK_LAST)
 
 
 def length_ms(cue: AnyCue) -> float:
-    return sum(note.ms for note in tone_of(cue))
+    return sum(note.ms for note in row_of(cue).tone)
 
 
 # ---- the language --------------------------------------------------------------------------------
@@ -47,14 +46,14 @@ def length_ms(cue: AnyCue) -> float:
 def test_every_cue_is_short_and_not_below_a4(cue: AnyCue) -> None:
     limit_ms = 160 if cue in KEYS else 900 if cue in (Cue.WON, Cue.TIE) else 600
     assert 0 < length_ms(cue) <= limit_ms
-    assert min(note.hz for note in tone_of(cue) if note.hz) >= 440
-    assert all(note.ms > 0 for note in tone_of(cue))
-    assert tone_of(cue)[0].name, "a tone starts at once, with a note"
+    assert min(note.hz for note in row_of(cue).tone if note.hz) >= 440
+    assert all(note.ms > 0 for note in row_of(cue).tone)
+    assert row_of(cue).tone[0].name, "a tone starts at once, with a note"
 
 
 def test_ranks_rise_from_keys_to_trouble() -> None:
     order = (Cue.KEY_TAKEN, Cue.TURN_PASSES, Cue.REVEAL, Cue.PAUSED, Cue.BOARD_WRONG, Cue.TROUBLE)
-    assert [rank_of(cue) for cue in order] == sorted(Rank)
+    assert [row_of(cue).rank for cue in order] == sorted(Rank)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +85,7 @@ def test_every_cue_sounds_its_tone_at_once_and_blinks_slowly(cue: AnyCue) -> Non
         edges = lit_edges(seen(player, seat, lamp, 1000, 3000))
         assert all(b - a >= 400 for a, b in itertools.pairwise(edges))
     t = 1000
-    for note in tone_of(cue):
+    for note in row_of(cue).tone:
         assert heard(player, t, t + int(note.ms)) == [note.hz] * int(note.ms)
         t += int(note.ms)
     assert player.tone_hz(float(t)) is None
@@ -177,10 +176,10 @@ def test_silent_mode_plays_every_rhythm_on_the_turn_lamp(cue: AnyCue, pattern: T
     player = CuePlayer(silent=True)
     player.show(dict.fromkeys(SEATS, SeatLamps(turn=pattern)), False, 0.0)
     player.signal(Signal(cue, frozenset({SOUTH})), 300.0)
-    length = int(rhythm_of(tone_of(cue)).ms)
+    length = int(rhythm_of(row_of(cue).tone).ms)
     levels = seen(player, SOUTH, "turn", 300, 300 + length)
     runs = [(level, len(list(group))) for level, group in itertools.groupby(levels)]
-    notes = [note for note in tone_of(cue) if note.name]
+    notes = [note for note in row_of(cue).tone if note.name]
     assert [ms for level, ms in runs if level == levels[0]] == [
         max(60, int(note.ms)) for note in notes
     ]

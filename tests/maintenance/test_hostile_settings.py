@@ -14,16 +14,9 @@ from companion.core.clock import FakeClock
 from companion.core.config import MqttSettings, Settings
 from companion.core.errors import ConfigError
 from companion.maintenance.backup import apply_staged, make_backup, stage_restore
-from companion.maintenance.settings.file import SettingsFile
+from companion.maintenance.settings.file import SettingsFile, flat
 from companion.maintenance.settings.last_good import LastGoodSettings
-from companion.maintenance.settings.rows import (
-    LAMPS_ACTIVE_LOW,
-    SettingRow,
-    all_keys,
-    pad_rows,
-    page_may_write,
-    sections,
-)
+from companion.maintenance.settings.rows import LAMPS_ACTIVE_LOW, page_may_write, rows
 
 BY_HAND = {
     *(
@@ -41,19 +34,12 @@ BY_HAND = {
 }
 
 
-def rows() -> list[SettingRow]:
-    return [
-        *(row for part in sections() for row in part.rows),
-        *(row for pad in pad_rows().values() for row in pad),
-    ]
-
-
 def test_what_leads_to_files_and_addresses_is_not_the_pages() -> None:
     """The list is written out here: a setting that is added is not the page's until somebody says
     so.
     """
-    assert {row.key for row in rows() if row.page is False} == BY_HAND
-    assert set(all_keys()) == {row.key for row in rows()} | LAMPS_ACTIVE_LOW
+    assert {row.key for row in rows().values() if row.page is False} == BY_HAND
+    assert set(flat(Settings())) == set(rows()) | LAMPS_ACTIVE_LOW
     assert not page_may_write("something.new", 1)
     for source in ("/dev/zero", "../x", "usb:/dev/zero", "http://[::1", "auto:x"):
         assert not page_may_write("camera.source", source)

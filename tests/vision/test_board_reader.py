@@ -66,11 +66,9 @@ def test_every_piece_is_read_under_ordinary_trouble(condition: str) -> None:
 
 @pytest.mark.parametrize("number", range(3))
 def test_a_hand_over_a_square_means_unknown(number: int) -> None:
-    """Each of three skins over a third of the squares: all of them, before and after the board was
-    learned.
-    """
+    """Each of three skins over a sixth of the squares, before and after the board was learned."""
     scene = start(skin_bgr=((122, 158, 208), (60, 80, 120), (170, 190, 235))[number])
-    for square in SMALL.board.squares[number::3]:
+    for square in SMALL.board.squares[number::6]:
         for is_learned in (False, True):
             if is_learned:
                 scene.table.hold_hand(None)

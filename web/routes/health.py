@@ -167,7 +167,6 @@ class HealthPages(PageGroup):
             pins=PINS,
             cues=cues().items(),
             is_on=self._page_context.is_game_on,
-            workbench=self._features.workbench is not None,
             **self._parts(self._room.examine()),
         )
         return make_response(page)

@@ -12,8 +12,9 @@ import re
 import msgspec
 
 from companion.core.errors import Malformed
+from companion.core.grid import numbers_in
 from companion.core.i18n import Verbatim, say
-from companion.games.kahmate.board import NAMES, NUMBERS, ROLES
+from companion.games.kahmate.board import NAMES, NUMBERS, RANKS, ROLES
 
 Path = tuple[int, ...]
 """Squares from the one where a piece stands, each a step from the one before."""
@@ -88,21 +89,17 @@ class Card(msgspec.Struct, frozen=True):
 
 Action = Placement | Run | Pass | Kick | Tackle | EndRound | Card
 
-_SQUARE = "[a-h](?:1[01]|[1-9])"
+_SQUARE = "[a-z][1-9][0-9]*"
 _PATH = f"{_SQUARE}(?:-{_SQUARE})*"
 _FORMS = {
-    kind: re.compile(form)
-    for kind, form in (
-        (Run, f"{_SQUARE}(?:(?:-{_SQUARE})+(?:-goal)?|-goal)"),
-        (Pass, rf"{_SQUARE}\*{_SQUARE}"),
-        (Kick, f"{_SQUARE}!{_SQUARE}"),
-        (Tackle, f"{_PATH}(?:&{_PATH})?x{_SQUARE}"),
-        (EndRound, r"\."),
-        (Card, "[1-6]"),
-        (Placement, " ".join(f"{role.letter}@{_SQUARE}" for role in ROLES)),
-    )
+    Run: f"{_SQUARE}(?:(?:-{_SQUARE})+(?:-goal)?|-goal)",
+    Pass: rf"{_SQUARE}\*{_SQUARE}",
+    Kick: f"{_SQUARE}!{_SQUARE}",
+    Tackle: f"{_PATH}(?:&{_PATH})?x{_SQUARE}",
+    EndRound: r"\.",
+    Card: "[1-6]",
+    Placement: " ".join(f"{role.letter}@{_SQUARE}" for role in ROLES),
 }
-_SQUARE_NAME = re.compile(r"[a-z][1-9][0-9]*")
 
 
 def path_text(path: Path) -> str:
@@ -114,46 +111,31 @@ def path_text(path: Path) -> str:
     return "-".join([NAMES[square] for square in path])
 
 
-def _path(text: str) -> Path:
-    return tuple(NUMBERS[name] for name in text.split("-"))
-
-
 def parse(text: str) -> Action:
     """Return the action of a notation. Raises `Malformed`.
 
     >>> str(parse("b4-b5&c7-c6xb6"))
     'b4-b5&c7-c6xb6'
     """
-    # squares beyond the board match no form, and have their own sentence below
-    squares = tuple(NUMBERS[name] for name in _SQUARE_NAME.findall(text) if name in NUMBERS)
-    kind = next((kind for kind, form in _FORMS.items() if form.fullmatch(text)), None)
+    kind = next((kind for kind, form in _FORMS.items() if re.fullmatch(form, text)), None)
+    if kind is None:
+        expected = say(
+            "“{text}” is not an action: expected a run b2-b3-c3 (into goal b11-goal), a pass "
+            "b5*c4, a kick b5!c8, a tackle b4-b5xb6 or b4-b5&c7-c6xb6, a card 1 to 6, . for the "
+            "end of the turn, or a set-up R@b1 R@d1 B@c2 T@e2 F@g1 S@d2",
+            text=Verbatim(text if len(text) <= 60 else f"{text[:60]}…"),
+        )
+        raise Malformed(expected)
+    squares = numbers_in(text, NUMBERS, RANKS)
     if kind is Run:
         return Run(squares, text.endswith("-goal"))
     if kind is Tackle:
         paths = text.partition("x")[0].split("&")
-        return Tackle(tuple(map(_path, paths)), squares[-1])
+        return Tackle(tuple(numbers_in(path, NUMBERS, RANKS) for path in paths), squares[-1])
     if kind is Pass or kind is Kick:
         return kind(*squares)
     if kind is EndRound:
         return EndRound()
     if kind is Card:
         return Card(int(text))
-    if kind is Placement:
-        return Placement(squares)
-    shown = Verbatim(text if len(text) <= 60 else f"{text[:60]}…")
-    if beyond := next((name for name in _SQUARE_NAME.findall(shown) if name not in NUMBERS), None):
-        parts = {"square": Verbatim(beyond), "text": shown}
-        raise Malformed(
-            say(
-                "“{square}” in “{text}” is not a square on this board: files are a to h, ranks 1 "
-                "to 11",
-                **parts,
-            )
-        )
-    expected = say(
-        "“{text}” is not an action: expected a run b2-b3-c3 (into goal b11-goal), a pass b5*c4, "
-        "a kick b5!c8, a tackle b4-b5xb6 or b4-b5&c7-c6xb6, a card 1 to 6, . for the end of the "
-        "turn, or a set-up R@b1 R@d1 B@c2 T@e2 F@g1 S@d2",
-        text=shown,
-    )
-    raise Malformed(expected)
+    return Placement(squares)

@@ -6,7 +6,7 @@ Ways are walked here, step by step. `legal.check` judges a given action without 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 
 from companion.core.kit import Seat
@@ -25,6 +25,7 @@ from companion.games.kahmate.board import (
     AHEAD,
     AREA,
     FILES,
+    IN_GOAL,
     KICK_REACH,
     OWN_LINE,
     OWN_RANKS,
@@ -209,90 +210,43 @@ def _shortest(paths: Iterable[Path]) -> tuple[Path, ...]:
 # ---- at random -----------------------------------------------------------------------------------
 
 
-def random_action(state: State, seat: Seat, rng: Random) -> Action:
-    """Return a legal action drawn without listing them all.
+_MAX_COMPARED = 40
+"""Maximum number of actions of which a random player takes the one that brings a try nearest."""
 
-    Each one can come, those that bring a try nearer more often.
-    """
+
+def random_action(state: State, seat: Seat, rng: Random) -> Action:
+    """Return a legal action drawn at random, those that bring a try nearer more often."""
     if state.is_placing:
         return Placement(tuple(rng.sample(OWN_RANKS[seat.number], TEAM)))
     if state.course:
         return Card(rng.choice(state.hands[seat.number]))
-    # most actions are runs: tackles, passes and kicks get a share of their own
-    chance = rng.random()
-    if chance < 0.2 and (tackle := _random_tackle(state, rng)):
-        return tackle
-    if chance < 0.3 and (ball_play := _random_ball_play(state, rng)):
-        return ball_play
-    if chance < 0.95 and (run := _random_run(state, rng)):
-        return run
-    return EndRound()
-
-
-def _random_ball_play(state: State, rng: Random) -> Pass | Kick | None:
-    plays: list[Pass | Kick] = [*passes(state), *kicks(state)]
-    return rng.choice(plays) if plays else None
-
-
-def _random_tackle(state: State, rng: Random) -> Tackle | None:
-    ways = {
-        piece: paths for piece in able(state) if (paths := tuple(ways_to_carrier(state, piece)))
-    }
-    if not ways:
-        return None
-    number = rng.choice((1, 2)) if len(ways) > 1 and state.runs_left > 1 else 1
-    return Tackle(
-        tuple(rng.choice(ways[piece]) for piece in rng.sample(list(ways), number)), state.ball
-    )
-
-
-def _random_run(state: State, rng: Random) -> Run | None:
-    """Return a random walk, now and then straight to the goal or to the ball.
-
-    Cut back to where it may stop, None: nowhere.
-    """
     pieces = able(state)
-    if not pieces:
-        return None
-    piece = rng.choice(pieces)
-    # how purposeful this run is: not at all, mostly, or wholly
-    lean = rng.choice((0.0, 0.8, 1.0))
-    if state.carrier in pieces and rng.random() < lean:
-        piece = state.carrier
-    board = state.board
-    ball = state.ball
-    goal = OWN_LINE[1 - state.seat]
-    forbidden = state.other_carrier
-    loose = ball if state.carrier == EMPTY else -1
-    path = [state.places[piece]]
-    has_ball = path[0] == ball
-    # a purposeful runner uses its whole speed
-    for _ in range(rng.randint(1, SPEED[piece]) if rng.random() > lean else SPEED[piece]):
-        if has_ball and rank_of(path[-1]) == goal and rng.random() < 0.9:
-            return Run(tuple(path), True)
-        square = rng.choice(STEPS[path[-1]])
-        if rng.random() < lean:
-            square = _nearer(state, path[-1], square, has_ball)
-        if board[square] == forbidden != EMPTY:
-            break
-        path.append(square)
-        has_ball = has_ball or square == loose
-    while len(path) > 1 and board[path[-1]] not in (EMPTY, piece):
-        path.pop()
-    return Run(tuple(path)) if len(path) > 1 else None
+    ways = {piece: _shortest(ways_to_carrier(state, piece)) for piece in pieces}
+    # most actions are runs: tackles, passes and kicks get a share of their own
+    runner = state.carrier
+    if pieces and (runner not in pieces or rng.random() < 0.5):
+        runner = rng.choice(pieces)
+    kinds: list[tuple[int, Sequence[Run | Pass | Kick | Tackle]]] = [
+        (14, tuple(runs(state, runner)) if pieces else ()),
+        (2, tuple(_tackles(state, ways))),
+        (1, (*passes(state), *kicks(state))),
+    ]
+    kinds = [(share, actions) for share, actions in kinds if actions]
+    if not kinds or rng.random() < 0.05:
+        return EndRound()
+    shares = [share for share, _ in kinds]
+    actions = rng.choices(kinds, shares)[0][1]
+    # either wholly at random, or the best of many
+    compared = rng.sample(actions, rng.choice((1, min(len(actions), _MAX_COMPARED))))
+    return max(compared, key=lambda action: _promise(state, action))
 
 
-def _nearer(state: State, square: int, otherwise: int, has_ball: bool) -> int:
-    """Return a step ahead while the own side has the ball, else a step nearer to it.
-
-    `otherwise` where there is none.
-    """
-    if has_ball or state.carrier in TEAMS[state.seat]:
-        ahead = square + AHEAD[state.seat]
-        return ahead if 0 <= ahead < AREA else otherwise
-    # first to the rank of the ball, then along it
-    if rank_of(square) != rank_of(state.ball):
-        return square + (FILES if state.ball > square else -FILES)
-    if square != state.ball:
-        return square + (1 if state.ball > square else -1)
-    return otherwise
+def _promise(state: State, action: Run | Pass | Kick | Tackle) -> int:
+    """Return how much an action brings the ball ahead, and its mover to the ball."""
+    course = course_of(state, action)
+    if course.end == IN_GOAL:
+        return AREA
+    ahead = ranks_ahead(state.ball, course.ball, state.seat)
+    files = abs(file_of(course.end) - file_of(course.ball))
+    ranks = abs(rank_of(course.end) - rank_of(course.ball))
+    return 3 * ahead - files - ranks

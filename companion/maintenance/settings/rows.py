@@ -19,9 +19,9 @@ from msgspec import inspect
 from companion.core.config import Settings
 from companion.core.errors import Malformed
 from companion.core.i18n import decimal_mark, say
-from companion.core.kit import SEAT_WORDS, SEATS
+from companion.core.kit import SEAT_WORDS, SEATS, Seat
 from companion.maintenance.settings.file import flat
-from companion.maintenance.settings.words import PAD_PARTS, SECTIONS, WORDS, Words
+from companion.maintenance.settings.words import AT_ONCE, PAD_PARTS, SECTIONS, WORDS, Words
 
 MAX_TEXT = 200
 _LEVELS = say("Use letters, digits, _ and -, with slashes between.")
@@ -77,12 +77,11 @@ def _figure(number: float) -> float | int:
 
 @dataclass(frozen=True)
 class SettingRow:
-    """One setting. `low` and `high` bound a number, and with `is_above` `low` itself is too little.
+    """One setting. `low` and `high` bound a number.
 
     `longest` is how many characters a text has at most, `spelling` the expression that it matches,
-    where it has one. `choices` are values with their words. `at_once`: a change works without a
-    restart. `may_be_empty`: nothing is a value too, such as a pin that is not wired. `page`: see
-    `Words`.
+    where it has one. `choices` are values with their words. `may_be_empty`: nothing is a value too,
+    such as a pin that is not wired. `page`: see `Words`.
     """
 
     key: str
@@ -91,13 +90,11 @@ class SettingRow:
     kind: FieldKind
     default: Any
     unit: str = ""
-    low: float = -math.inf
-    high: float = math.inf
-    is_above: bool = False
+    low: float = 0.0
+    high: float = 0.0
     longest: int = MAX_TEXT
     spelling: str = ""
     choices: tuple[tuple[Any, str], ...] = ()
-    at_once: bool = False
     may_be_empty: bool = False
     page: bool | str = False
 
@@ -147,14 +144,8 @@ class SettingRow:
     @property
     def range_words(self) -> str:
         """Return the least and the most as a sentence. Empty: it is no number."""
-        if self.kind not in (FieldKind.WHOLE, FieldKind.NUMBER, FieldKind.PIN) or math.isinf(
-            self.high
-        ):
+        if self.kind not in (FieldKind.WHOLE, FieldKind.NUMBER, FieldKind.PIN):
             return ""
-        if self.is_above:
-            return say(
-                "Above {low}, at most {high}.", low=_figure(self.low), high=_figure(self.high)
-            )
         return say("{low} to {high}.", low=_figure(self.low), high=_figure(self.high))
 
     @property
@@ -174,18 +165,15 @@ class SettingRow:
         except ValueError:
             # no number fits no range, so it is refused below
             number = math.nan
-        fits = (self.low < number if self.is_above else self.low <= number) and number <= self.high
-        if not fits or (self.kind is not FieldKind.NUMBER and number != int(number)):
-            raise Malformed(self._wanted())
-        return number if self.kind is FieldKind.NUMBER else int(number)
-
-    def _wanted(self) -> str:
-        low, high = _figure(self.low), _figure(self.high)
-        if self.is_above:
-            return say("Enter a number above {low} and at most {high}.", low=low, high=high)
-        if self.kind is FieldKind.NUMBER:
-            return say("Enter a number from {low} to {high}.", low=low, high=high)
-        return say("Enter a whole number from {low} to {high}.", low=low, high=high)
+        is_number = self.kind is FieldKind.NUMBER
+        if not self.low <= number <= self.high or not (is_number or number == int(number)):
+            low, high = _figure(self.low), _figure(self.high)
+            raise Malformed(
+                say("Enter a number from {low} to {high}.", low=low, high=high)
+                if is_number
+                else say("Enter a whole number from {low} to {high}.", low=low, high=high)
+            )
+        return number if is_number else int(number)
 
 
 @dataclass(frozen=True)
@@ -198,46 +186,37 @@ class SettingsSection:
 
 
 @cache
+def rows() -> Mapping[str, SettingRow]:
+    """Return all settings by their dotted names, the pads' pins among them."""
+    rows_by_key = {}
+    for key, kind in _types(inspect.type_info(Settings), ""):
+        words = WORDS.get(key)
+        _, _, pad = key.partition("panel.")
+        seat, _, part = pad.partition(".")
+        if part in PAD_PARTS:
+            title = say("{seat!c}: {part}", seat=SEAT_WORDS[Seat(seat)], part=PAD_PARTS[part])
+            words = Words(title, "", page=True)
+        if words:
+            rows_by_key[key] = _row(key, kind, words)
+    return rows_by_key
+
+
+@cache
 def sections() -> tuple[SettingsSection, ...]:
     """Return all settings but the pads' pins, by heading."""
-    rows = [
-        _row(key, kind) for key, kind in _types(inspect.type_info(Settings), "") if key in WORDS
-    ]
-    return tuple(
-        SettingsSection(
-            name, title, tuple(row for row in rows if row.key.rpartition(".")[0] == name)
-        )
-        for name, title in SECTIONS.items()
-    )
+    parts = []
+    for name, title in SECTIONS.items():
+        own = [row for key, row in rows().items() if key.rpartition(".")[0] == name]
+        parts.append(SettingsSection(name, title, tuple(own)))
+    return tuple(parts)
 
 
 @cache
 def pad_rows() -> Mapping[str, tuple[SettingRow, ...]]:
     """Return the pins of each pad, by seat."""
-    types = dict(_types(inspect.type_info(Settings), ""))
     return {
-        str(seat): tuple(
-            _row(
-                key := f"panel.{seat}.{part}",
-                types[key],
-                Words(say("{seat!c}: {part}", seat=SEAT_WORDS[seat], part=name), "", page=True),
-            )
-            for part, name in PAD_PARTS.items()
-        )
-        for seat in SEATS
+        str(seat): tuple(rows()[f"panel.{seat}.{part}"] for part in PAD_PARTS) for seat in SEATS
     }
-
-
-@cache
-def all_keys() -> tuple[str, ...]:
-    """Return the dotted names of all settings."""
-    return tuple(key for key, _ in _types(inspect.type_info(Settings), ""))
-
-
-@cache
-def _rows() -> Mapping[str, SettingRow]:
-    rows = [row for section in sections() for row in section.rows]
-    return {row.key: row for row in (*rows, *(row for pad in pad_rows().values() for row in pad))}
 
 
 def page_may_write(key: str, value: object) -> bool:
@@ -246,7 +225,7 @@ def page_may_write(key: str, value: object) -> bool:
     """
     if key in LAMPS_ACTIVE_LOW:
         return True
-    return key in _rows() and _rows()[key].takes(value)
+    return key in rows() and rows()[key].takes(value)
 
 
 def by_hand() -> str:
@@ -266,7 +245,7 @@ def kept_by_hand(here: Settings, wanted: Settings) -> dict[str, object]:
 
 def works_at_once(key: str) -> bool:
     """Return whether a change of this setting works without a restart."""
-    return key in WORDS and WORDS[key].at_once
+    return key in AT_ONCE or key.rpartition(".")[0] in AT_ONCE
 
 
 # ---- inside --------------------------------------------------------------------------------------
@@ -285,8 +264,7 @@ def _types(of: inspect.Type, before: str) -> list[tuple[str, inspect.Type]]:
     ]
 
 
-def _row(key: str, of: inspect.Type, words: Words | None = None) -> SettingRow:
-    words = words or WORDS[key]
+def _row(key: str, of: inspect.Type, words: Words) -> SettingRow:
     empty = False
     # a number or nothing: unset, or a pin that is not wired
     if isinstance(of, inspect.UnionType):
@@ -302,7 +280,6 @@ def _row(key: str, of: inspect.Type, words: Words | None = None) -> SettingRow:
         FieldKind.TEXT,
         default,
         words.unit,
-        at_once=words.at_once,
         may_be_empty=empty,
         page=words.page,
     )
@@ -313,10 +290,9 @@ def _row(key: str, of: inspect.Type, words: Words | None = None) -> SettingRow:
         case inspect.LiteralType():
             return replace(row, kind=FieldKind.CHOICE, choices=tuple(words.choices.items()))
         case inspect.IntType() | inspect.FloatType():
-            low, high, is_above = _bounds(of)
             whole = FieldKind.PIN if empty else FieldKind.WHOLE
             kind = whole if isinstance(of, inspect.IntType) else FieldKind.NUMBER
-            return replace(row, kind=kind, low=low, high=high, is_above=is_above)
+            return replace(row, kind=kind, low=of.ge or 0, high=of.le or 0)
         case inspect.VarTupleType():
             return replace(row, kind=FieldKind.LIST, may_be_empty=True)
         # only a time of day has a colon in its spelling
@@ -328,15 +304,3 @@ def _row(key: str, of: inspect.Type, words: Words | None = None) -> SettingRow:
             )
         case _:
             return replace(row, kind=FieldKind.TEXT, may_be_empty=default == "")
-
-
-def _bounds(of: inspect.IntType | inspect.FloatType) -> tuple[float, float, bool]:
-    """Return the least and the most of a number, and whether the least itself is too little."""
-    low = of.gt if of.ge is None else of.ge
-    high = of.lt if of.le is None else of.le
-    is_above = of.ge is None and of.gt is not None
-    return (
-        -math.inf if low is None else float(low),
-        math.inf if high is None else float(high),
-        is_above,
-    )

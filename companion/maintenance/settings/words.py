@@ -24,7 +24,6 @@ class Words:
     sentence: str
     unit: str = ""
     choices: Mapping[Any, str] = field(default_factory=dict)
-    at_once: bool = False
     page: bool | str = False
 
 
@@ -37,6 +36,20 @@ CAMERAS = (
 Behind `picamera:` a place, a sensor, or libcamera's id, which is no path of a file. Pictures
 are for trying things out, at the machine itself.
 """
+
+AT_ONCE = frozenset(
+    {
+        "table",
+        "voice",
+        "quiet",
+        "history",
+        "wifi",
+        "mqtt",
+        "panel.silent",
+        "panel.switch_off",
+    }
+)
+"""Sections, and single settings, of which a change works without a restart."""
 
 SECTIONS: Mapping[str, str] = {
     "table": say("Table"),
@@ -60,27 +73,23 @@ WORDS: Mapping[str, Words] = {
         say("Time to read"),
         say("How long seven words stay on the screen. From 60 seconds on they wait for a tap."),
         say("seconds"),
-        at_once=True,
         page=True,
     ),
     "table.tip_south": Words(
         say("South sits"),
         say("Which edge of the table screen the sign points to for South."),
         choices={"left": say("Left"), "right": say("Right")},
-        at_once=True,
         page=True,
     ),
     "table.upright": Words(
         say("Boards stand upright"),
         say("For a table whose people sit before and behind the screen."),
-        at_once=True,
         page=True,
     ),
     "table.dark_minutes": Words(
         say("Screen goes dark"),
         say("When nobody has played for so long. A touch wakes it. 0: never."),
         say("minutes"),
-        at_once=True,
         page=True,
     ),
     "table.theme": Words(
@@ -92,14 +101,12 @@ WORDS: Mapping[str, Words] = {
             "dark": say("Dark"),
             "night": say("Dark at night"),
         },
-        at_once=True,
         page=True,
     ),
     "table.language": Words(
         say("Language of the table"),
         say("For the table screen, the voice and the console. Phones choose their own."),
         choices={"auto": say("Browser"), **LANGUAGES},
-        at_once=True,
         page=True,
     ),
     "table.coach": Words(
@@ -114,7 +121,6 @@ WORDS: Mapping[str, Words] = {
             "always": say("Everybody"),
             "never": say("Nobody"),
         },
-        at_once=True,
         page=True,
     ),
     "voice.by": Words(
@@ -126,35 +132,27 @@ WORDS: Mapping[str, Words] = {
             "machine": say("Machine"),
             "off": say("Nobody"),
         },
-        at_once=True,
         page=True,
     ),
     "voice.says": Words(
         say("What is said"),
         say("Whose turn it is, warnings and results, or all that happens."),
         choices={"turns": say("Turns"), "everything": say("Everything")},
-        at_once=True,
         page=True,
     ),
-    "voice.volume": Words(
-        say("Volume"), say("1 is as loud as the machine can be."), at_once=True, page=True
-    ),
-    "voice.speed": Words(
-        say("Speed"), say("1 is how fast a calm person talks."), at_once=True, page=True
-    ),
+    "voice.volume": Words(say("Volume"), say("1 is as loud as the machine can be."), page=True),
+    "voice.speed": Words(say("Speed"), say("1 is how fast a calm person talks."), page=True),
     "quiet.from": Words(
         say("From"),
         say(
             "From this time on there are no tones and no voice, and lamps are dim. Empty: no quiet "
             "hours."
         ),
-        at_once=True,
         page=True,
     ),
     "quiet.to": Words(
         say("Until"),
         say("From this time on everything is back to normal."),
-        at_once=True,
         page=True,
     ),
     "panel.enabled": Words(
@@ -166,7 +164,6 @@ WORDS: Mapping[str, Words] = {
     "panel.silent": Words(
         say("Silent"),
         say("The turn lamps show the rhythm of each tone instead."),
-        at_once=True,
         page=True,
     ),
     "panel.debounce_ms": Words(
@@ -184,7 +181,6 @@ WORDS: Mapping[str, Words] = {
     "panel.switch_off": Words(
         say("Switch off with the table button"),
         say("Holding it for five seconds switches the machine off."),
-        at_once=True,
         page=True,
     ),
     "panel.system_lamp": Words(
@@ -266,38 +262,31 @@ WORDS: Mapping[str, Words] = {
             "The others are removed with their photographs while nobody plays. Imported games stay."
         ),
         choices={"all": say("All"), "games": say("The newest"), "days": say("The last days")},
-        at_once=True,
         page=True,
     ),
     "history.games": Words(
         say("The newest"),
         say("How many games to keep, with “The newest”."),
         say("games"),
-        at_once=True,
         page=True,
     ),
     "history.days": Words(
         say("The last days"),
         say("How many days to keep, with “The last days”."),
         say("days"),
-        at_once=True,
         page=True,
     ),
     "wifi.name": Words(
         say("Network name"),
         say("Phones join it with a code on the table screen."),
-        at_once=True,
         page=True,
     ),
     "wifi.password": Words(
         say("Network password"),
         say("At least eight characters; empty: an open network."),
-        at_once=True,
         page=True,
     ),
-    "wifi.hidden": Words(
-        say("Hidden network"), say("It does not broadcast its name."), at_once=True, page=True
-    ),
+    "wifi.hidden": Words(say("Hidden network"), say("It does not broadcast its name."), page=True),
     "web.host": Words(
         say("Address"),
         say("The address the pages are served on. 0.0.0.0: every address of this machine."),
@@ -370,22 +359,17 @@ WORDS: Mapping[str, Words] = {
     "mqtt.enabled": Words(
         say("MQTT"),
         say("Tell an MQTT broker what happens at the table: turns, clocks, results."),
-        at_once=True,
         page=True,
     ),
     "mqtt.host": Words(
         say("Broker"),
         say("Its name or address; localhost: it runs on this machine."),
-        at_once=True,
         page=True,
     ),
-    "mqtt.port": Words(
-        say("Broker port"), say("Usually 1883, or 8883 with TLS."), at_once=True, page=True
-    ),
+    "mqtt.port": Words(say("Broker port"), say("Usually 1883, or 8883 with TLS."), page=True),
     "mqtt.user": Words(
         say("User"),
         say("The table’s user name at the broker. Empty: none is needed."),
-        at_once=True,
         page=True,
     ),
     "mqtt.password_file": Words(
@@ -394,53 +378,41 @@ WORDS: Mapping[str, Words] = {
             "A one-line file that this service can read. The password itself is not in the "
             "settings."
         ),
-        at_once=True,
     ),
-    "mqtt.tls": Words(
-        say("TLS"), say("Encrypt the connection to the broker."), at_once=True, page=True
-    ),
+    "mqtt.tls": Words(say("TLS"), say("Encrypt the connection to the broker."), page=True),
     "mqtt.ca_file": Words(
         say("Broker certificate"),
         say("The certificate of the authority that signed it. Empty: those this machine trusts."),
-        at_once=True,
     ),
     "mqtt.topic": Words(
         say("Topics"),
         say("What all topics of this table start with. Empty: tabletop/ and this machine’s name."),
-        at_once=True,
         page=True,
     ),
     "mqtt.home_assistant": Words(
         say("Home Assistant"),
         say("Describe the table so that Home Assistant adds it as a device."),
-        at_once=True,
         page=True,
     ),
     "mqtt.discovery": Words(
         say("Discovery"),
         say("Where Home Assistant looks for devices, as in its own settings."),
-        at_once=True,
         page=True,
     ),
-    "mqtt.name": Words(
-        say("Name of the table"), say("As Home Assistant shows it."), at_once=True, page=True
-    ),
+    "mqtt.name": Words(say("Name of the table"), say("As Home Assistant shows it."), page=True),
     "mqtt.names": Words(
         say("Names of the players"),
         say("Tell the broker their names, not only that they are there."),
-        at_once=True,
         page=True,
     ),
     "mqtt.staff": Words(
         say("Call the staff"),
         say("A key at the table and on phones sends a message that calls somebody."),
-        at_once=True,
         page=True,
     ),
     "mqtt.pause": Words(
         say("Stop the clock remotely"),
         say("A message may stop and resume the clock of a game."),
-        at_once=True,
         page=True,
     ),
 }

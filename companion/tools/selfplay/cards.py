@@ -62,7 +62,7 @@ class CardMatch(Match):
         # the table shows everybody what the people's own game shows
         for viewer in (None, *SEATS):
             shown = self.companion.table.view(viewer).board.tableau
-            self.report.misread_layouts += shown != self.game.tableau(self.state, viewer)
+            self.report.misread_layouts += shown != self.game.card_ui(self.state, viewer)
 
     def _play_on_phone(self, seat: Seat, view: TableView) -> Any:
         """Hand an action in. Now and then take it back first, where that is allowed."""

@@ -49,9 +49,7 @@ def test_anything_else_is_malformed_and_says_what_was_expected(text: str) -> Non
     ],
 )
 def test_a_square_off_the_board_is_named(text: str) -> None:
-    with pytest.raises(
-        Malformed, match="is not a square on this board: files are a to h, ranks 1 to 11"
-    ):
+    with pytest.raises(Malformed, match="is not on the board: files are a to h, ranks 1 to 11"):
         GAME.parse(text)
 
 
