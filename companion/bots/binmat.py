@@ -34,6 +34,7 @@ from companion.games.binmat.cards import BOUNCE, BREAK, CARD_TEXTS, TRAP
 from companion.games.binmat.orders import ATTACKER_PILE, ORDERS, legal
 from companion.games.binmat.screen import command_word
 from companion.games.binmat.state import HIDDEN, LANES, State
+from companion.games.binmat.turn import play
 
 _DONE = "."
 """What ends a turn where cards lie on the table and the program only counts."""
@@ -100,7 +101,8 @@ class BinmatBot(Bot):
         # an action that wins on every deal of a sample is sure
         samples = [dealer.deal() for _ in range(_CHECKS)]
         for text in texts:
-            if all(_wins(sample, text, self._index) for sample in samples):
+            ends = (play(sample, text, Random(0)).state.outcome for sample in samples)
+            if all(end and self.seat in end.winners for end in ends):
                 return Choice(text, _CHECKS * len(texts), (say("This wins at once."),))
         table = Table(state)
         points = {text: points_of(table, ORDERS[text]) + self._noise(text) for text in texts}
@@ -181,13 +183,12 @@ class BinmatBot(Bot):
         )
         return best, nodes, reasons_of(words, less)
 
-    def _playout(self, deal: Table, text: str, seed: float) -> float:
+    def _playout(self, deal: State, text: str, seed: float) -> float:
         """Return how well a deal ends for this seat after an action, 0 to 1."""
-        table = deal.copy()
         rng = Random(seed)
-        whole = table.left
-        end = table.left - _LONGEST
-        table.play(ORDERS[text], rng)
+        whole = deal.turns_left
+        end = whole - _LONGEST
+        table = Table(play(deal, text, rng).state)
         while table.winner is None and table.left > end:
             move = attacker_move if table.acts == ATTACKS else defender_move
             table.play(move(table, rng), rng)
@@ -207,12 +208,6 @@ def _words(text: str) -> str:
     if not card:
         return say("{key}, lane {lane}", key=word, lane=str(lane))
     return say("{key}: {card}, lane {lane}", key=word, card=CARD_TEXTS[card], lane=str(lane))
-
-
-def _wins(deal: Table, text: str, seat: int) -> bool:
-    table = deal.copy()
-    table.play(ORDERS[text], Random(0))
-    return table.winner == seat
 
 
 def _apart(table: Table, ranked: list[str]) -> list[str]:
@@ -433,7 +428,7 @@ def _build_wall(table: Table, hand: list[str], rng: Random) -> Action | None:
         if card:
             before = power(wall)
             if power([*wall, card]) > before or (before == 0 and len(hand) > 3):
-                return ("u" if table.is_up[lane] else "p", card, lane)
+                return ("p", card, lane)
     return None
 
 
