@@ -72,7 +72,12 @@ class BinmatBot(Bot):
     """Plays a seat of BINMAT. Where people hold the cards it can only say that its turn is done."""
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
-        super().__init__(seat, options, level, seed)
+        super().__init__(
+            seat,
+            options,
+            level,
+            seed,
+        )
         self._strength = STRENGTHS[level]
         self._index = SEATS.index(seat)
         self._seed = seed
@@ -135,7 +140,12 @@ class BinmatBot(Bot):
 
     def _dealer(self, state: State, purpose: str) -> Dealer:
         rng = Random(f"{self._seed}/{state.turns_left}{purpose}")
-        return Dealer(state, self._index, self._held, rng)
+        return Dealer(
+            state,
+            self._index,
+            self._held,
+            rng,
+        )
 
     def _noise(self, text: str) -> float:
         """Return how much its judgement of such actions is bent, fixed for a game."""
@@ -207,7 +217,12 @@ def _words(text: str) -> str:
         return word
     if not card:
         return say("{key}, lane {lane}", key=word, lane=str(lane))
-    return say("{key}: {card}, lane {lane}", key=word, card=CARD_TEXTS[card], lane=str(lane))
+    return say(
+        "{key}: {card}, lane {lane}",
+        key=word,
+        card=CARD_TEXTS[card],
+        lane=str(lane),
+    )
 
 
 def _apart(table: Table, ranked: list[str]) -> list[str]:
@@ -266,7 +281,13 @@ def _attack_points(table: Table, action: Action) -> float:
         theirs = float(power(wall)) if is_seen else _UNSEEN_POWER
         damage = 0
         if strength >= theirs:
-            damage = damage_of(mine, strength, wall, int(theirs), table.is_hackmud)
+            damage = damage_of(
+                mine,
+                strength,
+                wall,
+                int(theirs),
+                table.is_hackmud,
+            )
         if damage > deck + len(wall):
             return 50.0
         points = 2.0 * damage - 0.2 * deck if strength else -8.0
@@ -334,7 +355,13 @@ def attacker_move(table: Table, rng: Random) -> Action:
         theirs = _wall_power(table, lane, random)
         if strength < theirs:
             continue
-        damage = damage_of(mine, strength, wall, theirs, table.is_hackmud)
+        damage = damage_of(
+            mine,
+            strength,
+            wall,
+            theirs,
+            table.is_hackmud,
+        )
         if damage > cards_left:
             return ("c", "", lane)
         value = weight * damage + 0.3 * random()
@@ -346,7 +373,12 @@ def attacker_move(table: Table, rng: Random) -> Action:
             most = weight * strength
     if hand:
         goal = attractions.index(max(attractions))
-        card, value = _best_build(table, goal, bool(breaks), rng)
+        card, value = _best_build(
+            table,
+            goal,
+            bool(breaks),
+            rng,
+        )
         if card and value > most:
             return ("p", card, goal)
     return best

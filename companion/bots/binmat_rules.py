@@ -96,7 +96,12 @@ class Table:
         """Return whether the attacker has no card and nothing to draw."""
         if self.hands[ATTACKS] or any(self.attack):
             return False
-        lanes = zip(self.defence, self.decks, self.discards, strict=True)
+        lanes = zip(
+            self.defence,
+            self.decks,
+            self.discards,
+            strict=True,
+        )
         return not any(
             not wall and (self.is_hackmud or deck or discard) for wall, deck, discard in lanes
         )
@@ -137,7 +142,13 @@ class Table:
             self.discards[lane] += mine
         else:
             if mine:
-                damage = damage_of(mine, strength, theirs, wall, self.is_hackmud)
+                damage = damage_of(
+                    mine,
+                    strength,
+                    theirs,
+                    wall,
+                    self.is_hackmud,
+                )
             for _ in range(min(damage, len(theirs))):
                 self.attacker_discard.append(theirs.pop())
                 damage -= 1
