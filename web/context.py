@@ -27,7 +27,7 @@ from companion.table.table_view import TableView
 from web.features import Features
 from web.rendering import cards
 from web.security.auth import Auth, is_own_screen
-from web.security.join_code import JoinCode
+from web.security.codes import JoinCode
 from web.server.sse import Streams
 from web.server.worker import Worker
 from web.templating.phrases import device_words, end_words, rule_words, tip_of
