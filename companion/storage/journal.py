@@ -137,16 +137,13 @@ class Journal(Closeable):
         self.database = Database(connection, path)
         self.archive = ArchiveTables(self.database)
         self.checkpoint = self.database.checkpoint
+        self.next_number = self.archive.next_number
 
     def close(self) -> None:
         """Close the file and let others use it."""
         self.database.close()
         if self._lock_file:
             self._lock_file.close()
-
-    def next_number(self) -> int:
-        """Return the number that the table's next game gets. No game has it, or ever had it."""
-        return self.archive.next_number()
 
     # ---- writing ---------------------------------------------------------------------------------
 

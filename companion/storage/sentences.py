@@ -33,20 +33,15 @@ def key_not_kept(why: str) -> str:
 def broken_words(row: Row, is_legible: bool) -> str:
     """Say which input of a game is the first that is not as it was written."""
     if not is_legible:
-        return unreadable_words(row.id)
+        return say(
+            "Entry {number} of the journal cannot be read: the rest of its game is left out.",
+            number=row.id,
+        )
     return say(
         "Game {game} cannot be continued from entry {number} on: that entry does not follow the "
         "one before it.",
         game=row.game,
         number=row.id,
-    )
-
-
-def unreadable_words(number: int) -> str:
-    """Say that an input is none that this program has written."""
-    return say(
-        "Entry {number} of the journal cannot be read: the rest of its game is left out.",
-        number=number,
     )
 
 
@@ -89,11 +84,4 @@ def _cut_words(game: int, inputs: int) -> str:
         "the board.",
         game=game,
         inputs=lost,
-    )
-
-
-def log_lost_words() -> str:
-    """Say that SQLite could not read the end of its log."""
-    return say(
-        "The end of the journal was damaged: the last inputs may be lost. Compare the board."
     )
