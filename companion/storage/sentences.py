@@ -15,21 +15,6 @@ MAX_TOLD = 8
 """Maximum number of games that a sentence names."""
 
 
-def input_not_kept(why: str) -> str:
-    """Say that an input was refused. `why` are SQLite's words."""
-    return say("The input could not be saved ({error}): nothing has changed.", error=why)
-
-
-def clock_not_kept(why: str) -> str:
-    """Say that the time of a clock was refused. `why` are SQLite's words."""
-    return say("The clock could not be saved ({error}).", error=why)
-
-
-def key_not_kept(why: str) -> str:
-    """Say that a new key was refused. `why` are SQLite's words."""
-    return say("The new key cannot be saved: {error}.", error=why)
-
-
 def broken_words(row: Row, is_legible: bool) -> str:
     """Say which input of a game is the first that is not as it was written."""
     if not is_legible:
