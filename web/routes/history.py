@@ -41,7 +41,7 @@ from web.rendering.answers import GamesJson, NameForgotten
 from web.rendering.board import board_svg
 from web.rendering.board_picture import scene_picture
 from web.rendering.json_view import plain_json
-from web.rendering.time_line import lead_line, marked_moments
+from web.rendering.time_line import lead_path, marked_moments
 from web.routes.api.body import Body, Text
 from web.routes.route import PageGroup, form, get, host_only, post
 
@@ -162,7 +162,7 @@ class HistoryPages(PageGroup):
             "game.html",
             at=place,
             marks=marked_moments(replay),
-            lead=lead_line(replay),
+            lead=lead_path(replay),
             **values,
             **self._scene(replay, place),
         )

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from flask import Response, make_response, render_template, request
-from markupsafe import Markup
 from werkzeug.exceptions import NotFound
 
 from companion.core.errors import Malformed
@@ -18,7 +17,6 @@ from web.context import PageContext
 from web.error_pages import wants_page
 from web.routes.route import PageGroup, get
 from web.security.auth import is_own_screen
-from web.templating.icons import small_board
 from web.templating.phrases import whole_number
 
 _LETTER_LANDS = ("us", "ca", "mx", "co", "cl", "ve", "ph", "gt", "cr", "sv", "ni", "pa", "do")
@@ -91,8 +89,8 @@ class KitPages(PageGroup):
 
     def _offer(self, game: Game[Any, Any], paper: str, language: str) -> dict[str, Any]:
         """Return what is offered of one game."""
-        # label, picture and query of boards; options that add other parts, with their queries
-        boards: list[tuple[str, Markup, str]] = []
+        # label, kit and query of boards; options that add other parts, with their queries
+        boards: list[tuple[str, Kit, str]] = []
         others: list[tuple[OptionRow, str]] = []
         own_map = None
         for row in game.option_rows:
@@ -104,7 +102,7 @@ class KitPages(PageGroup):
             for number, kit in enumerate(kits):
                 label, query = row.choices[number][0], f"{row.name}={number}"
                 if changes_board:
-                    boards.append((label, small_board(kit), query))
+                    boards.append((label, kit, query))
                 elif kit != _kit(game, {}):
                     # it differs from the usual kit, so it adds other parts
                     others.append((row, query))
