@@ -66,9 +66,30 @@ class Strength:
 
 
 STRENGTHS = {
-    1: Strength(500, 0, 1, 1.2, False, 60.0),
-    2: Strength(1500, 2, 1, 0.1, False, 5.0),
-    3: Strength(7000, 6, 2, 0.0, True, 1.0),
+    1: Strength(
+        500,
+        0,
+        1,
+        1.2,
+        False,
+        60.0,
+    ),
+    2: Strength(
+        1500,
+        2,
+        1,
+        0.1,
+        False,
+        5.0,
+    ),
+    3: Strength(
+        7000,
+        6,
+        2,
+        0.0,
+        True,
+        1.0,
+    ),
 }
 Mix = list[tuple[Codes, float]]
 """Plans of a side with their shares."""
@@ -92,7 +113,12 @@ class ArenaBot(Bot):
     """Plays a seat of Robot Arena."""
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
-        super().__init__(seat, options, level, seed)
+        super().__init__(
+            seat,
+            options,
+            level,
+            seed,
+        )
         self._strength = STRENGTHS[level]
         self._side = SEATS.index(seat)
         self._seed = seed
@@ -139,7 +165,13 @@ class ArenaBot(Bot):
 
     def _search(self, view: Mapping[str, Any], trust: float) -> _Search:
         robots = robots_of(view, self._field.terrain)
-        return _Search(self._field, robots, self._side, self._strength, trust)
+        return _Search(
+            self._field,
+            robots,
+            self._side,
+            self._strength,
+            trust,
+        )
 
     def _turn_rng(self, robots: Robots) -> Random:
         return Random(f"{self._seed}/{robots.turn}")
@@ -275,7 +307,12 @@ class _Search:
             return self._value_against(side, plan, mix)
 
         best = max(self.plans[side], key=value_of)
-        plan, _ = self._improved(side, best, value_of, self.strength.sweeps)
+        plan, _ = self._improved(
+            side,
+            best,
+            value_of,
+            self.strength.sweeps,
+        )
         return plan
 
     def _improved(
@@ -330,7 +367,12 @@ class _Search:
             return sum([DECIDED if value >= DECIDED / 2 else value for value in values])
 
         for first in self.plans[0]:
-            plan, most = self._improved(0, first, wins_of, 1)
+            plan, most = self._improved(
+                0,
+                first,
+                wins_of,
+                1,
+            )
             if most >= DECIDED * len(replies):
                 return plan
         return None

@@ -63,7 +63,12 @@ class OutbufferedBot(Bot):
     """One player of Outbuffered. See `Bot`."""
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
-        super().__init__(seat, options, level, seed)
+        super().__init__(
+            seat,
+            options,
+            level,
+            seed,
+        )
         self.rng = Random(f"{seed} {seat}")  # two with one seed do not draw alike
         self._options = OutbufferedOptions(**options)
         self._turns = Turns(self._options.board, self._options.own_flag_blocks_base)
@@ -102,7 +107,12 @@ class OutbufferedBot(Bot):
         gains = game.payoff @ theirs
         best = int(np.argmax(gains))
         sure = game.sure_win()
-        why = self._lines(game, best, theirs, _BALANCED)
+        why = self._lines(
+            game,
+            best,
+            theirs,
+            _BALANCED,
+        )
         if sure is not None:
             best = sure
             why = (_WINS,)
@@ -205,8 +215,19 @@ class OutbufferedBot(Bot):
                 hoped = hope
         shares = np.where(best < _RARE, 0, best)
         row = self.rng.choices(range(len(shares)), shares.tolist())[0]
-        self._other.expect(position, game, row, kinds, game.payoff.T @ best - np.float32(value))
-        why = self._lines(game, row, answer, reason)
+        self._other.expect(
+            position,
+            game,
+            row,
+            kinds,
+            game.payoff.T @ best - np.float32(value),
+        )
+        why = self._lines(
+            game,
+            row,
+            answer,
+            reason,
+        )
         return Choice(self._text(game.rows[row], self._me), BUFFERS * BUFFERS, why)
 
     # ---- levels 1 and 2 --------------------------------------------------------------------------
@@ -231,5 +252,10 @@ class OutbufferedBot(Bot):
             answer = 0.75 * beginner + 0.25 * anything
             nodes = BUFFERS * BUFFERS
         row = int(np.argmax(value))
-        why = self._lines(game, row, answer, _BEST)
+        why = self._lines(
+            game,
+            row,
+            answer,
+            _BEST,
+        )
         return Choice(self._text(game.rows[row], self._me), nodes, why)
