@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from flask import render_template, request
 
 from companion.core.clock import Clock
-from companion.core.errors import Illegal, Refusal
+from companion.core.errors import Illegal, Refusal, wrong_phase
 from companion.core.i18n import naming, say, spoken
 from companion.core.kit import SEATS, Seat
 from companion.core.network import shown
@@ -27,7 +27,7 @@ from companion.table.table_view import TableView
 from web.features import Features
 from web.rendering import cards
 from web.security.auth import Auth, is_own_screen
-from web.security.join_code import JoinCode
+from web.security.codes import JoinCode
 from web.server.sse import Streams
 from web.server.worker import Worker
 from web.templating.phrases import device_words, end_words, rule_words, tip_of
@@ -166,7 +166,7 @@ class PageContext:
     def require_pads(self) -> None:
         """Raise `Illegal` where nobody can play by a pad."""
         if not self.features.welcome.has_pads:
-            raise Illegal(Refusal.WRONG_PHASE, say("There are no pads here: continue by phone"))
+            raise wrong_phase(say("There are no pads here: continue by phone"))
 
     def fragment(
         self, page: str, viewer: Seat | None, own_screen: bool = False, at_table: bool = False

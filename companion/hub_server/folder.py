@@ -8,11 +8,13 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 import nkeys
 
+from companion.core.config import WebSettings
 from companion.core.errors import SystemTrouble
 from companion.core.files import replace_file, why_refused
 from companion.core.i18n import say
@@ -24,6 +26,24 @@ FILE = "hub.json"
 ADDRESS_FILE = "address"
 """Where a hub says how its pages are reached from this very machine."""
 MAX_TABLES, MOST_SEATED, SEATED_EACH = 500, 1000, 20
+
+
+@dataclass(frozen=True)
+class HubSettings:
+    """How a hub is run.
+
+    `name` (None: as before) is what the room is called. `delay_s` (None: as before) how late
+    spectators see.
+    """
+
+    folder: Path
+    web: WebSettings
+    name: str | None = None
+    delay_s: float | None = None
+    nats_host: str = "0.0.0.0"
+    nats_port: int = 4222
+    keep_mb: int = 2048
+    language: str = "auto"
 
 
 class KnownTable(msgspec.Struct, frozen=True):
@@ -99,11 +119,6 @@ class HubFolder:
     def now(self) -> HubFile:
         """Return what it remembers."""
         return self._file
-
-    @property
-    def own_key(self) -> str:
-        """Return the public half of the hub's NKey."""
-        return public_key(self._file.seed)
 
     def knows(self, table: str) -> bool:
         """Return whether a table of this name in subjects has joined. Asked with everything that

@@ -59,7 +59,7 @@ from vision.watcher import Watcher
 from web.app import create_app
 from web.features import CameraRoom, Features, Site, Welcome, Workbench
 from web.rendering.moving_picture import moving_picture
-from web.security.join_code import JoinCode
+from web.security.codes import JoinCode
 from web.server.server import Server, serve
 
 log = logging.getLogger(__name__)
@@ -251,9 +251,7 @@ class Companion(Closeable):
         else:
             self._connect_panel(self.panel)
         board = self._stack.enter_context(self.board)
-        self._say(
-            board.find(may_simulate=may_simulate and self.panel is None, threads=self._threads)
-        )
+        self._say(board.find(may_simulate=may_simulate and self.panel is None))
 
     def _connect_panel(self, panel: Panel) -> None:
         self._stack.enter_context(panel)

@@ -58,12 +58,10 @@ HOME_AFTER_S = 600.0
 """Time in seconds for which the end of a game, or a game that was chosen, is shown to nobody in
 particular."""
 
-Topic = Literal[
-    "contested", "damage", "machines", "memory", "photographs", "power", "remote", "trial", "upkeep"
-]
-"""What a notice may be about: a result on which two tables do not agree, games that are damaged on
-the disk, opponents whose program fails, games kept in memory only, photographs, the machine that is
-switched off, the line to another table, keys tried out, a restart to come."""
+Topic = Literal["damage", "machines", "memory", "photographs", "power", "remote", "trial", "upkeep"]
+"""What a notice may be about: games that are damaged on the disk, opponents whose program fails,
+games kept in memory only, photographs, the machine that is switched off, the line to another table,
+keys tried out, a restart to come."""
 
 
 class Table(Closeable):

@@ -43,9 +43,30 @@ class Strength:
 
 
 STRENGTHS = {
-    1: Strength(width=2, depth=1, replies=0, reply_width=0, noise=60.0, overlooks=True),
-    2: Strength(width=4, depth=2, replies=0, reply_width=0, noise=60.0, overlooks=False),
-    3: Strength(width=7, depth=3, replies=14, reply_width=2, noise=0.0, overlooks=False),
+    1: Strength(
+        width=2,
+        depth=1,
+        replies=0,
+        reply_width=0,
+        noise=60.0,
+        overlooks=True,
+    ),
+    2: Strength(
+        width=4,
+        depth=2,
+        replies=0,
+        reply_width=0,
+        noise=60.0,
+        overlooks=False,
+    ),
+    3: Strength(
+        width=7,
+        depth=3,
+        replies=14,
+        reply_width=2,
+        noise=0.0,
+        overlooks=False,
+    ),
 }
 MAX_NODES = 8_000
 _MAX_TRIED = 3
@@ -116,7 +137,14 @@ class Search:
         """Return the best round, and what the best one is worth that begins with this course (None:
         unknown)."""
         strength = self.strength
-        candidates = _ranked(self.rounds(state, strength.width, strength.depth, all_meetings=True))
+        candidates = _ranked(
+            self.rounds(
+                state,
+                strength.width,
+                strength.depth,
+                all_meetings=True,
+            )
+        )
         best = candidates[: max(1, strength.replies)]
         tried = [line for line in candidates if line.first[1] == course][:_MAX_TRIED]
         if candidates[0].value < TRY - 1:
@@ -157,7 +185,12 @@ class Search:
 
     def answer(self, state: State) -> Candidate:
         """Return the other side's best round."""
-        rounds = self.rounds(state, self.strength.reply_width, 2, all_meetings=False)
+        rounds = self.rounds(
+            state,
+            self.strength.reply_width,
+            2,
+            all_meetings=False,
+        )
         return max(rounds, key=_value_of)
 
     # ---- rounds ----------------------------------------------------------------------------------
@@ -223,7 +256,13 @@ class Search:
         ends = outcomes(at, course)
         value = sum(end.chance * self._value(end) for end in ends)
         odds = 1 - ends[-1].chance if course.kind is Kind.TACKLE else ends[0].chance
-        return Candidate(first, ends, value, dares=True, odds=odds)
+        return Candidate(
+            first,
+            ends,
+            value,
+            dares=True,
+            odds=odds,
+        )
 
     def stake(self, state: State, course: Course) -> Stake:
         """Return what a face-off is about, seen by the seat on turn."""

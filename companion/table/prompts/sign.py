@@ -288,7 +288,7 @@ def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
         is_watched = live.sees_board and not live.has_cards
         text, small = lesson_words(session, step, viewer, is_watched=is_watched)
         return Sign(text, small, awaited)
-    if shown := game.tableau(session.state, viewer) or game.standing(session.state, viewer):
+    if shown := game.card_ui(session.state, viewer) or game.board_ui(session.state, viewer):
         return _clock_sign(live, shown, viewer)
     offer = offer_words(session, viewer) if session.draw_offer else ""
     if session.kit is not None and session.kit.order_tiles is not None:
