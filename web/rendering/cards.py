@@ -9,7 +9,6 @@ from __future__ import annotations
 import cmath
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
@@ -83,41 +82,23 @@ def shown(kit: Kit | None, name: str) -> str:
     return f"{card.value}{card.suit}" if card else name
 
 
-@dataclass(frozen=True)
-class StackCard:
-    """A card of a stack on a page. `text` empty: its back. `own`: face down, but known to the
-    viewer.
+def stack_of(
+    kit: Kit | None, pile: Pile, known: Pile, room: int = ROOM
+) -> tuple[list[tuple[str, bool]], int]:
+    """Return the last cards of a stack from the bottom to the top, and how many lie below them.
+
+    Of each its text (empty: its back), and whether it lies face down but the viewer knows it.
+    `known` is the same stack as everybody sees it. More than `room` cards have two columns.
     """
-
-    text: str
-    own: bool = False
-
-
-@dataclass(frozen=True)
-class Stack:
-    """A stack as a page draws it, from the bottom to the top: its last cards, and how many more lie
-    below them.
-    """
-
-    cards: tuple[StackCard, ...]
-    more: int
-    wide: bool
-    """Whether it has two columns."""
-
-
-def stack_of(kit: Kit | None, pile: Pile, known: Pile, room: int = ROOM) -> Stack:
-    """Return what is drawn of a stack. `known` is the same stack as everybody sees it."""
     cards = []
     for place, name in enumerate(pile):
         # face up for all; stacks of different heights cannot be compared card by card
         is_open = len(known) != len(pile) or known[place] is not None
-        own = name is not None and not is_open
-        cards.append(StackCard("" if name is None else shown(kit, name), own))
-    wide = len(cards) > room
-    fits = 2 * room if wide else room
+        cards.append(("" if name is None else shown(kit, name), name is not None and not is_open))
+    fits = 2 * room if len(cards) > room else room
     # a number of cards that are not drawn takes the place of one
     more = len(cards) - fits + 1 if len(cards) > fits else 0
-    return Stack(tuple(cards[more:]), more, wide)
+    return cards[more:], more
 
 
 def lane_words(kit: Kit | None, lane: Lane, names: Mapping[Seat, str]) -> str:
@@ -237,9 +218,9 @@ def lanes_picture(kit: Kit, lanes: Sequence[Lane]) -> Markup:
 
 def _column(kit: Kit, pile: Pile, y: int, step: int) -> str:
     """Draw a stack from its bottom as cards 68 units wide and 23 high, the first one at `y`."""
-    stack = stack_of(kit, pile, pile, 2)
-    cards = [("rest", f"+{stack.more}")] if stack.more else []
-    cards += [("up" if card.text else "back", card.text) for card in stack.cards]
+    last, more = stack_of(kit, pile, pile, 2)
+    cards = [("rest", f"+{more}")] if more else []
+    cards += [("up" if text else "back", text) for text, _ in last]
     parts = []
     for row, (kind, text) in enumerate(cards):
         top = y + row * step

@@ -1,16 +1,11 @@
 """What pages show of a game of pieces beside its board: both clocks, plays that can be tapped,
 sheets and placings.
-
-Time is not drawn here: a script of the page turns `data-due` (seconds by the service's clock) into
-what is left.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
-
-from markupsafe import Markup
 
 from companion.core.grid import Square
 from companion.core.i18n import say, translate
@@ -30,19 +25,6 @@ def clock_words(clock: ClockView) -> str:
         return tenths(clock.left_s)
     whole = int(clock.left_s)
     return f"{whole // 60}:{whole % 60:02}"
-
-
-def plate(clock: ClockView) -> Markup:
-    """Draw the figures of a chess clock, with the attributes by which a script lets it run."""
-    due = "" if clock.due_s is None else f"{clock.due_s:.3f}"
-    # time may have been added, so that more is left than at the start
-    limit_s = max(clock.limit_s, clock.left_s)
-    own = f"{due} {clock.left_s:.3f}"
-    return Markup(
-        f'<b class="time" data-due="{due}" data-left="{clock.left_s:.3f}" data-time="{limit_s:g}" '
-        f'data-own="{own}">'
-        f"{clock_words(clock)}</b>"
-    )
 
 
 def press_words(view: TableView, plays: Iterable[Play]) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from flask import Response, jsonify, render_template
 
-from companion.core.errors import Illegal, Malformed, Refusal
+from companion.core.errors import Illegal, Malformed, Refusal, wrong_phase
 from companion.core.i18n import Verbatim, listed, say, translate
 from companion.core.kit import SEATS, Seat
 from companion.table.session import MACHINE
@@ -75,7 +75,7 @@ class Opponents(PageGroup):
         """Ask the coach what to do, what the last action was worth, or why the machine acted."""
         coach = self._features.coach
         if coach is None:
-            raise Illegal(Refusal.WRONG_PHASE, say("There is no coach here"))
+            raise wrong_phase(say("There is no coach here"))
         advice = coach.ask(seat, body.moment, body.about)
         return jsonify(
             action=advice.action,
@@ -109,7 +109,7 @@ class Lessons(PageGroup):
         The machine plays a seat that is free.
         """
         if not self._page_context.has_sitters:
-            raise Illegal(Refusal.WRONG_PHASE, say("Nobody sits here: sit down first"))
+            raise wrong_phase(say("Nobody sits here: sit down first"))
         begin_lesson(self._page_context, body.game)
 
     @shared("skip-lesson", "seat", "table")

@@ -10,7 +10,7 @@ from typing import Any
 
 from flask import Response, jsonify
 
-from companion.core.errors import Illegal, Malformed, Refusal
+from companion.core.errors import Malformed, wrong_phase
 from companion.core.event_cues import EventCue
 from companion.core.i18n import say
 from companion.core.kit import SEATS
@@ -146,8 +146,7 @@ class PanelTrials(PageGroup):
     def _do(self, act: Callable[[PanelCheck], None]) -> Response:
         panel = self._panel()
         if self._page_context.is_game_on:
-            raise Illegal(
-                Refusal.WRONG_PHASE,
+            raise wrong_phase(
                 say("A game is on, and its keys belong to the players. Check between games."),
             )
         act(panel)
@@ -155,7 +154,7 @@ class PanelTrials(PageGroup):
 
     def _panel(self) -> PanelCheck:
         if self._room.panel is None:
-            raise Illegal(Refusal.WRONG_PHASE, self._room.why_not or say("No pads: phones only."))
+            raise wrong_phase(self._room.why_not or say("No pads: phones only."))
         return self._room.panel
 
 
