@@ -65,10 +65,10 @@ def tip_of(view: TableView, south: str) -> str:
 
 def device_words(view: TableView) -> str:
     """Return how camera and pads are, in one line."""
-    tableau = view.board.tableau
+    card_ui = view.board.tableau
     # cards without lanes are read by no camera: then only trouble is worth a word
     is_read = (
-        tableau is None or bool(tableau.lanes) or view.devices.camera.state is CameraState.TROUBLE
+        card_ui is None or bool(card_ui.lanes) or view.devices.camera.state is CameraState.TROUBLE
     )
     camera = {
         CameraState.NONE: say("No camera: confirm by hand."),
