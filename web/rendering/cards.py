@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 
 from companion.core.i18n import headed, joined, say, say_n
 from companion.core.kit import SEATS, Card, Kit, Seat
-from companion.games.screen import CardEntry, CardUi, ChoiceKey, Count, Lane, Pile
+from companion.games.screen import CardUi, ChoiceKey, Count, Lane, Pile
 from companion.table.table_view import TableView
 from web.rendering.svg import labelled_svg, ornament, xy
 
@@ -134,14 +134,6 @@ def fans_of(view: TableView) -> dict[Seat, tuple[str, ...]]:
     for seat, zone in entry.zones.items() if entry else ():
         fans[seat] = tuple(view.board.fans.get(zone, ()))
     return fans
-
-
-def lane_of(entry: CardEntry) -> str:
-    """Return the number of the lane in which the cards lie that are asked for.
-
-    Empty: it is unknown.
-    """
-    return next((str(zone.file) for zone in entry.zones.values()), "")
 
 
 # ---- what can be tapped --------------------------------------------------------------------------
