@@ -94,7 +94,7 @@ class BoardFollower:
         seat = _seat_on_turn(session) if is_due else None
         # what looks wrong may be a play: that is asked first
         if seat is not None and (problems or _has_other_markers(before, reading)):
-            self._recognise(seat, problems)
+            self._recognise(reading, seat, problems)
             return
         is_followed = reading.quiet and session.phase is Phase.STAGES
         if problems and is_followed and self._is_played_on():
@@ -201,14 +201,12 @@ class BoardFollower:
         shown, _ = board_check.plays_shown(plays, live.reading, _before(live, session))
         return bool(shown)
 
-    def _recognise(self, seat: Seat, problems: tuple[Problem, ...]) -> None:
+    def _recognise(self, reading: Reading, seat: Seat, problems: tuple[Problem, ...]) -> None:
         """Accept the play that hands have made on the board.
 
         Ask when it can mean several, say why it is none.
         """
-        live, session, reading = self._store.live, self._store.session, self._store.live.reading
-        if reading is None:
-            return
+        live, session = self._store.live, self._store.session
         in_hand = is_in_hand(live, problems)
         problems = () if in_hand else problems
         if session.paused or not session.is_here(seat):

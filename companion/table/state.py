@@ -164,14 +164,11 @@ class TableState:
 
 
 def open_reasons(live: TableState, seat: Seat) -> Mapping[int, tuple[str, ...]]:
-    """Return why a machine did what it did in the last turn, as the game counts, in which it has
-    given reasons.
+    """Return why a machine did what it did in the last turn in which it has given reasons.
 
-    Nothing: it.
-    cannot be asked. By the place of each of its actions in `Session.turns`, in their order.
-
-    Reasons tell the action, so a sealed one has none; what a game hides to its end they tell when
-    that may be told.
+    By the place of each of its actions in `Session.turns`, in their order. Empty: nothing can be
+    told. Reasons tell the action, so a sealed one has none; what a game hides to its end they tell
+    when that may be told.
     """
     session = live.session
     if (
