@@ -17,7 +17,6 @@ from typing import Any
 from companion.bots.base import (
     Bot,
     Choice,
-    Verdict,
     expected_reply,
     reasons_of,
     second_best,
@@ -130,25 +129,22 @@ class ScoutsBot(Bot):
         self._why = search.reasons(position, turn, rock) + search.outlook(position, turn, rock)
         return Choice(self._plan[position], search.nodes, self._why)
 
-    def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
+    def loss(self, view: Mapping[str, Any], action: str, best: str) -> float | None:
         """Compare the best turn with the best one that begins with this decision."""
         position = position_of(view, self._may_stack)
-        choice = self.choose(view)
-        if position.to_place or action == choice.action:
-            return Verdict(choice, 0.0)
+        if position.to_place:
+            return 0.0
         search = self._search(position)
-        squares = [1 << number for number in read(action).squares]
+        tried = read(action)
         if not position.due:
-            best = max(
-                search.value_of_rock(position, read(text).covered) for text in (".", choice.action)
-            )
-            tried = search.value_of_rock(position, read(action).covered)
-            return Verdict(choice, share_of_game(best - tried, _A_GAME))
+            rocks = [search.value_of_rock(position, read(text).covered) for text in (".", best)]
+            less = max(rocks) - search.value_of_rock(position, tried.covered)
+            return share_of_game(less, _A_GAME)
         turn = search.best(position)
-        if turn is None or len(squares) < 2:
-            return Verdict(choice, None)
-        tried = search.after(after_play(position, squares[0], squares[-1]))
-        return Verdict(choice, share_of_game(turn[0] - tried, _A_GAME))
+        if turn is None or len(tried.squares) < 2:
+            return None
+        after = after_play(position, 1 << tried.squares[0], 1 << tried.squares[-1])
+        return share_of_game(turn[0] - search.after(after), _A_GAME)
 
     def _search(self, position: Position) -> _Search:
         terrain = Terrain(self._values, position.stone, position.may_stack)
