@@ -34,7 +34,7 @@ def test_a_game_is_played_under_a_path(tmp_path: Path) -> None:
     web = WebSettings(host="127.0.0.1", port=0, proxies=("127.0.0.1",), path=path)
 
     def answers(port: int) -> bool:
-        line = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         try:
             line.request("GET", f"{path}/health")
             return line.getresponse().status == 200
