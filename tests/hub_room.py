@@ -22,8 +22,8 @@ from companion.core.i18n import packed, say
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.league.league import League
-from companion.league.league_file import Changes, KeptResult, LeagueFile
-from companion.league.results import GameResult, Player
+from companion.league.league_file import Changes, LeagueFile
+from companion.league.results import GameResult, KeptResult, Player
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicRecord, PublicState

@@ -26,7 +26,7 @@ from companion.hub.pair_line import GONE_S
 from companion.hub_server.app import Hub
 from companion.league.league import League
 from companion.league.tournament import BoardEnd, System
-from companion.table.remote.remote_game import RemoteGame
+from companion.table.remote.messages import RemoteGame
 from companion.table.session import Phase, Session
 from web.hub.room import Room
 from web.server.server import Server, serve

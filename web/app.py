@@ -47,8 +47,8 @@ from web.routes.rules import RulesPages
 from web.routes.shared_phone import SharedPhonePages
 from web.routes.workbench import Bench
 from web.security.auth import Auth, refuse_foreign
+from web.security.codes import JoinCode
 from web.security.host_names import Names, UnknownName, asked_host
-from web.security.join_code import JoinCode
 from web.security.rate_limit import RequestLimits
 from web.server.sse import Streams
 from web.static_files import StaticFiles
@@ -100,9 +100,9 @@ def create_app(
         own_seats=guard.seats_of,
         key_command=site.key_command,
         games=games,
-        opponents=features.opponents,
-        workbench=features.workbench is not None,
-        has_pads=features.welcome.has_pads,
+        features=features,
+        presence=presence,
+        needs_code=page_context.needs_code,
     )
     error_pages.register(app)
     watch_requests(

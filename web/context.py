@@ -27,7 +27,7 @@ from companion.table.table_view import TableView
 from web.features import Features
 from web.rendering import cards
 from web.security.auth import Auth, is_own_screen
-from web.security.join_code import JoinCode
+from web.security.codes import JoinCode
 from web.server.sse import Streams
 from web.server.worker import Worker
 from web.templating.phrases import device_words, end_words, rule_words, tip_of
@@ -221,9 +221,9 @@ class PageContext:
                 known=known.board.tableau,
                 viewer=key.viewer,
                 own_screen=key.own_screen,
+                settings=table.settings,
                 **self._about_game(view, key),
-                **self._about_room(key),
-                **self._for_surface(view, key),
+                **self._about_room(view, key),
             )
         return view.version, html
 
@@ -241,9 +241,6 @@ class PageContext:
             "plays": self.table.coaching.plays(acting, view.moment)
             if acting and self._names_plays(view)
             else (),
-            "south": self.table.settings.tip_south,
-            "upright": self.table.settings.upright,
-            "dark_minutes": self.table.settings.dark_minutes,
             # On the table screen the seat that sits at its left comes first, in whatever has a part
             # for each.
             "SEATS": SEATS
@@ -256,48 +253,26 @@ class PageContext:
             else (),
         }
 
-    def _about_room(self, key: FragmentKey) -> dict[str, Any]:
-        """Return what every page may say of the installation."""
+    def _about_room(self, view: TableView, key: FragmentKey) -> dict[str, Any]:
+        """Return how people get in, and what one page alone is given."""
         features, addresses = self.features, self._addresses
+        is_host, may_know = key.page == "host", key.at_table or key.page == "host"
         now_s = self.clock.monotonic_s()
         # addresses seldom change: the kernel need not be asked with every drawing
         if now_s >= addresses.until_s:
             addresses.urls = self.join_urls()
             addresses.typed = shown(addresses.urls[0]) if addresses.urls else ""
             addresses.until_s = now_s + ADDRESSES_S
+        gives_wifi = key.page == "table" and key.at_table and view.phase is Phase.LOBBY
+        seats = SEATS if key.page == "workbench" else ()
         return {
             "urls": addresses.urls,
-            "gone": self.presence.gone,
             "typed": addresses.typed,
-            "needs_code": self.join_code is not None,
-            "join_code": self.join_code.now()
-            if self.join_code and (key.at_table or key.page == "host")
-            else "",
+            "join_code": self.join_code.now() if self.join_code and may_know else "",
             "may_sit": key.at_table or self.join_code is None,
-            "settings_page": features.upkeep is not None,
-            "camera_page": features.camera is not None,
-            "staff": features.staff if features.staff and features.staff.is_heard else None,
+            "wifi": features.welcome.wifi() if gives_wifi else None,
+            "host_key": self.guard.host_key if is_host else "",
+            "coach_for": _COACH_FOR[self.table.settings.coach] if features.coach else None,
+            "seat_small": self.table.view(SEATS[0]).sign.small if key.page == "pass" else "",
+            "pads": {seat: self.table.view(seat).own.pad for seat in seats},
         }
-
-    def _for_surface(self, view: TableView, key: FragmentKey) -> dict[str, Any]:
-        """Return what one surface alone is given."""
-        features = self.features
-        values: dict[str, Any] = {"host_key": "", "pads": {}}
-        values |= dict.fromkeys(("coach_for", "hub", "unwell", "voice", "wifi", "own_wifi"))
-        if key.page in ("host", "seat"):
-            values["hub"] = features.hub
-        if key.page == "host":
-            values["host_key"] = self.guard.host_key
-            values["coach_for"] = _COACH_FOR[self.table.settings.coach] if features.coach else None
-            values["unwell"] = features.health.line() if features.health else None
-        elif key.page == "table":
-            values["voice"] = features.welcome.voice
-            if view.phase is Phase.LOBBY:
-                own = features.own_wifi
-                values["own_wifi"] = own if own and own.hotspot else None
-                values["wifi"] = features.welcome.wifi() if key.at_table else None
-        elif key.page == "pass":
-            values["seat_small"] = self.table.view(SEATS[0]).sign.small
-        elif key.page == "workbench":
-            values["pads"] = {seat: self.table.view(seat).own.pad for seat in SEATS}
-        return values

@@ -25,7 +25,7 @@ from companion.maintenance.upkeep import Upkeep
 from companion.printing.kit_printer import KitPrinter
 from companion.table.seats.staff_call import StaffBell
 from vision.network.phone import PHONE, PhoneLine
-from web.security.phone_pairing import PhonePairing
+from web.security.codes import PhonePairing
 
 if TYPE_CHECKING:
     from vision.diagnosis import BoardEye

@@ -27,7 +27,7 @@ from web.rendering.camera_overlay import seen_svg
 from web.routes.api.body import Body, Text
 from web.routes.route import get, host_only, host_page, post
 from web.security.auth import Auth, is_own_screen
-from web.security.phone_pairing import CODE_LENGTH
+from web.security.codes import CODE_LENGTH
 from web.server.sse import Audience, Streams
 
 DRAW_S = 0.4

@@ -24,13 +24,12 @@ from companion.archive.played_games import (
     Ending,
     Finale,
     GameLine,
-    PlayerRecord,
     SeatedPlayer,
 )
 from companion.archive.replay import GameFile, game_file
 from companion.archive.replay_scenes import OWNER_ENDED, Replay
 from companion.archive.scoresheet import write_sheet
-from companion.archive.statistics import records_of, typical_minutes
+from companion.archive.statistics import PlayerRecord, records_of, typical_minutes
 from companion.archive.summaries import Summaries, is_brought
 from companion.archive.summary import Summary, digest_of, reason_of
 from companion.core.clock import Clock

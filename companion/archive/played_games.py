@@ -1,4 +1,4 @@
-"""What may be known of the games that were played: lines of a list, replays in scenes, statistics.
+"""What may be known of the games that were played: lines of a list, replays in scenes.
 
 A game that is still on has a line and nothing else. Whatever is hidden in one that is over may be
 told.
@@ -179,43 +179,3 @@ class Finale:
     has_replay: bool
     coached: tuple[Seat, ...] = ()
     """Who asked the coach in this game or in another one of the evening's."""
-
-
-@dataclass(frozen=True)
-class Tendency:
-    """What a player did in a game: `median_s` of a turn (None: not known).
-
-    The commands with how often, most first.
-    """
-
-    game: str
-    title: str
-    games: int
-    wins: int
-    ties: int
-    median_s: float | None
-    commands: tuple[tuple[str, int], ...]
-
-
-@dataclass(frozen=True)
-class MachineRecord:
-    """A player's games against one of the machine's characters."""
-
-    name: str
-    games: int
-    wins: int
-    ties: int
-
-
-@dataclass(frozen=True)
-class PlayerRecord:
-    """A player, told apart by name, with what they did against people in all games (`total`) and in
-    each.
-
-    `against` are the machine's characters.
-    """
-
-    name: str
-    total: Tendency
-    by_game: tuple[Tendency, ...]
-    against: tuple[MachineRecord, ...] = ()

@@ -233,19 +233,19 @@ class Replay:
         Figures at pieces hold only when a turn is done.
         """
         scene = bare
-        if standing := self._game.standing(state, None):
-            badges = standing.badges if is_last else {}
-            scene = replace(scene, facts=standing.facts, cards=standing.hands, badges=badges)
-        if tableau := self._game.tableau(state, None):
+        if board_ui := self._game.board_ui(state, None):
+            badges = board_ui.badges if is_last else {}
+            scene = replace(scene, facts=board_ui.facts, cards=board_ui.hands, badges=badges)
+        if card_ui := self._game.card_ui(state, None):
             # each seat's hand as its owner saw it: the game is over
             hands = {}
             for seat in SEATS:
-                own = self._game.tableau(state, seat)
+                own = self._game.card_ui(state, seat)
                 if own and (hand := own.hands.get(seat)):
                     hands[seat] = hand
-            count = (tableau.count.number, tableau.count.label) if tableau.count else None
+            count = (card_ui.count.number, card_ui.count.label) if card_ui.count else None
             scene = replace(
-                scene, facts=tableau.facts, lanes=tableau.lanes, hands=hands, count=count
+                scene, facts=card_ui.facts, lanes=card_ui.lanes, hands=hands, count=count
             )
         return scene
 

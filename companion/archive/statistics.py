@@ -15,17 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from statistics import median
 
-import msgspec
-
-from companion.archive.played_games import (
-    NOBODY,
-    Ending,
-    GameLine,
-    MachineRecord,
-    PlayerRecord,
-    SeatedPlayer,
-    Tendency,
-)
+from companion.archive.played_games import NOBODY, Ending, GameLine, SeatedPlayer
 from companion.archive.summary import Summary
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import SEATS, Seat
@@ -38,54 +28,65 @@ ENOUGH_GAMES = 5
 
 
 @dataclass
-class _Tally:
+class Tally:
+    """What a player did in the games of one name: a game's title, or a character of the machine."""
+
+    name: str
     games: int = 0
     wins: int = 0
     ties: int = 0
     times_s: list[float] = field(default_factory=list)
-    commands: Counter[str] = field(default_factory=Counter)
+    """Seconds of each turn whose time is known."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """How often each command was given."""
 
     def add(self, line: GameLine, seat: Seat, summary: Summary) -> None:
+        """Count one more game."""
         self.games += 1
         self.wins += seat in line.winners
         self.ties += line.ending is Ending.TIE
         self.times_s += summary.times.get(seat, ())
-        self.commands.update(summary.commands.get(seat, {}))
+        self.counts.update(summary.commands.get(seat, {}))
 
-    def tendency(self, game: str, title: str) -> Tendency:
-        median_s = median(self.times_s) if self.times_s else None
-        commands = tuple(self.commands.most_common(MAX_COMMANDS))
-        return Tendency(game, title, self.games, self.wins, self.ties, median_s, commands)
+    @property
+    def median_s(self) -> float | None:
+        """Return how long a turn took. None: not known."""
+        return median(self.times_s) if self.times_s else None
+
+    @property
+    def commands(self) -> list[tuple[str, int]]:
+        """Return the favourite commands with how often each was given, most first."""
+        return self.counts.most_common(MAX_COMMANDS)
 
 
 @dataclass
-class _Player:
-    """What is counted of a player: by game against people, by character against the machine, and
-    all against people.
-    """
+class PlayerRecord:
+    """A player, told apart by name, with what they did against people in all games and in each."""
 
     name: str = ""
-    total: _Tally = field(default_factory=_Tally)
-    by_game: dict[str, _Tally] = field(default_factory=dict)
-    against: dict[str, _Tally] = field(default_factory=dict)
+    total: Tally = field(default_factory=lambda: Tally(say("All games")))
+    titles: dict[str, Tally] = field(default_factory=dict)
+    machines: dict[str, Tally] = field(default_factory=dict)
+
+    @property
+    def by_game(self) -> list[Tally]:
+        """Return the games against people, those played most first."""
+        return sorted(self.titles.values(), key=lambda tally: (-tally.games, tally.name))
+
+    @property
+    def against(self) -> list[Tally]:
+        """Return the games against each of the machine's characters."""
+        return sorted(self.machines.values(), key=lambda tally: tally.name)
 
     def add(self, line: GameLine, seat: Seat, summary: Summary) -> None:
+        """Count one more game."""
         machine = _machine(line, seat.other)
-        tallies, key = (self.against, machine) if machine else (self.by_game, line.game)
-        tallies.setdefault(key, _Tally()).add(line, seat, summary)
-        if not machine:
-            # the commands of different games say nothing together
-            self.total.add(line, seat, msgspec.structs.replace(summary, commands={}))
-
-    def record(self) -> PlayerRecord:
-        games = [tally.tendency(game, GAMES[game].title) for game, tally in self.by_game.items()]
-        games.sort(key=lambda tendency: (-tendency.games, tendency.game))
-        machines = [
-            MachineRecord(Verbatim(machine), tally.games, tally.wins, tally.ties)
-            for machine, tally in sorted(self.against.items())
-        ]
-        total = self.total.tendency("", say("All games"))
-        return PlayerRecord(Verbatim(self.name), total, tuple(games), tuple(machines))
+        if machine:
+            self.machines.setdefault(machine, Tally(Verbatim(machine))).add(line, seat, summary)
+            return
+        self.total.add(line, seat, summary)
+        title = GAMES[line.game].title
+        self.titles.setdefault(title, Tally(title)).add(line, seat, summary)
 
 
 def records_of(games: Iterable[tuple[GameLine, Summary]]) -> tuple[PlayerRecord, ...]:
@@ -93,7 +94,7 @@ def records_of(games: Iterable[tuple[GameLine, Summary]]) -> tuple[PlayerRecord,
 
     `games` are over, the oldest first. Abandoned ones do not count.
     """
-    players: defaultdict[str, _Player] = defaultdict(_Player)
+    players: defaultdict[str, PlayerRecord] = defaultdict(PlayerRecord)
     for line, summary in games:
         if line.ending is Ending.ABANDONED:
             continue
@@ -101,14 +102,14 @@ def records_of(games: Iterable[tuple[GameLine, Summary]]) -> tuple[PlayerRecord,
             if seat not in line.coached:
                 player = players[name.casefold()]
                 # as it is spelled in the newest game
-                player.name = name
+                player.name = Verbatim(name)
                 player.add(line, seat, summary)
 
     def rank(record: PlayerRecord) -> tuple[int, str]:
-        games = record.total.games + sum(machine.games for machine in record.against)
+        games = record.total.games + sum(tally.games for tally in record.against)
         return -games, record.name.casefold()
 
-    return tuple(sorted((player.record() for player in players.values()), key=rank))
+    return tuple(sorted(players.values(), key=rank))
 
 
 def typical_minutes(games: Iterable[tuple[GameLine, Summary]]) -> dict[str, int]:

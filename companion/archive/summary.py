@@ -28,7 +28,7 @@ from companion.table.records import (
     TakeSeat,
 )
 from companion.table.remote.fold import advance
-from companion.table.remote.remote_game import REMOTE
+from companion.table.remote.messages import REMOTE
 from companion.table.session import MACHINE, Phase, Session
 
 NAP_S = 30 * 60.0

@@ -11,7 +11,7 @@ Bowling, 2007).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from random import Random
@@ -220,18 +220,18 @@ class _Search:
         """
         for _ in range(self.strength.rounds):
             mine, theirs = self._solve()
-            before = len(self.plans[0]) + len(self.plans[1])
             answer = self._answer(0, self._mix(1, theirs, self.trust))
             reply = self._answer(1, self._mix(0, mine, 0.0))
-            self._add(0, answer)
-            self._add(1, reply)
-            is_new = len(self.plans[0]) + len(self.plans[1]) > before
-            if not is_new or self.nodes >= self.max_nodes:
+            added = [self._add(0, answer), self._add(1, reply)]
+            if not any(added) or self.nodes >= self.max_nodes:
                 return
 
-    def _add(self, side: int, plan: Codes) -> None:
-        if plan not in self.plans[side]:
+    def _add(self, side: int, plan: Codes) -> bool:
+        """Add a plan of a side. Return whether it is a new one."""
+        is_new = plan not in self.plans[side]
+        if is_new:
             self.plans[side].append(plan)
+        return is_new
 
     def _mix(self, side: int, shares: Sequence[float], trust: float) -> Mix:
         """Return the likeliest plans of a side with their shares, its plain plan trusted so far."""
@@ -269,23 +269,38 @@ class _Search:
         return solve(rows, _ROUNDS, in_turn=False)
 
     def _answer(self, side: int, mix: Mix) -> Codes:
-        """Return the best plan that is found against a mixture, robot by robot, from the best plan
-        so far."""
-        plans = self.plans[side]
-        best = max(plans, key=lambda plan: self._value_against(side, plan, mix))
-        value = self._value_against(side, best, mix)
-        plan = list(best)
-        for _ in range(self.strength.sweeps):
+        """Return the best plan that is found against a mixture, from the best plan so far."""
+
+        def value_of(plan: Sequence[int]) -> float:
+            return self._value_against(side, plan, mix)
+
+        best = max(self.plans[side], key=value_of)
+        plan, _ = self._improved(side, best, value_of, self.strength.sweeps)
+        return plan
+
+    def _improved(
+        self,
+        side: int,
+        first: Codes,
+        value_of: Callable[[Sequence[int]], float],
+        sweeps: int,
+    ) -> tuple[Codes, float]:
+        """Return what a plan becomes when its robots, one by one, get the order that is best while
+        the others keep theirs. Also what it is worth.
+        """
+        plan = list(first)
+        value = value_of(plan)
+        for _ in range(sweeps):
             has_changed = False
             for unit, orders in enumerate(self._choices[side]):
                 for code in orders:
                     if self.nodes >= self.max_nodes:
-                        return tuple(plan)
-                    if code == plan[unit]:
-                        continue
+                        return tuple(plan), value
                     before = plan[unit]
+                    if code == before:
+                        continue
                     plan[unit] = code
-                    other = self._value_against(side, plan, mix)
+                    other = value_of(plan)
                     if other > value + 1e-9:
                         value = other
                         has_changed = True
@@ -293,7 +308,7 @@ class _Search:
                         plan[unit] = before
             if not has_changed:
                 break
-        return tuple(plan)
+        return tuple(plan), value
 
     # ---- a win in this turn ----
 
@@ -307,20 +322,17 @@ class _Search:
         if len(theirs) > _FEW or not (is_last or all(map(self._may_fall, theirs))):
             return None
         replies = list(product(*self._choices[1]))
+
+        def wins_of(plan: Sequence[int]) -> float:
+            # wins are alike, and these tries are no part of what a level may try
+            self.max_nodes += len(replies)
+            values = [self.value(plan, reply) for reply in replies]
+            return sum([DECIDED if value >= DECIDED / 2 else value for value in values])
+
         for first in self.plans[0]:
-            plan = list(first)
-            most = self._sum_against(first, replies)
-            for unit, orders in enumerate(self._choices[0]):
-                for code in orders:
-                    before = plan[unit]
-                    plan[unit] = code
-                    total = self._sum_against(plan, replies)
-                    if total > most:
-                        most = total
-                    else:
-                        plan[unit] = before
+            plan, most = self._improved(0, first, wins_of, 1)
             if most >= DECIDED * len(replies):
-                return tuple(plan)
+                return plan
         return None
 
     def _may_fall(self, index: int) -> bool:
@@ -334,12 +346,6 @@ class _Search:
         near = sum(ways[robots.places[mine]] <= 3 for mine in self.units[0])
         damage = max(options.attack, options.blast) // 2
         return near * damage >= robots.points[index]
-
-    def _sum_against(self, plan: Sequence[int], replies: Sequence[Codes]) -> float:
-        """Return what a plan is worth against all these replies together. Wins are alike."""
-        self.max_nodes += len(replies)  # no part of what a level may try
-        values = [self.value(plan, reply) for reply in replies]
-        return sum([DECIDED if value >= DECIDED / 2 else value for value in values])
 
     # ---- single orders ----
 

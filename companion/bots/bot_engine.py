@@ -14,6 +14,7 @@ import contextlib
 import os
 import resource
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -38,7 +39,6 @@ Fewer than the service may have (`TasksMax`), so that the table always gets its 
 """
 _OOM_SCORE = 800
 """How gladly the kernel ends a process when memory runs out, of 1,000."""
-Reply = dict[str, Any]
 
 
 class _New(msgspec.Struct, forbid_unknown_fields=True):
@@ -60,16 +60,12 @@ class _Judge(msgspec.Struct, forbid_unknown_fields=True):
     action: str
 
 
-class _Request(msgspec.Struct, forbid_unknown_fields=True):
-    """Exactly one of the fields."""
-
-    new: _New | msgspec.UnsetType = msgspec.UNSET
-    see: _See | msgspec.UnsetType = msgspec.UNSET
-    choose: _Choose | msgspec.UnsetType = msgspec.UNSET
-    judge: _Judge | msgspec.UnsetType = msgspec.UNSET
-
-
-_decode = msgspec.json.Decoder(_Request).decode
+_BODIES: Mapping[str, type[msgspec.Struct]] = {
+    "new": _New,
+    "see": _See,
+    "choose": _Choose,
+    "judge": _Judge,
+}
 _encode = msgspec.json.Encoder().encode
 
 
@@ -89,31 +85,32 @@ class BotEngine:
     def answer(self, line: bytes) -> bytes:
         """Return the reply to one request, both without the line's end."""
         try:
-            return _encode(self._reply(_request(line)))
+            return _encode(self._reply(_body_of(line)))
         except CompanionError as error:
-            return _error(error.kind, str(error.message))
+            fault = {"kind": error.kind, "message": str(error.message)}
         except Exception as error:  # the table falls back on another move; its process goes on
-            return _error("error", f"The opponent cannot play this view ({type(error).__name__})")
+            message = f"The opponent cannot play this view ({type(error).__name__})"
+            fault = {"kind": "error", "message": message}
+        return _encode({"error": fault})
 
-    def _reply(self, request: _Request) -> Reply:
-        if isinstance(request.new, _New):
-            new = request.new
-            self._bot = bot_for(self._game, new.seat, new.options, self._level, self._seed)
+    def _reply(self, body: msgspec.Struct) -> dict[str, Any]:
+        if isinstance(body, _New):
+            self._bot = bot_for(self._game, body.seat, body.options, self._level, self._seed)
             return {"ready": True}
         if self._bot is None:
             raise Illegal(Refusal.NO_GAME, "There is no game yet: send new first")
-        if isinstance(request.see, _See):
-            self._bot.see(request.see.view, request.see.events)
+        if isinstance(body, _See):
+            self._bot.see(body.view, body.events)
             return {"ok": True}
-        if isinstance(request.judge, _Judge):
-            _require_due(self._bot, request.judge.view)
-            game_named(self._game).parse(request.judge.action)
-            verdict = self._bot.judge(request.judge.view, request.judge.action)
+        if isinstance(body, _Choose):
+            _require_due(self._bot, body.view)
+            return _plain(self._bot.choose(body.view))
+        if isinstance(body, _Judge):
+            _require_due(self._bot, body.view)
+            game_named(self._game).parse(body.action)
+            verdict = self._bot.judge(body.view, body.action)
             return {**_plain(verdict.best), "loss": verdict.loss}
-        if not isinstance(request.choose, _Choose):
-            raise AssertionError("a request has one of its four fields")
-        _require_due(self._bot, request.choose.view)
-        return _plain(self._bot.choose(request.choose.view))
+        raise AssertionError("these are all of the bodies")
 
 
 def _require_due(bot: Bot, view: dict[str, Any]) -> None:
@@ -127,7 +124,7 @@ def _require_due(bot: Bot, view: dict[str, Any]) -> None:
         )
 
 
-def _plain(choice: Choice) -> Reply:
+def _plain(choice: Choice) -> dict[str, Any]:
     why = [_with_parts(line) for line in choice.why]
     return {"action": choice.action, "nodes": choice.nodes, "why": why}
 
@@ -140,21 +137,18 @@ def _with_parts(line: object) -> object:
     return line if isinstance(line, int) else str(line)
 
 
-def _request(line: bytes) -> _Request:
+def _body_of(line: bytes) -> msgspec.Struct:
+    """Return what a request holds, which has exactly one name. Raises `Malformed`."""
     if len(line) > MAX_LINE:
         raise Malformed(f"A request has at most {MAX_LINE} bytes")
     try:
-        request = _decode(line)
+        request = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+        names = list(request)
+        if len(names) != 1 or names[0] not in _BODIES:
+            raise Malformed("A request has exactly one of new, see, choose, judge")
+        return msgspec.json.decode(request[names[0]], type=_BODIES[names[0]])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Malformed(f"Not a request: {error}") from None
-    parts = (request.new, request.see, request.choose, request.judge)
-    if sum(part is not msgspec.UNSET for part in parts) != 1:
-        raise Malformed("A request has exactly one of new, see, choose, judge")
-    return request
-
-
-def _error(kind: str, message: str) -> bytes:
-    return _encode({"error": {"kind": kind, "message": message}})
 
 
 def serve_lines(engine: BotEngine, source: BinaryIO, sink: BinaryIO) -> None:
@@ -166,7 +160,7 @@ def serve_lines(engine: BotEngine, source: BinaryIO, sink: BinaryIO) -> None:
 
 
 def limit_process(pid: int, memory_bytes: int) -> None:
-    """Lower a process's priority and bound its memory and children.
+    """Lower a process's priority, bound its memory and children, and let it leave no core dump.
 
     What the system refuses is left as it is.
 
@@ -181,28 +175,20 @@ def limit_process(pid: int, memory_bytes: int) -> None:
     with contextlib.suppress(OSError):
         if os.getsid(pid) == pid:
             Path(f"/proc/{pid}/autogroup").write_text(str(NICENESS))
-    _set_limit(pid, resource.RLIMIT_DATA, memory_bytes)
-    _set_limit(pid, resource.RLIMIT_NPROC, MAX_TASKS)
-
-
-def _set_limit(pid: int, limit: int, most: int) -> None:
-    """Bound a resource of a process for good, where the system allows it."""
-    with contextlib.suppress(OSError, ValueError):
-        resource.prlimit(pid, limit, (most, most))
-
-
-def confine() -> None:
-    """Give this process low priority, bounded memory, no core dump."""
-    pid = os.getpid()
-    limit_process(pid, MEMORY_BYTES)
-    _set_limit(pid, resource.RLIMIT_CORE, 0)
+    for limit, most in (
+        (resource.RLIMIT_DATA, memory_bytes),
+        (resource.RLIMIT_NPROC, MAX_TASKS),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        with contextlib.suppress(OSError, ValueError):
+            resource.prlimit(pid, limit, (most, most))
 
 
 def run_bot(game: str, level: int, seed: int) -> int:
     """Play a seat over standard input and output until the input ends. Return the exit status."""
     if not knows(game):
         raise Malformed(f"There is no opponent for {game}")
-    confine()
+    limit_process(os.getpid(), MEMORY_BYTES)
     serve_lines(BotEngine(game, level, seed), sys.stdin.buffer, sys.stdout.buffer)
     return 0
 

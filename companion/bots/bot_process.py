@@ -5,6 +5,8 @@ reaches it.
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import hmac
 import os
 import re
 import select
@@ -12,11 +14,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
-from typing import IO, Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import msgspec
 
@@ -26,6 +27,7 @@ from companion.core.errors import CompanionError
 from companion.core.i18n import plain_words, unpacked
 from companion.core.kit import Seat
 from companion.core.names import is_printable
+from companion.core.ports import Closeable
 
 MAX_MEMORY_BYTES = 512 << 20
 """Maximum private memory of any program. Our own ask for less."""
@@ -38,7 +40,6 @@ _CHUNK = 65_536
 _PATTERN = re.compile(r"(?:[^{}]|\{[a-z]\w*(?:!c)?\})+")
 """What a sentence with parts looks like: nothing that `str.format` could be led astray by."""
 _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
-R = TypeVar("R")
 
 
 class BotFailure(CompanionError, RuntimeError):
@@ -50,14 +51,6 @@ class BotFailure(CompanionError, RuntimeError):
     kind = "bot"
 
 
-class _Ready(msgspec.Struct):
-    ready: bool
-
-
-class _Ok(msgspec.Struct):
-    ok: bool
-
-
 class _Sentence(msgspec.Struct):
     """A sentence of ours with its parts, which are sentences themselves, words, or numbers."""
 
@@ -65,20 +58,24 @@ class _Sentence(msgspec.Struct):
     parts: dict[str, str | int | _Sentence] = msgspec.field(name="with", default_factory=dict)
 
 
-class _Chosen(msgspec.Struct):
-    action: str
+class _Reply(msgspec.Struct):
+    """What an opponent may answer, whatever it was asked."""
+
+    ready: bool = False
+    ok: bool = False
+    action: str = ""
     nodes: int = 0
     why: list[str | _Sentence] = []
-
-
-class _Judged(_Chosen):
     loss: float | None = None
 
 
-_ready = msgspec.json.Decoder(_Ready).decode
-_ok = msgspec.json.Decoder(_Ok).decode
-_judged = msgspec.json.Decoder(_Judged).decode
-_chosen = msgspec.json.Decoder(_Chosen).decode
+_decode = msgspec.json.Decoder(_Reply).decode
+
+
+def seed_of(key: bytes, purpose: str) -> int:
+    """Return a seed that is the same for the same purpose, and that nobody without the key can
+    tell."""
+    return int.from_bytes(hmac.digest(key, purpose.encode(), hashlib.sha256)[:6])
 
 
 def bot_command(game: str, level: int, seed: int) -> list[str]:
@@ -95,20 +92,7 @@ def bot_command(game: str, level: int, seed: int) -> list[str]:
     ]
 
 
-def _environment() -> dict[str, str]:
-    """Return what a child is told of its surroundings: where programs are, and what makes it the
-    same at every start."""
-    variables = {name: os.environ[name] for name in ("PATH", "VIRTUAL_ENV") if name in os.environ}
-    return {
-        **variables,
-        "LANG": "C.UTF-8",
-        "PYTHONHASHSEED": "0",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-    }
-
-
-class BotProcess:
+class BotProcess(Closeable):
     """One opponent and its process. A context manager.
 
     Any failure ends the child and raises `BotFailure`. After that, and after `close`, every call
@@ -121,6 +105,16 @@ class BotProcess:
     def __init__(self, command: Sequence[str]) -> None:
         self._calls = Lock()
         self._ends = Lock()
+        # where programs are, and what makes a child the same at every start
+        environment = {
+            "LANG": "C.UTF-8",
+            "PYTHONHASHSEED": "0",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+        }
+        for name in ("PATH", "VIRTUAL_ENV"):
+            if name in os.environ:
+                environment[name] = os.environ[name]
         try:
             self.child = subprocess.Popen(
                 list(command),
@@ -129,7 +123,7 @@ class BotProcess:
                 stderr=subprocess.DEVNULL,
                 bufsize=0,
                 cwd=_ROOT,
-                env=_environment(),
+                env=environment,
                 close_fds=True,
                 start_new_session=True,
             )
@@ -138,21 +132,24 @@ class BotProcess:
             raise BotFailure(f"The opponent’s program cannot be started: {reason}") from None
         limit_process(self.child.pid, MAX_MEMORY_BYTES)
         self._is_open = True
-        for pipe in (self.child.stdin, self.child.stdout):
-            os.set_blocking(_pipe(pipe), False)
+        if self.child.stdin is None or self.child.stdout is None:
+            raise AssertionError("the child was started with pipes")
+        self._pipes = (self.child.stdin, self.child.stdout)
+        for pipe in self._pipes:
+            os.set_blocking(pipe.fileno(), False)
 
     def new(self, seat: Seat, options: Mapping[str, Any], deadline_s: float) -> None:
         """Begin a game in that seat. `deadline_s` is how long the answer may take."""
-        answer = self._ask({"new": {"seat": seat, "options": dict(options)}}, _ready, deadline_s)
-        if not answer.ready:
+        reply = self._ask({"new": {"seat": seat, "options": dict(options)}}, deadline_s)
+        if not reply.ready:
             self._fail("is not ready")
 
     def see(
         self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], deadline_s: float
     ) -> None:
         """Show what a turn has brought: the seat's view after it, and its events."""
-        answer = self._ask({"see": {"view": view, "events": list(events)}}, _ok, deadline_s)
-        if not answer.ok:
+        reply = self._ask({"see": {"view": view, "events": list(events)}}, deadline_s)
+        if not reply.ok:
             self._fail("did not take what it was shown")
 
     def choose(self, view: Mapping[str, Any], deadline_s: float) -> Choice:
@@ -160,44 +157,31 @@ class BotProcess:
 
         Whether the rules allow it is for the caller to check.
         """
-        answer = self._ask({"choose": {"view": view}}, _chosen, deadline_s)
-        return self._choice(answer)
+        return self._choice(self._ask({"choose": {"view": view}}, deadline_s))
 
     def judge(self, view: Mapping[str, Any], action: str, deadline_s: float) -> Verdict:
         """Return how good an action for this view is, and what would have been better."""
-        answer = self._ask({"judge": {"view": view, "action": action}}, _judged, deadline_s)
-        if answer.loss is not None and not 0 <= answer.loss <= 1:
+        reply = self._ask({"judge": {"view": view, "action": action}}, deadline_s)
+        if reply.loss is not None and not 0 <= reply.loss <= 1:
             self._fail("answered nonsense")
-        return Verdict(self._choice(answer), answer.loss)
+        return Verdict(self._choice(reply), reply.loss)
 
-    def _choice(self, answer: _Chosen) -> Choice:
-        if not 0 < len(answer.action) <= _MAX_ACTION:
+    def _choice(self, reply: _Reply) -> Choice:
+        if not 0 < len(reply.action) <= _MAX_ACTION:
             self._fail("answered nonsense")
         try:
-            reasons = [_clean_reason(reason) for reason in answer.why[:_MAX_REASONS]]
+            reasons = [_clean_reason(reason) for reason in reply.why[:_MAX_REASONS]]
         except (ValueError, KeyError, RecursionError):
             self._fail("answered nonsense")
-        return Choice(answer.action, max(0, answer.nodes), reasons_of(*reasons))
+        return Choice(reply.action, max(0, reply.nodes), reasons_of(*reasons))
 
     def close(self) -> None:
         """End the child. May be called twice, and while another thread waits for an answer."""
         self._end()
         with self._calls:
-            for pipe in (self.child.stdin, self.child.stdout):
-                if pipe is not None:
-                    with contextlib.suppress(OSError):
-                        pipe.close()
-
-    def __enter__(self) -> BotProcess:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
+            for pipe in self._pipes:
+                with contextlib.suppress(OSError):
+                    pipe.close()
 
     def _end(self) -> None:
         """Kill the child with its session."""
@@ -213,9 +197,7 @@ class BotProcess:
         self._end()
         raise BotFailure(f"The opponent {what}")
 
-    def _ask(
-        self, request: Mapping[str, Any], decode: Callable[[bytes], R], deadline_s: float
-    ) -> R:
+    def _ask(self, request: Mapping[str, Any], deadline_s: float) -> _Reply:
         ends_s = time.monotonic() + deadline_s
         line = _encode(request) + b"\n"
         if len(line) > MAX_LINE:
@@ -228,12 +210,12 @@ class BotProcess:
         if b'"error"' in answer[:12]:
             self._fail("refused a request")
         try:
-            return decode(answer)
+            return _decode(answer)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             self._fail("answered nonsense")
 
     def _write(self, line: bytes, ends_s: float, deadline_s: float) -> None:
-        pipe = _pipe(self.child.stdin)
+        pipe = self._pipes[0].fileno()
         remaining = memoryview(line)
         while remaining:
             self._wait_for(pipe, select.POLLOUT, ends_s, deadline_s)
@@ -246,7 +228,7 @@ class BotProcess:
 
     def _read_line(self, ends_s: float, deadline_s: float) -> bytes:
         """Return the one line that the child answers, without its end."""
-        pipe = _pipe(self.child.stdout)
+        pipe = self._pipes[1].fileno()
         answer = bytearray()
         while not answer.endswith(b"\n"):
             self._wait_for(pipe, select.POLLIN, ends_s, deadline_s)
@@ -297,9 +279,3 @@ def _in_one_line(words: str) -> str:
     round."""
     letters = [letter for letter in words if letter.isspace() or is_printable(letter)]
     return " ".join("".join(letters).split())
-
-
-def _pipe(pipe: IO[bytes] | None) -> int:
-    if pipe is None:
-        raise AssertionError("the child was started with pipes")
-    return pipe.fileno()

@@ -7,8 +7,6 @@ the seat alone.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +15,7 @@ from dataclasses import dataclass
 
 from companion.bots import knows
 from companion.bots.base import LEVELS, Verdict, said_by_bot
-from companion.bots.bot_process import BotFailure, BotProcess, bot_command
+from companion.bots.bot_process import BotFailure, BotProcess, bot_command, seed_of
 from companion.bots.machine_players import START_S, THINK_S
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.core.i18n import say
@@ -129,15 +127,15 @@ class Coach:
             why = said_by_bot(verdict.best.why)
             if not done:
                 return Hint(verdict.best.action, orders, why)
-            is_best = _is_best(verdict, done)
+            is_nearly_best = verdict.loss is not None and verdict.loss <= _GOOD
+            is_best = done == verdict.best.action or is_nearly_best
             return Hint(verdict.best.action, orders, why, _sentence(verdict, is_best), is_best)
         raise CoachFailure(say("The coach does not respond. The game goes on without it."))
 
     def _verdict(self, turn: MachineTurn, done: str) -> Verdict:
         """Begin a process, tell it what the seat knows, and ask."""
         # the same question has the same seed, so that it gets the same answer
-        text = f"coach {turn.game} {turn.number} {turn.seat}"
-        seed = int.from_bytes(hmac.digest(self._key, text.encode(), hashlib.sha256)[:6])
+        seed = seed_of(self._key, f"coach {turn.game} {turn.number} {turn.seat}")
         process = self._open_process(bot_command(turn.game, LEVELS[-1], seed))
         try:
             process.new(turn.seat, turn.options, START_S)
@@ -154,10 +152,6 @@ class CoachFailure(CompanionError, RuntimeError):
     """The coach's process was killed, hung or answered nonsense, more than once."""
 
     kind = "coach"
-
-
-def _is_best(verdict: Verdict, done: str) -> bool:
-    return done == verdict.best.action or (verdict.loss is not None and verdict.loss <= _GOOD)
 
 
 def _sentence(verdict: Verdict, is_best: bool) -> str:

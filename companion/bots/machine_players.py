@@ -7,18 +7,16 @@ Each seat has a thread and, while a game is on, a process of its own, which is t
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import logging
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 
 from companion.bots import knows
 from companion.bots.base import Choice, said_by_bot
-from companion.bots.bot_process import BotFailure, BotProcess, bot_command
-from companion.bots.characters import Character, cast
+from companion.bots.bot_process import BotFailure, BotProcess, bot_command, seed_of
+from companion.bots.characters import CHARACTERS, Character, cast
 from companion.core.clock import Clock
 from companion.core.errors import CompanionError, JournalError, Stale
 from companion.core.i18n import Verbatim, say
@@ -60,16 +58,6 @@ class _Plan:
     at_s: float
 
 
-@dataclass(frozen=True)
-class _Casting:
-    """Who may play, and how: what both machines share."""
-
-    key: bytes
-    characters: Mapping[str, Character]
-    tempo_s: tuple[float, float]
-    open_process: Callable[[Sequence[str]], BotProcess]
-
-
 class MachinePlayers(Closeable):
     """Both seats' machines. A context manager, and `close` may be called twice.
 
@@ -88,12 +76,12 @@ class MachinePlayers(Closeable):
         open_process: Callable[[Sequence[str]], BotProcess] = BotProcess,
     ) -> None:
         self.characters = cast(engines)
-        self._table = table
-        by_name = {character.name: character for character in self.characters}
-        self._players = {
-            seat: _MachinePlayer(seat, table, clock, _Casting(key, by_name, tempo_s, open_process))
-            for seat in SEATS
-        }
+        self.table = table
+        self.clock = clock
+        self.key = key
+        self.tempo_s = tempo_s
+        self.open_process = open_process
+        self._players = {seat: _MachinePlayer(seat, self) for seat in SEATS}
         self._followers = [
             Follower(table, f"machine at {seat}", player.step, LOOK_S)
             for seat, player in self._players.items()
@@ -103,6 +91,10 @@ class MachinePlayers(Closeable):
         """Do what is due for both seats."""
         for player in self._players.values():
             player.step()
+
+    def character(self, name: str) -> Character | None:
+        """Return the character of a name."""
+        return next((known for known in self.characters if known.name == name), None)
 
     def start(self) -> None:
         """Step by itself after every change of the table."""
@@ -123,11 +115,11 @@ class MachinePlayers(Closeable):
 class _MachinePlayer:
     """One seat. What it needs of the table it asks anew at each step."""
 
-    def __init__(self, seat: Seat, table: Table, clock: Clock, casting: _Casting) -> None:
+    def __init__(self, seat: Seat, machines: MachinePlayers) -> None:
         self._seat = seat
-        self._table = table
-        self._clock = clock
-        self._casting = casting
+        self._machines = machines
+        self._table = machines.table
+        self._clock = machines.clock
         self._process: BotProcess | None = None
         self._known_turn: MachineTurn | None = None
         """The turn that the process knows."""
@@ -207,7 +199,7 @@ class _MachinePlayer:
         they are."""
         if choice is None:
             return ()
-        character = self._casting.characters.get(self._known_turn.name if self._known_turn else "")
+        character = self._machines.character(self._known_turn.name if self._known_turn else "")
         if character and character.command:
             return tuple(map(Verbatim, choice.why))
         return said_by_bot(choice.why)
@@ -216,7 +208,7 @@ class _MachinePlayer:
         """Return the time from being asked to handing in, at least: never a notable part of what a
         clock leaves.
         """
-        low_s, high_s = self._casting.tempo_s
+        low_s, high_s = self._machines.tempo_s
         pause_s = Random(secrets.randbits(32)).uniform(low_s, high_s)
         if turn.due_s is None:
             return pause_s
@@ -229,7 +221,7 @@ class _MachinePlayer:
         """
         if turn.asked is not None:
             return Choice(turn.asked, 0)
-        character = self._casting.characters.get(turn.name)
+        character = self._machines.character(turn.name)
         is_foreign = character is not None and bool(character.command)
         if not is_foreign and not knows(turn.game):
             self._complain(
@@ -281,7 +273,7 @@ class _MachinePlayer:
         # another game, another character, or a turn that was taken back
         if not is_known or process is None:
             self.close()
-            self._process = process = self._casting.open_process(self._command(turn))
+            self._process = process = self._machines.open_process(self._command(turn))
             process.new(self._seat, turn.options, deadline_s)
             known = None
         # a process is told only the turns that it does not know yet
@@ -295,9 +287,8 @@ class _MachinePlayer:
     def _command(self, turn: MachineTurn) -> list[str]:
         """Return our own opponent, with a seed that is the same after a restart, or the engine of
         that name."""
-        character = self._casting.characters.get(turn.name) or self._casting.characters["Bo"]
+        character = self._machines.character(turn.name) or CHARACTERS[1]
         if character.command:
             return [*character.command, turn.game]
-        text = f"{turn.game} {turn.number} {turn.seat}"
-        seed = int.from_bytes(hmac.digest(self._casting.key, text.encode(), hashlib.sha256)[:6])
+        seed = seed_of(self._machines.key, f"{turn.game} {turn.number} {turn.seat}")
         return bot_command(turn.game, character.level, seed)

@@ -80,6 +80,43 @@ def run_command(command: Sequence[str]) -> tuple[int, str]:
     return done.returncode, (done.stderr or done.stdout).strip()
 
 
+class Connection:
+    """One profile of NetworkManager, and the file in which it lies."""
+
+    def __init__(self, name: str, path: Path, run: Run) -> None:
+        self.name, self.path, self._run = name, path, run
+
+    def text(self) -> str:
+        """Return the profile that is there. Empty: there is none."""
+        try:
+            return self.path.read_text(encoding="utf-8")
+        except OSError:
+            return ""
+
+    def up(self, text: str, *options: str) -> tuple[int, str]:
+        """Write the profile and bring it up. Return the exit status and what was said.
+
+        One that does not work would be tried at every start: the one before comes back, or none.
+        """
+        former = self.text()
+        self._load(text)
+        status, output = self._run(["nmcli", *options, "connection", "up", self.name])
+        if status and former:
+            self._load(former)
+        elif status:
+            self.forget()
+        return status, output
+
+    def _load(self, text: str) -> None:
+        write_profile(self.path, text)
+        self._run(["nmcli", "connection", "load", str(self.path)])
+
+    def forget(self) -> None:
+        """Take it down and remove it."""
+        self._run(["nmcli", "connection", "delete", self.name])
+        self.path.unlink(missing_ok=True)
+
+
 @dataclass
 class Hotspot:
     """The hotspot of one machine. `root` and `run` are others in tests."""
@@ -103,24 +140,19 @@ class Hotspot:
         self._require_root()
         with as_owner_of(self.settings.parent):
             settings = SettingsFile(self.settings).read().settings
-        former = self._profile()
+        profile = Connection(CONNECTION, self.root / PROFILE, self.run)
+        former = profile.text()
         # twelve of 32 letters are 60 bits
         password = _password_in(former) or "".join(secrets.choice(_LETTERS) for _ in range(12))
         text = profile_text(CONNECTION, name, password, is_permanent=True)
         names = "".join(f"address=/{host}/{HOTSPOT_ADDRESS}\n" for host in HOTSPOT_NAMES)
-        profile_path, names_path = self.root / PROFILE, self.root / HOTSPOT_NAMES_FILE
-        write_profile(profile_path, text)
+        names_path = self.root / HOTSPOT_NAMES_FILE
         write_profile(names_path, names, 0o644)
-        for task in (("load", str(profile_path)), ("up", CONNECTION)):
-            status, output = self.run(["nmcli", "connection", *task])
-            if status:  # a profile that does not work would be tried at every start
-                if former:
-                    write_profile(profile_path, former)
-                else:
-                    profile_path.unlink()
-                    names_path.unlink()
-                self.run(["nmcli", "connection", "reload"])
-                raise NoHotspot(f"The hotspot cannot be opened: {output or 'nmcli failed'}")
+        status, output = profile.up(text)
+        if status:
+            if not former:
+                names_path.unlink()
+            raise NoHotspot(f"The hotspot cannot be opened: {output or 'nmcli failed'}")
         (self.root / ANSWER.relative_to("/")).unlink(missing_ok=True)  # of the one before
         self._tell_phones(WifiSettings(name, password))
         port = settings.web.port
@@ -136,12 +168,11 @@ class Hotspot:
         """Take it down and forget it. Return what was done."""
         self._require_root()
         (self.root / HOTSPOT_NAMES_FILE).unlink(missing_ok=True)
-        former = self._profile()
+        profile = Connection(CONNECTION, self.root / PROFILE, self.run)
+        former = profile.text()
         if not former:
             return "The hotspot was not on."
-        self.run(["nmcli", "connection", "down", CONNECTION])  # it may be down already
-        self.run(["nmcli", "connection", "delete", CONNECTION])
-        (self.root / PROFILE).unlink(missing_ok=True)
+        profile.forget()
         with as_owner_of(self.settings.parent):
             wifi = SettingsFile(self.settings).read().settings.wifi
         if wifi.password == _password_in(former):  # else somebody has named another one since
@@ -157,13 +188,6 @@ class Hotspot:
             raise NoHotspot(
                 "The network is the machine’s, not yours alone: sudo companion hotspot …"
             )
-
-    def _profile(self) -> str:
-        """Return the profile that is there. Empty: there is none."""
-        try:
-            return (self.root / PROFILE).read_text(encoding="utf-8")
-        except OSError:
-            return ""
 
     def _tell_phones(self, wifi: WifiSettings) -> None:
         """Have the table screen show the code of this network, or none. A service that runs begins

@@ -10,12 +10,11 @@ import argparse
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from companion.cli.hotspot import NAME, Run, profile_text, run_command, write_profile
+from companion.cli.hotspot import NAME, Connection, Run, profile_text, run_command
 from companion.cli.lamp import RUN
 from companion.cli.options import Commands, add_command
 from companion.core.errors import CompanionError, Malformed
@@ -90,41 +89,48 @@ def take_wish(path: Path) -> WifiWish:
     return wish
 
 
-@dataclass
 class WifiHands:
     """NetworkManager of one machine. `root`, `run` and `pause` are others in tests."""
 
-    root: Path = Path("/")
-    run: Run = run_command
-    pause: Callable[[float], None] = time.sleep
+    def __init__(
+        self,
+        root: Path = Path("/"),
+        run: Run = run_command,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._root, self._run, self._pause = root, run, pause
+        self._own = Connection(OWN, root / OWN_PROFILE, run)
+        self._joined = Connection(JOINED, root / JOINED_PROFILE, run)
 
     def carry_out(self, wish: WifiWish) -> WifiAnswer:
         """Do what is wished, and return what has become of it."""
         own = wish.hotspot
         if wish.wifi is not None:
-            self.pause(PAGE_S)
+            self._pause(PAGE_S)
             trouble = self._readiness() or self._join(wish.wifi)
             if not trouble:
-                self._forget_own()
+                self._own.forget()
             # a table that could not join must stay within reach
             is_back = bool(trouble and own) and not self._open(own)
             return WifiAnswer(wish.number, own if is_back else None, trouble)
         if wish.task == "close":
-            if not self._knows_wifi():
+            # another one is joined by itself once the radio is free
+            _, output = self._run(["nmcli", "-t", "-f", "TYPE,AUTOCONNECT", "connection", "show"])
+            if "802-11-wireless:yes" not in output.splitlines():
                 return WifiAnswer(wish.number, own)
-            self._forget_own()
+            self._own.forget()
             return WifiAnswer(wish.number)
         trouble = self._open(own)
         return WifiAnswer(wish.number, None if trouble else own, trouble)
 
     def _readiness(self) -> Trouble:
         """Switch the radio on, and return why there is none."""
-        status, _ = self.run(["nmcli", "radio", "wifi", "on"])
+        status, _ = self._run(["nmcli", "radio", "wifi", "on"])
         if status == 127:
             return "no_manager"
-        if not any(self.root.glob("sys/class/net/*/phy80211")):
+        if not any(self._root.glob("sys/class/net/*/phy80211")):
             return "no_radio"
-        for switch in self.root.glob("sys/class/rfkill/*"):
+        for switch in self._root.glob("sys/class/rfkill/*"):
             if _text(switch / "type") == "wlan" and _text(switch / "hard") == "1":
                 return "blocked"
         return ""
@@ -132,49 +138,22 @@ class WifiHands:
     def _open(self, own: Wifi | None) -> Trouble:
         if own is None:
             return "refused"
+        text = profile_text(OWN, own.name, own.password, is_permanent=False)
         trouble: Trouble = ""
         for attempt in range(ATTEMPTS):
             if attempt:
-                self.pause(AGAIN_S)
-            trouble = self._readiness() or self._open_once(own)
+                self._pause(AGAIN_S)
+            trouble = self._readiness()
+            if not trouble and self._own.up(text)[0]:
+                trouble = "refused"
             if not trouble:
                 break
         return trouble
 
-    def _open_once(self, own: Wifi) -> Trouble:
-        text = profile_text(OWN, own.name, own.password, is_permanent=False)
-        write_profile(self.root / OWN_PROFILE, text)
-        self.run(["nmcli", "connection", "load", str(self.root / OWN_PROFILE)])
-        status, _ = self.run(["nmcli", "connection", "up", OWN])
-        if status:
-            self._forget_own()
-        return "refused" if status else ""
-
     def _join(self, wifi: Wifi) -> Trouble:
         """Join a Wi-Fi and keep it. The one that was kept before comes back when this one fails."""
-        path = self.root / JOINED_PROFILE
-        before = path.read_text(encoding="utf-8") if path.exists() else ""
-        write_profile(path, joined_text(wifi))
-        self.run(["nmcli", "connection", "load", str(path)])
-        status, output = self.run(["nmcli", "--wait", JOIN_S, "connection", "up", JOINED])
-        if not status:
-            return ""
-        if before:
-            write_profile(path, before)
-            self.run(["nmcli", "connection", "load", str(path)])
-        else:
-            self.run(["nmcli", "connection", "delete", JOINED])
-            path.unlink(missing_ok=True)
-        return trouble_of(output)
-
-    def _forget_own(self) -> None:
-        self.run(["nmcli", "connection", "delete", OWN])
-        (self.root / OWN_PROFILE).unlink(missing_ok=True)
-
-    def _knows_wifi(self) -> bool:
-        """Return whether NetworkManager joins another Wi-Fi by itself once the radio is free."""
-        _, output = self.run(["nmcli", "-t", "-f", "TYPE,AUTOCONNECT", "connection", "show"])
-        return "802-11-wireless:yes" in output.splitlines()
+        status, output = self._joined.up(joined_text(wifi), "--wait", JOIN_S)
+        return trouble_of(output) if status else ""
 
 
 def trouble_of(output: str) -> Trouble:

@@ -66,11 +66,7 @@ class TextMap(NamedTuple):
         return tuple(square for square, tile in self if tile == character)
 
 
-MAX_SIDE = 12
-"""Maximum number of files and of ranks of a text map."""
-
-
-def parse_map(text: str, allowed: str) -> TextMap:
+def parse_map(text: str, allowed: str, max_files: int = 12, max_ranks: int = 12) -> TextMap:
     """Read a text map. Every character must be one of `allowed`, all lines equally long.
 
     >>> parse_map("..\\n.#", ".#").tiles[Square(1, 0)]
@@ -83,13 +79,13 @@ def parse_map(text: str, allowed: str) -> TextMap:
                 "The board is empty: write one line of tiles for every rank, the highest rank first"
             )
         )
-    if max(len(rows), len(rows[0])) > MAX_SIDE:
+    if len(rows) > max_ranks or len(rows[0]) > max_files:
         message = say(
             "The board is {files} x {ranks}: at most {max_files} x {max_ranks} fit",
             files=len(rows[0]),
             ranks=len(rows),
-            max_files=MAX_SIDE,
-            max_ranks=MAX_SIDE,
+            max_files=max_files,
+            max_ranks=max_ranks,
         )
         raise Malformed(message)
     tiles = {}

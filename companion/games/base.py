@@ -270,11 +270,19 @@ class PadMixin(Generic[S]):
 class ScreenMixin(Generic[S, A]):
     """What screens show beside the board, or instead of one."""
 
-    def tableau(self, state: S, seat: Seat | None) -> CardUi | None:
+    def card_ui(self, state: S, seat: Seat | None) -> CardUi | None:
         """Return what a viewer (None: everybody) sees of a game of cards."""
+        return self.tableau(state, seat)
+
+    def board_ui(self, state: S, seat: Seat | None) -> BoardUi | None:
+        """Return what a viewer (None: everybody) sees of a game of pieces beside its board."""
+        return self.standing(state, seat)
+
+    def tableau(self, state: S, seat: Seat | None) -> CardUi | None:
+        """Answer `card_ui` in a game that was written for version 1.0."""
 
     def standing(self, state: S, seat: Seat | None) -> BoardUi | None:
-        """Return what a viewer (None: everybody) sees of a game of pieces beside its board."""
+        """Answer `board_ui` in a game that was written for version 1.0."""
 
     def opened(
         self, state: S, actions: Mapping[Seat, A], stages: Sequence[Stage], stage: int
@@ -535,7 +543,7 @@ class Game(
 
 
 class CardGame(Game[S, A]):
-    """The former name of a game with a `tableau`, for games written for version 1.0."""
+    """The former name of a game with a `card_ui`, for games written for version 1.0."""
 
 
 class TimedGame(Game[S, A]):

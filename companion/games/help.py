@@ -41,23 +41,23 @@ def _of_keys(
     def possible(word: str, drawing: str = "") -> Possible:
         return Possible(drawing, word, game.help_words.get(str(word), ""))
 
-    tableau = game.tableau(state, seat)
-    standing = game.standing(state, seat)
-    if tableau:
-        usable = {choice.key for choice in tableau.choices}
-        for key in tableau.keys:
+    card_ui = game.card_ui(state, seat)
+    board_ui = game.board_ui(state, seat)
+    if card_ui:
+        usable = {choice.key for choice in card_ui.choices}
+        for key in card_ui.keys:
             # what a seat can use now is for its own eyes
             is_barred = not is_public and key.name not in usable
             yield replace(possible(key.label), is_barred=is_barred)
-    elif standing and standing.sheet:
-        for kind in standing.sheet.kinds:
+    elif board_ui and board_ui.sheet:
+        for kind in board_ui.sheet.kinds:
             yield possible(kind.label, kind.drawing)
-    elif standing and standing.duel:
+    elif board_ui and board_ui.duel:
         yield possible(say("A card"))
-    elif standing and standing.placing:
+    elif board_ui and board_ui.placing:
         yield possible(say("Place"))
-    elif standing:
-        for word, squares in _words_of_plays(game, state, seat, standing).items():
+    elif board_ui:
+        for word, squares in _words_of_plays(game, state, seat, board_ui).items():
             yield replace(possible(word), squares=tuple(squares))
     elif grammar := game.pad(state, seat):
         for pad_key in grammar.keys:
@@ -65,10 +65,10 @@ def _of_keys(
 
 
 def _words_of_plays(
-    game: Game[Any, Any], state: Any, seat: Seat, standing: BoardUi
+    game: Game[Any, Any], state: Any, seat: Seat, board_ui: BoardUi
 ) -> dict[str, dict[Square, None]]:
     """Return the words of all plays, each once, with the squares on which they begin."""
-    labels = {key.name: key.label for key in standing.keys}
+    labels = {key.name: key.label for key in board_ui.keys}
     squares_of: dict[str, dict[Square, None]] = {}
     for play in game.plays(state, seat):
         # the word of its command, else of its key, else it is a placing

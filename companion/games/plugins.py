@@ -9,14 +9,14 @@ through a whole one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from random import Random
 from typing import Any
 
 from companion.core import drawings
-from companion.core.kit import SEATS, SIDE_COLOURS, Kit
+from companion.core.kit import SIDE_COLOURS, Kit
 from companion.games import GAMES
 from companion.games.base import Game
 from companion.games.events import CommonEvent
@@ -24,13 +24,6 @@ from companion.games.tools import tools_of
 
 GROUP = "tabletop_companion.games"
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,30}")
-
-
-class UnusableGameError(ValueError):
-    """Something stands under an entry point that cannot be played.
-
-    The message says what to change.
-    """
 
 
 @dataclass(frozen=True)
@@ -52,7 +45,8 @@ def load_games() -> tuple[PluginGame, ...]:
 
     What was looked at before is not looked at again. Never raises.
     """
-    for point in _points():
+    points = sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value))
+    for point in points:
         package = f"{point.dist.name} {point.dist.version}" if point.dist else "no package"
         key = (point.name, point.value, package)
         if key not in _found:
@@ -65,20 +59,20 @@ def plugin_games() -> tuple[PluginGame, ...]:
     return tuple(_found.values())
 
 
-def _points() -> Iterable[EntryPoint]:
-    return sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value))
-
-
 def _load(point: EntryPoint) -> str:
     """Load a game and add it. Return why that is impossible, as a sentence."""
     try:
         loaded = point.load()
         # an entry point may name a class, or a game made of it
         game = loaded() if isinstance(loaded, type) else loaded
-        _check(point.name, game)
+        if not isinstance(game, Game):
+            return (
+                "It is no game: expected a Game of companion.games.base, found "
+                f"{type(game).__name__}"
+            )
+        if fault := next(_faults(point.name, game), ""):
+            return fault
         drawings.add(game.drawings)
-    except UnusableGameError as error:
-        return str(error)
     except (Exception, SystemExit) as error:
         # a stranger's module may do anything while it is loaded, leave the program included
         return f"It raises {type(error).__name__}: {error}"
@@ -86,49 +80,38 @@ def _load(point: EntryPoint) -> str:
     return ""
 
 
-def _check(name: str, game: object) -> None:
-    """Raise `UnusableGameError` unless it is a game that can be begun, printed and seen beside
-    those that are there.
+def _faults(name: str, game: Game[Any, Any]) -> Iterator[str]:
+    """Yield why a game cannot be begun, printed and seen beside those that are there.
+
+    What comes after a fault relies on its absence.
     """
-    if not isinstance(game, Game):
-        raise UnusableGameError(
-            f"It is no game: expected a Game of companion.games.base, found {type(game).__name__}"
-        )
     if game.name != name or not _NAME.fullmatch(name):
-        raise UnusableGameError(
+        yield (
             f"It calls itself “{game.name}”, its entry point “{name}”: give both one name of small "
             "letters and figures"
         )
     if name in GAMES:
-        raise UnusableGameError(f"There is a game “{name}” already: choose another name")
+        yield f"There is a game “{name}” already: choose another name"
     # begun once with its defaults: what fails does so here, not at a table
     options = game.options({})
     kit = game.kit(options)
     if not game.to_act(game.setup(options, Random(0))):
-        raise UnusableGameError("Nobody is to act when it begins")
-    _check_looks(game, kit)
-    _check_markers(kit)
-    _check_tools(game)
-
-
-def _check_looks(game: Game[Any, Any], kit: Kit) -> None:
-    """Check that its drawings and colours are known and no event is declared twice."""
-    known = {*drawings.DRAWINGS, *game.drawings}
-    used = {*_drawings_of(game, kit)}
-    if missing := sorted(used - known):
-        raise UnusableGameError(
-            f"There is no drawing “{missing[0]}”: add it to the game's drawings"
-        )
-    for seat in SEATS:
-        if game.sides[seat].colour not in SIDE_COLOURS:
-            raise UnusableGameError(
-                f"There is no colour “{game.sides[seat].colour}”: the pages know "
-                f"{', '.join(SIDE_COLOURS)}"
-            )
-    if game.events is not CommonEvent and (again := sorted({*game.events} & {*CommonEvent})):
-        raise UnusableGameError(
-            f"The event “{again[0]}” is one of CommonEvent: use that, or another name"
-        )
+        yield "Nobody is to act when it begins"
+    for drawing in sorted({*_drawings_of(game, kit)} - {*drawings.DRAWINGS, *game.drawings}):
+        yield f"There is no drawing “{drawing}”: add it to the game's drawings"
+    for side in game.sides.values():
+        if side.colour not in SIDE_COLOURS:
+            known = ", ".join(SIDE_COLOURS)
+            yield f"There is no colour “{side.colour}”: the pages know {known}"
+    if game.events is not CommonEvent:
+        for kind in sorted({*game.events} & {*CommonEvent}):
+            yield f"The event “{kind}” is one of CommonEvent: use that, or another name"
+    yield from _marker_faults(kit)
+    for command in tools_of(game).commands:
+        # so that the command line's names are unique
+        own = command.name
+        if not own.startswith(f"{name}-"):
+            yield f"The command line cannot have its “{own}”: call it “{name}-{own}”"
 
 
 def _drawings_of(game: Game[Any, Any], kit: Kit) -> Iterator[str]:
@@ -138,9 +121,10 @@ def _drawings_of(game: Game[Any, Any], kit: Kit) -> Iterator[str]:
     yield from (kind.look.around for kind in game.events if kind.look.around)
 
 
-def _check_markers(kit: Kit) -> None:
-    """Check the markers. The corners of a board tell its game: no other board, and no piece, may
-    have their markers.
+def _marker_faults(kit: Kit) -> Iterator[str]:
+    """Yield markers that mean two things.
+
+    The corners of a board tell its game: no other board, and no piece, may have their markers.
     """
     corners: dict[int, str] = {}
     pieces: dict[int, str] = {}
@@ -149,26 +133,12 @@ def _check_markers(kit: Kit) -> None:
         corners |= dict.fromkeys(its.board.corners, other.name)
         pieces |= {marker: other.name for face in its.faces for marker in face.markers}
     used = corners | pieces
-    if mine := [marker for marker in kit.board.corners if marker in used]:
-        free = ", ".join(str(marker) for marker in range(100) if marker not in used)
-        raise UnusableGameError(
-            f"Marker {mine[0]} of its board's corners belongs to {used[mine[0]]}: free are {free}"
-        )
+    for marker in kit.board.corners:
+        if marker in used:
+            free = ", ".join(str(number) for number in range(100) if number not in used)
+            owner = used[marker]
+            yield f"Marker {marker} of its board's corners belongs to {owner}: free are {free}"
     # a piece may share its marker with another game's piece, but not with a corner
-    own = [marker for face in kit.faces for marker in face.markers]
-    if mine := [marker for marker in own if marker in corners]:
-        raise UnusableGameError(
-            f"Marker {mine[0]} of its pieces is a corner of the board of {corners[mine[0]]}"
-        )
-
-
-def _check_tools(game: Game[Any, Any]) -> None:
-    """Check that what it brings to the command line is called by its name, so that names are
-    unique.
-    """
-    for command in tools_of(game).commands:
-        name = command.name
-        if not name.startswith(f"{game.name}-"):
-            raise UnusableGameError(
-                f"The command line cannot have its “{name}”: call it “{game.name}-{name}”"
-            )
+    for marker in (marker for face in kit.faces for marker in face.markers):
+        if marker in corners:
+            yield f"Marker {marker} of its pieces is a corner of the board of {corners[marker]}"

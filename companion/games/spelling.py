@@ -45,15 +45,15 @@ def spell_action(
     """Return an action in words and drawings, by the means with which its seat gives it."""
     if play := play_of(game, state, seat, text):
         return (SpelledOrder("", text, play.label),)
-    standing = game.standing(state, seat)
-    if standing and standing.sheet:
+    board_ui = game.board_ui(state, seat)
+    if board_ui and board_ui.sheet:
         return tuple(_spell_units(game, state, seat, text))
-    if tableau := game.tableau(state, seat):
-        return (SpelledOrder("", text, _spell_choice(tableau, text)),)
-    if standing and standing.duel:
+    if card_ui := game.card_ui(state, seat):
+        return (SpelledOrder("", text, _spell_choice(card_ui, text)),)
+    if board_ui and board_ui.duel:
         return (SpelledOrder("", text, say("Card {value}", value=text)),)
-    if standing and standing.placing:
-        return tuple(_spell_placing(dict(standing.placing.pieces), text))
+    if board_ui and board_ui.placing:
+        return tuple(_spell_placing(dict(board_ui.placing.pieces), text))
     grammar = game.pad(state, seat)
     if grammar is None:
         return (SpelledOrder("", text, text),)
@@ -69,8 +69,8 @@ def lesson_reminder(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> 
 
 def play_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> Play | None:
     """Return the play of a text, where the seat gives it by tapping squares or keys."""
-    standing = game.standing(state, seat)
-    if standing is None or standing.sheet or standing.duel or standing.placing:
+    board_ui = game.board_ui(state, seat)
+    if board_ui is None or board_ui.sheet or board_ui.duel or board_ui.placing:
         return None
     return next((play for play in game.plays(state, seat) if play.text == text), None)
 
@@ -91,16 +91,16 @@ def _spell_placing(names: Mapping[str, str], text: str) -> Iterator[SpelledOrder
         )
 
 
-def choice_of(tableau: CardUi | None, text: str) -> CardChoice | None:
+def choice_of(card_ui: CardUi | None, text: str) -> CardChoice | None:
     """Return the choice of a text, where the seat gives it by tapping cards, lanes and keys."""
-    if tableau:
-        return next((choice for choice in tableau.choices if choice.text == text), None)
+    if card_ui:
+        return next((choice for choice in card_ui.choices if choice.text == text), None)
     return None
 
 
-def _spell_choice(tableau: CardUi, text: str) -> str:
-    choice = choice_of(tableau, text)
-    key = next((key for key in tableau.keys if choice and key.name == choice.key), None)
+def _spell_choice(card_ui: CardUi, text: str) -> str:
+    choice = choice_of(card_ui, text)
+    key = next((key for key in card_ui.keys if choice and key.name == choice.key), None)
     if choice is None or key is None:
         return text
     if choice.lane is None:
@@ -121,9 +121,9 @@ def ways_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[Wa
             return ()
         return tuple(pairwise(play.squares))
     ends = game.plan(state, seat, text) or ()
-    standing = game.standing(state, seat)
-    if standing and standing.sheet:
-        return tuple(zip((unit.square for unit in standing.sheet.units), ends, strict=False))
+    board_ui = game.board_ui(state, seat)
+    if board_ui and board_ui.sheet:
+        return tuple(zip((unit.square for unit in board_ui.sheet.units), ends, strict=False))
     return tuple((None, end) for end in ends[:1])
 
 

@@ -21,7 +21,7 @@ from companion.hub.sender import HubLine
 from companion.storage.journal import Journal
 from companion.table.listeners import TableListener
 from companion.table.public.messages import PublicState, encode_public, words
-from companion.table.remote.remote_game import REMOTE
+from companion.table.remote.messages import REMOTE
 from companion.table.seats.staff_call import StaffBell
 from companion.table.session import MACHINE
 from companion.table.table import Table
@@ -30,11 +30,6 @@ log = logging.getLogger(__name__)
 EAR = "hub"
 """What the hub is called among those who hear the key that calls the staff."""
 _MAX_SENTENCES = 8
-_CONTESTED = say(
-    "The other table reports a different result for your last game. Compare it in both lists of "
-    "games, and tell the "
-    "hub’s owner how it ended."
-)
 
 
 class HubAdapter(Closeable):
@@ -109,7 +104,6 @@ class HubAdapter(Closeable):
         """Note that the hub has nothing to say here any more."""
         self._close(False)
         self._table.round_is("", None)
-        self._table.notice("contested", "")
 
     def _wake(self) -> None:
         self._line.wake()
@@ -188,7 +182,6 @@ class HubAdapter(Closeable):
                 north=north,
             )
             self._table.round_is(notice, (paired.game, paired.options))
-        self._table.notice("contested", _CONTESTED if wish.is_contested else "")
         self._follows = wish.mark
         self._line.wake()
 

@@ -48,8 +48,6 @@ class HubWish(_Wanted, frozen=True):
     mark: _Name = ""
     is_closed: bool = False
     pairing: PairedGame | None = None
-    is_contested: bool = False
-    """The other table of the last game at two tables has reported another result."""
 
 
 class SettingsAsked(_Wanted, frozen=True):
@@ -75,9 +73,9 @@ _command = msgspec.json.Decoder(HubCommand)
 _encoder = msgspec.json.Encoder(order="deterministic")
 
 
-def wish_for(is_closed: bool, pairing: PairedGame | None, is_contested: bool = False) -> HubWish:
+def wish_for(is_closed: bool, pairing: PairedGame | None) -> HubWish:
     """Return a wish with its mark. That a table is open and plays what it likes has none."""
-    wish = HubWish("", is_closed, pairing, is_contested)
+    wish = HubWish("", is_closed, pairing)
     if wish == HubWish():
         return wish
     return msgspec.structs.replace(

@@ -97,12 +97,6 @@ class DesiredState:
             return
         self._told_s = now_s
         self._league.tournaments.seat_waiting()
-        contested: dict[str, str] = {}
-        for result in self._league.results.contested:
-            if result.against:
-                contested[result.table] = result.against.table
-                contested[result.against.table] = result.table
-        self._room.contested(contested)
         for table in self._room.tables():
             if table.state and not table.is_lost(now_s):
                 self._tell_again(table)
@@ -110,7 +104,7 @@ class DesiredState:
     def _tell_again(self, table: RoomTable) -> None:
         """Tell a table once more what is wanted of it, where it does not follow that yet."""
         state, settings = table.state, self._folder.now.asked.get(table.id)
-        wish = wish_for(table.closed, self._board(table.id), bool(table.contests))
+        wish = wish_for(table.closed, self._board(table.id))
         if state and settings and state.answers == settings.number:
             self._answered(table.id, settings.number)
             settings = None

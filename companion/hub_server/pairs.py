@@ -35,7 +35,7 @@ from companion.hub.pairing import (
 )
 from companion.hub_server.folder import MOST_SEATED, SEATED_EACH, HubFile, HubFolder
 from companion.table.remote.remote_table import require_playable
-from web.security.join_code import EACH, LENGTH
+from web.security.codes import EACH, LENGTH
 from web.security.rate_limit import Guesses
 
 HELD_S = 25.0

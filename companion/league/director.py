@@ -7,20 +7,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-import msgspec
 from msgspec.structs import replace
 
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import Verbatim, say
-from companion.core.kit import Seat
 from companion.games import game_named
 from companion.league.pairing import by_strength, next_matches
 from companion.league.people import MAX_TITLE, plain_title
-from companion.league.results import is_same_game
+from companion.league.results import KeptResult, is_same_game
 from companion.league.tournament import (
     BoardEnd,
     Entrant,
     MatchBoard,
+    Place,
     Round,
     System,
     Tournament,
@@ -31,8 +30,6 @@ BEFORE_S = 5.0
 """A game that began so little before its round was paired may still be the round's: times of
 messages are rough."""
 T = TypeVar("T")
-Place = tuple[int, int, int]
-"""A board: its round, its match and its place there, each counted from 0."""
 
 
 def new_tournament(
@@ -54,14 +51,12 @@ def new_tournament(
         )
     # raises what is wrong with the options before anything is made
     game_named(game).options(options)
-    if not 1 <= rounds <= MOST_ROUNDS:
-        raise Malformed(
-            say("There can be 1 to {most} {what}", most=MOST_ROUNDS, what=say("rounds"))
-        )
-    if not 1 <= team_size <= MOST_BOARDS:
-        raise Malformed(
-            say("There can be 1 to {most} {what}", most=MOST_BOARDS, what=say("boards"))
-        )
+    for amount, most, what in (
+        (rounds, MOST_ROUNDS, say("rounds")),
+        (team_size, MOST_BOARDS, say("boards")),
+    ):
+        if not 1 <= amount <= most:
+            raise Malformed(say("There can be 1 to {most} {what}", most=most, what=what))
     if not 0 <= minutes <= MOST_MINUTES:
         raise Malformed(say("A round can have 0 to {most} minutes", most=MOST_MINUTES))
     return Tournament(number, title, system, game, options, rounds, minutes, team_size)
@@ -244,34 +239,22 @@ def open_tables(tournament: Tournament) -> dict[str, Place]:
     return {board.table: place for place, board in open_boards(tournament) if board.table}
 
 
-class Reported(msgspec.Struct, frozen=True):
-    """What a table has reported: who sat where by their numbers (None: no card was shown), and who
-    won.
-    """
-
-    table: str
-    key: str
-    game: str
-    options: dict[str, Any]
-    began_s: float
-    south: int | None
-    north: int | None
-    winner: Seat | None
-
-
-def report(tournament: Tournament, result: Reported) -> tuple[Tournament, Place]:
-    """Take the result of the board that was paired at this table.
+def report(tournament: Tournament, kept: KeptResult) -> tuple[Tournament, Place]:
+    """Take the result of the board that was paired at its table.
 
     Raises `Illegal` where it does not fit.
 
     Whoever has shown no card is taken for whom the table was paired for. Two who have changed sides
     play as they sit.
     """
+    result = kept.result
     place = open_tables(tournament).get(result.table)
     current = tournament.round
     if place is None or current is None:
         raise Illegal(Refusal.WRONG_PHASE, say("No open board of the round is at this table"))
     board = board_at(tournament, place)
+    if result.at is not None:
+        raise Illegal(Refusal.WRONG_PHASE, say("It was played between two tables"))
     if result.game != tournament.game or not is_same_game(
         result.game, result.options, tournament.options
     ):
@@ -281,17 +264,14 @@ def report(tournament: Tournament, result: Reported) -> tuple[Tournament, Place]
         )
     if result.began_s < current.begun_s - BEFORE_S:
         raise Illegal(Refusal.TOO_LATE, say("That game began before the round"))
-    south = _who(result.south, result.north, board.south, board.north)
-    north = _who(result.north, result.south, board.north, board.south)
+    south = _who(kept.south, kept.north, board.south, board.north)
+    north = _who(kept.north, kept.south, board.north, board.south)
     # as sets: the two may have changed sides
     if {south, north} != {board.south, board.north}:
         raise Illegal(Refusal.NOT_YOUR_SEAT, say("Somebody else sat there than was paired"))
     verdict = BoardEnd.DRAW if result.winner is None else BoardEnd(result.winner)
-    if (
-        tournament.system is System.KNOCKOUT
-        and verdict is BoardEnd.DRAW
-        and tournament.team_size == 1
-    ):
+    is_single_knockout = tournament.system is System.KNOCKOUT and tournament.team_size == 1
+    if is_single_knockout and verdict is BoardEnd.DRAW:
         raise Illegal(Refusal.WRONG_PHASE, say("A draw decides nothing here: play once more"))
     played = MatchBoard(south, north, result.table, verdict, result.key)
     return _with_board(tournament, place, played), place

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from companion.core.clock import Clock
-from companion.league.ladders import Ladders
 from companion.league.league_file import LeagueFile, Ledger
 from companion.league.player_cards import PlayerCards
+from companion.league.ratings import Ladders
 from companion.league.result_keeper import ResultKeeper
 from companion.league.tournament_keeper import TournamentKeeper
 

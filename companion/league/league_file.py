@@ -19,11 +19,9 @@ from companion.core.errors import SystemTrouble
 from companion.core.files import why_refused
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.league.director import Place
 from companion.league.people import Person
-from companion.league.ratings import RatedGame
-from companion.league.results import GameFollowed, GameResult
-from companion.league.tournament import Tournament
+from companion.league.results import GameFollowed, GameResult, KeptResult, RatedGame
+from companion.league.tournament import Place, Tournament
 
 T = TypeVar("T")
 FILE = "league.sqlite"
@@ -53,19 +51,6 @@ class Season(msgspec.Struct, frozen=True):
     number: int
     name: str
     begins_s: float
-
-
-class KeptResult(msgspec.Struct, frozen=True):
-    """A result with the people who played it by their numbers: None showed no card, 0 is the
-    machine.
-
-    `is_void`: the host has said that it does not count.
-    """
-
-    result: GameResult
-    south: int | None
-    north: int | None
-    is_void: bool = False
 
 
 class LogLine(msgspec.Struct, frozen=True):

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from companion.core.errors import Illegal, Refusal
-from companion.core.i18n import say
+import logging
+
 from companion.core.kit import Seat
-from companion.league.league_file import Changes, KeptResult, Ledger
+from companion.league.league_file import Changes, Ledger
 from companion.league.player_cards import PlayerCards
 from companion.league.results import (
     GameFollowed,
-    GameResult,
+    KeptResult,
     ResultChange,
-    decided,
     follow,
     merged,
-    sides_of,
 )
 from companion.league.tournament_keeper import TournamentKeeper
 from companion.table.public.messages import PublicRecord
 
+log = logging.getLogger(__name__)
 KEEP_S = 2.0
 """Interval in seconds at which it is kept how far the records of tables were followed.
 
 What came later is followed once more.
 """
-LOOKED_AT = 500
-"""Number of the last results among which those are found at the start about which two tables do not
-agree."""
 
 
 class ResultKeeper:
@@ -39,8 +35,6 @@ class ResultKeeper:
         self._followed = ledger.store.followed()
         self._unkept: set[str] = set()
         self._kept_s = ledger.clock.monotonic_s()
-        last = (entry.result for entry in ledger.store.results(LOOKED_AT) if not entry.is_void)
-        self._contested = {result.key: result for result in last if result.against}
         self.sequence = ledger.store.value("sequence")
         """How far the records of tables were followed, as the hub's store counts them."""
 
@@ -65,7 +59,7 @@ class ResultKeeper:
                     self._cards.number_of(player, table) for player in (come.south, come.north)
                 )
                 entry = KeptResult(come, south, north)
-                changes.come += self._come(entry)
+                self._add(entry, changes)
             if gone is not None:
                 changes.gone.append(gone)
             # a result that comes may replace what the same game said before
@@ -74,8 +68,6 @@ class ResultKeeper:
             # on the disk before anybody sees it
             self._ledger.write(changes)
             self._tournaments.use(tournaments)
-            for result in changes.come:
-                self._note_contested(result)
             self._follow(table, after, sequence)
             self._unkept.clear()
             self._ledger.changed()
@@ -108,40 +100,7 @@ class ResultKeeper:
         """Note what the host says: whether a result counts for ratings."""
         with self._ledger.lock:
             self._ledger.write(Changes(void=[(key, is_void)]))
-            if entry := self.of(key):
-                self._note_contested(entry)
             self._ledger.changed()
-
-    def decide(self, key: str, winner: Seat | None) -> None:
-        """Note what the host says: how a game ended about which its tables do not agree (None: a
-        draw).
-
-        Raises `Illegal`.
-        """
-        with self._ledger.lock:
-            entry = self.of(key)
-            if entry is None or entry.result.against is None:
-                raise Illegal(Refusal.WRONG_PHASE, say("Both tables agree about this game"))
-            # each table knows who sat on its own side
-            south, north = sides_of(entry.result)
-            whole = KeptResult(
-                decided(entry.result, winner),
-                self._cards.number_of(south.south, south.table),
-                self._cards.number_of(north.north, north.table),
-            )
-            self._ledger.write(Changes(come=[whole]))
-            self._contested.pop(key, None)
-            self._ledger.changed()
-
-    @property
-    def contested(self) -> tuple[GameResult, ...]:
-        """Return the games about whose end their tables do not agree."""
-        return tuple(self._contested.values())
-
-    def _note_contested(self, result: KeptResult) -> None:
-        self._contested.pop(result.result.key, None)
-        if result.result.against and not result.is_void:
-            self._contested[result.result.key] = result.result
 
     def _follow(self, table: str, after: GameFollowed, sequence: int) -> None:
         self._followed[table] = after
@@ -152,17 +111,20 @@ class ResultKeeper:
         followed = {table: self._followed[table] for table in self._unkept}
         return Changes(sequence=max(self.sequence, sequence), followed=followed)
 
-    def _come(self, result: KeptResult) -> list[KeptResult]:
-        """Return what is to be kept of a result: of a game at two tables it is whole once both have
-        told the same."""
-        before = None if result.result.at is None else self.of(result.result.key)
+    def _add(self, entry: KeptResult, changes: Changes) -> None:
+        """Add a result to what is to be kept: of a game at two tables it is whole once both have
+        told it, and does not count where they do not agree.
+        """
+        result = entry.result
+        before = None if result.at is None else self.of(result.key)
         if before is None:
-            return [result]
-        fresh = merged(before.result, result.result)
-        if fresh is None:
-            return []
-        if fresh.against:
-            return [KeptResult(fresh, before.south, before.north)]
-        # each table has told who sat on its own side
-        south, north = (before, result) if before.result.at is Seat.SOUTH else (result, before)
-        return [KeptResult(fresh, south.south, north.north)]
+            changes.come.append(entry)
+            return
+        whole = merged(before.result, result)
+        if whole is None:
+            return
+        south, north = (before, entry) if before.result.at is Seat.SOUTH else (entry, before)
+        changes.come.append(KeptResult(whole, south.south, north.north))
+        if (whole.game, whole.winner) != (result.game, result.winner):
+            log.warning("Hub: two tables do not agree how their game ended: %s", whole.key)
+            changes.void.append((whole.key, True))

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from companion.core.errors import CompanionError
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
+from companion.league.people import MACHINE_NUMBER
 from companion.table.public.messages import PublicRecord
 from companion.table.session import MACHINE, Phase
 
@@ -38,9 +39,7 @@ class GameResult(msgspec.Struct, frozen=True):
 
     `key` names the game. `entry` and `mark`, its receipt, name the input in the table's journal
     that ended it. `began_s` and `ended_s` are Unix times by the hub's clock. `at` is set as long as
-    only one table of a game at two has told it: whose side is played there. `against` is what the
-    other one has told, where that is something else: the result counts once both say the same, or
-    the hub's host has decided.
+    only one table of a game at two has told it: whose side is played there.
     """
 
     table: str
@@ -55,7 +54,42 @@ class GameResult(msgspec.Struct, frozen=True):
     entry: int
     mark: str
     at: Seat | None = None
-    against: GameResult | None = None
+
+
+class KeptResult(msgspec.Struct, frozen=True):
+    """A result with the people who played it by their numbers: None showed no card, 0 is the
+    machine.
+
+    `is_void`: the host has said that it does not count.
+    """
+
+    result: GameResult
+    south: int | None
+    north: int | None
+    is_void: bool = False
+
+
+class RatedGame(msgspec.Struct, frozen=True):
+    """A game between two people by their numbers, or with the machine (0).
+
+    None: nobody had shown a card.
+    """
+
+    south: int | None
+    north: int | None
+    winner: Seat | None
+    ended_s: float
+    key: str
+
+    def counts(self, machines: bool) -> bool:
+        """Return whether it counts. Not between one and the same, nor unknown.
+
+        With the machine only if that was said.
+        """
+        people = {self.south, self.north}
+        if len(people) < 2 or None in people:
+            return False
+        return machines or MACHINE_NUMBER not in people
 
 
 class GameFollowed(msgspec.Struct, frozen=True):
@@ -108,34 +142,16 @@ def follow(
 
 
 def merged(one: GameResult, other: GameResult) -> GameResult | None:
-    """Return a game as both of its tables have told it, whole or contested.
+    """Return a game as both of its tables have told it, with the end that the first one tells.
 
-    None where there is nothing new.
+    None where these are not both of its tables.
     """
     is_both = {one.at, other.at} == set(SEATS) and one.table != other.table
     if not is_both or one.key != other.key:
         return None
-    contested = replace(one, against=replace(other, against=None))
-    if (one.game, one.winner) != (other.game, other.winner):
-        return contested
-    return decided(contested, one.winner)
-
-
-def decided(contested: GameResult, winner: Seat | None) -> GameResult:
-    """Return the whole result of a game about which its tables do not agree: somebody has
-    decided.
-    """
-    south, north = sides_of(contested)
-    return replace(
-        contested, at=None, against=None, winner=winner, south=south.south, north=north.north
-    )
-
-
-def sides_of(contested: GameResult) -> tuple[GameResult, GameResult]:
-    """Return what South's table has told of a game, and what North's has."""
-    other = contested.against
-    assert other is not None
-    return (contested, other) if contested.at is Seat.SOUTH else (other, contested)
+    # each table knows who sat on its own side
+    south, north = (one, other) if one.at is Seat.SOUTH else (other, one)
+    return replace(one, at=None, south=south.south, north=north.north)
 
 
 def is_same_game(game: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -8,7 +8,7 @@ have met.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -19,6 +19,16 @@ from companion.league.tournament import (
     match_halves,
     opponent,
 )
+
+TIE_BREAKS: Mapping[System, tuple[str, ...]] = {
+    System.SWISS: ("boards", "buchholz", "sonneborn"),
+    System.ROUND_ROBIN: ("boards", "sonneborn"),
+    System.KNOCKOUT: ("boards",),
+}
+"""By which fields of a row places are given among those with as many points, the first first.
+
+The direct encounter comes last in each.
+"""
 
 
 @dataclass(frozen=True)
@@ -73,7 +83,12 @@ def standings(tournament: Tournament, rounds: int | None = None) -> tuple[Tourna
         entrant.number: tournament.halves(entrant.number, counted)
         for entrant in tournament.entrants
     }
-    key = _key(tournament)
+    names = ("halves", *TIE_BREAKS[tournament.system])
+
+    def key(row: TournamentRow) -> tuple[int, ...]:
+        # negative, so that sorting puts the most first
+        return tuple(-getattr(row, name) for name in names)
+
     rows = [_standing(tournament, entrant, halves, counted) for entrant in halves]
     rows.sort(key=lambda row: (key(row), row.entrant))
     placed: list[TournamentRow] = []
@@ -88,21 +103,6 @@ def standings(tournament: Tournament, rounds: int | None = None) -> tuple[Tourna
             place = last.place if last and is_level else len(placed) + 1
             placed.append(replace(row, place=place))
     return tuple(placed)
-
-
-def _key(tournament: Tournament) -> Callable[[TournamentRow], tuple[int, ...]]:
-    """Return by what places are given before the direct encounter."""
-
-    def key(row: TournamentRow) -> tuple[int, ...]:
-        points = [row.halves, row.boards]
-        if tournament.system is System.SWISS:
-            points.append(row.buchholz)
-        if tournament.system is not System.KNOCKOUT:
-            points.append(row.sonneborn)
-        # negative, so that sorting puts the most points first
-        return tuple(-number for number in points)
-
-    return key
 
 
 def _standing(

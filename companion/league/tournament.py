@@ -44,6 +44,8 @@ HALVES: Mapping[BoardEnd, tuple[int, int]] = {
 }
 PLAYED = frozenset({BoardEnd.SOUTH, BoardEnd.NORTH, BoardEnd.DRAW})
 WIN, HALF = 2, 1
+Place = tuple[int, int, int]
+"""A board: its round, its match and its place there, each counted from 0."""
 
 
 class MatchBoard(msgspec.Struct, frozen=True):

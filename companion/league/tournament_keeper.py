@@ -13,12 +13,11 @@ from msgspec.structs import replace
 from companion.core.errors import CompanionError, Illegal, Refusal
 from companion.core.i18n import packed, say
 from companion.league import director
-from companion.league.director import Place, Reported
-from companion.league.ladders import Ladders
-from companion.league.league_file import Changes, KeptResult, Ledger, LogLine
+from companion.league.league_file import Changes, Ledger, LogLine
 from companion.league.player_cards import PlayerCards
-from companion.league.results import GameResult
-from companion.league.tournament import System, Tournament
+from companion.league.ratings import Ladders
+from companion.league.results import GameResult, KeptResult
+from companion.league.tournament import Place, System, Tournament
 
 DIRECTOR = "director"
 UNRATED = 1500.0
@@ -202,19 +201,12 @@ class TournamentKeeper:
         self, kept: KeptResult, tournaments: dict[int, Tournament], changes: Changes
     ) -> None:
         result = kept.result
-        report = Reported(
-            result.table, result.key, result.game, dict(result.options), result.began_s,
-            kept.south, kept.north,
-            result.winner,
-        )  # fmt: skip
         for number, tournament in tournaments.items():
             if result.table not in director.open_tables(tournament):
                 continue
             line = LogLine(number, self._ledger.clock.wall_s(), result.table, "result")
             try:
-                if result.at is not None:
-                    raise Illegal(Refusal.WRONG_PHASE, say("It was played between two tables"))
-                fresh, place = director.report(tournament, report)
+                fresh, place = director.report(tournament, kept)
             except Illegal as refusal:
                 # packed, so that the log can be read in every language
                 why = msgspec.json.encode(packed(refusal.message)).decode()

@@ -9,23 +9,17 @@ from __future__ import annotations
 import contextlib
 import logging
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from companion.core.config import MqttSettings
-from companion.core.errors import trace_of
+from companion.core.errors import CompanionError, trace_of
+from companion.core.files import MAX_TEXT, expanded, open_file, read_file
 from companion.core.i18n import say
 from companion.core.ports import Closeable
 from companion.diagnostics.findings import Finding, Grade
-from companion.mqtt.broker import (
-    Refused,
-    connect,
-    make_client,
-    refusal,
-    send_at_once,
-    why_lost,
-)
 
 if TYPE_CHECKING:
     from paho.mqtt.client import Client, MQTTMessage
@@ -38,11 +32,115 @@ FIRST_S, MAX_PAUSE_S = 1.0, 60.0
 """How long to wait after a first failure, and at most. The pause doubles each time."""
 MAX_COMMAND = 64
 """Longer messages are none of ours, in bytes."""
-ANSWER_S = 10.0
-"""Timeout in seconds for the broker's first word."""
-REST_S = 1.0
 GOODBYE_S = 1.0
 JOIN_S = 3.0
+
+
+CONNECT_S = 5.0
+KEEPALIVE_S = 30
+MAX_QUEUED = 128
+"""Messages that wait for the broker's answer. What is more is told once there is room."""
+MAX_PACKET = 4096
+"""The broker is asked to send nothing longer, whatever others publish under our topics."""
+MAX_PASSWORD = 256
+
+
+class Refused(CompanionError, ConnectionError):
+    """There is no connection. The message says why and what to do."""
+
+    kind = "mqtt"
+
+
+def make_client(settings: MqttSettings) -> Client:
+    """Make a client with user, password and trust. Raises `Refused` where that cannot be."""
+    try:
+        from paho.mqtt import client as paho  # noqa: PLC0415 - an optional package, and it takes time
+        from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion  # noqa: PLC0415
+    except ImportError:
+        raise Refused(
+            say("MQTT needs the package paho-mqtt: install it, or switch MQTT off.")
+        ) from None
+    client = paho.Client(
+        CallbackAPIVersion.VERSION2,
+        protocol=MQTTProtocolVersion.MQTTv5,
+        # our own thread tries again, after pauses that grow
+        reconnect_on_failure=False,
+    )
+    client.connect_timeout = CONNECT_S
+    client.max_queued_messages_set(MAX_QUEUED)
+    if settings.user:
+        client.username_pw_set(settings.user, password_of(settings.password_file))
+    if settings.tls:
+        client.tls_set_context(_trust(settings.ca_file))
+    return client
+
+
+def connect(client: Client, settings: MqttSettings) -> None:
+    """Connect and ask to be let in. Raises OSError."""
+    from paho.mqtt.packettypes import PacketTypes  # noqa: PLC0415 - an optional package
+    from paho.mqtt.properties import Properties  # noqa: PLC0415
+
+    properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]  # paho's own lack of a type
+    properties.MaximumPacketSize = MAX_PACKET
+    client.connect(settings.host, settings.port, KEEPALIVE_S, properties=properties)
+
+
+def send_at_once(sock: object) -> None:
+    """Let small messages go at once: else the second waits some 40 ms for the first one's
+    answer.
+    """
+    if isinstance(sock, socket.socket):
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def password_of(path: str) -> str | None:
+    """Return the one line of a file. None where no file is named.
+
+    Raises `Refused`, which does not repeat what stands there. Files of several lines are refused:
+    who may change the settings may not have any other secret of this machine sent to a broker.
+    """
+    if not path:
+        return None
+    try:
+        with open_file(path) as file:
+            text = file.read(MAX_PASSWORD + 5).decode("utf-8-sig").rstrip("\r\n")
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else say("not UTF-8 text")
+        raise Refused(
+            say("The password file {file} cannot be read: {why}.", file=path, why=why or "")
+        ) from None
+    if not text or len(text) > MAX_PASSWORD or not text.isprintable():
+        raise Refused(
+            say("The password file {file} must contain one line: the password.", file=path)
+        )
+    return text
+
+
+def _trust(ca_file: str) -> ssl.SSLContext:
+    """Return whom to believe to be the broker. Raises `Refused`."""
+    try:
+        if ca_file:
+            read_file(ca_file, MAX_TEXT)  # OpenSSL would read whatever has this name, and for ever
+        cafile = str(expanded(ca_file)) if ca_file else None
+        context = ssl.create_default_context(cafile=cafile)
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        text = say("The broker certificate {file} cannot be read: {why}.", file=ca_file, why=why)
+        raise Refused(text) from None
+    context.sslsocket_class = _TidySocket
+    return context
+
+
+class _TidySocket(ssl.SSLSocket):
+    """Closes itself where the other side is not trusted: paho-mqtt forgets it then."""
+
+    def do_handshake(self, block: bool = False) -> None:
+        """Shake hands as every other one."""
+        try:
+            super().do_handshake(block)
+        except OSError:
+            self.close()
+            raise
 
 
 class BrokerLine(Closeable):
@@ -71,11 +169,8 @@ class BrokerLine(Closeable):
         self._state: dict[str, bytes] = {}
         self._told: dict[str, bytes] = {}
         self._ends = threading.Event()
-        self._is_over = threading.Event()
-        """The connection has ended, or a try at one."""
         self._is_connected = False
         self._client: Client | None = None
-        self._socket: socket.socket | None = None
         host, port = settings.host, settings.port
         self._sentence = say("Connecting to the broker {host}, port {port}.", host=host, port=port)
         self._lost_because = ""
@@ -120,10 +215,11 @@ class BrokerLine(Closeable):
                 info = client.publish(topic, payload, qos=1, retain=True)
                 with contextlib.suppress(ValueError, RuntimeError):  # the broker is gone
                     info.wait_for_publish(GOODBYE_S)
+        if client is not None:
             client.disconnect()
-            self._is_over.wait(GOODBYE_S)
-        self._is_over.set()
-        if self._thread.is_alive() and self._thread is not threading.current_thread():
+        if self._thread.is_alive():
+            self._thread.join(GOODBYE_S)
+            self._cut()
             self._thread.join(JOIN_S)
 
     # ---- the thread ----
@@ -146,34 +242,20 @@ class BrokerLine(Closeable):
     def _serve(self) -> None:
         """Serve one connection from its beginning to its end."""
         self._client = client = make_client(self._settings)
-        self._is_over.clear()
         client.on_connect = lambda client, _data, _flags, reason, _more: self._open(client, reason)
-        client.on_disconnect = lambda *_: self._is_over.set()
         client.on_message = lambda _client, _data, message: self._hear(message)
-        client.on_socket_open = lambda _client, _data, sock: self._use_socket(sock)
-        client.on_socket_close = lambda _client, _data, _sock: self._use_socket(None)
+        client.on_socket_open = lambda _client, _data, sock: send_at_once(sock)
         # the broker says so itself when the table is gone without a word
         if self._presence:
             client.will_set(self._presence, OFFLINE, qos=1, retain=True)
         connect(client, self._settings)
-        client.loop_start()
-        try:
-            self._is_over.wait(ANSWER_S)
-            while self._is_connected and not self._ends.is_set():
-                if self._is_over.wait(REST_S):
-                    break
-        finally:
-            # a socket on which nothing moves would hold paho's thread
-            self._cut()
-            client.loop_stop()
-
-    def _use_socket(self, sock: Any) -> None:
-        self._socket = sock
-        send_at_once(sock)
+        if not self._ends.is_set():
+            client.loop_forever()
 
     def _cut(self) -> None:
-        sock = self._socket
-        if sock is not None:
+        """Close a socket on which nothing moves: it would hold the thread."""
+        sock = self._client.socket() if self._client else None
+        if isinstance(sock, socket.socket):
             with contextlib.suppress(OSError, ValueError):  # closed meanwhile
                 sock.shutdown(socket.SHUT_RDWR)
 
@@ -233,6 +315,47 @@ class BrokerLine(Closeable):
             self._on_message(message.topic, payload, message.retain)
         except Exception as error:
             log.error("MQTT: a command failed: %s", trace_of(error))
+
+
+# ---- in words ------------------------------------------------------------------------------------
+
+
+def refusal(reason: str, settings: MqttSettings) -> str:
+    """Return what the broker's answer means, and what to do about it."""
+    host = settings.host
+    if reason == "Unsupported protocol version":
+        return say("The broker {host} does not speak MQTT 5: it needs a newer version.", host=host)
+    if reason in ("Bad user name or password", "Not authorized"):
+        return say(
+            "The broker {host} refuses the user or the password: check [mqtt] user and "
+            "password_file.",
+            host=host,
+        )
+    return say("The broker {host} refuses the table: {why}.", host=host, why=reason)
+
+
+def why_lost(error: Exception, settings: MqttSettings) -> str:
+    """Return why there is no connection, and what to do about it."""
+    host, port = settings.host, settings.port
+    if isinstance(error, ssl.SSLError):
+        return say(
+            "The broker {host} cannot be trusted ({why}): check [mqtt] tls, ca_file and port.",
+            host=host,
+            why=error.reason or type(error).__name__,
+        )
+    if isinstance(error, OSError):
+        why = error.strerror or str(error) or type(error).__name__
+        return say(
+            "The broker {host} cannot be reached on port {port} ({why}): is it running there?",
+            host=host,
+            port=port,
+            why=why,
+        )
+    return say(
+        "What answers on {host}, port {port}, does not speak MQTT: check [mqtt] port and tls.",
+        host=host,
+        port=port,
+    )
 
 
 # ---- for the doctor ----

@@ -359,7 +359,7 @@ class Pen:
                 self.dot(0.16, 0.23 * sign, 0.16)
                 self.dot(0.16, 0.23 * sign, 0.08, fill=WHITE)
 
-    def modules(self, rows: Modules, x: float, y: float, size: float) -> None:
+    def modules(self, rows: Modules, x: float, y: float, size: float, *, fill: str = BLACK) -> None:
         """Draw a code with its lower left corner at (x, y).
 
         All black is one path, so that no viewer and no printer shows seams between the modules.
@@ -371,7 +371,7 @@ class Pen:
                 left = x + run.start() * module
                 bottom = y + size - number * module
                 path.rect(left, bottom, len(run[0]) * module, module)
-        self._canvas.setFillColor(HexColor(BLACK))
+        self._canvas.setFillColor(HexColor(fill))
         self._canvas.drawPath(path, stroke=0, fill=1)
 
     def marker(self, marker: int, x: float, y: float, size: float) -> None:

@@ -59,7 +59,7 @@ from vision.watcher import Watcher
 from web.app import create_app
 from web.features import CameraRoom, Features, Site, Welcome, Workbench
 from web.rendering.moving_picture import moving_picture
-from web.security.join_code import JoinCode
+from web.security.codes import JoinCode
 from web.server.server import Server, serve
 
 log = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from companion.core.config import Settings, WebSettings, retired_settings
 from companion.core.errors import CompanionError, JournalError, SystemTrouble
-from companion.core.i18n import joined, say
+from companion.core.i18n import joined
 from companion.core.ports import Closeable
 from companion.core.resources import save_memory
 from companion.diagnostics.own_pages import IS_COMPANION, ask_address, own_address
@@ -53,9 +53,8 @@ def run(
     """Run the table until SIGTERM or SIGINT. `greet` is told of every start, and whether it is the
     first.
 
-    A backup that waits is restored before anything is opened. If a restart fails with new settings,
-    those of before are used again and the pages say why. Three failed starts bring back the last
-    settings that worked.
+    A backup that waits is restored before anything is opened. Three failed starts bring back the
+    last settings that worked.
     """
     save_memory()
     # Blocked before libraries start threads of their own: an end waits until main asks for it, in
@@ -64,53 +63,39 @@ def run(
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     from companion.service.app import Companion  # noqa: PLC0415 - brings camera and web libraries, which other commands spare
 
-    def begin(settings: Settings) -> tuple[Companion, ManagerNotifier]:
-        companion = Companion(
-            settings, simulate, settings_path=path, restart=lambda: os.kill(os.getpid(), RESTART)
-        )
-        try:
-            return companion, ManagerNotifier(
-                companion, manager
-            )  # ready before the greeting, which asks for the Wi-Fi
-        except BaseException:
-            companion.close()
-            raise
-
     manager = Manager()
     last_good = LastGoodSettings(path)
-    before: Settings | None = None
-    trouble = ""
+    is_first = True
     while True:
         begun_s = time.monotonic()
         try:
             last_good.starting()
             settings, notices, waits = _restore_backup(settings_of, path)
-            tried: bytes | None = last_good.content()
-            companion, attendant = begin(settings)
+            tried = last_good.content()
+            companion = Companion(
+                settings,
+                simulate,
+                settings_path=path,
+                restart=lambda: os.kill(os.getpid(), RESTART),
+            )
         except Exception as error:
             if isinstance(error, JournalError):
                 last_good.excuse()  # the games are at fault, whatever the settings say
-            if before is None or not isinstance(error, CompanionError):
-                manager.tell(STATUS=_why(error))
-                raise
-            settings, notices, waits, tried = before, "", "", None
-            companion, attendant = begin(settings)
-            trouble = say(
-                "The new settings cannot be used, so the previous ones are in use: {why}",
-                why=error.message,
-            )
+            manager.tell(STATUS=_why(error))
+            raise
         with companion:
-            with attendant:
-                _tell(companion, joined(" ", (trouble, waits, last_good.told())), notices)
-                _tell_retired(companion, path)
-                trouble = ""
-                greet(companion, before is None)
+            # ready before the greeting, which asks for the Wi-Fi
+            with ManagerNotifier(companion, manager):
+                _tell(companion, joined(" ", (waits, last_good.told())), notices)
+                for sentence in retired_settings(path):
+                    log.warning("%s: %s", path, sentence)
+                    companion.found.append(sentence)
+                greet(companion, is_first)
                 spare_collections()
                 got = signal.sigtimedwait(ends, WELL_AFTER_S)
-                is_quick = (
-                    time.monotonic() - begun_s < WELL_AFTER_S
-                )  # nobody ended it because it came up too late
-                if tried is not None and (got is None or is_quick) and not companion.vitals.late():
+                # nobody ended it because it came up too late
+                is_quick = time.monotonic() - begun_s < WELL_AFTER_S
+                if (got is None or is_quick) and not companion.vitals.late():
                     last_good.succeeded(tried)
                 is_over = (signal.sigwait(ends) if got is None else got.si_signo) != RESTART
             if is_over:
@@ -118,7 +103,7 @@ def run(
                 manager.tell(STOPPING="1", STATUS="Ends; the game is kept")
                 return
             manager.tell(STATUS="Restarts")
-        before = settings
+        is_first = False
 
 
 def _tell(companion: Companion, trouble: str, success: str) -> None:
@@ -129,15 +114,6 @@ def _tell(companion: Companion, trouble: str, success: str) -> None:
         companion.table.notice("upkeep", trouble)
     companion.upkeep.done = success
     companion.found[:0] = [sentence for sentence in (trouble, success) if sentence]
-
-
-def _tell_retired(companion: Companion, path: Path) -> None:
-    """Say which settings of the file are no longer used. The settings page and the doctor say it,
-    too.
-    """
-    for sentence in retired_settings(path):
-        log.warning("%s: %s", path, sentence)
-        companion.found.append(sentence)
 
 
 def _why(error: Exception) -> str:

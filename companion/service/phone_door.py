@@ -20,7 +20,7 @@ from companion.service.board_watch import BoardWatch
 from companion.table.table import Table
 from web.app import create_phone_app
 from web.features import PhoneRoom
-from web.security.phone_pairing import PhonePairing
+from web.security.codes import PhonePairing
 from web.server.server import PortInUse, Server, serve
 
 log = logging.getLogger(__name__)
@@ -84,7 +84,7 @@ class PhoneDoor(Closeable):
 
     def _open(self, hosts: list[str]) -> Server:
         """Return the pages of the phone on a port of their own."""
-        from web.security.own_certificate import own_certificate  # noqa: PLC0415 - brings what only HTTPS needs
+        from web.security.tls import own_certificate  # noqa: PLC0415 - brings what only HTTPS needs
 
         web = self._settings.web
         tls = own_certificate(self._settings.journal_path.parent, hosts)

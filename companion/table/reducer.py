@@ -49,7 +49,7 @@ from companion.table.records import (
     TimeOut,
     Undo,
 )
-from companion.table.remote.remote_game import REMOTE, RemoteGame
+from companion.table.remote.messages import REMOTE, RemoteGame
 from companion.table.seats.sitting import checked_name, free_seat, move_seat, show_card, take_seat
 from companion.table.session import (
     ABANDONED,

@@ -21,7 +21,7 @@ from companion.games.lesson import Lesson, LessonStep
 from companion.table.chance.fairness import FairChance
 from companion.table.clocks.countdown import Bank, Countdown
 from companion.table.records import GameOptions, Score
-from companion.table.remote.remote_game import REMOTE, RemoteGame
+from companion.table.remote.messages import REMOTE, RemoteGame
 
 BOTH = frozenset(SEATS)
 MACHINE = "machine"
@@ -323,9 +323,9 @@ class Session:
         """
         if self.game is None or not any(map(self.is_here, self.awaited)):
             return frozenset()
-        if cards := self.game.tableau(self.state, None):
+        if cards := self.game.card_ui(self.state, None):
             return frozenset(choice.text for choice in cards.choices)
-        pieces = self.game.standing(self.state, None)
+        pieces = self.game.board_ui(self.state, None)
         return frozenset({pieces.open_action}) if pieces and pieces.open_action else frozenset()
 
     @property

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, Protocol, TypeVar
 
 from companion.core.clock import Clock
 from companion.core.config import UNTIL_TAPPED_S, TableSettings
@@ -27,7 +27,6 @@ from companion.table.clocks.deadlines import (
     time_out_of,
 )
 from companion.table.listeners import Listeners
-from companion.table.ports import RecordJournal
 from companion.table.records import AnyRecord, Commit, FreeSeat, MoveSeat, Pause, TakeSeat
 from companion.table.remote.fold import advance
 from companion.table.session import Phase, Session
@@ -53,6 +52,47 @@ MOVES_S = 1.4
 """Seconds in which pieces move and then lie still before the sign tells what came of it."""
 HUNG_S = 30.0
 """Seconds after which whoever waits for the table gives up: something in it hangs."""
+
+
+class RecordJournal(Protocol):
+    """Every accepted input, synced to disk before anybody sees its effect. Methods raise
+    `JournalError`.
+    """
+
+    @property
+    def notice(self) -> str:
+        """Return what is wrong with the journal, for people. Empty: nothing is."""
+
+    def restore(self) -> Session:
+        """Return the session that the last game's records fold to."""
+
+    def next_number(self) -> int:
+        """Return the number of the next game."""
+
+    def append(self, game: int, record: AnyRecord, at: float, now_s: float | None = None) -> None:
+        """Keep a record of a game, accepted at a time of day `at` (seconds since 1970) and a
+        monotonic time.
+        """
+
+    def append_together(
+        self, game: int, records: Sequence[AnyRecord], at: float, now_s: float | None = None
+    ) -> None:
+        """Keep several records, or none of them."""
+
+    def note_clock(self, moment: str, now_s: float) -> None:
+        """Note that the clock of a moment was still running at this monotonic time."""
+
+    def clock_of(self, moment: str) -> float | None:
+        """Return the last time that was noted for a moment, None: none was."""
+
+    def checkpoint(self) -> None:
+        """Bring what was appended into the file itself, since a turn is over."""
+
+    def key(self, name: str, length: int = 32) -> bytes:
+        """Return the random key of a name, made when it is first asked for."""
+
+    def renew_key(self, name: str, length: int = 32) -> bytes:
+        """Make another random key in the place of the one of a name."""
 
 
 class TableStore:
@@ -99,7 +139,7 @@ class TableStore:
         self._has_ended_turn = False
         session = remote_clock_anew(journal.restore(), clock.monotonic_s())
         self._notices: tuple[str, ...] = (journal.notice,) if journal.notice else ()
-        if pause := pause_after_restart(session, journal):
+        if pause := pause_after_restart(session, journal.clock_of(session.moment)):
             session = advance(session, pause)[0]
             # a full disk: the next restart comes to the same
             with contextlib.suppress(JournalError):

@@ -22,7 +22,6 @@ from companion.table.clocks.deadlines import pause_s, time_out_of
 from companion.table.last_choices import Choices
 from companion.table.listeners import TableListener
 from companion.table.lobby import Lobby
-from companion.table.ports import RecordJournal
 from companion.table.records import (
     Abandon,
     Decline,
@@ -46,7 +45,7 @@ from companion.table.seats.pads import Pads
 from companion.table.seats.seating import Seating
 from companion.table.session import Phase, Session, named_sides
 from companion.table.state import headline_of
-from companion.table.store import WRITE_AGAIN_S, TableStore
+from companion.table.store import WRITE_AGAIN_S, RecordJournal, TableStore
 from companion.table.table_view import Progress, TableView
 from companion.table.turns import TileOrders, Turns
 from companion.table.views import progress_of, view_of
@@ -59,12 +58,10 @@ HOME_AFTER_S = 600.0
 """Time in seconds for which the end of a game, or a game that was chosen, is shown to nobody in
 particular."""
 
-Topic = Literal[
-    "contested", "damage", "machines", "memory", "photographs", "power", "remote", "trial", "upkeep"
-]
-"""What a notice may be about: a result on which two tables do not agree, games that are damaged on
-the disk, opponents whose program fails, games kept in memory only, photographs, the machine that is
-switched off, the line to another table, keys tried out, a restart to come."""
+Topic = Literal["damage", "machines", "memory", "photographs", "power", "remote", "trial", "upkeep"]
+"""What a notice may be about: games that are damaged on the disk, opponents whose program fails,
+games kept in memory only, photographs, the machine that is switched off, the line to another table,
+keys tried out, a restart to come."""
 
 
 class Table(Closeable):

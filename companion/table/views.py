@@ -237,7 +237,7 @@ def _tableau(live: TableState, viewer: Seat | None) -> CardUi | None:
     Where cards are asked for in no named lane, in the only one where North's lie open.
     """
     game, kit = live.session.game, live.session.kit
-    cards = game.tableau(live.session.state, viewer) if game else None
+    cards = game.card_ui(live.session.state, viewer) if game else None
     if cards is None or cards.entry is None or cards.entry.zones or not live.sees_board:
         return cards
     ranks = kit.deck.zones if kit and kit.deck else {}
@@ -267,8 +267,8 @@ def _standing(live: TableState, viewer: Seat | None) -> BoardUi | None:
     if session.game is None:
         return None
     if session.phase is not Phase.STAGES or session.before is None:
-        return session.game.standing(session.state, viewer)
-    earlier = session.game.standing(session.before.state, viewer)
+        return session.game.board_ui(session.state, viewer)
+    earlier = session.game.board_ui(session.before.state, viewer)
     return earlier and replace(
         earlier,
         badges=_badges(live),
@@ -291,7 +291,7 @@ def _badges(live: TableState) -> Mapping[Square, Badge]:
         earlier: Mapping[Square, Badge] = {}
         if stage:
             earlier = stages[stage - 1].badges
-        elif session.before and (pieces := session.playing.standing(session.before.state, None)):
+        elif session.before and (pieces := session.playing.board_ui(session.before.state, None)):
             earlier = pieces.badges
         badges = {**earlier, **badges}
     # pieces still show the figures from before what is yet to be told

@@ -148,11 +148,11 @@ def test_who_is_known() -> None:
 def test_its_process_is_small_and_modest() -> None:
     code = (
         "import os, resource, sys\n"
-        "from companion.bots.bot_engine import BotEngine, confine\n"
+        "from companion.bots.bot_engine import MEMORY_BYTES, BotEngine, limit_process\n"
         "group = lambda: os.path.exists('/proc/self/autogroup') and "
         "open('/proc/self/autogroup').read()\n"
         "before = group()\n"
-        "confine()\n"
+        "limit_process(os.getpid(), MEMORY_BYTES)\n"
         "assert group() == before, 'the terminal that it was begun in is slowed down'\n"
         "from companion.bots import bot_for\n"
         "from companion.core.kit import Seat\n"

@@ -11,7 +11,8 @@ import pytest
 from bot_tools import states_in_a_row
 
 from companion.bots.base import LEVELS
-from companion.bots.outbuffered import OutbufferedBot, balance
+from companion.bots.outbuffered import OutbufferedBot
+from companion.bots.outbuffered.turn_game import balance
 from companion.bots.outbuffered.turns import (
     LOST,
     TIED,

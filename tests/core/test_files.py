@@ -17,7 +17,7 @@ from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings, MqttSettings, load_settings
 from companion.core.errors import CameraError, ConfigError
 from companion.core.files import expanded, is_video_device, open_file, read_file
-from companion.mqtt.broker import Refused, make_client
+from companion.mqtt.connection import Refused, make_client
 from vision.cameras import files
 from vision.cameras.catalogue import open_camera
 from web.security.tls import BadCertificate, certificate_context

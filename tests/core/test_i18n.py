@@ -235,7 +235,7 @@ def test_every_sentence_is_translated(code: str, sentences: Catalog) -> None:
 def test_no_two_orders_have_the_same_letter(name: str, language: str) -> None:
     game = GAMES[name]
     state = game.setup(game.options({}), Random(1))
-    grammar, standing = game.pad(state, Seat.SOUTH), game.standing(state, Seat.SOUTH)
+    grammar, standing = game.pad(state, Seat.SOUTH), game.board_ui(state, Seat.SOUTH)
     if standing and standing.sheet:
         shown = [way.initial or way.letter for way in standing.sheet.directions]
         shown += [kind.letter for kind in standing.sheet.kinds]

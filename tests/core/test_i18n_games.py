@@ -221,8 +221,8 @@ def ways(game: Game[Any, Any]) -> list[dict[str, Any]]:
 def listen(told: Told, game: Game[Any, Any], state: Any, sparse: bool) -> None:
     """What a position says to everybody."""
     for viewer in (None, *SEATS):
-        told.hear_all("standing", game.standing(state, viewer))
-        told.hear_all("tableau", game.tableau(state, viewer))
+        told.hear_all("standing", game.board_ui(state, viewer))
+        told.hear_all("tableau", game.card_ui(state, viewer))
     for seat in game.to_act(state):
         if pad := game.pad(state, seat):
             told.hear_all("pad", pad)

@@ -67,13 +67,13 @@ def test_the_orders_of_a_lesson_can_be_tapped_and_pressed(game: Game[Any, Any]) 
                 assert 0 < len(str(row.result).split()) <= MOST_WORDS
             assert game.format(game.parse(text)) == text
             assert all(order.words for order in spell_action(game, state, seat, text))
-            standing, tableau = game.standing(state, seat), game.tableau(state, seat)
-            if tableau:
-                assert choice_of(tableau, text)
-            elif standing and standing.sheet:
+            board_ui, card_ui = game.board_ui(state, seat), game.card_ui(state, seat)
+            if card_ui:
+                assert choice_of(card_ui, text)
+            elif board_ui and board_ui.sheet:
                 orders = game.parse(text).given
-                assert len(orders) == len(standing.sheet.units), "an order is open on the sheet"
-            elif standing and not standing.duel:
+                assert len(orders) == len(board_ui.sheet.units), "an order is open on the sheet"
+            elif board_ui and not board_ui.duel:
                 assert play_of(game, state, seat, text)
             pad = game.pad(state, seat)
             pressed += bool(pad and pad.text(pad.spell(text)) == text)

@@ -9,9 +9,9 @@ from pathlib import Path
 from random import Random
 
 import msgspec
-from hub_tools import TableAtHub, has_all, kept, until
+from hub_tools import TableAtHub, kept, until
 from inside import session_of
-from pair_tools import agree, phases, play, says, two
+from pair_tools import agree, phases, play, two
 
 from companion.archive.history import History
 from companion.core.errors import CompanionError
@@ -110,38 +110,3 @@ def test_a_game_at_two_tables_is_one_result_for_both_players(hub: Hub, tmp_path:
         place = RecordPlace(hub.league.results.sequence + 1, 0.0)
         hub.listener.on_record(tables[0].member.table, forged, 0.0, place)
         assert hub.league.results.of("pair." + "f" * 16) is None
-
-
-def test_contesting_tables_are_told_until_the_host_decides(hub: Hub, tmp_path: Path) -> None:
-    with two(hub, tmp_path / "tables") as tables:
-        agree(tables)
-        pair = session_of(tables[0].table).remote.at.id  # type: ignore[union-attr]
-        tables[0].table.abandon()
-        tables[0].table.abandon()
-        until("it is over at both", lambda: phases(tables) == [Phase.OVER] * 2)
-        until("all is told", lambda: all(has_all(hub, table) for table in tables))
-        one = kept(hub, tables[0].member.table)[-1]
-        for table, seat in zip(
-            tables, Seat, strict=True
-        ):  # each host says that the own side has won
-            view = msgspec.structs.replace(
-                one.view, is_void=False, winners=(seat,), result=one.view.sign
-            )
-            record = msgspec.structs.replace(one, epoch=9, pair=PublicPair(pair, seat), view=view)
-            hub.listener.on_record(
-                table.member.table, record, 0.0, RecordPlace(hub.league.results.sequence + 1, 0.0)
-            )
-        until(
-            "both hosts know",
-            lambda: all(says(table, "reports a different result") for table in tables),
-        )
-        numbers = [table.member.number for table in tables]
-        for own, other in (numbers, numbers[::-1]):
-            at_hub = hub.room.table(own)
-            assert at_hub
-            assert at_hub.contests == other
-        hub.league.results.decide(f"pair.{pair}", Seat.SOUTH)
-        until(
-            "it is over",
-            lambda: not any(says(table, "reports a different result") for table in tables),
-        )

@@ -21,7 +21,8 @@ from companion.core.kit import SEATS, Seat
 from companion.league.league import League
 from companion.league.league_file import Changes, LeagueFile
 from companion.league.people import Person, shown_name
-from companion.league.ratings import RatedGame, ladder
+from companion.league.ratings import ladder
+from companion.league.results import RatedGame
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicPair
@@ -230,16 +231,13 @@ def test_a_linked_game_counts_once_both_tables_agree(
     assert (kept.south, kept.north, kept.result.winner, kept.result.at) == (1, 2, Seat.SOUTH, None)
     assert [(row.person, row.won) for row in league.ladders.of("scouts", 0)] == [(1, 1), (2, 0)]
     tell("1" * 16, 3, Seat.NORTH, Seat.SOUTH)  # they do not agree
-    (contested,) = league.results.contested
-    assert (contested.winner, contested.against and contested.against.winner) == tuple(SEATS)
-    with contextlib.closing(LeagueFile(tmp_path)) as file:  # a hub that is started anew
-        assert League(file, clock).results.contested == (contested,)
-    with pytest.raises(Illegal, match="Both tables agree"):
-        league.results.decide(kept.result.key, None)
-    league.results.decide(contested.key, Seat.NORTH)
+    disputed = league.results.of("pair." + "1" * 16)
+    assert disputed is not None
+    assert disputed.is_void
+    assert [row.won for row in league.ladders.of("scouts", 0)] == [1, 0]
+    league.results.set_void(disputed.result.key, False)  # the owner has asked both
     tell("1" * 16, 4, Seat.NORTH, Seat.SOUTH)  # from a store that was lost: it stays decided
-    assert league.results.contested == ()
-    assert [row.won for row in league.ladders.of("scouts", 0)] == [1, 1]
+    assert [row.won for row in league.ladders.of("scouts", 0)] == [2, 0]
     other.close()
 
 

@@ -25,8 +25,7 @@ from companion.core.config import MqttSettings, read_settings
 from companion.core.errors import ConfigError
 from companion.core.kit import Seat
 from companion.mqtt import connection as lines
-from companion.mqtt.broker import Refused, password_of, refusal, why_lost
-from companion.mqtt.connection import examine_broker
+from companion.mqtt.connection import Refused, examine_broker, password_of, refusal, why_lost
 from companion.mqtt.discovery import description
 from companion.service.app import Companion
 from companion.table import reducer
@@ -339,7 +338,7 @@ def test_only_a_broker_with_the_right_certificate_is_trusted(tmp_path: Path) -> 
 def test_a_broker_that_never_answers_keeps_nobody_waiting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lines, "ANSWER_S", 0.05)
+    monkeypatch.setattr(lines, "KEEPALIVE_S", 1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         with told_table(tmp_path, mqtt_settings(silent.getsockname()[1])) as companion:
             until(

@@ -5,18 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-import msgspec
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from hub_room import hub_pages, keep_result
-from inside import ledger_of
 
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
 from companion.league.league import League
-from companion.league.league_file import Changes, KeptResult
-from companion.league.results import GameResult, Player
 from web.hub.room import Room, RoomTable
 
 FAR = {"REMOTE_ADDR": "192.0.2.50"}
@@ -143,28 +139,3 @@ def test_the_host_alone_sees_and_does_what_is_about_people(
     assert "does not count" in page
     assert "Mara" not in page
     assert act(do="nonsense") == 404
-
-
-def test_tables_that_do_not_agree_are_said_and_the_host_decides(
-    app: Flask, phone: FlaskClient, league: League
-) -> None:
-    room = app.jinja_env.globals["room"]
-    room.put(RoomTable("b" * 16, 2, ""))
-    for name in ("Mara", "Jonas"):
-        card(phone, name)
-    game = ("pair.x", "scouts", {}, 0, 0, Player(), Player())
-    one = GameResult("a" * 16, *game, Seat.SOUTH, 7, "0123456789ab", Seat.SOUTH)
-    other = GameResult("b" * 16, *game, None, 7, "0123456789ab", Seat.NORTH)
-    contested = msgspec.structs.replace(one, against=other)
-    ledger_of(league).store.write(Changes(come=[KeptResult(contested, 1, None)]))
-    words = "Table 2 reports a different result: ½ : ½. It does not count until you decide."
-    assert words in phone.get("/host/people", headers=KEY).text
-    decision = {"do": "decide", "key": "pair.x", "winner": ""}
-    phone.post("/host/people", data=decision, headers=KEY)
-    kept = league.results.of("pair.x")
-    assert kept is not None
-    assert (kept.result.winner, kept.result.at, kept.result.against) == (None, None, None)
-    again = phone.post("/host/people", data=decision, headers=KEY).text
-    assert "Both tables agree" in again
-    room.contested({"a" * 16: "b" * 16, "b" * 16: "a" * 16})
-    assert "from table 2." in room.table(1).needs(room.table(1).heard_s + 1)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from companion.core.grid import Square
 from companion.core.kit import Board
 from vision.pieces.shaded_squares import reflectance
-from vision.pieces.snapshots import LINE, Snapshot, Tone, outlines
+from vision.pieces.snapshots import LINE, Snapshot, Tone, high_values, outlines
 from vision.pieces.square_cells import GENTLE_MM, Mask, SquareCells, cells_of
 
 _DARK, _DIM, _BRIGHT = 0.50, 0.86, 1.20
@@ -130,8 +130,9 @@ def _as_paper(
     tones = shot.tones[rows].reshape(len(rows), -1)[:, wanted]
     visible = shot.visible[rows].reshape(len(rows), -1)[:, wanted]
 
-    # By the square's own paper, where that is not too far from its neighbours'.
-    own = _ninth_decile(tones, visible)
+    # By the square's own paper, where that is not too far from its neighbours'. A quarter of the
+    # pixels is enough.
+    own = high_values(tones[:, ::4], visible[:, ::4], 0.9)
     is_usual = (own >= 0.8) & (own <= 1.25)
     values = tones / np.where(is_usual, own, 1)[:, None]
     number, shares = np.maximum(visible.sum(axis=1), 1), []
@@ -157,16 +158,6 @@ def _as_paper(
             good[place] = _is_smooth(cells, shot, rows[place])
     good &= _has_outline(shot, rows, _OF_LINE * shot.line_depth, is_shaded)
     return np.asarray(good)
-
-
-def _ninth_decile(tones: Tone, visible: Mask) -> Tone:
-    """Return (N,): how bright the paper of squares is, the 90th percentile of what is seen of
-    them."""
-    # A quarter of the pixels is enough, of which those seen come first when sorted.
-    tones, visible = tones[:, ::4], visible[:, ::4]
-    ordered = np.sort(np.where(visible, tones, np.inf), axis=1)
-    place = (0.9 * (visible.sum(axis=1) - 1)).astype(int).clip(0)
-    return np.asarray(ordered[np.arange(len(ordered)), place])
 
 
 def _as_known(shot: Snapshot, square: Square, known: Known) -> bool:

@@ -300,19 +300,20 @@ def outlines(cells: SquareCells, tones: Tone, visible: Mask, walled: Mask) -> tu
     depths = np.where(is_seen, below, -np.inf).max(axis=2)
     is_hidden = walled | (number.sum(axis=2) < _LEAST_SHOWN * places[0].size)
     depths[is_hidden] = np.nan
-    shade = _high_values(profile, is_seen)
+    shade = high_values(profile, is_seen, 0.8)
     shade[is_hidden] = np.nan
     return depths.astype(np.float32), shade.astype(np.float32)
 
 
-def _high_values(values: Tone, is_seen: Mask) -> Tone:
-    """Return (N, 12): the 80th percentile of those of (N, 12, K) values that are seen."""
+def high_values(values: Tone, is_seen: Mask, share: float) -> Tone:
+    """Return the value at this share, from the lowest on, of those along the last axis that are
+    seen."""
     # They come first when sorted.
-    ordered = np.sort(np.where(is_seen, values, np.inf), axis=2)
+    ordered = np.sort(np.where(is_seen, values, np.inf), axis=-1)
     # Between two of them by proportion.
-    place = 0.8 * np.maximum(is_seen.sum(axis=2, keepdims=True) - 1, 0)
+    place = share * np.maximum(is_seen.sum(axis=-1, keepdims=True) - 1, 0)
     below = np.floor(place).astype(int)
-    low = np.take_along_axis(ordered, below, axis=2)
-    high = np.take_along_axis(ordered, np.ceil(place).astype(int), axis=2)
+    low = np.take_along_axis(ordered, below, axis=-1)
+    high = np.take_along_axis(ordered, np.ceil(place).astype(int), axis=-1)
     with np.errstate(invalid="ignore"):  # infinite where nothing is seen
-        return np.asarray((low + (place - below) * (high - low))[:, :, 0])
+        return np.asarray((low + (place - below) * (high - low))[..., 0])

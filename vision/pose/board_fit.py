@@ -118,25 +118,22 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, belief: Be
 
     # From the corners on, each round takes the lines of which the pose has become sure.
     evidence = replace(evidence, tags=fit.tags)
-    for growth in range(_GROWTHS):
+    for _ in range(_GROWTHS):
         pose = fit.pose
         # How far off each line may be, and which cannot be taken for the next one.
         _, normals, scale = printed.geometry(pose)
         spread = _spreads_px(pose, printed.middles_mm, normals)
         reach = np.maximum(_SURELY * spread, _LEAST_REACH_PX)
         constrained = reach <= _OF_PERIOD * printed.period_mm * scale
-        # No line more than in the round before.
-        is_last = growth > 0 and constrained.sum() <= taken.sum()
         lines = printed.look(
             luma, pose, np.where(constrained, np.maximum(reach, _LAST_REACH_PX), np.nan)
         )
         # Corners, tags and these lines together tell a better pose.
         problem = _Problem(evidence, pose, belief.spread, belief.lens, (printed.middles_mm, lines))
         fit = replace(_least_squares(problem), tags=fit.tags, lines=lines)
-        if is_last or (
-            constrained[lines.is_in].all()
-            and _shift_px(pose, fit.pose, printed.middles_mm) < _SETTLED_PX
-        ):
+        # Until it rests, with all lines in view or with no more than in the round before.
+        is_at_rest = _shift_px(pose, fit.pose, printed.middles_mm) < _SETTLED_PX
+        if is_at_rest and (constrained[lines.is_in].all() or constrained.sum() <= taken.sum()):
             break
         taken = constrained
 

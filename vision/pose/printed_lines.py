@@ -29,9 +29,13 @@ _SAMPLES = 4
 """Places along half a side."""
 _ALONG = (np.arange(_SAMPLES) + 0.5) / _SAMPLES * 0.38 + 0.04
 """From the middle of a side, by its length."""
-_LEAST_DEPTH, _LEAST_GREY = 0.05, 3.5
-"""A line is darker than both of its sides by this share of the brightness there, and by so many
-grey levels."""
+_LEAST_DEPTH, _LEAST_OF_PAIR, _LEAST_GREY = 0.05, 0.03, 3.5
+"""A line is darker than both of its sides by this share of the brightness there, or both of two by
+the second one, and by so many grey levels.
+
+Thin pairs under JPEG are paler than .05. Measured: .03 finds 97 % of their lines instead of 94 %,
+hardly any more in wrong places. Of single lines it finds no more.
+"""
 _RIVAL = 0.75
 """Where another line is so distinct, nobody can tell which one it is."""
 _RIVAL_PX = 3.0
@@ -237,7 +241,8 @@ def _offsets(
     top, finer, is_alone = _peaks(depth)
     rows = np.arange(len(depth))
     peak = depth[rows, top]
-    is_deep = (peak >= _LEAST_GREY) & (peak >= _LEAST_DEPTH * beside[rows, top])
+    least = np.where(half_gap > 0, _LEAST_OF_PAIR, _LEAST_DEPTH) * beside[rows, top]
+    is_deep = peak >= np.maximum(least, _LEAST_GREY)
 
     # What is deepest at the end of the reach goes on beyond it.
     is_within = np.abs(offsets[top]) < reach - 0.25

@@ -31,7 +31,7 @@ from vision.detection.stillness import (
 )
 from vision.pieces.regions import blocks_over
 from vision.pose.pose import Points
-from vision.reading.look import Look, Memory
+from vision.reading.look import EACH, Look, Memory
 
 RELIT = 0.04
 """When a picture is so much lighter or darker than when all of it was read, all of it is read
@@ -66,10 +66,8 @@ class Movement(NamedTuple):
     places: Points | None
     """(N, 2) pixels that have moved since the frames before; None: nothing has."""
     changed: Blocks | None
-    """(rows, columns): the blocks that differ from what was read last; None: nothing is known of
-    them."""
-    light: float = 1.0
-    """How bright the picture is by how bright it was when all of it was read last."""
+    """(rows, columns): the blocks that differ from what was read last; None: all of the picture is
+    to be read, as the first one or in another light."""
 
 
 def motion(look: Look, memory: Memory) -> tuple[Look, Memory]:
@@ -112,20 +110,17 @@ def _due(movement: Movement, memory: Memory, is_retry_due: bool) -> tuple[Blocks
     unknown, but for the squares of which no more is to be learned.
     """
     last = memory.last
-    if (
-        last is None
-        or last.kit is None
-        or last.pose is None
-        or movement.changed is None
-        or abs(movement.light - 1) > RELIT
-    ):
+    if last is None or last.kit is None or last.pose is None or movement.changed is None:
         return None, memory
 
     # Where the picture differs from what was read.
     blocks = movement.changed
     wanted = last.unknown if is_retry_due else last.unknown - memory.resigned
     if wanted and not movement.moving:
-        blocks = blocks | blocks_over(last.kit, last.pose, wanted, blocks.shape)
+        # Those first that were asked least often: no picture has time for all of a dark board.
+        first = sorted(wanted, key=lambda square: (memory.times.get(square, 0), square))
+        squares = first[: EACH.closer]
+        blocks = blocks | blocks_over(last.kit, last.pose, squares, blocks.shape)
 
     # And what was read while something moved.
     fresh = blocks
@@ -150,12 +145,14 @@ def compare(past: Background, luma: Luma) -> tuple[Movement, Background]:
     exposure = exposure_between(past.read, now)
     rest, shift = unexplained(past.read, now, exposure)
     changed, faint = _cluster(past.noise, rest, shift, past.faint_read)
-    light, lights = _light(past, now)
+    lights = _lights(past, now)
+    is_relit = len(lights) == _LASTING
     background = replace(past, now=now, exposure=exposure, faint_read=faint, lights=lights)
     places, near = None, None
     if changed is None:
         # While nothing differs from what was read last, one comparison tells both.
-        movement = Movement(False, len(lights) == _LASTING, None, np.zeros(now.shape, bool), light)
+        same = None if is_relit else np.zeros(now.shape, bool)
+        movement = Movement(False, is_relit, None, same)
         background = _calm(background, rest)
     else:
         moving, rest, background = _moving(background, now)
@@ -164,7 +161,9 @@ def compare(past: Background, luma: Luma) -> tuple[Movement, Background]:
             near = wider(moving)
             rows, columns = np.nonzero(moving)
             places = np.column_stack([columns, rows]) * np.float64(BLOCK_PX) + (BLOCK_PX - 1) / 2
-        movement = Movement(moving is not None, True, places, changed, light)
+        elif is_relit:
+            changed = None
+        movement = Movement(moving is not None, True, places, changed)
 
     # The next frame is compared with this one without noise, but where something has moved.
     followed = now - rest * np.float32(1 - _FOLLOW)
@@ -172,9 +171,8 @@ def compare(past: Background, luma: Luma) -> tuple[Movement, Background]:
     return movement, replace(background, before=before)
 
 
-def _light(past: Background, now: Small) -> tuple[float, tuple[float, ...]]:
-    """Return how bright a picture is by that when all was read last, and how bright the last ones
-    were."""
+def _lights(past: Background, now: Small) -> tuple[float, ...]:
+    """Return how bright the last pictures were by that when all was read last."""
     light, lights = 1.0, past.lights
     if past.whole is not None:
         # By the middling block. One level more keeps black from dividing.
@@ -183,7 +181,7 @@ def _light(past: Background, now: Small) -> tuple[float, tuple[float, ...]]:
     # Forgotten are frames before it was nearly as bright as when it was read.
     if is_lit or (lights and (light > 1) != (lights[-1] > 1)):
         lights = ()
-    return light, lights if is_lit else (*lights, light)[-_LASTING:]
+    return lights if is_lit else (*lights, light)[-_LASTING:]
 
 
 def _calm(background: Background, rest: Small) -> Background:

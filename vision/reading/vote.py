@@ -84,6 +84,10 @@ def settled_by(votes: tuple[Vote, ...], agreed: Vote | None, frames: int) -> tup
     # So many pictures are always enough.
     is_enough = len(votes) == frames
     if not is_enough and len(votes) > 1 and agreed is not None:
+        # What has left a square, as the last picture says, and is read elsewhere is gone.
+        elsewhere = set(vote.markers.values())
+        left = {square for square, marker in agreed.markers.items() if marker in elsewhere}
+        vote = replace(vote, unknown=vote.unknown - (left - votes[-1].unknown))
         is_enough = is_certain(vote, agreed)
     return vote, is_one and is_enough
 

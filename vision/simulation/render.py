@@ -8,7 +8,6 @@ own.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import cv2
@@ -130,39 +129,13 @@ Window = tuple[int, int, int, int]
 """A part of a picture: left, top, width, height in px."""
 
 
-def from_above(pose: Pose, window: Window, factor: int) -> Callable[[Bgr, Points, int], Bgr]:
-    """Return a function that pictures a flat texture in a window, drawn `factor` times as large.
+def from_above(pose: Pose, window: Window, factor: int, texture: tuple[Bgr, Points, int]) -> Bgr:
+    """Return what a window shows of a flat texture, drawn `factor` times as large.
 
-    It is given the texture, the (3, 3) matrix from board mm to its pixels, and how it goes on
+    The texture comes with the (3, 3) matrix from board mm to its pixels, and with how it goes on
     beyond its edge, as OpenCV's `BorderTypes`.
     """
-    if pose.lens.k1:
-        return _bent_from_above(pose, window, factor)
-    left, top, width, height = window
-    # Pixels of the larger picture to those of the whole one; both have their middles at whole
-    # numbers.
-    share = 1 / factor
-    off = share / 2 - 0.5
-    to_pixels = np.array([[share, 0, off + left], [0, share, off + top], [0, 0, 1]])
-    # The board's plane is seen by a homography.
-    axes = np.column_stack([pose.axes[:, :2], pose.translation.ravel()])
-    to_board = np.linalg.inv(pose.matrix @ axes)
-
-    def picture_of(texture: Bgr, to_texture: Points, border: int) -> Bgr:
-        picture = cv2.warpPerspective(
-            texture,
-            to_texture @ to_board @ to_pixels,
-            (width * factor, height * factor),
-            flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP,
-            borderMode=border,
-        )
-        return np.asarray(picture, np.uint8)
-
-    return picture_of
-
-
-def _bent_from_above(pose: Pose, window: Window, factor: int) -> Callable[[Bgr, Points, int], Bgr]:
-    """Return the same through a lens that bends straight lines."""
+    colours, to_texture, border = texture
     left, top, width, height = window
     step = _BEND_PX * factor
     # A grid in the larger picture, wider than it by one step on each side.
@@ -174,16 +147,14 @@ def _bent_from_above(pose: Pose, window: Window, factor: int) -> Callable[[Bgr, 
     pixels = (grid.reshape(-1, 2) + 0.5) / factor - 0.5 + (left, top)
     places = np.nan_to_num(pose.to_plane(pixels), nan=1e5)
 
-    def picture_of(texture: Bgr, to_texture: Points, border: int) -> Bgr:
-        on_texture = places @ to_texture[:2, :2].T + to_texture[:2, 2]
-        sparse = on_texture.astype(np.float32).reshape(grid.shape)
-        whole = cv2.resize(sparse, None, fx=step, fy=step, interpolation=cv2.INTER_LINEAR)
-        part = whole[step : step + height * factor, step : step + width * factor]
-        x, y = part[..., 0], part[..., 1]
-        picture = cv2.remap(texture, x, y, cv2.INTER_LINEAR, borderMode=border)
-        return np.asarray(picture, np.uint8)
-
-    return picture_of
+    # Where these pixels lie in the texture, and between them by proportion.
+    on_texture = places @ to_texture[:2, :2].T + to_texture[:2, 2]
+    sparse = on_texture.astype(np.float32).reshape(grid.shape)
+    whole = cv2.resize(sparse, None, fx=step, fy=step, interpolation=cv2.INTER_LINEAR)
+    part = whole[step : step + height * factor, step : step + width * factor]
+    x, y = part[..., 0], part[..., 1]
+    picture = cv2.remap(colours, x, y, cv2.INTER_LINEAR, borderMode=border)
+    return np.asarray(picture, np.uint8)
 
 
 def _window_of(pose: Pose, sheet: PrintedSheet) -> Window:
@@ -223,11 +194,11 @@ def build_stage(kit: Kit, view: View, sheet: PrintedSheet) -> LitTable:
     """Draw the empty table with its printed board once."""
     pose = camera_pose(kit, view)
     size = view.width, view.height
-    table = from_above(pose, (0, 0, *size), _FACTOR)(*view.scenery.table(view.seed))
+    table = from_above(pose, (0, 0, *size), _FACTOR, view.scenery.table(view.seed))
     # The board has a fourth channel, which says where there is paper.
     window = _window_of(pose, sheet)
     paper = np.asarray(cv2.cvtColor(unpacked(sheet.packed), cv2.COLOR_BGR2BGRA), np.uint8)
-    board = from_above(pose, window, _FACTOR)(paper, sheet.to_texture(), cv2.BORDER_CONSTANT)
+    board = from_above(pose, window, _FACTOR, (paper, sheet.to_texture(), cv2.BORDER_CONSTANT))
     is_paper = cv2.inRange(board[..., 3], (128.0,), (255.0,))
     left, top, width, height = (_FACTOR * number for number in window)
     under = table[top : top + height, left : left + width]

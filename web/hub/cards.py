@@ -17,7 +17,7 @@ from web.hub.room import HubContext, HubGroup
 from web.routes.api.body import Body, Text
 from web.routes.route import form, get, post
 from web.security.auth import COOKIE_AGE_S
-from web.security.join_code import EACH
+from web.security.codes import EACH
 from web.security.rate_limit import SHARED, Buckets, Guesses, Rate, address_group
 
 COOKIE = "card"

@@ -14,10 +14,9 @@ from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
 from companion.games import GAMES
 from companion.league import director
-from companion.league.director import Place
 from companion.league.people import player_name
 from companion.league.standings import half_words
-from companion.league.tournament import BoardEnd, System, Tournament
+from companion.league.tournament import BoardEnd, Place, System, Tournament
 from web.error_pages import status_of
 from web.hub.room import HubContext, HubGroup
 from web.hub.tournaments import SYSTEM_WORDS, VERDICT_WORDS, TournamentPages

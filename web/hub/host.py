@@ -21,7 +21,7 @@ from companion.maintenance.settings.rows import HUB_MAY_SET, sections
 from web.hub.room import MAX_DELAY_S, HubContext, HubGroup
 from web.routes.api.body import Body, Text
 from web.routes.route import enter_key, form, get, host_only, host_page, post
-from web.security.join_code import EACH, LENGTH
+from web.security.codes import EACH, LENGTH
 from web.security.rate_limit import Guesses
 from web.server.sse import Audience
 

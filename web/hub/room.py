@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -54,8 +54,7 @@ class RoomTable:
     `heard_s` is when it was heard last (0: never since the hub began), `clock_off_s` how far its
     clock is ahead. `refused` says what the hub does not take of it; `shut`: it may say nothing any
     more; `closed`: no game begins at it. `asked`: settings wait for its answer; `answer` is what
-    came of the last ones, packed. `contests` is the table with which it does not agree about how
-    their game ended; 0: none.
+    came of the last ones, packed.
     """
 
     id: str
@@ -72,7 +71,6 @@ class RoomTable:
     """Whether the host has not let it in yet."""
     asked: bool = False
     answer: Any = ""
-    contests: int = 0
     is_shared: bool = False
     """Whether two machines have tried to be this table."""
 
@@ -103,8 +101,6 @@ class RoomTable:
             )
         if self.refused:
             return self.refused
-        if self.contests:
-            return say("It reports a different result from table {number}.", number=self.contests)
         if abs(self.clock_off_s) > CLOCK_OFF_S:
             return say("Its clock is wrong.")
         return ""
@@ -326,12 +322,6 @@ class Room(Notifier):
         # a mere sign of life draws nothing anew
         if known.is_lost(now_s) or _without_time(known.state) != _without_time(state):
             self._touch()
-
-    def contested(self, pairs: Mapping[str, str]) -> None:
-        """Mark the tables that disagree with others about how their games ended, and no other."""
-        numbers = {table.id: table.number for table in self.tables()}
-        for table in numbers:
-            self.update(table, contests=numbers.get(pairs.get(table, ""), 0))
 
     def update(self, table: str, **changes: Any) -> None:
         """Change what is known of a table, if it is there."""

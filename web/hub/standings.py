@@ -10,11 +10,10 @@ from flask import Response, jsonify, make_response, redirect, render_template, r
 from werkzeug.exceptions import NotFound
 
 from companion.core.i18n import translate
-from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
-from companion.league.league_file import KeptResult
 from companion.league.people import shown_name
 from companion.league.ratings import Strength
+from companion.league.results import KeptResult
 from web.hub.room import HubGroup
 from web.routes.route import form, get, host_only, host_page
 
@@ -114,11 +113,6 @@ class StandingsPages(HubGroup):
                 league.cards.forget(form.get("number", 0, int))
             case "void" | "count":
                 league.results.set_void(key, form["do"] == "void")
-            case "decide":
-                winner = form.get("winner", "")
-                if winner not in ("", *SEATS):
-                    raise NotFound
-                league.results.decide(key, Seat(winner) if winner else None)
             case "season":
                 league.ladders.new_season(name)
             case "machines":

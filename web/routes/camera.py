@@ -7,6 +7,7 @@ to no spectator.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from dataclasses import dataclass
 from functools import partial
@@ -65,24 +66,14 @@ class CameraLook:
     per_s: float = 0.0
 
 
-@dataclass(frozen=True)
-class _Measured:
-    """The board as it was measured last."""
-
-    at_s: float
-    frame: int = 0
-    per_s: float = 0.0
-    board: BoardSeen | None = None
-    blind: tuple[Advice, ...] = ()
-
-
 class CameraLooks:
     """Measures the board for all who look at a page, at most every `MEASURE_S`."""
 
     def __init__(self, page_context: PageContext) -> None:
         self._page_context = page_context
         self._lock = threading.Lock()
-        self._last = _Measured(-MEASURE_S)
+        self._measured_s, self._frame = -MEASURE_S, 0
+        self._look = CameraLook(CameraState.NO_BOARD, False, say("No board is seen."))
 
     @property
     def room(self) -> CameraRoom | None:
@@ -102,11 +93,13 @@ class CameraLooks:
             return CameraLook(CameraState.NONE, True, sentence)
         if status.state is CameraState.TROUBLE:
             return CameraLook(status.state, False, status.sentence)
-        measured = self._measure(self.eye)
-        board = measured.board
-        state = status.state if board or measured.blind else CameraState.NO_BOARD
-        sentence, todo, is_well = _judge(board, measured.blind)
-        return CameraLook(state, is_well, sentence, todo, board, measured.per_s)
+        with self._lock:
+            now_s = self._page_context.clock.monotonic_s()
+            if now_s - self._measured_s >= MEASURE_S:
+                # if too many pictures wait, the last measurement has to do
+                with contextlib.suppress(ServiceUnavailable):
+                    self._look = self._measure(self.eye, status.state, now_s)
+            return self._look
 
     def pictures(self) -> list[tuple[SettledFrame, str]]:
         """Return the settled frames with their times, the newest first."""
@@ -114,23 +107,18 @@ class CameraLooks:
         clock = self._page_context.clock
         return [(frame, _taken_words(frame, clock)) for frame in reversed(frames)]
 
-    def _measure(self, eye: BoardEye) -> _Measured:
-        now_s, last = self._page_context.clock.monotonic_s(), self._last
-        with self._lock:
-            if now_s - self._last.at_s < MEASURE_S:
-                return self._last
-            try:
-                board = self._page_context.worker.make(eye.board)
-            except ServiceUnavailable:
-                # too many pictures wait: the last measurement has to do
-                return self._last
-            number = eye.number()
-            # over a longer pause the count would say nothing of the rate now
-            is_recent = last.frame and now_s - last.at_s < 10 * MEASURE_S
-            per_s = (number - last.frame) / (now_s - last.at_s) if is_recent else 0.0
-            blind = () if board else eye.blind_advice()
-            self._last = _Measured(now_s, number, per_s, board, blind)
-            return self._last
+    def _measure(self, eye: BoardEye, state: CameraState, now_s: float) -> CameraLook:
+        board = self._page_context.worker.make(eye.board)
+        number, age_s = eye.number(), now_s - self._measured_s
+        # over a longer pause the count would say nothing of the rate now
+        is_recent = self._frame and age_s < 10 * MEASURE_S
+        per_s = (number - self._frame) / age_s if is_recent else 0.0
+        self._measured_s, self._frame = now_s, number
+        blind = () if board else eye.blind_advice()
+        if not board and not blind:
+            state = CameraState.NO_BOARD
+        sentence, todo, is_well = _judge(board, blind)
+        return CameraLook(state, is_well, sentence, todo, board, per_s)
 
 
 def _taken_words(frame: SettledFrame, clock: Clock) -> str:

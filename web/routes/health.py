@@ -92,20 +92,9 @@ class FirstAdvice:
     href: str = ""
 
 
-@dataclass(frozen=True)
-class HealthRow:
-    """A thing and how it is, in some five words. `is_well` None: it is not there, and need not
-    be.
-    """
-
-    name: str
-    title: str
-    words: str
-    is_well: bool | None
-
-
 _State = tuple[str, bool | None]
-"""How a thing is, and whether it is well, as in `HealthRow`."""
+"""How a thing is in some five words, and whether it is well. None: it is not there, and need not
+be."""
 
 
 class HealthPages(PageGroup):
@@ -167,7 +156,6 @@ class HealthPages(PageGroup):
             pins=PINS,
             cues=cues().items(),
             is_on=self._page_context.is_game_on,
-            workbench=self._features.workbench is not None,
             **self._parts(self._room.examine()),
         )
         return make_response(page)
@@ -222,22 +210,24 @@ class HealthPages(PageGroup):
             "trouble": self._looks.room.album.trouble if self._looks.room else "",
         }
 
-    def _rows(self, findings: tuple[Finding, ...], look: CameraLook) -> list[HealthRow]:
-        """Return the six things that an owner looks for."""
+    def _rows(
+        self, findings: tuple[Finding, ...], look: CameraLook
+    ) -> list[tuple[str, str, str, bool | None]]:
+        """Return the six things that an owner looks for: name, title, and the state of each."""
         grave_topics = {finding.topic for finding in findings if is_grave(finding)}
-        rows = {
-            "camera": (say("Camera"), self._camera(look)),
-            "phones": (say("Phones"), self._phones(findings)),
-            "pads": (say("Pads"), self._pads()),
-            "sound": (say("Sound"), self._sound()),
-            "storage": (say("Storage"), self._storage()),
-            "backup": (say("Backup"), self._backup()),
-        }
+        rows = (
+            ("camera", say("Camera"), self._camera(look)),
+            ("phones", say("Phones"), self._phones(findings)),
+            ("pads", say("Pads"), self._pads()),
+            ("sound", say("Sound"), self._sound()),
+            ("storage", say("Storage"), self._storage()),
+            ("backup", say("Backup"), self._backup()),
+        )
         health_rows = []
-        for name, (title, (words, is_well)) in rows.items():
+        for name, title, (words, is_well) in rows:
             # a row that looks well is not, if the doctor found something grave about it
             is_bad = is_well and not grave_topics.isdisjoint(_GROUPS.get(name, ()))
-            health_rows.append(HealthRow(name, title, words, False if is_bad else is_well))
+            health_rows.append((name, title, words, False if is_bad else is_well))
         return health_rows
 
     def _camera(self, look: CameraLook) -> _State:

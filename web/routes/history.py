@@ -21,9 +21,9 @@ from companion.archive.played_games import (
     Ending,
     GameLine,
     ReplayStep,
-    Tendency,
 )
 from companion.archive.replay_scenes import Replay
+from companion.archive.statistics import Tally
 from companion.bots.coach import Hint
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import (
@@ -99,7 +99,6 @@ class HistoryPages(PageGroup):
             most=max((record.total.games for record in records), default=1),
             seconds=seconds,
             commands=commands,
-            opponents=self._features.opponents,
         )
         return make_response(html, status)
 
@@ -327,9 +326,9 @@ def seconds(median_s: float | None) -> str:
     return say("{seconds} s", seconds=round(median_s, 1) if median_s < 10 else round(median_s))
 
 
-def commands(tendency: Tendency) -> str:
+def commands(tally: Tally) -> str:
     """Return the favourite commands with how often each was given."""
-    parts = [say("{command!c} {count}", command=word, count=n) for word, n in tendency.commands]
+    parts = [say("{command!c} {count}", command=word, count=n) for word, n in tally.commands]
     return joined(", ", parts)
 
 

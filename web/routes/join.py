@@ -31,9 +31,7 @@ class Joining(PageGroup):
     @get("/join")
     def choose_seat(self) -> str:
         """Show which sides are free, and ask for a name."""
-        own_wifi = self._features.own_wifi
-        is_open = own_wifi is not None and own_wifi.hotspot is not None
-        return self._page("join.html", own=self._guard.seats_of(), own_wifi=is_open)
+        return self._page("join.html", own=self._guard.seats_of())
 
     @get(f"/join/{SEAT}")
     @form(f"/join/{SEAT}", "name")
@@ -186,7 +184,6 @@ class Joining(PageGroup):
             view=view,
             seat=seat,
             is_free=view.seats[seat.other].name is None,
-            needs_code=self._page_context.needs_code(),
             error=error.message if error else "",
             is_wrong=error is not None and error.reason is Refusal.JOIN_CODE,
             # whoever comes from this form without any cookie has a browser that takes none
@@ -200,7 +197,6 @@ class Joining(PageGroup):
             page,
             view=self._table.view(),
             names=self._guard.names_of(),
-            needs_code=self._page_context.needs_code(),
             order=self._seats_from_left(),
             error=error,
             name=name,

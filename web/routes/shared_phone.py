@@ -125,7 +125,6 @@ class SharedPhonePages(PageGroup):
             names=self._guard.names_of(),
             error=refusal.message if refusal else "",
             is_wrong=isinstance(refusal, Illegal) and refusal.reason is Refusal.JOIN_CODE,
-            needs_code=self._page_context.needs_code(),
         )
         return make_response(page, status_of(refusal) if refusal else 200)
 

@@ -108,7 +108,6 @@ class Bench:
             buttons=frozenset(self._hands.buttons()),
             size=self._world.size_px(),
             view=self._page_context.table.view(),
-            camera_page=self._page_context.features.camera is not None,
         )
 
     @get("/workbench/frame.jpg")

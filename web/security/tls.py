@@ -5,6 +5,9 @@ keeps the outer end and gives the server one end of a pair of sockets at once. W
 a handshake is an idle connection to the server, like any other. The machine itself may ask without
 TLS (the table screen in a kiosk, watchdogs, the command line); anybody else who does is sent to the
 `https` address.
+
+Browsers give a camera to pages with HTTPS alone. So without a certificate of the owner's the table
+makes one for itself, which no phone trusts: each shows a warning once.
 """
 
 from __future__ import annotations
@@ -14,17 +17,28 @@ import contextlib
 import re
 import socket
 import ssl
+import subprocess
 import threading
+import time
+from collections.abc import Iterable
+from pathlib import Path
 
 from companion.core.errors import SystemTrouble
 from companion.core.files import MAX_TEXT, expanded, read_file
 from companion.core.i18n import say
 from web.security.host_names import asked_host
+from web.security.rate_limit import parsed_address
 
 HANDSHAKE_TIMEOUT_S = 10.0
 """Timeout in seconds for a handshake, or for a request without TLS."""
 CLOSE_TIMEOUT_S = 2.0
 CHUNK_BYTES = 64 * 1024
+DAYS = 800
+"""Days for which the own certificate is made. iPhones accept none for more than 825
+(support.apple.com, HT210176)."""
+RENEW_S = 600 * 24 * 3600.0
+"""Age of that one in seconds at which it is made anew."""
+OPENSSL_TIMEOUT_S = 30.0
 _TLS_GREETING = b"\x16"
 _PLAIN_REQUEST = re.compile(
     rb"(?:GET|HEAD) (?P<path>/[\x21-\x7e]*) HTTP/1\.[01]\r\n"
@@ -78,6 +92,66 @@ def certificate_context(certificate: str, key: str) -> ssl.SSLContext:
             )
         ) from None
     return context
+
+
+class NoCertificate(SystemTrouble):
+    """The table cannot make a certificate."""
+
+    kind = "certificate"
+
+
+def own_certificate(folder: Path, hosts: Iterable[str]) -> ssl.SSLContext:
+    """Return how connections are secured with the table's own certificate, made or made anew where
+    it is due.
+
+    `hosts` are the names and addresses under which phones ask for it. Raises `NoCertificate`.
+    """
+    certificate, key = folder / "own-certificate.pem", folder / "own-key.pem"
+    if not (key.is_file() and _is_fresh(certificate)):
+        _make(certificate, key, hosts)
+    return certificate_context(str(certificate), str(key))
+
+
+def _is_fresh(certificate: Path) -> bool:
+    """Return whether it is there and young.
+
+    One from the future was made while the clock was wrong.
+    """
+    try:
+        age_s = time.time() - certificate.stat().st_mtime
+    except OSError:
+        return False
+    return 0 <= age_s < RENEW_S
+
+
+def _make(certificate: Path, key: Path, hosts: Iterable[str]) -> None:
+    names = ",".join(f"{'IP' if parsed_address(host) else 'DNS'}:{host}" for host in hosts)
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+    ]
+    command += ["-keyout", str(key), "-out", str(certificate), "-days", str(DAYS)]
+    command += ["-subj", "/CN=Tabletop Companion", "-addext", f"subjectAltName={names}"]
+    command += ["-addext", "extendedKeyUsage=serverAuth"]
+    try:
+        # openssl itself writes the key: nobody else may read it meanwhile
+        subprocess.run(
+            command, capture_output=True, check=True, timeout=OPENSSL_TIMEOUT_S, umask=0o077
+        )
+    except FileNotFoundError:
+        raise NoCertificate(
+            say("The table cannot make a certificate: sudo apt install openssl")
+        ) from None
+    except (OSError, subprocess.SubprocessError) as error:
+        raise NoCertificate(
+            say("The table cannot make a certificate: {error}", error=str(error))
+        ) from None
 
 
 class TlsTerminator:

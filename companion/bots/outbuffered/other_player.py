@@ -5,12 +5,11 @@ ended.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from companion.bots.outbuffered.turn_game import TurnGame, Vector
 from companion.bots.outbuffered.turns import Position
 
 MAY_LOSE = 0.025
@@ -20,28 +19,6 @@ MAX_LOST = 0.2
 _FORGET = 0.95
 _CREDIT = 0.2
 """Share of a game put at risk before the other side has given anything away."""
-Vector = NDArray[np.float32]
-
-
-class TurnTable(Protocol):
-    """What a turn can lead to: its ends, which of them each pair of buffers leads to, and the
-    other's buffers.
-    """
-
-    ends: Sequence[tuple[Position, bool]]
-    table: NDArray[np.int32]
-    columns: list[int]
-
-
-@dataclass(frozen=True)
-class Expected:
-    """A turn whose end will tell something. `gains` is what each answer gives away."""
-
-    position: Position
-    game: TurnTable
-    row: int
-    kinds: list[Vector]
-    gains: Vector
 
 
 class OtherPlayer:
@@ -54,7 +31,7 @@ class OtherPlayer:
     def __init__(self) -> None:
         self.given = 0.0
         self._trust: NDArray[np.float64] | None = None
-        self._expected: Expected | None = None
+        self._expected: tuple[Position, TurnGame, int, Sequence[Vector], Vector] | None = None
         self._habits: dict[Position, Vector] = {}
 
     def may_lose(self) -> float:
@@ -76,37 +53,44 @@ class OtherPlayer:
             return np.full(len(kinds), 1 / len(kinds))
         return self._trust
 
-    def habit(self, position: Position, game: TurnTable) -> Vector:
+    def habit(self, position: Position, game: TurnGame) -> Vector:
         """Return what it played when this position was there before. Anything at first."""
         columns = len(game.columns)
         played = self._habits.get(position, np.zeros(columns, np.float32))
         played = played + np.float32(0.3 / columns)
         return np.asarray(played / played.sum(), np.float32)
 
-    def expect(self, expected: Expected) -> None:
-        """Remember a turn whose end will tell."""
-        self._expected = expected
+    def expect(
+        self,
+        position: Position,
+        game: TurnGame,
+        row: int,
+        kinds: Sequence[Vector],
+        gains: Vector,
+    ) -> None:
+        """Remember a turn whose end will tell something. `gains` is what each answer gives away."""
+        self._expected = position, game, row, kinds, gains
 
     def ended_in(self, position: Position) -> None:
         """Learn from the end of a turn: kinds of player who would have led there are the likelier
         ones.
         """
-        turn = self._expected
-        self._expected = None
-        if turn is None:
+        if self._expected is None:
             return
+        start, game, row, kinds, gains = self._expected
+        self._expected = None
         # answers that would have led to where the turn ended
-        is_end = np.array([end == position for end, _ in turn.game.ends])
-        same = is_end[turn.game.table[turn.row]]
+        is_end = np.array([end == position for end, _ in game.ends])
+        same = is_end[game.table[row]]
         if not same.any():
             return
-        mixed = self.guess(turn.kinds) * same + 1e-6 * same
+        mixed = self.guess(kinds) * same + 1e-6 * same
         played = np.asarray(mixed / mixed.sum(), np.float32)
-        self.given += float(played @ turn.gains)
-        habit = self._habits.get(turn.position, np.zeros_like(played))
-        self._habits[turn.position] = 0.7 * habit + played
+        self.given += float(played @ gains)
+        habit = self._habits.get(start, np.zeros_like(played))
+        self._habits[start] = 0.7 * habit + played
         # kinds of player that would have answered so become likelier
         by_chance = 0.1 * float(same.mean())
-        fit = np.array([0.9 * float(kind[same].sum()) + by_chance for kind in turn.kinds])
-        after = self._trust_in(turn.kinds) ** _FORGET * fit
+        fit = np.array([0.9 * float(kind[same].sum()) + by_chance for kind in kinds])
+        after = self._trust_in(kinds) ** _FORGET * fit
         self._trust = after / after.sum()

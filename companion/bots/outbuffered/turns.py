@@ -44,7 +44,7 @@ class Turns:
     """
 
     def __init__(self, board: str, own_flag_blocks_base: bool) -> None:
-        terrain = terrain_of(board)
+        self._terrain = terrain = terrain_of(board)
         tiles = [
             Square(file, rank) for rank in range(terrain.ranks) for file in range(terrain.files)
         ]
@@ -68,6 +68,10 @@ class Turns:
         if square is None:
             return CARRIED
         return self.number_of[square]
+
+    def distance(self, origin: int, target: int) -> int:
+        """Return the fewest steps from one square to another."""
+        return self._terrain.distance(self.squares[origin], self.squares[target])
 
     def position(self, view: Mapping[str, Any]) -> Position:
         """Return the position that a view shows."""

@@ -24,7 +24,7 @@ from companion.games.arena.orders import (
     random_orders,
 )
 from companion.games.arena.pad import pad_of
-from companion.games.arena.screen import opened, plan, standing
+from companion.games.arena.screen import board_ui, opened, plan
 from companion.games.arena.state import ArenaOptions, Reason, State, first_state, lead
 from companion.games.arena.turn import play
 from companion.games.arena.words import OPTION_ROWS, RULES, extras_of
@@ -69,7 +69,7 @@ class Arena(Game[State, Orders]):
     extras = staticmethod(extras_of)
     lead = staticmethod(lead)
     parse = staticmethod(parse_orders)
-    standing = staticmethod(standing)
+    board_ui = staticmethod(board_ui)
     opened = staticmethod(opened)
     plan = staticmethod(plan)
 

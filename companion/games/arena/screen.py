@@ -39,7 +39,7 @@ _DIRECTIONS = tuple(
 )
 
 
-def standing(state: State, seat: Seat | None) -> BoardUi:
+def board_ui(state: State, seat: Seat | None) -> BoardUi:
     """Return hit points of every robot, sums of both sides, and for a seat that may act its
     sheet.
     """

@@ -14,7 +14,7 @@ from companion.games.binmat.counter import Counter
 from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.lesson import HELP, LESSON
 from companion.games.binmat.orders import PASS, check_order, legal, parse_order
-from companion.games.binmat.screen import KIT, SIDES, command_word, tableau
+from companion.games.binmat.screen import KIT, SIDES, card_ui, command_word
 from companion.games.binmat.state import (
     BinmatOptions,
     State,
@@ -210,11 +210,11 @@ class Binmat(GameWithTools[Any, str]):
             return "/" not in action
         return is_reversible(state, action)
 
-    def tableau(self, state: State | Counter, seat: Seat | None) -> CardUi:
+    def card_ui(self, state: State | Counter, seat: Seat | None) -> CardUi:
         """Return what a viewer sees, and what can be tapped."""
         if isinstance(state, Counter):
-            return counter.tableau(state, seat)
-        return tableau(state, seat)
+            return counter.card_ui(state, seat)
+        return card_ui(state, seat)
 
     def laid_open(self, state: State | Counter, fans: Layout, before: Layout) -> str | None:
         """Return the action that cards laid open mean."""

@@ -239,7 +239,7 @@ def view(state: Counter) -> dict[str, Any]:
     }
 
 
-def tableau(state: Counter, viewer: Seat | None) -> CardUi:
+def card_ui(state: Counter, viewer: Seat | None) -> CardUi:
     """Return the count, and keys for the side on turn and for the table."""
     may_act = viewer in (None, state.acting) and not state.outcome
     sign, hint, pad_hint = _sign(state)

@@ -122,7 +122,7 @@ def player_on_turn(options: BinmatOptions, turns_left: int) -> str:
     return say("{colour} {number}", colour=name, number=passed // 2 % players + 1)
 
 
-def tableau(state: State, viewer: Seat | None) -> CardUi:
+def card_ui(state: State, viewer: Seat | None) -> CardUi:
     """Return what a viewer sees of the lanes, piles and hands, and what he may tap when he has the
     turn."""
     seat = state.seat

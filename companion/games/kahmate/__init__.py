@@ -64,7 +64,7 @@ class Kahmate(Game[State, Action]):
     apply = staticmethod(turn.play)
     parse = staticmethod(notation.parse)
     lead = staticmethod(lead)
-    standing = staticmethod(screen.standing)
+    board_ui = staticmethod(screen.board_ui)
     plays = staticmethod(screen.plays)
     pad = staticmethod(screen.pad)
     laid_out = staticmethod(courses.laid_out)

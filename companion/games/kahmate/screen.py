@@ -46,7 +46,7 @@ _HINTS = {
 }
 
 
-def standing(state: State, seat: Seat | None) -> BoardUi:
+def board_ui(state: State, seat: Seat | None) -> BoardUi:
     """Return what a viewer sees beside the board.
 
     Keys and placing are there for the seat that may use them.

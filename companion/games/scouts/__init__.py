@@ -22,7 +22,7 @@ from companion.games.scouts.legal import check
 from companion.games.scouts.lesson import HELP, LESSON
 from companion.games.scouts.moves import eagerness, texts
 from companion.games.scouts.notation import Kind, read
-from companion.games.scouts.screen import PAD, plays, standing
+from companion.games.scouts.screen import PAD, board_ui, plays
 from companion.games.scouts.state import ScoutsOptions, State, by_seat, first_state, layout_of, lead
 from companion.games.scouts.turn import play
 from companion.games.scouts.words import EXTRAS, OPTION_ROWS, RULES
@@ -59,7 +59,7 @@ class Scouts(Game[State, str]):
     help_words = HELP
 
     lead = staticmethod(lead)
-    standing = staticmethod(standing)
+    board_ui = staticmethod(board_ui)
 
     def kit(self, options: ScoutsOptions) -> Kit:
         """Return ten two-faced scouts, two boulders, two rocks. The same with all options."""

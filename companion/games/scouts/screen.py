@@ -50,7 +50,7 @@ PAD = PadGrammar((), length=0, ready_alone=END)
 """Ready ends the turn. Plays are made on the board or tapped."""
 
 
-def standing(state: State, seat: Seat | None) -> BoardUi:
+def board_ui(state: State, seat: Seat | None) -> BoardUi:
     """Return what is awaited, what each side has left, and the keys of the viewer on turn."""
     position = state.position
     side = SEAT_NAMES[state.position.seat]

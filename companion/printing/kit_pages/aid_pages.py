@@ -16,11 +16,9 @@ from companion.printing.kit_pages.tag_pages import Block
 from companion.printing.pdf_pen import (
     INK,
     INK_2,
-    LEADING,
     RULE,
     WHITE,
     Pen,
-    broken,
     printed_on,
 )
 from companion.printing.tiling import Extent
@@ -101,15 +99,33 @@ def blocks_of(kit: Kit, extras: Extras, room: Extent) -> Iterator[Block]:
 
 
 def _aid_height(aid: PlayerAid, width: float) -> float:
-    text = _points_width(width)
-    lines = sum(len(broken(point.words, text, _TEXT_MM)) for point in aid.points)
-    points = len(aid.points) * (LEADING * _TITLE_MM + 1.6) + lines * LEADING * _TEXT_MM
+    # printed on a page that nobody sees
+    points = -_aid_points(Pen(""), aid, 0, 0, width)
     rows = len(aid.rows) * _ROW_MM + _HEADS_MM
     return _HEAD_MM + 1.5 + max(points, rows) + _PAD_MM
 
 
-def _points_width(width: float) -> float:
-    return (1 - _LIST_SHARE) * width - 2 * _PAD_MM
+def _aid_points(pen: Pen, aid: PlayerAid, x: float, y: float, width: float) -> float:
+    """Draw the rules in brief below y on a card of this width. Return the y below them."""
+    room = (1 - _LIST_SHARE) * width - 2 * _PAD_MM
+    for point in aid.points:
+        y = pen.paragraph(
+            x,
+            y,
+            room,
+            point.title,
+            _TITLE_MM,
+            bold=True,
+        )
+        y = pen.paragraph(
+            x,
+            y,
+            room,
+            point.words,
+            _TEXT_MM,
+        )
+        y -= 1.6
+    return y
 
 
 def _aid(pen: Pen, height: float, *, kit: Kit, seat: Seat, aid: PlayerAid, width: float) -> None:
@@ -161,26 +177,13 @@ def _aid(pen: Pen, height: float, *, kit: Kit, seat: Seat, aid: PlayerAid, width
     with pen.at(_PAD_MM, top):
         _aid_list(pen, kit, aid, list_room)
 
-    x = middle + _PAD_MM
-    y = top - 1.5
-    room = _points_width(width)
-    for point in aid.points:
-        y = pen.paragraph(
-            x,
-            y,
-            room,
-            point.title,
-            _TITLE_MM,
-            bold=True,
-        )
-        y = pen.paragraph(
-            x,
-            y,
-            room,
-            point.words,
-            _TEXT_MM,
-        )
-        y -= 1.6
+    _aid_points(
+        pen,
+        aid,
+        middle + _PAD_MM,
+        top - 1.5,
+        width,
+    )
 
 
 def _aid_list(pen: Pen, kit: Kit, aid: PlayerAid, room: tuple[float, float]) -> None:

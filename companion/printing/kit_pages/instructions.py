@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import groupby, product
+from operator import itemgetter
 from typing import NamedTuple
 
 from companion.core.drawings import SIGN
@@ -17,12 +17,10 @@ from companion.printing.pdf_pen import (
     HATCH,
     INK,
     INK_2,
-    LEADING,
     RULE,
     TILE_2,
     WHITE,
     Pen,
-    broken,
 )
 from companion.printing.tiling import Extent, Tiling
 
@@ -95,6 +93,7 @@ _KINDS = {
 }
 
 _SHEET_CELLS = {
+    "board": (3.6, 0.0, 3, 4),
     "pieces": (3.0, 0.8, 3, 3),
     "extras": (10.0, 1.4, 1, 1),
     "places": (4.6, 1.4, 2, 2),
@@ -103,8 +102,20 @@ _SHEET_CELLS = {
 """What a page looks like from afar: the cells' width and distance, and how many stand side by side
 and below, mm."""
 
-_CODE_MODULES = {0: (7, 10), 1: (5,), 2: (9,), 3: (7,), 5: (1, 3, 9), 6: (5,), 9: (5,)}
-"""Rows and columns of a drawn code's modules, besides its three eyes."""
+_CODE = (
+    "####...####",
+    "#..#.#.#..#",
+    "#..#...#..#",
+    "####...####",
+    ".....#.....",
+    ".#.#.....#.",
+    "...........",
+    "####...#...",
+    "#..#.....#.",
+    "#..#.#.....",
+    "####...#..#",
+)
+"""A code as it is drawn on a screen. Nothing can be read in it."""
 
 Picture = Callable[[Pen], None]
 """Draws in a box of 58 x 36 mm, the origin at its lower left corner."""
@@ -120,24 +131,10 @@ class _Setting(NamedTuple):
     pictures: float
 
 
-@dataclass(frozen=True)
-class _Step:
+class _Step(NamedTuple):
     title: str
     paragraphs: tuple[str, ...]
-    picture: Picture | None = None
-
-    def text_width(self, setting: _Setting) -> float:
-        """Return the width in mm that the text has beside the picture."""
-        picture = _PICTURE_WIDTH * setting.pictures + 6 if self.picture else 0
-        return setting.width - _TEXT_X - picture
-
-    def height(self, setting: _Setting) -> float:
-        """Return the height of text or picture in mm."""
-        size, width = setting.text_mm, self.text_width(setting)
-        lines = sum(len(broken(words, width, size)) for words in self.paragraphs)
-        text = 4.5 + LEADING * _HEAD_MM + lines * LEADING * size + 1.5 * len(self.paragraphs)
-        picture = _PICTURE_HEIGHT * setting.pictures + 6 if self.picture else 0.0
-        return max(text, picture)
+    picture: Picture
 
 
 def print_instructions(pen: Pen, kit: Kit, tiling: Tiling, room: Extent, kinds: list[str]) -> None:
@@ -180,23 +177,29 @@ def print_instructions(pen: Pen, kit: Kit, tiling: Tiling, room: Extent, kinds: 
     steps = tuple(_steps(kit, tiling, kinds))
     y = top - 44.0
     setting, spare = _setting(kit, steps, width, y - floor)
+    scale = setting.pictures
     # what is left of the page goes between the steps, up to a bound
     gap = min(6.0, spare / len(steps))
     for number, step in enumerate(steps, start=1):
         pen.line((left, y), (right, y), width=0.5)
         with pen.at(left, y):
-            _print_step(pen, number, step, setting)
-        y -= step.height(setting) + gap
+            height = _print_text(pen, number, step, setting)
+        picture_y = y - _PICTURE_HEIGHT * scale - 3
+        with pen.at(right - _PICTURE_WIDTH * scale, picture_y, scale=scale):
+            step.picture(pen)
+        y -= height + gap
 
 
 def _setting(
     kit: Kit, steps: tuple[_Step, ...], width: float, height: float
 ) -> tuple[_Setting, float]:
     """Return the largest setting that fits, and the height that it leaves."""
+    # printed on a page that nobody sees, as often as needed
+    scratch = Pen("")
     # pictures become smaller before the text does
     for text_mm, pictures in product(_TEXT_SIZES_MM, _PICTURE_SCALES):
         setting = _Setting(width, text_mm, pictures)
-        spare = height - sum(step.height(setting) for step in steps)
+        spare = height - sum(_print_text(scratch, 0, step, setting) for step in steps)
         if spare >= 0:
             return setting, spare
     raise ValueError(
@@ -204,10 +207,12 @@ def _setting(
     )
 
 
-def _print_step(pen: Pen, number: int, step: _Step, setting: _Setting) -> None:
-    """Draw one step below its rule, the origin at the rule's left end: big figure, title and text,
-    picture."""
-    width, scale = setting.width, setting.pictures
+def _print_text(pen: Pen, number: int, step: _Step, setting: _Setting) -> float:
+    """Draw a step's text below its rule, the origin at the rule's left end: big figure, title and
+    paragraphs.
+
+    Return the height of the step, its picture included.
+    """
     pen.text(
         0,
         -3 - 0.72 * _FIGURE_MM,
@@ -218,7 +223,7 @@ def _print_step(pen: Pen, number: int, step: _Step, setting: _Setting) -> None:
     y = pen.paragraph(
         _TEXT_X,
         -2.2,
-        width - _TEXT_X,
+        setting.width - _TEXT_X,
         step.title,
         _HEAD_MM,
         bold=True,
@@ -227,14 +232,12 @@ def _print_step(pen: Pen, number: int, step: _Step, setting: _Setting) -> None:
         y = pen.paragraph(
             _TEXT_X,
             y,
-            step.text_width(setting),
+            setting.width - _TEXT_X - _PICTURE_WIDTH * setting.pictures - 6,
             words,
             setting.text_mm,
         )
         y -= 1.5
-    if step.picture:
-        with pen.at(width - _PICTURE_WIDTH * scale, -_PICTURE_HEIGHT * scale - 3, scale=scale):
-            step.picture(pen)
+    return max(2.3 - y, _PICTURE_HEIGHT * setting.pictures + 6)
 
 
 def _steps(kit: Kit, tiling: Tiling, kinds: list[str]) -> Iterator[_Step]:
@@ -290,8 +293,10 @@ def _card_steps(deck: Deck, notes: tuple[str, ...], first: int, last: int) -> It
 def _sheets_picture(pen: Pen, kinds: list[str]) -> None:
     """Draw the pages that follow in their order: a small pile for each kind, its page numbers and
     its name."""
-    numbered = groupby(enumerate(kinds, start=2), key=lambda page: _group(page[1]))
-    piles = [(kind, [number for number, _ in pages]) for kind, pages in numbered]
+    # backs go with their cards
+    names = ["cards" if kind == "backs" else kind for kind in kinds]
+    numbered = groupby(enumerate(names, start=2), key=itemgetter(1))
+    piles = [(name, [number for number, _ in pages]) for name, pages in numbered]
     wide, high, apart = 14.0, 19.0, 5.5
     scale = min(1.0, _PICTURE_WIDTH / (len(piles) * (wide + apart)))
     with pen.at(_PICTURE_WIDTH, 33 * (1 - scale), scale=scale):
@@ -323,25 +328,10 @@ def _sheets_picture(pen: Pen, kinds: list[str]) -> None:
             x += wide + apart
 
 
-def _group(kind: str) -> str:
-    """Return the pile to which a page belongs: backs go with their cards."""
-    return "cards" if kind == "backs" else kind
-
-
 def _sheet(pen: Pen, kind: str, wide: float, high: float) -> None:
     """Draw what a page of this kind looks like from afar, its lower left corner at the origin."""
-    if kind == "board":
-        for column, row in product(range(3), range(4)):
-            pen.rectangle(
-                1.6 + 3.6 * column,
-                2.3 + 3.6 * row,
-                3.6,
-                3.6,
-                stroke_mm=0.25,
-            )
-        return
     size, gap, columns, rows = _SHEET_CELLS[kind]
-    tall = size if kind == "pieces" else 1.4 * size
+    tall = size if kind in ("board", "pieces") else 1.4 * size
     left = (wide - columns * (size + gap) + gap) / 2
     low = (high - rows * (tall + gap) + gap) / 2
     for column, row in product(range(columns), range(rows)):
@@ -368,21 +358,21 @@ def _sheet(pen: Pen, kind: str, wide: float, high: float) -> None:
 
 def _start_picture(pen: Pen) -> None:
     """Draw a phone that is held over the code on a screen."""
-    pen.rectangle(
-        4,
-        5,
-        34,
-        22,
-        fill=WHITE,
-        stroke_mm=0.9,
-    )
-    pen.rectangle(
-        16,
-        1.5,
-        10,
-        3.5,
-        fill=INK,
-    )
+    # the screen and its foot, the phone and its screen
+    for x, y, wide, high, line in (
+        (4, 5, 34, 22, 0.9),
+        (16, 1.5, 10, 3.5, 0.0),
+        (43, 6, 14, 26, 0.9),
+        (45, 20, 10, 8, 0.5),
+    ):
+        pen.rectangle(
+            x,
+            y,
+            wide,
+            high,
+            fill=WHITE if line else INK,
+            stroke_mm=line,
+        )
     pen.shape(
         (5, 6.2),
         (35, 6.2),
@@ -391,47 +381,9 @@ def _start_picture(pen: Pen) -> None:
         (5, 10.2),
         fill=SIGN,
     )
-    for dx, dy in ((0, 0), (0, 7), (7, 7)):
-        pen.rectangle(
-            24 + dx,
-            13 + dy,
-            4,
-            4,
-            fill=INK,
-        )
-        pen.rectangle(
-            25 + dx,
-            14 + dy,
-            2,
-            2,
-            fill=WHITE,
-        )
-    for row, columns in _CODE_MODULES.items():
-        for column in columns:
-            pen.rectangle(
-                24 + column,
-                13 + row,
-                1,
-                1,
-                fill=INK,
-            )
+    pen.modules([bytes(sign == "#" for sign in row) for row in _CODE], 24, 13, 11, fill=INK)
     for row in range(3):
         pen.line((7, 23 - 4 * row), (19 - 3 * row, 23 - 4 * row), width=1.0)
-    pen.rectangle(
-        43,
-        6,
-        14,
-        26,
-        fill=WHITE,
-        stroke_mm=0.9,
-    )
-    pen.rectangle(
-        45,
-        20,
-        10,
-        8,
-        stroke_mm=0.5,
-    )
     for column, row in product(range(3), range(2)):
         pen.rectangle(
             45 + 3.5 * column,

@@ -10,7 +10,6 @@ from dataclasses import replace
 from companion.core.kit import Seat
 from companion.core.ports import Alarm, Cue, Signal
 from companion.table.clocks.countdown import Countdown
-from companion.table.ports import RecordJournal
 from companion.table.records import Pause, TimeOut
 from companion.table.session import Session
 
@@ -67,7 +66,7 @@ def _last_seconds(countdown: Countdown, due_s: float, seats: frozenset[Seat]) ->
     )
 
 
-def pause_after_restart(session: Session, journal: RecordJournal) -> Pause | None:
+def pause_after_restart(session: Session, noted_s: float | None) -> Pause | None:
     """Return the pause with which a turn that was running comes back, at the last time that was
     noted for it.
     """
@@ -76,7 +75,6 @@ def pause_after_restart(session: Session, journal: RecordJournal) -> Pause | Non
         return None
     if any(map(session.is_remote, session.awaited)):
         return None
-    noted_s = journal.clock_of(session.moment)
     # a note may be older than the last start of the clock
     now_s = countdown.since_s if noted_s is None else max(noted_s, countdown.since_s)
     return Pause("restart", now_s)

@@ -70,7 +70,7 @@ def _as_on_board(
 ) -> Mapping[Seat, tuple[SpelledOrder, ...]]:
     """Return orders that are keys, drawn as they lead on a picture with South below."""
     game = session.playing
-    if game.standing(state, None) or game.tableau(state, None):
+    if game.board_ui(state, None) or game.card_ui(state, None):
         north = []
         for order in orders.get(Seat.NORTH, ()):
             north.append(replace(order, drawing=_TURNED.get(order.drawing, order.drawing)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from companion.core.i18n import Verbatim, before_colon, joined, listed, say, say_n, to_owner
@@ -9,7 +10,7 @@ from companion.core.kit import SEATS, Kit, RowFault, RowSeen, Seat, Side
 from companion.games import GAMES
 from companion.games.screen import BoardUi, CardUi
 from companion.table.prompts.guide import lesson_words
-from companion.table.remote.remote_game import RemoteGame
+from companion.table.remote.messages import RemoteGame
 from companion.table.session import ABANDONED, BOTH, Phase, Session
 from companion.table.state import Instruction, TableState, headline_of, instructions
 
@@ -93,7 +94,12 @@ def _awaited_sign(live: TableState, viewer: Seat | None) -> Sign:
     if live.choices:
         return _asked_sign(live, viewer)
     if session.back_wanted:
-        return _back_sign(session, session.back_wanted, viewer)
+        asked = frozenset({session.back_wanted.other})
+        side = session.playing.sides[session.back_wanted].name
+        text = say("{side!c} wants the last move back", side=side)
+        if viewer is session.back_wanted:
+            text = _waiting_words(session, asked)
+        return Sign(text, "", asked)
     if live.problems:
         problem = live.problems[0]
         # a piece that is seen nowhere may lie out of sight
@@ -153,24 +159,20 @@ def _remote_sign(session: Session, remote: RemoteGame) -> Sign | None:
     return Sign(say("Waiting for the other table"), small, seats, is_elsewhere=True)
 
 
+def _waiting_words(session: Session, seats: Collection[Seat]) -> str:
+    names = listed(session.playing.sides[seat].name for seat in sorted(seats))
+    return say("Waiting for {sides}", sides=names)
+
+
 def _asked_sign(live: TableState, viewer: Seat | None) -> Sign:
     """Return the sign where the board can mean several moves."""
-    (seat,) = live.session.awaited
-    if viewer is seat:
-        return Sign(
-            say("Which move is it?"), say("The board matches each of them."), frozenset({seat})
-        )
+    awaited = live.session.awaited
+    if viewer in awaited:
+        return Sign(say("Which move is it?"), say("The board matches each of them."), awaited)
+    (seat,) = awaited
     side = live.session.playing.sides[seat].name
     text = say("{side!c}: tap the move you made", side=side)
-    return Sign(text, say("The board matches several."), frozenset({seat}))
-
-
-def _back_sign(session: Session, asker: Seat, viewer: Seat | None) -> Sign:
-    """Return the sign while a seat wants the last turn back, and the other is asked."""
-    sides, asked = session.playing.sides, frozenset({asker.other})
-    if viewer is asker:
-        return Sign(say("Waiting for {sides}", sides=sides[asker.other].name), "", asked)
-    return Sign(say("{side!c} wants the last move back", side=sides[asker].name), "", asked)
+    return Sign(text, say("The board matches several."), awaited)
 
 
 def _unseen_words(live: TableState) -> str:
@@ -286,7 +288,7 @@ def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
         is_watched = live.sees_board and not live.has_cards
         text, small = lesson_words(session, step, viewer, is_watched=is_watched)
         return Sign(text, small, awaited)
-    if shown := game.tableau(session.state, viewer) or game.standing(session.state, viewer):
+    if shown := game.card_ui(session.state, viewer) or game.board_ui(session.state, viewer):
         return _clock_sign(live, shown, viewer)
     offer = offer_words(session, viewer) if session.draw_offer else ""
     if session.kit is not None and session.kit.order_tiles is not None:
@@ -302,35 +304,34 @@ def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
         return Sign(_TO_GO.get(length, say("Give your orders")), offer or hint, awaited, length)
     if len(awaited) > 1:
         return Sign(say("Both: hand in your orders"), offer, awaited)
-    side = game.sides[next(iter(awaited))].name
     if viewer:
-        return Sign(say("Waiting for {sides}", sides=side), offer, awaited)
+        return Sign(_waiting_words(session, awaited), offer, awaited)
+    side = game.sides[next(iter(awaited))].name
     return Sign(say("{side!c}: hand in your orders", side=side), offer, awaited)
 
 
 def _tiles_sign(live: TableState, viewer: Seat | None, offer: str) -> Sign:
     """Return what orders that may lie as tiles wait for."""
     session, tiles = live.session, live.tiles
-    sides = session.playing.sides
     if tiles.wanted is not None:
         small = offer or say("Keep your hands away.")
         return Sign(say("The camera reads the tiles"), small, tiles.wanted.seats)
     if tiles.faults:
         first = viewer if viewer and viewer in tiles.faults else next(iter(tiles.faults))
         row = tiles.faults[first]
-        return Sign(fault_words(row, sides[first]), fault_advice(row), frozenset(tiles.faults))
+        return Sign(
+            fault_words(row, session.playing.sides[first]),
+            fault_advice(row),
+            frozenset(tiles.faults),
+        )
     missing = session.awaited - tiles.ready
     hint = offer or say("Behind your wall; or give orders as always. Pictures show only the board.")
     if viewer in missing:
         return Sign(say("Lay three tiles, then press ready"), hint, missing)
     if len(missing) > 1:
         return Sign(say("Both: lay three tiles, then press ready"), hint, missing)
-    names = listed(sides[seat].name for seat in sorted(missing or session.awaited))
-    return Sign(
-        say("Waiting for {sides}", sides=names),
-        hint if viewer is None else offer,
-        missing or session.awaited,
-    )
+    late = missing or session.awaited
+    return Sign(_waiting_words(session, late), hint if viewer is None else offer, late)
 
 
 _TO_GO = {1: say("One order to go"), 2: say("Two orders to go"), 3: say("Three orders to go")}
@@ -348,7 +349,6 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) 
     already.
     """
     session = live.session
-    sides = session.playing.sides
     is_for_all = session.is_open or len(session.awaited) == 1
     laid = next(iter(live.laid.values()), None) if is_for_all else None
     if laid is None and viewer in session.awaited:
@@ -364,11 +364,10 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) 
     offer = offer_words(session, viewer) or _passed_words(session, viewer)
     if session.countdown and session.countdown.has_run_out:
         (seat,) = session.awaited
-        text = say("{side!c}: time is up", side=sides[seat].name)
+        text = say("{side!c}: time is up", side=session.playing.sides[seat].name)
         return Sign(text, offer or shown.hint, session.awaited)
     if session.sealed and viewer not in session.awaited:
-        names = listed(sides[seat].name for seat in sorted(session.awaited))
-        return Sign(say("Waiting for {sides}", sides=names), offer, session.awaited)
+        return Sign(_waiting_words(session, session.awaited), offer, session.awaited)
     if isinstance(shown, BoardUi):
         # on a board that is checked, the seat on turn may play by hand
         is_by_hand = session.board is not None and len(session.awaited) == 1

@@ -54,11 +54,11 @@ from companion.table.remote.messages import (
     GameLeft,
     OrderOpened,
     OrderSealed,
+    RemoteGame,
     RemoteMessage,
     StepShown,
     TimeIsOver,
 )
-from companion.table.remote.remote_game import RemoteGame
 from companion.table.session import BOTH, Advance, Phase, Session, receipt
 
 

@@ -17,8 +17,7 @@ from companion.core.kit import Seat
 from companion.games import game_named
 from companion.games.base import Drawn
 from companion.table.records import FreeSeat, GameOptions, NewGame, RemoteSaid, Score, TakeSeat
-from companion.table.remote.messages import RemoteSeat, encode_message, read_message
-from companion.table.remote.remote_game import REMOTE
+from companion.table.remote.messages import REMOTE, RemoteSeat, encode_message, read_message
 from companion.table.session import Session
 from companion.table.store import TableStore
 

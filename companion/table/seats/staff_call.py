@@ -14,8 +14,6 @@ from companion.core.i18n import say
 
 FORGOTTEN_S = 300.0
 """Time in seconds after which a call that nobody ends is forgotten."""
-BETWEEN_S = 20.0
-"""Time in seconds after a call in which the key does not call once more."""
 
 
 class Call(StrEnum):
@@ -41,7 +39,6 @@ class StaffBell:
         self.by = ""
         """Who has called: a seat, `table` or `host`."""
         self._since_s = 0.0
-        self._called_s: float | None = None
         self.number = 0
         """Counts the calls since the start."""
         self._ears: frozenset[str] = frozenset()
@@ -80,15 +77,6 @@ class StaffBell:
                 )
             if self.call is not Call.NONE:
                 return
-            wait_s = BETWEEN_S if self._called_s is None else BETWEEN_S - (now_s - self._called_s)
-            if self._called_s is not None and wait_s > 0:
-                raise wrong_phase(
-                    say(
-                        "The staff was called a moment ago: wait {seconds} seconds",
-                        seconds=f"{wait_s:.0f}",
-                    )
-                )
-            self._called_s = now_s
             self.number += 1
             self._set(Call.CALLED, by, now_s)
         self.when_changed()

@@ -28,10 +28,10 @@ class CardMatch(Match):
         self.companion.table.new_game(self.game.name, self.options, self.seed)
         self.simulation.world.set_up({})
         self.press_button("table")
-        while self.look().phase is not Phase.OVER and self.turns < people.MAX_TURNS:
+        while self.look().phase is not Phase.OVER and self.report.turns < people.MAX_TURNS:
             self._pass_stages()
             if self.look().phase is Phase.ORDERS:
-                self.turns += 1
+                self.report.turns += 1
                 self._take_turn()
 
     def check(self, before: TableView, after: TableView) -> None:
@@ -54,7 +54,7 @@ class CardMatch(Match):
         view = self.look()
         drawn = self.chance()
         if self.players[seat].machine:
-            self.until("The machine has its turn", view.moment, view.turn.stage, view.phase)
+            self.until("The machine has its turn", self.place())
             action = self.played()[seat]
         else:
             action = self._play_on_phone(seat, view)
@@ -62,7 +62,7 @@ class CardMatch(Match):
         # the table shows everybody what the people's own game shows
         for viewer in (None, *SEATS):
             shown = self.companion.table.view(viewer).board.tableau
-            self.count.misread += shown != self.game.tableau(self.state, viewer)
+            self.report.misread_layouts += shown != self.game.card_ui(self.state, viewer)
 
     def _play_on_phone(self, seat: Seat, view: TableView) -> Any:
         """Hand an action in. Now and then take it back first, where that is allowed."""

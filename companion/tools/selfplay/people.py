@@ -13,7 +13,7 @@ import urllib.error
 import urllib.request
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -24,7 +24,7 @@ from companion.core.errors import CompanionError
 from companion.core.kit import Seat
 from companion.games.base import Game
 from companion.service.app import Companion, Simulation
-from companion.table.session import chance
+from companion.table.session import Phase, chance
 from companion.table.table_view import TableView
 
 FRAME_S = 0.1
@@ -32,19 +32,19 @@ PATIENCE_FRAMES = 60
 MAX_TURNS = 400
 
 
-class Report(msgspec.Struct, frozen=True):
-    """What happened in one game."""
+class Report(msgspec.Struct):
+    """What happens in one game."""
 
     game: str
     seed: int
-    winners: list[str] | None
-    reason: str
-    turns: int
-    frames: int
-    wrong_placements_made: int
-    wrong_placements_noticed: int
-    misread_layouts: int
-    seconds: float
+    winners: list[str] | None = None
+    reason: str = ""
+    turns: int = 0
+    frames: int = 0
+    wrong_placements_made: int = 0
+    wrong_placements_noticed: int = 0
+    misread_layouts: int = 0
+    seconds: float = 0.0
 
     def is_good(self) -> bool:
         """Return whether it ended with every layout read right and every wrong placement
@@ -55,13 +55,11 @@ class Report(msgspec.Struct, frozen=True):
 
     def sentence(self) -> str:
         """Return the report for people."""
-        who = (
-            "did not end"
-            if self.winners is None
-            else " and ".join(self.winners) + " won"
-            if self.winners
-            else "draw"
-        )
+        who = "draw"
+        if self.winners is None:
+            who = "did not end"
+        elif self.winners:
+            who = " and ".join(self.winners) + " won"
         wrong = f"{self.wrong_placements_noticed} of {self.wrong_placements_made}"
         return (
             f"Game {self.seed}: {who} after {self.turns} turns. {self.reason} "
@@ -75,14 +73,6 @@ class Stuck(CompanionError):
     """The table waits for something that the simulated people have done."""
 
     kind = "stuck"
-
-
-@dataclass
-class FrameCount:
-    frames: int = 0
-    wrong: int = 0
-    noticed: int = 0
-    misread: int = 0
 
 
 class Phone:
@@ -101,20 +91,16 @@ class Phone:
 
         Raises `Stuck` with the server's own words when it is refused.
         """
-        request = urllib.request.Request(
-            f"{self._base_url}/api/seat/{self._seat}/{action}",
-            json.dumps(body).encode(),
-            {"Content-Type": "application/json", "Origin": self._base_url},
-        )
-        return self._send(action, request)
+        headers = {"Content-Type": "application/json", "Origin": self._base_url}
+        return self._send(action, json.dumps(body).encode(), headers)
 
     def get(self, what: str) -> dict[str, Any]:
         """Return GET of the seat's own. Raises `Stuck`."""
-        url = f"{self._base_url}/api/seat/{self._seat}/{what}"
-        request = urllib.request.Request(url)
-        return self._send(what, request)
+        return self._send(what, None, {})
 
-    def _send(self, what: str, request: urllib.request.Request) -> dict[str, Any]:
+    def _send(self, what: str, data: bytes | None, headers: dict[str, str]) -> dict[str, Any]:
+        url = f"{self._base_url}/api/seat/{self._seat}/{what}"
+        request = urllib.request.Request(url, data, headers)
         try:
             with self._browser.open(request, timeout=30) as answer:
                 return dict(json.load(answer))
@@ -149,8 +135,9 @@ class Match(ABC):
     options: Mapping[str, Any]
     players: dict[Seat, SimulatedPlayer]
     state: Any
-    count: FrameCount = field(default_factory=FrameCount)
-    turns: int = 0
+
+    def __post_init__(self) -> None:
+        self.report = Report(self.game.name, self.seed)
 
     def play(self) -> Report:
         """Sit down, set up, play to the end.
@@ -158,24 +145,17 @@ class Match(ABC):
         A game that gets stuck is reported with what the table waits for.
         """
         began_s = time.perf_counter()
-        trouble = ""
+        report = self.report
+        report.reason = "It was broken off."
         try:
             self.play_to_the_end()
+            if outcome := self.look().match.outcome:
+                report.winners = sorted(outcome.winners)
+                report.reason = outcome.reason
         except Stuck as stuck:
-            trouble = stuck.message
-        outcome = self.look().match.outcome
-        return Report(
-            self.game.name,
-            self.seed,
-            sorted(outcome.winners) if outcome and not trouble else None,
-            trouble or (outcome.reason if outcome else "It was broken off."),
-            self.turns,
-            self.count.frames,
-            self.count.wrong,
-            self.count.noticed,
-            self.count.misread,
-            round(time.perf_counter() - began_s, 2),
-        )
+            report.reason = stuck.message
+        report.seconds = round(time.perf_counter() - began_s, 2)
+        return report
 
     @abstractmethod
     def play_to_the_end(self) -> None:
@@ -196,6 +176,11 @@ class Match(ABC):
         """Return the table as everybody sees it."""
         return self.companion.table.view()
 
+    def place(self) -> tuple[str, int, Phase]:
+        """Return what is another one as soon as the table has moved on."""
+        view = self.look()
+        return view.moment, view.turn.stage, view.phase
+
     def chance(self) -> Random:
         """Return what the turn that is due draws from, in the people's own game as at the table:
         the seed was chosen."""
@@ -205,16 +190,12 @@ class Match(ABC):
         """Let some frames pass, and hold what the table accepts against what is true."""
         for _ in range(frames):
             before = self.look()
+            place = self.place()
             self.clock.advance(FRAME_S)
             self.companion.step()
-            self.count.frames += 1
-            after = self.look()
-            if (after.moment, after.turn.stage, after.phase) != (
-                before.moment,
-                before.turn.stage,
-                before.phase,
-            ):
-                self.check(before, after)
+            self.report.frames += 1
+            if self.place() != place:
+                self.check(before, self.look())
 
     def played(self) -> dict[Seat, Any]:
         """Return the actions of the last turn, as they stand in the journal: a machine tells nobody
@@ -223,15 +204,15 @@ class Match(ABC):
         actions = {seat: sealed.action for seat, sealed in turn.sealed.items()}
         return {seat: self.game.parse(action) for seat, action in actions.items()}
 
-    def until(self, done: str, *before: object) -> None:
-        """Let frames pass until the table has moved on from `before`.
+    def until(self, done: str, before: object) -> None:
+        """Let frames pass until the table has moved on from the place `before`.
 
         Raises `Stuck` with what it waits for.
         """
         for frame in range(PATIENCE_FRAMES):
-            view = self.look()
-            if (view.moment, view.turn.stage, view.phase) != before:
+            if self.place() != before:
                 return
+            view = self.look()
             # half of the patience is gone: lay straight what may hide something
             if frame == PATIENCE_FRAMES // 2 and view.board.unknown:
                 self.straighten()

@@ -39,10 +39,11 @@ class PieceMatch(Match):
         self.companion.table.new_game(self.game.name, self.options, self.seed)
         self.simulation.world.set_up({})
         self.round(3)
-        while self.look().phase is not Phase.OVER and self.turns < people.MAX_TURNS:
-            self._work_with_hands()
+        while self.look().phase is not Phase.OVER and self.report.turns < people.MAX_TURNS:
+            while (view := self.look()).phase in (Phase.SETUP, Phase.STAGES):
+                self.work_once(view)
             if self.look().phase is Phase.ORDERS:
-                self.turns += 1
+                self.report.turns += 1
                 self.give_orders()
 
     def check(self, before: TableView, after: TableView) -> None:
@@ -65,7 +66,7 @@ class PieceMatch(Match):
         truth = self.truth()
         kit = after.kit
         is_right = any(tops(kit.anchored(layout)) == truth for layout in right)
-        self.count.misread += not is_right
+        self.report.misread_layouts += not is_right
 
     def truth(self) -> dict[Square, str]:
         """Return the face on top of each square of the rendered table."""
@@ -74,14 +75,9 @@ class PieceMatch(Match):
 
     # ---- hands -----------------------------------------------------------------------------------
 
-    def _work_with_hands(self) -> None:
-        """Follow the instructions of the set-up or of all stages of a turn."""
-        while (view := self.look()).phase in (Phase.SETUP, Phase.STAGES):
-            self.work_once(view)
-
     def work_once(self, view: TableView) -> None:
         """Follow the instructions of one stage."""
-        place = (view.moment, view.turn.stage, view.phase)
+        place = self.place()
         self.mend(view)
         view = self.look()
         for instruction in view.turn.instructions:
@@ -89,11 +85,10 @@ class PieceMatch(Match):
             if move.done or self._is_there(move):
                 continue
             self.follow(move, view.board.target or {})
-            now = self.look()
             # the table has moved on: what is left belonged to the stage before
-            if (now.moment, now.turn.stage, now.phase) != place:
+            if self.place() != place:
                 break
-        self.until("Hands are done", *place)
+        self.until("Hands are done", place)
 
     def _is_there(self, move: HandMove) -> bool:
         """Return whether hands see that nothing is left to be done, though the camera does not."""
@@ -146,12 +141,12 @@ class PieceMatch(Match):
         """Put a piece on a wrong square, and mend it as the table says. Return False if it says
         nothing.
         """
-        self.count.wrong += 1
+        self.report.wrong_placements_made += 1
         self.put(piece, square)
         problem = self.wait_for_problem(square)
         if problem is None:
             return False
-        self.count.noticed += 1
+        self.report.wrong_placements_noticed += 1
         self.put(piece, problem.home or move.target)
         return True
 
@@ -327,7 +322,7 @@ class PieceMatch(Match):
         """Hand in for both seats, one after the other in any order."""
         view = self.look()
         drawn = self.chance()
-        place = (view.moment, view.turn.stage, view.phase)
+        place = self.place()
         due = sorted(self.game.to_act(self.state), key=lambda _: self.rng.random())
         actions = {}
         for seat in due:
@@ -336,7 +331,7 @@ class PieceMatch(Match):
                 actions[seat] = self.game.parse(text)
                 self.seal(self.players[seat], view.moment, text, keys)
         if len(actions) < len(due):
-            self.until("The machine has its turn", *place)
+            self.until("The machine has its turn", place)
             actions = self.played()
         self.state = self.game.apply(self.state, actions, drawn).state
         now = self.look()
@@ -359,10 +354,9 @@ class PieceMatch(Match):
         moment: str,
         text: str,
         keys: tuple[str, ...],
-        wavers: float = WAVERS,
     ) -> None:
-        """Hand an action in. Now and then (that often) somebody changes their mind first."""
-        is_unsure = player.rng.random() < wavers
+        """Hand an action in. Now and then somebody changes their mind first."""
+        is_unsure = player.rng.random() < WAVERS
         if player.phone:
             salt = f"{player.rng.getrandbits(128):032x}"
             body = {"moment": moment, "action": text, "salt": salt}

@@ -9,7 +9,6 @@ from companion.core.grid import Square
 from companion.core.kit import Layout, Seat
 from companion.games.screen import Play
 from companion.table.board_check import hand_moves, tops
-from companion.table.session import Phase
 from companion.table.table_view import TableView
 from companion.tools.selfplay import people
 from companion.tools.selfplay.people import Stuck
@@ -38,14 +37,14 @@ class PlayMatch(PieceMatch):
         (seat,) = due
         if self.players[seat].machine:
             drawn = self.chance()
-            self.until("The machine has its turn", *self._place())
+            self.until("The machine has its turn", self.place())
             self.state = self.game.apply(self.state, self.played(), drawn).state
             return
         play = self._choose_play(seat)
         action = self.game.parse(play.text)
         step = self.game.apply(self.state, {seat: action}, self.chance())
         layouts = self.game.layouts_by_hand(self.state, seat, action, step)
-        before = self._place()
+        before = self.place()
         rng = self.players[seat].rng
         # a play that changes nothing on the board cannot be made there
         layout = dict(self.look().board.layout)
@@ -56,12 +55,8 @@ class PlayMatch(PieceMatch):
             self._make(seat, play, layouts[0])
         else:
             self._tap(seat, play)
-        self.until(f"{play.text} is made", *before)
+        self.until(f"{play.text} is made", before)
         self.state = step.state
-
-    def _place(self) -> tuple[str, int, Phase]:
-        view = self.look()
-        return view.moment, view.turn.stage, view.phase
 
     def _choose_play(self, seat: Seat) -> Play:
         """Return a play that the phone would offer: what the game's random player does, or what
@@ -100,12 +95,12 @@ class PlayMatch(PieceMatch):
         kit = self.look().kit
         if kit is None:
             raise Stuck("There is no board")
-        before = (view.moment, view.turn.stage, view.phase)
+        before = self.place()
         for move in hand_moves(kit, view.board.layout, laid):
             self.follow(move, laid, wrong=0.0)
         for _ in range(people.PATIENCE_FRAMES):
             now = self.companion.table.view(seat)
-            if (now.moment, now.turn.stage, now.phase) != before:
+            if self.place() != before:
                 return
             if now.own.choices:
                 self._answer(seat, play, now)
@@ -129,7 +124,7 @@ class PlayMatch(PieceMatch):
         if play is None:
             return
         origin, target, face = play
-        self.count.wrong += 1
+        self.report.wrong_placements_made += 1
         piece = self.piece(face, origin)
         self.put(piece, target)
         problem = self.wait_for_problem(target)
@@ -138,7 +133,7 @@ class PlayMatch(PieceMatch):
         reason = self.look().board.why_not
         # the way back, and the rule
         names_rule = reason is not None and reason.rule is not None
-        self.count.noticed += problem.home == origin and names_rule
+        self.report.wrong_placements_noticed += problem.home == origin and names_rule
         self.put(piece, origin)
         for _ in range(people.PATIENCE_FRAMES):
             if not self.look().board.problems:

@@ -19,7 +19,7 @@ from companion.games.outbuffered.board import STANDARD_MAP
 SWEEPS_ROUNDS = (15,) * 41 + (150,) * 4
 """Rounds of regret matching for each position, sweep by sweep: the last ones are careful."""
 KEPT_REGRET = 0.7
-"""What is left of the regrets of one sweep in the next: worths have changed meanwhile."""
+"""What is left of the regrets of one sweep in the next: values have changed meanwhile."""
 Floats = NDArray[np.float32]
 
 
@@ -77,20 +77,20 @@ def solve(own_flag_blocks_base: bool) -> NDArray[np.int16]:
     step = np.array(
         [[number_of[after] for after, _ in turns.answers(at)] for at in positions], np.int32
     )
-    worth = np.array([VALUE_OF.get(position, 0.0) for position in positions], np.float32)
+    values = np.array([VALUE_OF.get(position, 0.0) for position in positions], np.float32)
     discount = np.where(np.arange(len(positions)) < count, DISCOUNT, 1).astype(np.float32)
     regrets = np.zeros((count, 2, BUFFERS), np.float32)
     for sweep, rounds in enumerate(SWEEPS_ROUNDS, start=1):
-        before = worth.copy()
+        before = values.copy()
         regrets *= KEPT_REGRET
         for number in range(count):
             ends = buffers_of(step, number)
             rows, columns = regrets[number]
-            worth[number] = play_out((discount * worth)[ends], rows, columns, rounds)
-        print(f"sweep {sweep}: greatest change {np.abs(worth - before).max():.4f}", flush=True)
+            values[number] = play_out((discount * values)[ends], rows, columns, rounds)
+        print(f"sweep {sweep}: greatest change {np.abs(values - before).max():.4f}", flush=True)
     squares = len(turns.squares)
     table = np.zeros((squares, squares, squares + 1, squares + 1), np.int16)
-    for (south, north, own, other), value in zip(positions[:count], worth, strict=False):
+    for (south, north, own, other), value in zip(positions[:count], values, strict=False):
         # a flag that is carried has the number -1
         table[south, north, own + 1, other + 1] = round(float(value) * SCALE)
     return table

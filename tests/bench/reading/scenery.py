@@ -67,9 +67,8 @@ class HardScenery(Scenery):
             light = _vignette(pose.size, self.vignette)[..., None]
         if self.window is None and self.blind is None:
             return light
-        dark = from_above(pose, (0, 0, *pose.size), 1)(
-            self._shade_texture(), _TO_LIGHT, cv2.BORDER_REPLICATE
-        )
+        shade = self._shade_texture(), _TO_LIGHT, cv2.BORDER_REPLICATE
+        dark = from_above(pose, (0, 0, *pose.size), 1, shade)
         tones = np.arange(256, dtype=np.float32)[:, None] / 255
         tint = 1 - np.array(self.shade_bgr, dtype=np.float32)
         passing = ((1 - tones) * (1 - tint * np.minimum(1, 4 * tones))).astype(np.float32)

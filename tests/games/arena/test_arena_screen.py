@@ -30,21 +30,21 @@ def pad(state: State, seat: Seat) -> OrdersPad:
 
 def test_a_standing_tells_points_and_sums() -> None:
     state = at({1: ("b3", 18), 4: "c1"}, {2: ("e5", 1)}, turn=12)
-    standing = GAME.standing(state, None)
-    assert standing.sign == "Both: orders for your robots"
-    assert standing.hint == "Turn 12 of 30. New robots appear in turn 15."
-    assert standing.facts == {SOUTH: "2 robots, 48 points", NORTH: "1 robot, 1 point"}
-    assert standing.badges == {
+    board_ui = GAME.board_ui(state, None)
+    assert board_ui.sign == "Both: orders for your robots"
+    assert board_ui.hint == "Turn 12 of 30. New robots appear in turn 15."
+    assert board_ui.facts == {SOUTH: "2 robots, 48 points", NORTH: "1 robot, 1 point"}
+    assert board_ui.badges == {
         Square.parse("b3"): Badge("18", 0.6),
         Square.parse("c1"): Badge("30", 1.0),
         Square.parse("e5"): Badge("1", 1 / 30),
     }
-    assert standing.sheet is None
+    assert board_ui.sheet is None
     for seat, sign, rows in (
         (SOUTH, "Petrol: orders for your robots", ["1 b3 18 points", "4 c1 30 points"]),
         (NORTH, "Coral: orders for your robots", ["2 e5 1 point"]),
     ):
-        own = GAME.standing(state, seat)
+        own = GAME.board_ui(state, seat)
         assert own.sign == sign
         assert own.sheet is not None
         assert [f"{unit.name} {unit.square} {unit.note}" for unit in own.sheet.units] == rows
@@ -61,12 +61,12 @@ def test_a_standing_tells_points_and_sums() -> None:
 )
 def test_the_hint_says_when_robots_appear(turn: int, options: dict[str, object], hint: str) -> None:
     state = start(**options)
-    assert GAME.standing(State(state.options, state.terrain, state.robots, turn), None).hint == hint
+    assert GAME.board_ui(State(state.options, state.terrain, state.robots, turn), None).hint == hint
 
 
 def test_what_a_sheet_spells_is_legal() -> None:
     """Every kind and direction on a sheet gives an order that the game reads."""
-    sheet = GAME.standing(start(), SOUTH).sheet
+    sheet = GAME.board_ui(start(), SOUTH).sheet
     assert sheet is not None
     spell_action = {
         f"{kind.letter}{letter}"
@@ -83,9 +83,9 @@ def test_what_a_sheet_spells_is_legal() -> None:
 def test_an_ended_game_has_no_sheet_and_no_pad() -> None:
     for orders, sign in ((("1:aN", "1:-"), "Petrol wins"), (("1:X", "1:X"), "A draw")):
         state = play(at({1: "c3"}, {1: ("c4", 5)}), *orders).state
-        standing = GAME.standing(state, SOUTH)
+        board_ui = GAME.board_ui(state, SOUTH)
         assert state.outcome is not None
-        assert (standing.sheet, standing.sign, standing.hint) == (None, sign, state.outcome.reason)
+        assert (board_ui.sheet, board_ui.sign, board_ui.hint) == (None, sign, state.outcome.reason)
         assert GAME.pad(state, SOUTH) is None
     assert list(GAME.plays(start(), SOUTH)) == []
 

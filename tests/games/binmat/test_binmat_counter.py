@@ -44,8 +44,8 @@ def ended(state: Counter) -> tuple[frozenset[Seat], str]:
     return outcome.winners, str(outcome.reason)
 
 
-def tableau(state: Counter, viewer: Seat | None = None) -> CardUi:
-    shown = GAME.tableau(state, viewer)
+def card_ui(state: Counter, viewer: Seat | None = None) -> CardUi:
+    shown = GAME.card_ui(state, viewer)
     assert shown is not None
     return shown
 
@@ -77,7 +77,7 @@ def test_the_clock_of_older_games_is_the_way_with_real_cards() -> None:
 def test_a_combat_says_which_stacks_it_wants_to_see(call: str, sign: str) -> None:
     state = press(begun(), call)
     assert GAME.dump(state)["combat"] == {"lane": int(call[1:]) if call[1:] else None}
-    assert tableau(state).sign == sign
+    assert card_ui(state).sign == sign
 
 
 def test_the_attacker_wins_only_by_a_combat() -> None:
@@ -92,7 +92,7 @@ def test_the_attacker_wins_only_by_a_combat() -> None:
 def test_players_of_a_side_take_its_turns_one_after_the_other() -> None:
     state, names = begun(defenders=2, attackers=3), []
     for _ in range(8):
-        names.append(tableau(state).acting)
+        names.append(card_ui(state).acting)
         state = press(state, ".")
     assert names == [
         "defender 1", "attacker 1", "defender 2", "attacker 2", "defender 1", "attacker 3", "defender 2", "attacker 1",
@@ -120,7 +120,7 @@ def test_the_worked_example_is_worked_out() -> None:
     assert last.todo == ((NORTH, "Attacker: discard 2# 4^ 5& 3% >+"),)
     after = done.state
     assert (after.due, GAME.to_act(after), GAME.time_limit(after)) == (1, {NORTH}, None)
-    assert tableau(after).sign == "Attacker: draw 1 card from lane deck 3"
+    assert card_ui(after).sign == "Attacker: draw 1 card from lane deck 3"
     assert press(after, ".").turns_left == 108
     won = press(after, "!")
     assert won.turns_left == 108
@@ -211,8 +211,8 @@ def test_a_press_says_what_was_done() -> None:
 def test_keys_are_for_the_side_on_turn_and_for_the_table() -> None:
     called = press(begun(), "c")
     for viewer, has_keys in ((SOUTH, True), (None, True), (NORTH, False)):
-        assert bool(tableau(begun(), viewer).choices) is has_keys
-        assert bool(tableau(called, viewer).entry) is has_keys
+        assert bool(card_ui(begun(), viewer).choices) is has_keys
+        assert bool(card_ui(called, viewer).entry) is has_keys
 
 
 def test_pads_have_ready_for_the_turn_a_for_combat_b_for_the_attackers_win() -> None:

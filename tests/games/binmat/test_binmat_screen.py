@@ -70,14 +70,14 @@ def test_a_turn_that_runs_over_its_time_is_a_pass_or_only_sounds() -> None:
 
 def test_the_tableau_offers_exactly_the_legal_actions_to_who_is_to_act() -> None:
     state = at(start(), 2, attack="5& @^", defence="4^", south="8& >+")
-    mine = GAME.tableau(state, DEFENDER)
+    mine = GAME.card_ui(state, DEFENDER)
     assert mine
     assert [choice.text for choice in mine.choices] == list(GAME.legal_actions(state, DEFENDER))
     assert CardChoice("u>+2", "up", ">+", "2") in mine.choices
     assert CardChoice("c2", "combat", None, "2") in mine.choices
     assert CardChoice("--", "pass") in mine.choices
     assert {choice.key for choice in mine.choices} <= {key.name for key in mine.keys}
-    other = GAME.tableau(state, ATTACKER)
+    other = GAME.card_ui(state, ATTACKER)
     assert other
     assert other.choices == ()
 
@@ -93,7 +93,7 @@ def test_the_tableau_shows_counts_piles_and_words() -> None:
         attacker_deck="9&",
         discard="7^",
     )
-    seen = GAME.tableau(state, DEFENDER)
+    seen = GAME.card_ui(state, DEFENDER)
     assert seen
     assert seen.count == Count(110, 110, "turns left")
     assert (seen.acting, seen.sign) == ("defender", "Defender: draw, play or declare combat")
@@ -120,6 +120,6 @@ def test_the_sign_names_only_what_there_may_be_a_card_for() -> None:
         (at(start(edition="hackmud"), 2, attack="5&", south="8&"), "draw, play or discard"),
     ):
         for viewer in (None, *SEATS):
-            tableau = GAME.tableau(state, viewer)
-            assert tableau
-            assert tableau.sign == f"Defender: {words}"
+            card_ui = GAME.card_ui(state, viewer)
+            assert card_ui
+            assert card_ui.sign == f"Defender: {words}"

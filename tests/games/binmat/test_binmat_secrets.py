@@ -122,7 +122,7 @@ def test_states_that_differ_only_in_hidden_cards_look_the_same(
     other = rehidden(state, viewer, Random(seed))
     assert every_card(other) == sorted(DECK)
     assert GAME.view(state, viewer) == GAME.view(other, viewer)
-    assert GAME.tableau(state, viewer) == GAME.tableau(other, viewer)
+    assert GAME.card_ui(state, viewer) == GAME.card_ui(other, viewer)
     assert GAME.to_act(state) == GAME.to_act(other)
     if viewer:
         assert GAME.legal_actions(state, viewer) == GAME.legal_actions(other, viewer)

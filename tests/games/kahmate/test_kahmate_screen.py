@@ -52,7 +52,7 @@ def random_states(seed: int, count: int) -> list[State]:
     return found
 
 
-# ---- standing ------------------------------------------------------------------------------------
+# ---- board_ui ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -71,23 +71,23 @@ def random_states(seed: int, count: int) -> list[State]:
 )
 def test_the_sign_says_in_40_characters_what_is_awaited(state: State, sign: str) -> None:
     for viewer in (None, *SEATS):
-        assert GAME.standing(state, viewer).sign == sign
+        assert GAME.board_ui(state, viewer).sign == sign
     assert len(sign) <= 40
 
 
 def test_facts_and_hands_are_open_to_everybody() -> None:
     state = do(with_hands(placed(), (2, 3, 5), (1, 4, 6)), "e2-e3").state
     for viewer in (None, *SEATS):
-        standing = GAME.standing(state, viewer)
-        assert standing.facts == {SOUTH: "run 2 of 2", NORTH: "cards 1 4 6"}
-        assert [card.value for card in standing.hands[NORTH] if card.is_spent] == ["2", "3", "5"]
-    assert GAME.standing(do(state, "d2-d3").state, None).facts[SOUTH] == "no run left"
+        board_ui = GAME.board_ui(state, viewer)
+        assert board_ui.facts == {SOUTH: "run 2 of 2", NORTH: "cards 1 4 6"}
+        assert [card.value for card in board_ui.hands[NORTH] if card.is_spent] == ["2", "3", "5"]
+    assert GAME.board_ui(do(state, "d2-d3").state, None).facts[SOUTH] == "no run left"
 
 
 def test_what_is_proposed_can_be_placed() -> None:
-    assert GAME.standing(NEW, None).placing is None
+    assert GAME.board_ui(NEW, None).placing is None
     for seat in SEATS:
-        placing = GAME.standing(NEW, seat).placing
+        placing = GAME.board_ui(NEW, seat).placing
         assert placing is not None
         assert {face.split()[0] for _, face in placing.pieces} == {GAME.sides[seat].name}
         pairs = zip(placing.pieces, placing.proposal, strict=True)
@@ -96,14 +96,14 @@ def test_what_is_proposed_can_be_placed() -> None:
 
 
 def test_a_tackle_that_waits_is_shown_as_a_duel() -> None:
-    duel = GAME.standing(do(TACKLED, "e5&f6xe6").state, None).duel
+    duel = GAME.board_ui(do(TACKLED, "e5&f6xe6").state, None).duel
     assert duel is not None
     assert duel.hint == "A lead of more than 2 takes the ball."
     assert duel.sides == {
         SOUTH: Duellist("blue big", Square.parse("e5"), "tackles from e5 with tough on f6", (2, 1)),
         NORTH: Duellist("pink smart", Square.parse("e6"), "has the ball on e6", (1,)),
     }
-    assert GAME.standing(TACKLED, SOUTH).duel is None
+    assert GAME.board_ui(TACKLED, SOUTH).duel is None
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_tackle_that_waits_is_shown_as_a_duel() -> None:
 def test_runs_and_passes_that_wait_are_shown_as_duels(
     state: State, text: str, sides: list[str]
 ) -> None:
-    duel = GAME.standing(do(state, text).state, NORTH).duel
+    duel = GAME.board_ui(do(state, text).state, NORTH).duel
     assert duel is not None
     assert [side.text for side in duel.sides.values()] == sides
 
@@ -194,9 +194,9 @@ def test_plays_are_one_for_each_next_state(seed: int) -> None:
                 tops = {square: faces[-1] for square, faces in layout.items()}
                 # a longer way round something cannot be guessed from the board
                 assert GAME.why_not(state, seat, tops) is None or size(action) > 2
-        keys = {key.name for key in GAME.standing(state, seat).keys}
+        keys = {key.name for key in GAME.board_ui(state, seat).keys}
         assert {play.key for play in plays_by_state.values()} - {""} == keys
-        assert GAME.standing(state, seat.other).keys == ()
+        assert GAME.board_ui(state, seat.other).keys == ()
         sizes = defaultdict(list)
         for action in GAME.legal_actions(state, seat):
             after = GAME.apply(state, {seat: action}, Random(0)).state

@@ -135,7 +135,7 @@ ROCKS = after(MOVED, "B@d5", "R@a7-b7", ".", "c10-c9", "R@g4-g5")
 def test_a_sign_says_what_is_awaited_and_facts_what_is_left(
     state: State, words: str, facts: str
 ) -> None:
-    shown = GAME.standing(state, None)
+    shown = GAME.board_ui(state, None)
     assert shown.sign == words
     assert facts in ("", " / ".join(str(shown.facts[seat]) for seat in SEATS))
     assert (shown.hint == "No scout can move.") is (state is STUCK)
@@ -143,13 +143,13 @@ def test_a_sign_says_what_is_awaited_and_facts_what_is_left(
 
 def test_keys_belong_to_the_seat_on_turn_and_anybody_may_press_the_clock() -> None:
     state = after(start(), *SET_UP, "R@a7-b7")
-    assert GAME.standing(state, Seat.SOUTH).keys == (
+    assert GAME.board_ui(state, Seat.SOUTH).keys == (
         ChoiceKey("end", "Press your clock", is_main=True),
         ChoiceKey("boulder", "Boulder"),
     )
-    assert GAME.standing(state, Seat.NORTH).keys == GAME.standing(state, None).keys == ()
-    assert {GAME.standing(state, viewer).open_action for viewer in (None, *SEATS)} == {"."}
-    assert GAME.standing(start(), None).open_action == ""
+    assert GAME.board_ui(state, Seat.NORTH).keys == GAME.board_ui(state, None).keys == ()
+    assert {GAME.board_ui(state, viewer).open_action for viewer in (None, *SEATS)} == {"."}
+    assert GAME.board_ui(start(), None).open_action == ""
 
 
 def test_plays_are_tapped_as_their_squares_after_a_key() -> None:
@@ -193,7 +193,7 @@ def test_plays_lead_to_every_position_once_and_break_no_rule_by_hand() -> None:
                 assert GAME.why_not(state, state.seat, tops) is None, play.text
         assert len(positions) == len(set(positions))
         assert set(positions) == {after(state, text).position for text in legal(state)}
-        assert len(GAME.standing(state, None).sign) <= 40
+        assert len(GAME.board_ui(state, None).sign) <= 40
 
 
 # ---- clock, pad, taking back, kit, options -------------------------------------------------------

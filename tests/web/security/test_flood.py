@@ -18,7 +18,7 @@ from werkzeug.exceptions import ServiceUnavailable
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
 from web.security.rate_limit import OWNER, STRANGER, RequestLimits, TooManyRequests
-from web.server import listener as listening
+from web.server import server as listening
 from web.server.server import Server, serve
 from web.server.sse import KEPT, OWN_TABLES, SEATS_EACH, Streams, TooManyViewers
 from web.server.sse import Audience as Kind

@@ -15,7 +15,7 @@ from companion.core.clock import FakeClock
 from companion.core.kit import Seat
 from companion.core.network import ALPHABET, plain_code
 from companion.core.ports import PadKey, Press
-from web.security.join_code import EACH, LENGTH
+from web.security.codes import EACH, LENGTH
 from web.security.rate_limit import MAX_NAMES, Buckets, Guesses, Rate
 
 EVENING_S = 6 * 3600

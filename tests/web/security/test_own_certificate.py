@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from companion.diagnostics.certificate import validity
-from web.security import own_certificate as own
-from web.security.own_certificate import NoCertificate, own_certificate
+from web.security import tls as own
+from web.security.tls import NoCertificate, own_certificate
 
 HOSTS = ("192.0.2.7", "table.local", "::1")
 

@@ -8,7 +8,7 @@ import pytest
 
 from companion.core.clock import FakeClock
 from companion.core.errors import Illegal
-from web.security.phone_pairing import CODE_S, PhonePairing
+from web.security.codes import CODE_S, PhonePairing
 
 
 @pytest.fixture
