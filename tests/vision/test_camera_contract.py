@@ -17,7 +17,7 @@ from camera_rigs import RIGS, SETTINGS, Rig, opened
 
 from companion.core.errors import CameraError
 from vision.cameras.picamera import PiCamera
-from vision.cameras.ribbon import pi_devices, picamera2
+from vision.cameras.ribbon import CLOSE_S, pi_devices, picamera2
 from vision.cameras.source import Locks
 
 
@@ -52,7 +52,7 @@ def test_cameras_are_listed_by_their_ids_and_not_by_libcameras_numbers(rig: Rig)
 def test_a_picture_is_the_first_plane_of_rows_with_padding(rig: Rig) -> None:
     with opened() as camera:
         width, height = SETTINGS.size_px
-        request = camera.device.capture_request(wait=False).get_result(timeout=60)
+        request = camera.device.capture_request(wait=False).get_result(timeout=5)
         main = camera.device.camera_configuration()["main"]
         with picamera2().MappedArray(request, "main", write=False) as mapped:
             assert mapped.array.shape == (height * 3 // 2, main["stride"])
@@ -68,7 +68,7 @@ def test_a_picture_is_the_first_plane_of_rows_with_padding(rig: Rig) -> None:
 
 def test_a_picture_tells_when_it_was_exposed(rig: Rig) -> None:
     with opened() as camera:
-        request = camera.device.capture_request(wait=False).get_result(timeout=60)
+        request = camera.device.capture_request(wait=False).get_result(timeout=5)
         stamp_s = request.get_metadata()["SensorTimestamp"] / 1e9
         request.release()
         assert 0 <= time.clock_gettime(time.CLOCK_BOOTTIME) - stamp_s < 60
@@ -103,10 +103,7 @@ def test_a_busy_camera_is_named_and_costs_nothing(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize("fault", ["silence", "end_loop"])
-def test_a_camera_that_sends_no_more_is_told_closed_and_opened_anew(
-    rig: Rig, fault: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("vision.cameras.ribbon.CLOSE_S", 60.0)
+def test_a_camera_that_sends_no_more_is_told_closed_and_opened_anew(rig: Rig, fault: str) -> None:
     camera = opened()
     camera.frame()
     getattr(rig, fault)(camera)
@@ -114,7 +111,7 @@ def test_a_camera_that_sends_no_more_is_told_closed_and_opened_anew(
         several(camera)
     began_s = time.monotonic()
     camera.close()
-    assert time.monotonic() - began_s < 60.0, "nothing waits until the thread is given up"
+    assert time.monotonic() - began_s < CLOSE_S
     with opened() as camera:
         assert camera.frame() is not None
 
