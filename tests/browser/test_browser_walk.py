@@ -245,11 +245,10 @@ return [...heads.map(each => `cut: ${each.innerText}`), ...low.map(each => `too 
 
 _SQUARE = """
 const board = document.querySelector('.view .board');
-if (!board) return Math.min(...[...document.querySelectorAll('.lanes .ln')].map(each => each.getBoundingClientRect().width));
 return Number(board.dataset.grid.split(' ')[2]) * board.getScreenCTM().a;
 """
-LEAST_PX = {"outbuffered": 30, "scouts": 42, "arena": 30, "kahmate": 41, "binmat": 30}
-"""How wide a square, or a lane, is at least on a small phone while one chooses."""
+LEAST_PX = {"outbuffered": 30, "scouts": 42, "arena": 30, "kahmate": 36}
+"""How wide a square is at least on a low phone while one chooses."""
 
 Found = Iterator[tuple[str, str]]
 """What is wrong with a page, and at which size or in which theme."""
@@ -331,8 +330,10 @@ def below_the_edge(window: WebDriver, stop: Stop) -> Found:
         yield f"scrolls: {height} px high in {LOW[1]}", ""
     yield from ((what, "") for what in window.execute_script(_SMALLEST))
     game, _, state = stop.name.partition("-")
-    if state == "orders-south" and (size := window.execute_script(_SQUARE)) < LEAST_PX[game]:
-        yield f"small: a square is {size:.0f} px wide", ""
+    if game in LEAST_PX and state == "orders-south":
+        square_px = window.execute_script(_SQUARE)
+        if square_px < LEAST_PX[game]:
+            yield f"small: a square is {square_px:.0f} px wide", ""
 
 
 def at_other_sizes(window: WebDriver, game: str) -> Found:
