@@ -36,7 +36,7 @@ class PanelTrial:
         with self._lock:
             now_s = self._clock.monotonic_s()
             self._end_s, self._until_s, self._lit = now_s + LONGEST_S, now_s + LEASE_S, frozenset()
-            self._panel.forget_tried()
+            self._panel.tried = frozenset()
             self._tell()
 
     def renew(self) -> None:

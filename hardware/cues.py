@@ -191,11 +191,13 @@ def _run_up(runs: int) -> dict[str, Track]:
 
 def _awake() -> dict[str, Track]:
     """Light each lamp for 60 ms, from left to right."""
-    before_after = ((60.0 * place, 60.0 * (len(LAMPS) - 1 - place)) for place in range(len(LAMPS)))
-    return {
-        lamp: _track((before, LampLevel.OFF), (60.0, LampLevel.ON), (after, LampLevel.OFF))
-        for lamp, (before, after) in zip(LAMPS, before_after, strict=True)
-    }
+    tracks = {}
+    for place, lamp in enumerate(LAMPS):
+        before_ms, after_ms = 60.0 * place, 60.0 * (len(LAMPS) - 1 - place)
+        tracks[lamp] = _track(
+            (before_ms, LampLevel.OFF), (60.0, LampLevel.ON), (after_ms, LampLevel.OFF)
+        )
+    return tracks
 
 
 def _all(track: Track, lamps: tuple[str, ...] = LAMPS) -> dict[str, Track]:

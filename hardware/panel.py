@@ -85,10 +85,12 @@ class Panel(Closeable):
         """Listener for the table button. It is `on_press` until it is replaced."""
         self._on_release = on_release
         self._edges: SimpleQueue[_Edge | None] = SimpleQueue()
-        self._problems: tuple[str, ...] = ()
+        self.problems: tuple[str, ...] = ()
+        """A sentence for every pin that cannot be used, with what to do."""
         self._failed: set[str] = set()
         self._checked_until_s = -math.inf
-        self._tried: frozenset[str] = frozenset()
+        self.tried: frozenset[str] = frozenset()
+        """Names of the buttons that were pressed during a check."""
         self._close_lock = threading.Lock()
         self._is_closed = False
         factory = open_factory() if pin_factory is None else pin_factory
@@ -105,6 +107,11 @@ class Panel(Closeable):
         self._buzzer: Buzzer | None = None
         if isinstance(buzzer := settings.buzzer, int):
             self._buzzer = self._open("buzzer", buzzer, partial(Buzzer, buzzer, factory))
+        self.buttons = tuple(self._keys)
+        """Names of the buttons that work, such as `south_up` and `table`."""
+        self.lamps = tuple(pin.name for pin in self._lamps)
+        """Names of the lamps that were opened, such as `south_1` and `north_turn`."""
+        self.has_buzzer = self._buzzer is not None
         self._outputs = outputs = Outputs(self._lamps, self._buzzer, settings, clock, self._lose)
         self.signal, self.show = outputs.signal, outputs.show
         self.alarms, self.be_silent = outputs.alarms, outputs.be_silent
@@ -120,26 +127,6 @@ class Panel(Closeable):
             thread.start()
 
     # ---- what others call, from any thread ----
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """Return a sentence for every pin that cannot be used, with what to do."""
-        return self._problems
-
-    @property
-    def buttons(self) -> tuple[str, ...]:
-        """Names of the working buttons, such as `south_up` and `table`."""
-        return tuple(self._keys)
-
-    @property
-    def lamps(self) -> tuple[str, ...]:
-        """Names of the opened lamps, such as `south_1` and `north_turn`."""
-        return tuple(pin.name for pin in self._lamps)
-
-    @property
-    def has_buzzer(self) -> bool:
-        """Return whether the buzzer was opened."""
-        return self._buzzer is not None
 
     def check(self, until_s: float, lamps: frozenset[str], signal: Signal | None = None) -> None:
         """Start or extend a check until a monotonic time: keys have no effect, and lamps and buzzer
@@ -158,15 +145,6 @@ class Panel(Closeable):
             for name, key in self._keys.items()
             if key.debouncer.is_latched and name not in self._failed
         )
-
-    @property
-    def tried(self) -> frozenset[str]:
-        """Names of the buttons that were pressed since the check began."""
-        return self._tried
-
-    def forget_tried(self) -> None:
-        """Forget which buttons were pressed."""
-        self._tried = frozenset()
 
     def step(self) -> None:
         """Process all edges, cues, states and alarms, and drive the outputs for this moment. Only
@@ -238,7 +216,7 @@ class Panel(Closeable):
             self._keys[button.name] = _Key(button, line, debouncer)
 
     def _complain(self, problem: str) -> None:
-        self._problems = (*self._problems, problem)
+        self.problems = (*self.problems, problem)
         _log.warning("%s", problem)
 
     def _lose(self, name: str, error: Exception) -> None:
@@ -303,7 +281,7 @@ class Panel(Closeable):
 
     def _report(self, key: _Key, strokes: Sequence[Stroke]) -> None:
         if strokes and self._clock.monotonic_s() < self._checked_until_s:
-            self._tried |= {key.pin.name}
+            self.tried |= {key.pin.name}
             return
         for stroke in strokes:
             is_long = stroke is Stroke.HELD_LONG

@@ -32,7 +32,8 @@ from companion.hub.subjects import (
     inbox_prefix,
     record_subject,
 )
-from companion.hub_server.app import Hub, HubSettings
+from companion.hub_server.app import Hub
+from companion.hub_server.folder import HubSettings
 from companion.service.app import Companion
 from companion.storage.journal import Journal
 from companion.table.public.messages import PublicRecord, read_record

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from flask import render_template, request
 
 from companion.core.clock import Clock
-from companion.core.errors import Illegal, Refusal
+from companion.core.errors import Illegal, Refusal, wrong_phase
 from companion.core.i18n import naming, say, spoken
 from companion.core.kit import SEATS, Seat
 from companion.core.network import shown
@@ -166,7 +166,7 @@ class PageContext:
     def require_pads(self) -> None:
         """Raise `Illegal` where nobody can play by a pad."""
         if not self.features.welcome.has_pads:
-            raise Illegal(Refusal.WRONG_PHASE, say("There are no pads here: continue by phone"))
+            raise wrong_phase(say("There are no pads here: continue by phone"))
 
     def fragment(
         self, page: str, viewer: Seat | None, own_screen: bool = False, at_table: bool = False

@@ -17,7 +17,7 @@ from flask import (
 )
 from werkzeug.exceptions import NotFound
 
-from companion.core.errors import CompanionError, Illegal, Refusal
+from companion.core.errors import CompanionError, Illegal, Refusal, wrong_phase
 from companion.core.i18n import say, spoken, translate
 from companion.core.ports import CameraState
 from vision.network.phone import MAX_JPEG_BYTES
@@ -83,7 +83,7 @@ class PhoneCameraPages:
         """Make this phone the camera. The code is good for one."""
         room = self._room
         if room.eye() is None:
-            raise Illegal(Refusal.WRONG_PHASE, say("The camera is switched off in the settings"))
+            raise wrong_phase(say("The camera is switched off in the settings"))
         mark = room.pairing.pair(body.code, request.remote_addr or "")
         room.use()
         answer = jsonify({})

@@ -32,7 +32,6 @@ from companion.bots.arena_rules import (
 from companion.bots.base import (
     Bot,
     Choice,
-    Verdict,
     expected_reply,
     reasons_of,
     second_best,
@@ -66,9 +65,30 @@ class Strength:
 
 
 STRENGTHS = {
-    1: Strength(500, 0, 1, 1.2, False, 60.0),
-    2: Strength(1500, 2, 1, 0.1, False, 5.0),
-    3: Strength(7000, 6, 2, 0.0, True, 1.0),
+    1: Strength(
+        500,
+        0,
+        1,
+        1.2,
+        False,
+        60.0,
+    ),
+    2: Strength(
+        1500,
+        2,
+        1,
+        0.1,
+        False,
+        5.0,
+    ),
+    3: Strength(
+        7000,
+        6,
+        2,
+        0.0,
+        True,
+        1.0,
+    ),
 }
 Mix = list[tuple[Codes, float]]
 """Plans of a side with their shares."""
@@ -92,7 +112,12 @@ class ArenaBot(Bot):
     """Plays a seat of Robot Arena."""
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
-        super().__init__(seat, options, level, seed)
+        super().__init__(
+            seat,
+            options,
+            level,
+            seed,
+        )
         self._strength = STRENGTHS[level]
         self._side = SEATS.index(seat)
         self._seed = seed
@@ -130,16 +155,21 @@ class ArenaBot(Bot):
         self._guess = search.plain_places()
         return search.choice(plan)
 
-    def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
+    def loss(self, view: Mapping[str, Any], action: str, best: str) -> float:  # noqa: ARG002
         """Compare the best plan with these orders, both against the other side's mixed strategy."""
         search = self._search(view, 0.0)
         search.plan(self._turn_rng(search.robots))
-        best, better = search.judged(search.codes_of(action))
-        return Verdict(search.choice(best), share_of_game(better, _A_GAME))
+        return share_of_game(search.loss(search.codes_of(action)), _A_GAME)
 
     def _search(self, view: Mapping[str, Any], trust: float) -> _Search:
         robots = robots_of(view, self._field.terrain)
-        return _Search(self._field, robots, self._side, self._strength, trust)
+        return _Search(
+            self._field,
+            robots,
+            self._side,
+            self._strength,
+            trust,
+        )
 
     def _turn_rng(self, robots: Robots) -> Random:
         return Random(f"{self._seed}/{robots.turn}")
@@ -275,7 +305,12 @@ class _Search:
             return self._value_against(side, plan, mix)
 
         best = max(self.plans[side], key=value_of)
-        plan, _ = self._improved(side, best, value_of, self.strength.sweeps)
+        plan, _ = self._improved(
+            side,
+            best,
+            value_of,
+            self.strength.sweeps,
+        )
         return plan
 
     def _improved(
@@ -330,7 +365,12 @@ class _Search:
             return sum([DECIDED if value >= DECIDED / 2 else value for value in values])
 
         for first in self.plans[0]:
-            plan, most = self._improved(0, first, wins_of, 1)
+            plan, most = self._improved(
+                0,
+                first,
+                wins_of,
+                1,
+            )
             if most >= DECIDED * len(replies):
                 return plan
         return None
@@ -421,13 +461,12 @@ class _Search:
 
     # ---- what is told ----
 
-    def judged(self, codes: Codes) -> tuple[Codes, float]:
-        """Return the best plan against the other side's mix of plans, and by how much it is better
-        than these orders."""
+    def loss(self, codes: Codes) -> float:
+        """Return how much worse these orders are than the best plan against the other side's mix of
+        plans."""
         mix = list(zip(self.plans[1], self._solve()[1], strict=True))
-        best = max(self.plans[0], key=lambda plan: self._value_against(0, plan, mix))
-        better = self._value_against(0, best, mix) - self._value_against(0, codes, mix)
-        return best, better
+        best = max(self._value_against(0, plan, mix) for plan in self.plans[0])
+        return best - self._value_against(0, codes, mix)
 
     def choice(self, plan: Codes) -> Choice:
         """Return a plan of the own side in notation, with the reasons for it."""

@@ -79,9 +79,21 @@ def robots_of(view: Mapping[str, Any], terrain: Terrain) -> Robots:
 def _by_columns(rows: list[tuple[int, int, int, int]], turn: int) -> Robots:
     """Return robots, each given as side, number, place and hit points, in their order."""
     if not rows:
-        return Robots((), (), (), (), turn)
+        return Robots(
+            (),
+            (),
+            (),
+            (),
+            turn,
+        )
     sides, numbers, places, points = zip(*sorted(rows), strict=True)
-    return Robots(sides, numbers, places, points, turn)
+    return Robots(
+        sides,
+        numbers,
+        places,
+        points,
+        turn,
+    )
 
 
 class Field:
@@ -148,8 +160,24 @@ class Field:
                     places.append(place)
                     points.append(self.options.hit_points)
                     orders.append(NOTHING)
-        self._fire(sides, places, points, orders, index_at)
-        rows = [row for row in zip(sides, numbers, places, points, strict=True) if row[3] > 0]
+        self._fire(
+            sides,
+            places,
+            points,
+            orders,
+            index_at,
+        )
+        rows = [
+            row
+            for row in zip(
+                sides,
+                numbers,
+                places,
+                points,
+                strict=True,
+            )
+            if row[3] > 0
+        ]
         return _by_columns(rows, robots.turn + 1)
 
     def moved(self, places: Sequence[int], codes: Sequence[int]) -> list[int]:
@@ -231,7 +259,12 @@ class Field:
         if (material if self.side == 0 else -material) > 0:
             near *= _AHEAD_HURRY
         total = 0.0
-        for side, place, points in zip(robots.sides, robots.places, robots.points, strict=True):
+        for side, place, points in zip(
+            robots.sides,
+            robots.places,
+            robots.points,
+            strict=True,
+        ):
             sign = 1.0 if side == 0 else -1.0
             foes = (self._beside[place] & masks[1 - side]).bit_count()
             if foes:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from companion.bots.base import Bot, Choice, Verdict, reasons_of, second_best, share_of_game
+from companion.bots.base import Bot, Choice, reasons_of, second_best, share_of_game
 from companion.bots.binmat_rules import (
     ATTACKS,
     DEFENDS,
@@ -34,6 +34,7 @@ from companion.games.binmat.cards import BOUNCE, BREAK, CARD_TEXTS, TRAP
 from companion.games.binmat.orders import ATTACKER_PILE, ORDERS, legal
 from companion.games.binmat.screen import command_word
 from companion.games.binmat.state import HIDDEN, LANES, State
+from companion.games.binmat.turn import play
 
 _DONE = "."
 """What ends a turn where cards lie on the table and the program only counts."""
@@ -71,7 +72,12 @@ class BinmatBot(Bot):
     """Plays a seat of BINMAT. Where people hold the cards it can only say that its turn is done."""
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
-        super().__init__(seat, options, level, seed)
+        super().__init__(
+            seat,
+            options,
+            level,
+            seed,
+        )
         self._strength = STRENGTHS[level]
         self._index = SEATS.index(seat)
         self._seed = seed
@@ -100,7 +106,8 @@ class BinmatBot(Bot):
         # an action that wins on every deal of a sample is sure
         samples = [dealer.deal() for _ in range(_CHECKS)]
         for text in texts:
-            if all(_wins(sample, text, self._index) for sample in samples):
+            ends = (play(sample, text, Random(0)).state.outcome for sample in samples)
+            if all(end and self.seat in end.winners for end in ends):
                 return Choice(text, _CHECKS * len(texts), (say("This wins at once."),))
         table = Table(state)
         points = {text: points_of(table, ORDERS[text]) + self._noise(text) for text in texts}
@@ -114,26 +121,30 @@ class BinmatBot(Bot):
             nodes += played
         return Choice(best, nodes, (_reason(table, ORDERS[best]), *lines))
 
-    def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
+    def loss(self, view: Mapping[str, Any], action: str, best: str) -> float | None:
         """Compare the best action with this one in playouts of the same deals."""
-        choice = self.choose(view)
-        if "lanes" not in view or action == choice.action:
-            return Verdict(choice, 0.0)
+        if "lanes" not in view:
+            return 0.0
         state = state_of(view)
         if action not in legal(state, self.seat) or not self._strength.deals:
-            return Verdict(choice, None)
+            return None
         dealer = self._dealer(state, "/judge")
         better = 0.0
         deals = sum(self._strength.deals)
         for _ in range(deals):
             deal = dealer.deal()
             seed = dealer.rng.random()
-            better += self._playout(deal, choice.action, seed) - self._playout(deal, action, seed)
-        return Verdict(choice, share_of_game(better, deals))
+            better += self._playout(deal, best, seed) - self._playout(deal, action, seed)
+        return share_of_game(better, deals)
 
     def _dealer(self, state: State, purpose: str) -> Dealer:
         rng = Random(f"{self._seed}/{state.turns_left}{purpose}")
-        return Dealer(state, self._index, self._held, rng)
+        return Dealer(
+            state,
+            self._index,
+            self._held,
+            rng,
+        )
 
     def _noise(self, text: str) -> float:
         """Return how much its judgement of such actions is bent, fixed for a game."""
@@ -181,13 +192,12 @@ class BinmatBot(Bot):
         )
         return best, nodes, reasons_of(words, less)
 
-    def _playout(self, deal: Table, text: str, seed: float) -> float:
+    def _playout(self, deal: State, text: str, seed: float) -> float:
         """Return how well a deal ends for this seat after an action, 0 to 1."""
-        table = deal.copy()
         rng = Random(seed)
-        whole = table.left
-        end = table.left - _LONGEST
-        table.play(ORDERS[text], rng)
+        whole = deal.turns_left
+        end = whole - _LONGEST
+        table = Table(play(deal, text, rng).state)
         while table.winner is None and table.left > end:
             move = attacker_move if table.acts == ATTACKS else defender_move
             table.play(move(table, rng), rng)
@@ -206,13 +216,12 @@ def _words(text: str) -> str:
         return word
     if not card:
         return say("{key}, lane {lane}", key=word, lane=str(lane))
-    return say("{key}: {card}, lane {lane}", key=word, card=CARD_TEXTS[card], lane=str(lane))
-
-
-def _wins(deal: Table, text: str, seat: int) -> bool:
-    table = deal.copy()
-    table.play(ORDERS[text], Random(0))
-    return table.winner == seat
+    return say(
+        "{key}: {card}, lane {lane}",
+        key=word,
+        card=CARD_TEXTS[card],
+        lane=str(lane),
+    )
 
 
 def _apart(table: Table, ranked: list[str]) -> list[str]:
@@ -271,7 +280,13 @@ def _attack_points(table: Table, action: Action) -> float:
         theirs = float(power(wall)) if is_seen else _UNSEEN_POWER
         damage = 0
         if strength >= theirs:
-            damage = damage_of(mine, strength, wall, int(theirs), table.is_hackmud)
+            damage = damage_of(
+                mine,
+                strength,
+                wall,
+                int(theirs),
+                table.is_hackmud,
+            )
         if damage > deck + len(wall):
             return 50.0
         points = 2.0 * damage - 0.2 * deck if strength else -8.0
@@ -339,7 +354,13 @@ def attacker_move(table: Table, rng: Random) -> Action:
         theirs = _wall_power(table, lane, random)
         if strength < theirs:
             continue
-        damage = damage_of(mine, strength, wall, theirs, table.is_hackmud)
+        damage = damage_of(
+            mine,
+            strength,
+            wall,
+            theirs,
+            table.is_hackmud,
+        )
         if damage > cards_left:
             return ("c", "", lane)
         value = weight * damage + 0.3 * random()
@@ -351,7 +372,12 @@ def attacker_move(table: Table, rng: Random) -> Action:
             most = weight * strength
     if hand:
         goal = attractions.index(max(attractions))
-        card, value = _best_build(table, goal, bool(breaks), rng)
+        card, value = _best_build(
+            table,
+            goal,
+            bool(breaks),
+            rng,
+        )
         if card and value > most:
             return ("p", card, goal)
     return best
@@ -433,7 +459,7 @@ def _build_wall(table: Table, hand: list[str], rng: Random) -> Action | None:
         if card:
             before = power(wall)
             if power([*wall, card]) > before or (before == 0 and len(hand) > 3):
-                return ("u" if table.is_up[lane] else "p", card, lane)
+                return ("p", card, lane)
     return None
 
 

@@ -1,21 +1,21 @@
-"""The rules of BINMAT as playouts need them, and how a view is dealt out: lists that change, no
-sentences. What is legal is asked of the game.
+"""BINMAT as playouts need it, and how a view is dealt out.
 
-Decks are listed from the bottom, so that the top card is popped. Stacks and piles from the oldest
-card. Seats are 0 (South, the defender) and 1 (North, the attacker). An action is `(letter, card,
-lane)`, as in `companion.games.binmat.orders.CardAction`.
+The first action of a playout is carried out by the game's own rules. After it both sides only draw,
+build and fight, which is done here on lists that change, without sentences. Decks are listed from
+the bottom, so that the top card is popped. Stacks and piles are listed from the oldest card. Seats
+are 0 (South, the defender) and 1 (North, the attacker).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from random import Random
 from typing import Any
 
 from companion.core.kit import SEATS
-from companion.games.binmat.cards import BOUNCE, BREAK, DECK, NUMBERS, TRAP, WILD
+from companion.games.binmat.cards import BOUNCE, BREAK, DECK, NUMBERS, TRAP, WILD, Cards
 from companion.games.binmat.combat import Edition
 from companion.games.binmat.orders import ATTACKER_PILE
 from companion.games.binmat.state import HIDDEN, BinmatOptions, State
@@ -54,89 +54,62 @@ def power_of(total_value: int) -> int:
 
 
 class Table:
-    """A game that goes on. `winner` is a seat once it is over."""
+    """A game that is played out. `winner` is a seat once it is over."""
 
     def __init__(self, state: State) -> None:
         self.is_hackmud = state.is_hackmud
         self.left = state.turns_left
         self.acts = SEATS.index(state.seat)
-        # decks are popped from the top
         self.decks = [list(deck[::-1]) for deck in state.decks]
-        self.are_open = list(state.are_open)
         self.discards = list(map(list, state.discards))
         self.defence = list(map(list, state.defence))
         self.is_up = list(state.is_up)
         self.attack = list(map(list, state.attack))
-        self.attack_up = set(state.attack_up)
         self.attacker_deck = list(state.attacker_deck[::-1])
         self.attacker_discard = list(state.attacker_discard)
         self.hands = (list(state.hands[0]), list(state.hands[1]))
-        self.passes = list(state.passes)
         self.winner: int | None = None
-
-    def copy(self) -> Table:
-        """Return the same game, to be played on by itself."""
-        other = copy(self)
-        other.decks = [cards[:] for cards in self.decks]
-        other.discards = [cards[:] for cards in self.discards]
-        other.defence = [cards[:] for cards in self.defence]
-        other.attack = [cards[:] for cards in self.attack]
-        other.are_open = self.are_open[:]
-        other.is_up = self.is_up[:]
-        other.attack_up = set(self.attack_up)
-        other.attacker_deck = self.attacker_deck[:]
-        other.attacker_discard = self.attacker_discard[:]
-        other.hands = (self.hands[0][:], self.hands[1][:])
-        other.passes = self.passes[:]
-        return other
+        if state.outcome:
+            (winner,) = state.outcome.winners
+            self.winner = SEATS.index(winner)
 
     def play(self, action: Action, rng: Random) -> None:
-        """Carry out a legal action of the seat on turn."""
+        """Carry out a draw, a card put on a stack, a combat, or nothing.
+
+        A card face up is a BREAK that begins a combat.
+        """
         letter, card, lane = action
-        seat = self.acts
         if letter == "d":
             self._draw(lane, rng)
         elif letter in "pu":
-            self.hands[seat].remove(card)
-            if letter == "p":
-                self._stack_of(seat, lane).append(card)
-            else:
-                self._play_up(card, lane, rng)
-        elif letter == "c":
+            self.hands[self.acts].remove(card)
+            stacks = self.attack if self.acts == ATTACKS else self.defence
+            stacks[lane].append(card)
+        if letter in "cu":
             self._fight(lane, rng)
-        elif letter == "x":
-            self._discard(card, lane, rng)
-        elif self.is_hackmud and self.passes[seat]:
-            self._lose_hand(seat)
-        self.passes[seat] = self.passes[seat] + 1 if letter == "-" else 0
         self.left -= 1
-        self.acts = 1 - seat
+        self.acts = 1 - self.acts
         if self.winner is None and (self.left == 0 or self._is_spent()):
             self.winner = DEFENDS
-
-    def _stack_of(self, seat: int, lane: int) -> list[str]:
-        if seat == ATTACKS:
-            return self.attack[lane]
-        return self.defence[lane]
 
     def _is_spent(self) -> bool:
         """Return whether the attacker has no card and nothing to draw."""
         if self.hands[ATTACKS] or any(self.attack):
             return False
-        lanes = zip(self.defence, self.decks, self.discards, strict=True)
+        lanes = zip(
+            self.defence,
+            self.decks,
+            self.discards,
+            strict=True,
+        )
         return not any(
             not wall and (self.is_hackmud or deck or discard) for wall, deck, discard in lanes
         )
 
     def _draw(self, lane: int, rng: Random) -> None:
-        if lane == ATTACKER_PILE:
-            self._draw_from_pile(rng)
-        elif self.decks[lane] or self.discards[lane]:
+        if lane != ATTACKER_PILE:
             self._draw_from_lane(lane, self.acts, rng)
-        else:
-            self.winner = ATTACKS
-
-    def _draw_from_pile(self, rng: Random) -> None:
+            return
         if not self.attacker_deck:
             self.attacker_deck = _shuffled(self.attacker_discard, rng)
             self.attacker_discard = []
@@ -146,67 +119,21 @@ class Table:
         if not self.decks[lane]:
             self.decks[lane] = _shuffled(self.discards[lane], rng)
             self.discards[lane] = []
-            self.are_open[lane] = self.are_open[lane] and self.is_hackmud
-        # a deck's top is its last card here
         self.hands[seat].append(self.decks[lane].pop())
-
-    def _play_up(self, card: str, lane: int, rng: Random) -> None:
-        if card[0] == BREAK:
-            self._stack_of(self.acts, lane).append(card)
-            self._fight(lane, rng)
-        elif self.acts == DEFENDS:
-            self.defence[lane].append(card)
-            self.is_up[lane] = True
-        elif card[0] != BOUNCE:
-            self.attack[lane].append(card)
-            self.attack_up.add(card)
-        elif self.is_hackmud:
-            self.attack[lane].append(card)
-            self._fight(lane, rng)
-        else:
-            self._bounce_wall(lane)
-            self.discards[lane].append(card)
-
-    def _bounce_wall(self, lane: int) -> None:
-        """Take BOUNCEs out of a wall, the rest of which is face up then."""
-        bounces, rest = _parted(self.defence[lane])
-        self.attacker_discard += bounces
-        self.defence[lane] = rest
-        self.is_up[lane] = bool(rest)
-
-    def _discard(self, card: str, lane: int, rng: Random) -> None:
-        self.hands[self.acts].remove(card)
-        if self.acts == DEFENDS:
-            self.discards[lane].append(card)
-            return
-        self.attacker_discard.append(card)
-        self._draw_from_pile(rng)
-        self._draw_from_pile(rng)
-
-    def _lose_hand(self, seat: int) -> None:
-        # the newest card goes first
-        lost = self.hands[seat][::-1]
-        self.hands[seat].clear()
-        if seat == ATTACKS:
-            self.attacker_discard += lost
-            return
-        for card in lost:
-            min(self.discards, key=len).append(card)
 
     def _fight(self, lane: int, rng: Random) -> None:
         """Work a combat out, as `companion.games.binmat.combat` works it out."""
         mine = self.attack[lane]
-        theirs = self.defence[lane]
-        had_cards = bool(mine)
-        opened = self.attack_up.intersection(mine)
-        self.attack_up -= opened
         self.attack[lane] = []
-        self._spring_traps(lane, mine, opened)
+        self._spring_traps(lane, mine)
+        theirs = self.defence[lane]
         if any(card[0] == BOUNCE for card in (*mine, *theirs)):
-            bounces, rest = _parted(mine)
-            self.discards[lane] += bounces
-            self.attacker_discard += rest
-            self._bounce_wall(lane)
+            # BOUNCEs go to the other side's discards, the rest of the wall stays, face up
+            self.discards[lane] += [card for card in mine if card[0] == BOUNCE]
+            self.attacker_discard += [card for card in mine if card[0] != BOUNCE]
+            self.attacker_discard += [card for card in theirs if card[0] == BOUNCE]
+            self.defence[lane] = [card for card in theirs if card[0] != BOUNCE]
+            self.is_up[lane] = bool(self.defence[lane])
             return
         strength = power(mine)
         wall = power(theirs)
@@ -214,8 +141,14 @@ class Table:
         if strength < wall:
             self.discards[lane] += mine
         else:
-            if had_cards and mine:
-                damage = damage_of(mine, strength, theirs, wall, self.is_hackmud)
+            if mine:
+                damage = damage_of(
+                    mine,
+                    strength,
+                    theirs,
+                    wall,
+                    self.is_hackmud,
+                )
             for _ in range(min(damage, len(theirs))):
                 self.attacker_discard.append(theirs.pop())
                 damage -= 1
@@ -228,7 +161,7 @@ class Table:
                 return
             self._draw_from_lane(lane, ATTACKS, rng)
 
-    def _spring_traps(self, lane: int, mine: list[str], opened: set[str]) -> None:
+    def _spring_traps(self, lane: int, mine: list[str]) -> None:
         """Let traps face down take cards of the other stack. Those of whoever began act first."""
         theirs = self.defence[lane]
         for seat in (self.acts, 1 - self.acts):
@@ -236,10 +169,9 @@ class Table:
                 continue
             own, other = (mine, theirs) if seat == ATTACKS else (theirs, mine)
             pile = self.attacker_discard if seat == ATTACKS else self.discards[lane]
-            traps = [card for card in own if card[0] == TRAP]
-            for card in traps:
-                if other and card not in opened:
-                    pile.append(other.pop())
+            traps = sum(card[0] == TRAP for card in own)
+            for _ in range(min(traps, len(other))):
+                pile.append(other.pop())
 
 
 def _shuffled(cards: list[str], rng: Random) -> list[str]:
@@ -248,12 +180,6 @@ def _shuffled(cards: list[str], rng: Random) -> list[str]:
     rng.shuffle(deck)
     deck.reverse()
     return deck
-
-
-def _parted(stack: list[str]) -> tuple[list[str], list[str]]:
-    """Return a stack's BOUNCEs and its other cards."""
-    bounces = [card for card in stack if card[0] == BOUNCE]
-    return bounces, [card for card in stack if card[0] != BOUNCE]
 
 
 def damage_of(
@@ -317,28 +243,40 @@ class Dealer:
 
     def __init__(self, state: State, seat: int, held: set[str], rng: Random) -> None:
         self.rng = rng
-        self._table = table = Table(state)
-        stacks = table.attack if seat == DEFENDS else table.defence
-        self._theirs = _backs_in([table.hands[1 - seat], *stacks])
-        self._others = _backs_in([*table.decks, table.attacker_deck])
+        self._state = state
+        self._seat = seat
         shown = cards_shown(state)
         unseen = [card for card in DECK if card not in shown]
         self._held = [card for card in unseen if card in held]
         self._unknown = [card for card in unseen if card not in held]
 
-    def deal(self) -> Table:
-        """Return the table with one of the unseen cards for every back."""
+    def deal(self) -> State:
+        """Return the state with one of the unseen cards for every back."""
+        state = self._state
         unknown = self._unknown[:]
-        held = self._held[:]
-        theirs = self._theirs[:]
-        for shuffled in (unknown, held, theirs):
-            self.rng.shuffle(shuffled)
-        # the cards that are held go to places of the other side
-        for (cards, place), card in zip(theirs + self._others, held + unknown, strict=False):
-            cards[place] = card
-        return self._table.copy()
+        self.rng.shuffle(unknown)
+        # the cards that are held are in the other hand, or on the other side's stacks
+        hand = state.hands[1 - self._seat]
+        stacks = state.attack if self._seat == DEFENDS else state.defence
+        backs = sum(pile.count(HIDDEN) for pile in (hand, *stacks))
+        cards = self._held + unknown
+        with_other = cards[:backs]
+        self.rng.shuffle(with_other)
+        theirs = iter(with_other)
+        others = iter(cards[backs:])
+        hands = list(state.hands)
+        hands[1 - self._seat] = _dealt(hand, theirs)
+        stacks = tuple(_dealt(stack, theirs) for stack in stacks)
+        return replace(
+            state,
+            hands=(hands[0], hands[1]),
+            attack=stacks if self._seat == DEFENDS else state.attack,
+            defence=stacks if self._seat == ATTACKS else state.defence,
+            decks=tuple(_dealt(deck, others) for deck in state.decks),
+            attacker_deck=_dealt(state.attacker_deck, others),
+        )
 
 
-def _backs_in(piles: list[list[str]]) -> list[tuple[list[str], int]]:
-    """Return where cards lie face down: the pile, and the place in it."""
-    return [(cards, place) for cards in piles for place, card in enumerate(cards) if card == HIDDEN]
+def _dealt(pile: Cards, cards: Iterator[str]) -> Cards:
+    """Return a pile with the next of these cards for every back."""
+    return tuple([next(cards) if card == HIDDEN else card for card in pile])

@@ -95,7 +95,13 @@ class BotEngine:
 
     def _reply(self, body: msgspec.Struct) -> dict[str, Any]:
         if isinstance(body, _New):
-            self._bot = bot_for(self._game, body.seat, body.options, self._level, self._seed)
+            self._bot = bot_for(
+                self._game,
+                body.seat,
+                body.options,
+                self._level,
+                self._seed,
+            )
             return {"ready": True}
         if self._bot is None:
             raise Illegal(Refusal.NO_GAME, "There is no game yet: send new first")

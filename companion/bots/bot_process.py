@@ -218,7 +218,12 @@ class BotProcess(Closeable):
         pipe = self._pipes[0].fileno()
         remaining = memoryview(line)
         while remaining:
-            self._wait_for(pipe, select.POLLOUT, ends_s, deadline_s)
+            self._wait_for(
+                pipe,
+                select.POLLOUT,
+                ends_s,
+                deadline_s,
+            )
             try:
                 remaining = remaining[os.write(pipe, remaining[:_CHUNK]) :]
             except BlockingIOError:
@@ -231,7 +236,12 @@ class BotProcess(Closeable):
         pipe = self._pipes[1].fileno()
         answer = bytearray()
         while not answer.endswith(b"\n"):
-            self._wait_for(pipe, select.POLLIN, ends_s, deadline_s)
+            self._wait_for(
+                pipe,
+                select.POLLIN,
+                ends_s,
+                deadline_s,
+            )
             try:
                 chunk = os.read(pipe, _CHUNK)
             except BlockingIOError:

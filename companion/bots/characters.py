@@ -25,9 +25,24 @@ class Character:
 
 
 CHARACTERS = (
-    Character("Pip", 1, say("bold, cheerful, forgetful"), "face-pip"),
-    Character("Bo", 2, say("steady, patient, stubborn"), "face-bo"),
-    Character("Zeno", 3, say("quiet, exact, sly"), "face-zeno"),
+    Character(
+        "Pip",
+        1,
+        say("bold, cheerful, forgetful"),
+        "face-pip",
+    ),
+    Character(
+        "Bo",
+        2,
+        say("steady, patient, stubborn"),
+        "face-bo",
+    ),
+    Character(
+        "Zeno",
+        3,
+        say("quiet, exact, sly"),
+        "face-zeno",
+    ),
 )
 
 
@@ -46,6 +61,12 @@ def cast(engines: Iterable[str]) -> tuple[Character, ...]:
             command = tuple(shlex.split(text))
             by_name.setdefault(
                 name.strip(),
-                Character(name.strip(), 0, say("an external engine"), "laptop", command),
+                Character(
+                    name.strip(),
+                    0,
+                    say("an external engine"),
+                    "laptop",
+                    command,
+                ),
             )
     return tuple(by_name.values())

@@ -129,7 +129,13 @@ class Coach:
                 return Hint(verdict.best.action, orders, why)
             is_nearly_best = verdict.loss is not None and verdict.loss <= _GOOD
             is_best = done == verdict.best.action or is_nearly_best
-            return Hint(verdict.best.action, orders, why, _sentence(verdict, is_best), is_best)
+            return Hint(
+                verdict.best.action,
+                orders,
+                why,
+                _sentence(verdict, is_best),
+                is_best,
+            )
         raise CoachFailure(say("The coach does not respond. The game goes on without it."))
 
     def _verdict(self, turn: MachineTurn, done: str) -> Verdict:

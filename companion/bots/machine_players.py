@@ -83,7 +83,12 @@ class MachinePlayers(Closeable):
         self.open_process = open_process
         self._players = {seat: _MachinePlayer(seat, self) for seat in SEATS}
         self._followers = [
-            Follower(table, f"machine at {seat}", player.step, LOOK_S)
+            Follower(
+                table,
+                f"machine at {seat}",
+                player.step,
+                LOOK_S,
+            )
             for seat, player in self._players.items()
         ]
 
@@ -239,7 +244,12 @@ class _MachinePlayer:
                 process = self._informed_process(turn, min(START_S, left_s))
                 choice = process.choose(turn.view, min(THINK_S, left_s))
             except BotFailure as error:
-                log.warning("%s at %s, begun anew: %s", turn.name, self._seat, error.message)
+                log.warning(
+                    "%s at %s, begun anew: %s",
+                    turn.name,
+                    self._seat,
+                    error.message,
+                )
                 self.close()
                 continue
             self._patience_s = PATIENCE_S[0]

@@ -17,7 +17,6 @@ from typing import Any
 from companion.bots.base import (
     Bot,
     Choice,
-    Verdict,
     expected_reply,
     reasons_of,
     second_best,
@@ -97,7 +96,12 @@ class ScoutsBot(Bot):
     """Plays a seat of Scouts."""
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
-        super().__init__(seat, options, level, seed)
+        super().__init__(
+            seat,
+            options,
+            level,
+            seed,
+        )
         self._strength = STRENGTHS[level]
         self._values = rank_values(self.rng, self._strength.noise)
         self._files = self.rng.choice(_SET_UPS)
@@ -125,29 +129,31 @@ class ScoutsBot(Bot):
         self._why = search.reasons(position, turn, rock) + search.outlook(position, turn, rock)
         return Choice(self._plan[position], search.nodes, self._why)
 
-    def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
+    def loss(self, view: Mapping[str, Any], action: str, best: str) -> float | None:
         """Compare the best turn with the best one that begins with this decision."""
         position = position_of(view, self._may_stack)
-        choice = self.choose(view)
-        if position.to_place or action == choice.action:
-            return Verdict(choice, 0.0)
+        if position.to_place:
+            return 0.0
         search = self._search(position)
-        squares = [1 << number for number in read(action).squares]
+        tried = read(action)
         if not position.due:
-            best = max(
-                search.value_of_rock(position, read(text).covered) for text in (".", choice.action)
-            )
-            tried = search.value_of_rock(position, read(action).covered)
-            return Verdict(choice, share_of_game(best - tried, _A_GAME))
+            rocks = [search.value_of_rock(position, read(text).covered) for text in (".", best)]
+            less = max(rocks) - search.value_of_rock(position, tried.covered)
+            return share_of_game(less, _A_GAME)
         turn = search.best(position)
-        if turn is None or len(squares) < 2:
-            return Verdict(choice, None)
-        tried = search.after(after_play(position, squares[0], squares[-1]))
-        return Verdict(choice, share_of_game(turn[0] - tried, _A_GAME))
+        if turn is None or len(tried.squares) < 2:
+            return None
+        after = after_play(position, 1 << tried.squares[0], 1 << tried.squares[-1])
+        return share_of_game(turn[0] - search.after(after), _A_GAME)
 
     def _search(self, position: Position) -> _Search:
         terrain = Terrain(self._values, position.stone, position.may_stack)
-        return _Search(terrain, position.seat, self._strength, self._visits)
+        return _Search(
+            terrain,
+            position.seat,
+            self._strength,
+            self._visits,
+        )
 
     def _place(self, position: Position) -> int:
         """Return the next free file of the set-up that this game is begun with."""
@@ -239,7 +245,12 @@ class _Search:
             value = self.terrain.value(after, self.seat)
             boredom = _BOREDOM * self.visits.get(after, 0)
             # negamax: the value is seen by the side that plays next
-            score = -self._turn(swapped(after), -value, widths[1:], (-inf, -alpha - boredom))
+            score = -self._turn(
+                swapped(after),
+                -value,
+                widths[1:],
+                (-inf, -alpha - boredom),
+            )
             score -= boredom
             ranked.append((score, plays, after))
             alpha = max(alpha, score)
@@ -257,7 +268,12 @@ class _Search:
         turns: list[Turn] = []
         for gain, origin, target in terrain.moves(node, seat, played):
             first = (origin, target)
-            after = masks_after(node, seat, origin, target)
+            after = masks_after(
+                node,
+                seat,
+                origin,
+                target,
+            )
             if gain >= WIN:
                 return [(WIN, (first,), after)]
             seconds = terrain.moves(after, seat, target) if due > 1 else []
@@ -265,7 +281,18 @@ class _Search:
                 turns.append((value + gain, (first,), after))
             for more, start, end in seconds:
                 if more >= WIN:
-                    return [(WIN, (first, (start, end)), masks_after(after, seat, start, end))]
+                    return [
+                        (
+                            WIN,
+                            (first, (start, end)),
+                            masks_after(
+                                after,
+                                seat,
+                                start,
+                                end,
+                            ),
+                        )
+                    ]
                 turns.append((value + gain + more, (first, (start, end)), after))
         turns.sort(key=_value_of, reverse=True)
         return _completed(turns, seat)
@@ -285,13 +312,24 @@ class _Search:
         seat = self.seat if mine else 1 - self.seat
         alpha, beta = window
         if not widths:
-            return self._last_turn(node, seat, value, beta)
+            return self._last_turn(
+                node,
+                seat,
+                value,
+                beta,
+            )
         best = -inf
         for total, _, after in self._turns(node, seat, value)[: widths[0]]:
             if total >= WIN:
                 return WIN
             reply_window = -beta, -max(alpha, best)
-            score = -self._turn(swapped(after), -total, widths[1:], reply_window, not mine)
+            score = -self._turn(
+                swapped(after),
+                -total,
+                widths[1:],
+                reply_window,
+                not mine,
+            )
             # a win sooner is better, a loss later is less bad
             if score > _SURE:
                 score -= 1
@@ -318,7 +356,12 @@ class _Search:
         for gain, origin, target in firsts:
             if value + gain + most <= best:
                 break
-            after = masks_after(node, seat, origin, target)
+            after = masks_after(
+                node,
+                seat,
+                origin,
+                target,
+            )
             seconds = terrain.moves(after, seat, target)
             score = value + gain
             if seconds:
@@ -359,9 +402,24 @@ class _Search:
         other = 1 - self.seat
         value = self.terrain.value(node, other)
         if not covered:
-            return -self._last_turn(node, other, value, inf)
-        search = _Search(self.terrain.with_stone(covered), self.seat, self.strength, self.visits)
-        value = -search._last_turn(node, other, value, inf)
+            return -self._last_turn(
+                node,
+                other,
+                value,
+                inf,
+            )
+        search = _Search(
+            self.terrain.with_stone(covered),
+            self.seat,
+            self.strength,
+            self.visits,
+        )
+        value = -search._last_turn(
+            node,
+            other,
+            value,
+            inf,
+        )
         self.nodes += search.nodes
         return value - _ROCK_VALUE
 
@@ -417,7 +475,12 @@ class _Search:
             terrain = terrain.with_stone(rock[1])
         widths = self.strength.widths[-1][1:] if self.strength.widths else ()
         strength = replace(self.strength, widths=(widths,) if widths else ())
-        answer = _Search(terrain, after.seat, strength, {}).best(after)
+        answer = _Search(
+            terrain,
+            after.seat,
+            strength,
+            {},
+        ).best(after)
         second_score, second_plays, _ = self.ranked[1] if len(self.ranked) > 1 else (score, (), ())
         return reasons_of(
             expected_reply(_words(after, answer[1] if answer else ())),

@@ -111,10 +111,20 @@ class Terrain:
             targets = AROUND[number] & ~shut
             # from the top of a stack a scout can only dash
             if low & origin:
-                leaving += self._burial(own_low, low_intel, seat, origin)
+                leaving += self._burial(
+                    own_low,
+                    low_intel,
+                    seat,
+                    origin,
+                )
             else:
                 single = scouts & ~low & ~origin
-                targets |= _jumps(number, single, empty, home if has_intel else FAR[seat])
+                targets |= _jumps(
+                    number,
+                    single,
+                    empty,
+                    home if has_intel else FAR[seat],
+                )
             while targets:
                 target = targets & -targets
                 targets ^= target
@@ -122,7 +132,12 @@ class Terrain:
                 if has_intel and target & home:
                     gain = WIN
                 elif scouts & target:
-                    gain -= self._burial(own, intel, seat, target)
+                    gain -= self._burial(
+                        own,
+                        intel,
+                        seat,
+                        target,
+                    )
                 moves_.append((gain, origin, target))
         return moves_
 

@@ -128,7 +128,8 @@ def _add_pairing(parts: Commands) -> None:
 
 def _run(options: argparse.Namespace) -> None:
     try:
-        from companion.hub_server.app import Hub, HubSettings  # noqa: PLC0415 - brings what only a hub needs
+        from companion.hub_server.app import Hub  # noqa: PLC0415 - brings what only a hub needs
+        from companion.hub_server.folder import HubSettings  # noqa: PLC0415
     except ImportError:
         raise SystemTrouble(
             "The programs for a hub are not installed: pip install 'tabletop-companion[hub]'"

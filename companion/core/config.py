@@ -352,8 +352,13 @@ def _tree_of(text: str) -> dict[str, Any]:
 
 def settings_of(tree: Mapping[str, Any], name: str) -> Settings:
     """Make settings from sections and their values. Raises `ConfigError` that names the place."""
+    current: dict[str, Any] = {
+        name: dict(part) if isinstance(part, Mapping) else part for name, part in tree.items()
+    }
+    for section, entry in _retired_in(tree):
+        del current[section][entry]
     try:
-        settings = msgspec.convert(_without_retired(tree), Settings)
+        settings = msgspec.convert(current, Settings)
     except msgspec.ValidationError as error:
         raise ConfigError(headed(name, _place(str(error)))) from None
     _refuse_double_pins(settings.panel, name)
@@ -383,16 +388,6 @@ def _retired_in(tree: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return those of `RETIRED_SETTINGS` that the tree has."""
     sections = {name: part for name, part in tree.items() if isinstance(part, Mapping)}
     return [place for place in RETIRED_SETTINGS if place[1] in sections.get(place[0], {})]
-
-
-def _without_retired(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tree without retired settings."""
-    current = dict(tree)
-    for section, entry in _retired_in(tree):
-        current[section] = {
-            name: value for name, value in current[section].items() if name != entry
-        }
-    return current
 
 
 def find_settings(path: Path | None, state_dir: str | None) -> Path:

@@ -160,8 +160,8 @@ def headed(head: str, text: str) -> str:
     return say("{option}: {choice}", option=head, choice=text) if head and text else head or text
 
 
-def listed(parts: Iterable[object], last: str = "and") -> str:
-    """Return a list in words. `last` is `and` or `or`.
+def listed(parts: Iterable[object]) -> str:
+    """Return a list in words.
 
     >>> listed(["a2", "b3", "c4"])
     'a2, b3 and c4'
@@ -170,8 +170,6 @@ def listed(parts: Iterable[object], last: str = "and") -> str:
     if not rest:
         return end if isinstance(end, str) else str(end)
     many = joined(", ", rest)
-    if last == "or":
-        return say("{many} or {end}", many=many, end=end)
     return say("{many} and {end}", many=many, end=end)
 
 
@@ -309,28 +307,6 @@ def _converted(text: str, conversion: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _with_article(name: str, language: str) -> str:
-    """Return a piece's name as a sentence in this language has it: `el robot`, `la bandera`,
-    `l’éclaireur`.
-    """
-    usual, other, nouns = _pattern(language, ARTICLES).split("|")
-    # every catalogue names the noun first, and then what describes it
-    noun = name.partition(" ")[0].lower()
-    return (other if re.search(nouns, noun) else usual) + name
-
-
-def _contracted(text: str, language: str) -> str:
-    """Return a sentence whose prepositions and articles are one word where the language has it
-    so.
-    """
-    for pair in _pattern(language, CONTRACTIONS).split(";"):
-        long, is_pair, short = pair.partition("=")
-        if is_pair:
-            # whole words alone, between spaces
-            text = text.replace(f" {long} ", f" {short} ")
-    return text
-
-
 def _fill(pattern: str, parts: Mapping[str, object], language: str = "en") -> str:
     """Return a pattern with its parts. What has none stays as it is, braces and all.
 
@@ -346,13 +322,23 @@ def _fill(pattern: str, parts: Mapping[str, object], language: str = "en") -> st
         for name, conversion in conversions:
             text = str(parts[name])
             if conversion in "tT":
-                text, has_article = _with_article(text, language), True
+                has_article = True
+                usual, other, nouns = _pattern(language, ARTICLES).split("|")
+                # every catalogue names the noun first, and then what describes it
+                noun = text.partition(" ")[0].lower()
+                text = (other if re.search(nouns, noun) else usual) + text
             # “T” has an article and a capital letter, “t” the article alone
             if conversion != "t":
                 text = _converted(text, conversion)
             parts[f"{name}_{conversion}"] = text
-    text = pattern.format(**parts)
-    return _contracted(text, language) if has_article else text
+    filled = pattern.format(**parts)
+    if has_article:
+        for pair in _pattern(language, CONTRACTIONS).split(";"):
+            long, is_pair, short = pair.partition("=")
+            if is_pair:
+                # whole words alone, between spaces
+                filled = filled.replace(f" {long} ", f" {short} ")
+    return filled
 
 
 def _said(pattern: str, many: str, parts: Mapping[str, object]) -> Said:

@@ -11,7 +11,7 @@ import shutil
 import socket
 import struct
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -152,11 +152,7 @@ class InterfaceAddress(NamedTuple):
     has_hardware: bool
 
 
-def addresses(
-    host: str,
-    own: Callable[[], Sequence[InterfaceAddress]] | None = None,
-    routed: Callable[[], str] | None = None,
-) -> list[str]:
+def addresses(host: str) -> list[str]:
     """Return the addresses and names under which this machine is reached, the one for phones first.
 
     The own hotspot comes first, then interfaces with hardware, then all others. Asks the kernel
@@ -164,22 +160,16 @@ def addresses(
     """
     if host not in ("0.0.0.0", "::"):
         return [host]
-    interfaces = list((own or own_addresses)())
-    way_out = (routed or routed_address)()
-    has_hotspot = any(interface.ip == HOTSPOT_ADDRESS for interface in interfaces)
-
-    def rank(interface: InterfaceAddress) -> tuple[bool, bool, bool]:
-        return (
-            interface.ip != HOTSPOT_ADDRESS,
-            not interface.has_hardware,
-            interface.ip != way_out,
-        )
-
-    ips = [interface.ip for interface in sorted(interfaces, key=rank)]
+    way_out = routed_address()
+    ranked = sorted(
+        (ip != HOTSPOT_ADDRESS, not has_hardware, ip != way_out, ip)
+        for ip, has_hardware in own_addresses()
+    )
+    ips = [ip for *_, ip in ranked]
     if not ips:
         return [way_out or "127.0.0.1"]
     names = []
-    if has_hotspot and (Path("/") / HOTSPOT_NAMES_FILE).exists():
+    if HOTSPOT_ADDRESS in ips and (Path("/") / HOTSPOT_NAMES_FILE).exists():
         names.append(HOTSPOT_NAMES[0])
     names.append(f"{socket.gethostname().partition('.')[0]}.local")
     return [*ips, *names]
@@ -203,21 +193,17 @@ def own_addresses() -> list[InterfaceAddress]:
     own = []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         for _, name in socket.if_nameindex():
-            ip = _address_of(probe, name)
-            if ip and not ip.startswith("127."):
+            # struct ifreq (netdevice(7)): a name of up to 15 bytes, the address from byte 20 on
+            request = struct.pack("256s", name.encode()[:15])
+            try:
+                answer = fcntl.ioctl(probe, _SIOCGIFADDR, request)
+            except OSError:  # the interface has no address
+                continue
+            ip = socket.inet_ntoa(answer[20:24])
+            if not ip.startswith("127."):
                 has_hardware = (NETWORK_FOLDER / name / "device").exists()
                 own.append(InterfaceAddress(ip, has_hardware))
     return own
-
-
-def _address_of(probe: socket.socket, interface: str) -> str:
-    try:
-        # struct ifreq (netdevice(7)): a name of up to 15 bytes, the address from byte 20 on
-        request = struct.pack("256s", interface.encode()[:15])
-        answer = fcntl.ioctl(probe, _SIOCGIFADDR, request)
-    except OSError:  # the interface has no address
-        return ""
-    return socket.inet_ntoa(answer[20:24])
 
 
 def output_of(command: Sequence[str], timeout_s: float) -> str:

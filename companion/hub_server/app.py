@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
-from pathlib import Path
 
 import msgspec
 
 from companion.core.clock import Clock, RealClock
-from companion.core.config import WebSettings
 from companion.core.network import bracketed, from_here, host_key_text, page_urls
 from companion.core.ports import Closeable
 from companion.hub.pairing import Pair
 from companion.hub_server.desired_state import DesiredState
-from companion.hub_server.folder import ADDRESS_FILE, HubFile, HubFolder
+from companion.hub_server.folder import ADDRESS_FILE, HubFile, HubFolder, HubSettings
 from companion.hub_server.listener import HubListener
 from companion.hub_server.members import Members
-from companion.hub_server.nats_server import NatsServer, NatsSettings
+from companion.hub_server.nats_server import NatsServer
 from companion.hub_server.pairs import PairKeeper
 from companion.hub_server.store import HubStore
 from companion.league.league import League
@@ -26,24 +23,6 @@ from web.hub.app import HubSite, create_hub_app
 from web.hub.room import Room
 from web.security.tls import certificate_context
 from web.server.server import Server, serve
-
-
-@dataclass(frozen=True)
-class HubSettings:
-    """How a hub is run.
-
-    `name` (None: as before) is what the room is called. `delay_s` (None: as before) how late
-    spectators see.
-    """
-
-    folder: Path
-    web: WebSettings
-    name: str | None = None
-    delay_s: float | None = None
-    nats_host: str = "0.0.0.0"
-    nats_port: int = 4222
-    keep_mb: int = 2048
-    language: str = "auto"
 
 
 class Hub(Closeable):
@@ -58,7 +37,7 @@ class Hub(Closeable):
         if changes:
             self.folder.change(lambda file: msgspec.structs.replace(file, **changes))
         known = self.folder.now
-        self.nats = NatsServer(_nats_settings(settings))
+        self.nats = NatsServer(settings)
         self.store = HubStore(settings.folder, self.nats, known.seed, settings.keep_mb)
         self.room = Room(known.name, clock, known.delay_s)
         self.pairs = PairKeeper(
@@ -149,14 +128,3 @@ class Hub(Closeable):
     def _look_at_pair(self, table: str) -> None:
         """Have a table ask which game is its own."""
         self.store.command(table, b'{"pair": true}')
-
-
-def _nats_settings(settings: HubSettings) -> NatsSettings:
-    certificate, key = (
-        str(Path(path).expanduser()) if path else ""
-        for path in (settings.web.certificate, settings.web.key)
-    )
-    folder = settings.folder / "nats"
-    return NatsSettings(
-        folder, settings.nats_host, settings.nats_port, settings.keep_mb, certificate, key
-    )

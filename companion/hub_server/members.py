@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from companion.hub.commands import HubCommand
 from companion.hub_server.desired_state import DesiredState
-from companion.hub_server.folder import HubFile, HubFolder, KnownTable
-from companion.hub_server.nats_server import NatsServer, TableKey, accounts_text
+from companion.hub_server.folder import HubFolder, KnownTable
+from companion.hub_server.nats_server import NatsServer, accounts_text
 from web.hub.host import Joined
 from web.hub.room import Room, RoomTable
 
@@ -66,9 +66,7 @@ class Members:
         Once this returns, those that are shut out are out.
         """
         with self._keeping:  # else what was known before could be written last
-            file = self._folder.now
-            tables = [_key(file, table) for table in file.tables]
-            self._nats.write(accounts_text(self._folder.own_key, tables))
+            self._nats.write(accounts_text(self._folder.now))
             self._nats.reload()
 
     def join(self, name: str, key: str) -> Joined:
@@ -139,14 +137,6 @@ class Members:
         if "shut" in changes:
             self.keep_rights()
         return True
-
-
-def _key(file: HubFile, table: KnownTable) -> TableKey:
-    # a table that waits to be let in may say as little as one that is shut out
-    is_shut, pair = table.shut or table.waits, file.pair_of(table.id)
-    if pair is None:
-        return TableKey(table.id, table.key, is_shut)
-    return TableKey(table.id, table.key, is_shut, pair.id, pair.other_of(table.id))
 
 
 def _in_room(table: KnownTable) -> RoomTable:

@@ -14,14 +14,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from companion.core.errors import SystemTrouble
 from companion.core.files import replace_file
 from companion.core.i18n import say
 from companion.core.network import bracketed, from_here
+from companion.hub.pairing import Pair
 from companion.hub.subjects import SAID, inbox_prefix, may_be_told, may_publish, may_publish_paired
+from companion.hub_server.folder import HubFile, HubSettings, KnownTable, public_key
 from companion.table.public.messages import MOST_BYTES
 
 log = logging.getLogger(__name__)
@@ -36,6 +37,7 @@ COLLECTS = {"GOGC": "50"}
 """Its garbage is collected once it has grown by this percentage of what is used, not by 100: a
 quarter less memory."""
 OWN_FILE, USERS_FILE = "nats.conf", "tables.conf"
+MAX_CONNECTIONS = 1000
 MAX_LINES, MAX_HEARD = 32, 64
 """Maximum number of lines with a table's key (it has one, and those that broke unnoticed), and of
 subjects listened to on each."""
@@ -43,43 +45,7 @@ OWN_ACCOUNT = "hub"
 """The hub's account at NATS, in which everything is kept."""
 
 
-@dataclass(frozen=True)
-class NatsSettings:
-    """Where it listens, where it keeps what it keeps and how much, and with which certificate
-    (empty: none).
-
-    `connections` is how many may be open at once.
-    """
-
-    folder: Path
-    host: str = "0.0.0.0"
-    port: int = 4222
-    keep_mb: int = 2048
-    certificate: str = ""
-    key: str = ""
-    connections: int = 1000
-
-    @property
-    def own_host(self) -> str:
-        """Return how this machine itself reaches it."""
-        return from_here(self.host)
-
-
-@dataclass(frozen=True)
-class TableKey:
-    """A table and its public NKey. One that is `shut` out may say nothing.
-
-    `pair` is the game at two tables that it is in, and `other` the other table. Empty: none.
-    """
-
-    table: str
-    key: str
-    shut: bool = False
-    pair: str = ""
-    other: str = ""
-
-
-def accounts_text(own_key: str, tables: Iterable[TableKey]) -> str:
+def accounts_text(file: HubFile) -> str:
     """Return who may do what, as nats-server reads it.
 
     The hub may do everything, each table uses its own subjects alone. Each table is an account of
@@ -88,9 +54,11 @@ def accounts_text(own_key: str, tables: Iterable[TableKey]) -> str:
     JetStream's answers, with what it has itself stored in them, sent to other tables or to
     JetStream's own interface.
     """
-    let_in = [table for table in tables if not table.shut]
-    accounts = {OWN_ACCOUNT: _own_account(own_key, let_in)}
-    accounts.update((account_of(table.table), _table_account(table)) for table in let_in)
+    # a table that waits to be let in may say as little as one that is shut out
+    let_in = [table for table in file.tables if not (table.shut or table.waits)]
+    accounts = {OWN_ACCOUNT: _own_account(public_key(file.seed), let_in)}
+    for table in let_in:
+        accounts[account_of(table.id)] = _table_account(table, file.pair_of(table.id))
     return f"accounts: {json.dumps(accounts, indent=1)}\n"
 
 
@@ -99,7 +67,7 @@ def account_of(table: str) -> str:
     return f"table-{table}"
 
 
-def _own_account(own_key: str, tables: Iterable[TableKey]) -> dict[str, object]:
+def _own_account(own_key: str, tables: Iterable[KnownTable]) -> dict[str, object]:
     """Return the hub's account, which takes what tables say, and tells them what they may be told.
 
     All of it goes from account to account as services, also what nobody answers. NATS has streams
@@ -108,9 +76,9 @@ def _own_account(own_key: str, tables: Iterable[TableKey]) -> dict[str, object]:
     subscriptions).
     """
     imports = [
-        _taken(account_of(table.table), subject)
+        _taken(account_of(table.id), subject)
         for table in tables
-        for subject in may_be_told(table.table)
+        for subject in may_be_told(table.id)
     ]
     return {
         "jetstream": "enabled",
@@ -120,17 +88,18 @@ def _own_account(own_key: str, tables: Iterable[TableKey]) -> dict[str, object]:
     }
 
 
-def _table_account(table: TableKey) -> dict[str, object]:
+def _table_account(table: KnownTable, pair: Pair | None) -> dict[str, object]:
     """Return a table's account. Whoever has its key holds no more lines than leave room for all
     others.
     """
-    paired = may_publish_paired(table.pair, table.table, table.other) if table.pair else ()
-    publish = [*may_publish(table.table), *paired]
-    subscribe = [f"{inbox_prefix(table.table)}.>", *may_be_told(table.table)]
+    publish = [*may_publish(table.id)]
+    if pair:
+        publish += may_publish_paired(pair.id, table.id, pair.other_of(table.id))
+    subscribe = [f"{inbox_prefix(table.id)}.>", *may_be_told(table.id)]
     user = {"nkey": table.key, "permissions": {"publish": publish, "subscribe": subscribe}}
     return {
         "users": [user],
-        "exports": _services(may_be_told(table.table)),
+        "exports": _services(may_be_told(table.id)),
         "imports": [_taken(OWN_ACCOUNT, subject) for subject in publish],
         "limits": {"max_connections": MAX_LINES, "max_subscriptions": MAX_HEARD},
     }
@@ -150,15 +119,25 @@ class NatsServer:
     it.
     """
 
-    def __init__(self, settings: NatsSettings) -> None:
-        self._settings = settings
+    def __init__(self, settings: HubSettings) -> None:
+        self._host = settings.nats_host
+        self._port = settings.nats_port
+        self._keep_mb = settings.keep_mb
+        self._folder = settings.folder / "nats"
+        self._tls = {}
+        if settings.web.certificate:
+            for name, path in (
+                ("cert_file", settings.web.certificate),
+                ("key_file", settings.web.key),
+            ):
+                self._tls[name] = str(Path(path).expanduser())
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
         """Return where the hub itself finds it."""
-        scheme = "tls" if self._settings.certificate else "nats"
-        return f"{scheme}://{bracketed(self._settings.own_host)}:{self._settings.port}"
+        scheme = "tls" if self._tls else "nats"
+        return f"{scheme}://{bracketed(from_here(self._host))}:{self._port}"
 
     @property
     def pid(self) -> int | None:
@@ -167,17 +146,15 @@ class NatsServer:
 
     def write(self, users: str) -> None:
         """Write its settings and who may come in. Only this user may read them."""
-        folder = self._settings.folder
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        replace_file(folder / USERS_FILE, users.encode())
-        replace_file(folder / OWN_FILE, self._text().encode())
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        replace_file(self._folder / USERS_FILE, users.encode())
+        replace_file(self._folder / OWN_FILE, self._text().encode())
 
     def start(self) -> None:
         """Start it and wait until it answers. Raises `SystemTrouble`.
 
         The child of a hub that was killed a moment ago may still hold the port: it is waited for.
         """
-        settings = self._settings
         program = shutil.which(PROGRAM) or shutil.which(
             PROGRAM, path=str(Path(sys.executable).parent)
         )
@@ -188,11 +165,11 @@ class NatsServer:
         # the kernel ends the child with its parent, even if that is killed
         setpriv = shutil.which("setpriv")
         guard = [setpriv, "--pdeathsig", "KILL"] if setpriv else []
-        command = [*guard, program, "-c", str(settings.folder / OWN_FILE)]
+        command = [*guard, program, "-c", str(self._folder / OWN_FILE)]
         end_s = time.monotonic() + READY_S
         while self._is_port_busy() and time.monotonic() < end_s:
             time.sleep(PAUSE_S)
-        with (settings.folder / "nats.log").open("ab") as log:
+        with (self._folder / "nats.log").open("ab") as log:
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -229,7 +206,7 @@ class NatsServer:
             self._read_anew()
 
     def _read_anew(self) -> None:
-        log = self._settings.folder / "nats.log"
+        log = self._folder / "nats.log"
         if self.pid is None or self._process is None:
             return
         # only what it says from now on is an answer
@@ -254,40 +231,36 @@ class NatsServer:
             self._process.wait()
 
     def _text(self) -> str:
-        settings = self._settings
         own: dict[str, object] = {
             "server_name": "hub",
-            "listen": f"{bracketed(settings.host)}:{settings.port}",
+            "listen": f"{bracketed(self._host)}:{self._port}",
             "max_payload": MOST_BYTES * 2,
-            "max_connections": settings.connections,
+            "max_connections": MAX_CONNECTIONS,
             "write_deadline": "5s",
             "jetstream": {
-                "store_dir": str(settings.folder / "store"),
+                "store_dir": str(self._folder / "store"),
                 # what NATS has confirmed is on the disk
                 "sync_interval": "always",
-                "max_file_store": settings.keep_mb * 1024 * 1024,
+                "max_file_store": self._keep_mb * 1024 * 1024,
                 "max_memory_store": 64 * 1024 * 1024,
             },
         }
-        if settings.certificate:
-            own["tls"] = {"cert_file": settings.certificate, "key_file": settings.key}
+        if self._tls:
+            own["tls"] = self._tls
         lines = [f"{name}: {json.dumps(value)}" for name, value in own.items()]
         return "\n".join([*lines, f"include ./{USERS_FILE}", ""])
 
     def _is_port_busy(self) -> bool:
-        settings = self._settings
-        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+        family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
         try:
-            socket.create_server((settings.host, settings.port), family=family).close()
+            socket.create_server((self._host, self._port), family=family).close()
         except OSError:
             return True
         return False
 
     def _answers(self) -> bool:
         try:
-            with socket.create_connection(
-                (self._settings.own_host, self._settings.port), timeout=1
-            ) as line:
+            with socket.create_connection((from_here(self._host), self._port), timeout=1) as line:
                 line.settimeout(1)
                 # NATS greets whoever connects
                 return line.recv(4) == b"INFO"
@@ -295,7 +268,7 @@ class NatsServer:
             return False
 
     def _why(self) -> str:
-        log = (self._settings.folder / "nats.log").read_text(errors="replace").splitlines()
+        log = (self._folder / "nats.log").read_text(errors="replace").splitlines()
         marks = ("[FTL]", "[ERR]", "nats-server:")
         errors = [line for line in log if any(mark in line for mark in marks)]
         last = errors[-1].rpartition("] ")[2] if errors else "see nats.log"

@@ -37,7 +37,7 @@ from companion.core.i18n import joined, say, say_n
 from companion.maintenance.games_file import read_games, write_games
 from companion.maintenance.settings.file import SettingsFile
 from companion.maintenance.settings.rows import kept_by_hand
-from companion.maintenance.unpack import look_at, unpack
+from companion.storage.disk_space import FULL_BYTES, free_bytes
 from companion.storage.format import left_beside
 from companion.storage.journal import Journal
 from companion.storage.opening import hold
@@ -47,6 +47,10 @@ from companion.table.records import FreeSeat
 FORMAT = 2
 MAX_BYTES = 2_000_000_000
 """What a backup may hold unpacked."""
+MAX_MEMBERS = 20_000
+"""A thousand games of twenty turns, each with its photograph."""
+_KINDS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""What a backup uses. LZMA would take as much memory as the file says."""
 READY, UNDER_WAY, BEFORE = "restore", "restoring", "before-restore"
 """Folders of the state directory: a restore that waits for the next start, one that is being done,
 what was before."""
@@ -167,10 +171,8 @@ def stage_restore(source: Path | IO[bytes], settings: Settings, settings_file: P
     with _trouble():
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
         unfinished = _new_folder(state)
-        for name in (
-            _ALBUM,
-            _DRAWN,
-        ):  # also where the backup has none: those of here belong to other games
+        # also where the backup has none: those of here belong to other games
+        for name in (_ALBUM, _DRAWN):
             (unfinished / name).mkdir()
         try:
             with open_file(source) if isinstance(source, Path) else nullcontext(source) as file:
@@ -243,9 +245,17 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
             ready.replace(under_way)
         before.mkdir(mode=0o700, exist_ok=True)
         forget = (under_way / _FORGET).exists()
-        words = _restored_words(under_way)
-        if (under_way / _SETTINGS).exists():
-            _put_settings(under_way / _SETTINGS, settings_file, before)
+        words = ""
+        # after a power cut the note may be gone already
+        with suppress(OSError, msgspec.DecodeError):
+            note = (under_way / _NOTE).read_bytes()
+            words = msgspec.json.decode(note, type=BackupNote).sentence()
+        restored = under_way / _SETTINGS
+        if restored.exists():
+            if settings_file.exists():
+                shutil.copy(settings_file, before / _SETTINGS)  # with its mode
+            SettingsFile(settings_file).replace(read_file(restored, MAX_TEXT))
+            restored.unlink()
         for name in ("lenses.json", "choices.json", _ALBUM, _DRAWN, _JOURNAL):
             if forget and name != "lenses.json":
                 _move(state, name, before)
@@ -262,21 +272,6 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
         return say("All games were deleted. There is a new owner’s key.")
     aside = say("What was here before is in the folder {folder}.", folder=BEFORE)
     return joined(" ", (say("The backup is restored."), words, aside))
-
-
-def _put_settings(restored: Path, settings_file: Path, before: Path) -> None:
-    """Write restored settings into the settings file, with a copy of what it said."""
-    if settings_file.exists():
-        shutil.copy(settings_file, before / _SETTINGS)  # with its mode
-    SettingsFile(settings_file).replace(read_file(restored, MAX_TEXT))
-    restored.unlink()
-
-
-def _restored_words(folder: Path) -> str:
-    """Return what comes back, in words. Empty: after a power cut the note is gone already."""
-    with suppress(OSError, msgspec.DecodeError):
-        return msgspec.json.decode((folder / _NOTE).read_bytes(), type=BackupNote).sentence()
-    return ""
 
 
 def _move(state: Path, name: str, before: Path) -> None:
@@ -306,9 +301,19 @@ def _unpack_all(source: IO[bytes], folder: Path) -> BackupNote:
                 if entry.filename != _GAMES:
                     place = folder / entry.filename
                     place.parent.mkdir(parents=True, exist_ok=True)
-                    with place.open("xb") as target:
-                        unpack(archive, entry, target, _most_of(entry.filename))
-            note = _read_note(folder / _NOTE)
+                    # never more than its directory says, which was checked: `zipfile` stops there
+                    with archive.open(entry) as packed, place.open("xb") as target:
+                        shutil.copyfileobj(packed, target)
+            note = msgspec.json.decode((folder / _NOTE).read_bytes(), type=BackupNote)
+            if note.format != FORMAT:
+                raise Malformed(
+                    say(
+                        "This backup has format {theirs}, this program reads {ours}: update the "
+                        "program.",
+                        theirs=note.format,
+                        ours=FORMAT,
+                    )
+                )
             with archive.open(_GAMES) as lines:
                 read_games(lines, folder / _JOURNAL, _most_of(_GAMES))
     except _UNREADABLE:
@@ -337,25 +342,39 @@ def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
         raise Malformed(
             say("This is not a backup: it holds {name}.", name=(strange or names)[0][:80])
         )
-    look_at(entries, _most_of, MAX_BYTES, folder)
-    if _NOTE not in names or _GAMES not in names:
-        raise Malformed(say("This is not a backup: there are no games in it."))
-
-
-def _read_note(path: Path) -> BackupNote:
-    """Return the note of a backup. Raises `Malformed` for one of another format, and
-    `msgspec.DecodeError`.
-    """
-    note = msgspec.json.decode(path.read_bytes(), type=BackupNote)
-    if note.format != FORMAT:
+    if len(entries) > MAX_MEMBERS:
+        raise Malformed(
+            say("This is not a backup: it holds more than {number} files.", number=MAX_MEMBERS)
+        )
+    for entry in entries:
+        if entry.compress_type not in _KINDS:
+            raise Malformed(say("This file is damaged or not a backup."))
+        most = _most_of(entry.filename)
+        if entry.file_size > most:
+            raise Malformed(
+                say(
+                    "{name} in this backup is too large: at most {number} KB.",
+                    name=entry.filename,
+                    number=most // 1000,
+                )
+            )
+    total = sum(entry.file_size for entry in entries)
+    if total > MAX_BYTES:
         raise Malformed(
             say(
-                "This backup has format {theirs}, this program reads {ours}: update the program.",
-                theirs=note.format,
-                ours=FORMAT,
+                "This backup is too large: at most {number} MB unpacked.",
+                number=MAX_BYTES // 1_000_000,
             )
         )
-    return note
+    if total + FULL_BYTES > free_bytes(folder):
+        raise SystemTrouble(
+            say(
+                "This backup needs {number} MB, more than there is: free some space on the disk.",
+                number=max(1, total // 1_000_000),
+            )
+        )
+    if _NOTE not in names or _GAMES not in names:
+        raise Malformed(say("This is not a backup: there are no games in it."))
 
 
 def _check_settings(path: Path, settings: Settings, settings_file: Path) -> None:
@@ -367,20 +386,17 @@ def _check_settings(path: Path, settings: Settings, settings_file: Path) -> None
     file = SettingsFile(path)
     try:
         held = file.read()
-        here = kept_by_hand(_settings_in(settings_file), held.settings)
+        try:
+            on_file = SettingsFile(settings_file).read().settings
+        except ConfigError:
+            # the file of this machine cannot be read
+            on_file = Settings()
+        here = kept_by_hand(on_file, held.settings)
         file.change({**here, "state_dir": settings.state_dir}, held.seen)
     except ConfigError as error:
         raise Malformed(
             say("The settings in this backup cannot be used: {why}", why=error.message)
         ) from None
-
-
-def _settings_in(path: Path) -> Settings:
-    """Return what the file of this machine says, or the defaults where it cannot be read."""
-    try:
-        return SettingsFile(path).read().settings
-    except ConfigError:
-        return Settings()
 
 
 def _adopt_games(path: Path, here: Path) -> None:
@@ -399,21 +415,13 @@ def _adopt_games(path: Path, here: Path) -> None:
         last_at = journal.database.read("SELECT COALESCE(MAX(at), 0.0) FROM entries")[0][0]
         for seat in seats:
             journal.append(0, FreeSeat(seat), last_at)
-        keys = _keys_of(here)
+        keys: list[tuple[str, bytes]] = []
+        # there may be no journal here yet, or none that can be read
+        with suppress(JournalError), Journal(here, read_only=True) as own:
+            keys = own.keys()
         journal.database.write(
             lambda db: db.executemany("INSERT OR REPLACE INTO keys VALUES (?, ?)", keys)
         )
-
-
-def _keys_of(path: Path) -> list[tuple[str, bytes]]:
-    """Return the keys of an installation. An empty list: it has no journal yet, or none that can be
-    read.
-    """
-    try:
-        with Journal(path, read_only=True) as journal:
-            return journal.keys()
-    except JournalError:
-        return []
 
 
 def _clear(path: Path) -> None:

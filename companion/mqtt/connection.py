@@ -169,24 +169,16 @@ class BrokerLine(Closeable):
         self._state: dict[str, bytes] = {}
         self._told: dict[str, bytes] = {}
         self._ends = threading.Event()
-        self._is_connected = False
+        self.is_connected = False
+        """Whether the broker hears the table."""
         self._client: Client | None = None
         host, port = settings.host, settings.port
-        self._sentence = say("Connecting to the broker {host}, port {port}.", host=host, port=port)
+        self.sentence = say("Connecting to the broker {host}, port {port}.", host=host, port=port)
+        """How the connection is, and what to do about it."""
         self._lost_because = ""
         self._thread = threading.Thread(target=self._run, name="mqtt", daemon=True)
 
     # ---- from any thread ----
-
-    @property
-    def is_connected(self) -> bool:
-        """Return whether the broker hears the table."""
-        return self._is_connected
-
-    @property
-    def sentence(self) -> str:
-        """Return how the connection is, and what to do about it."""
-        return self._sentence
 
     def start(self) -> None:
         """Connect, and stay connected."""
@@ -200,7 +192,7 @@ class BrokerLine(Closeable):
         with self._lock:
             self._state.update(state)
             self._tell_changes()
-            if self._is_connected and self._client is not None:
+            if self.is_connected and self._client is not None:
                 for topic, payload in events:
                     self._publish(self._client, topic, payload, retain=False)
 
@@ -208,7 +200,7 @@ class BrokerLine(Closeable):
         """Say good-bye, clear these topics at the broker, and end the thread."""
         self._ends.set()
         client = self._client
-        if client is not None and self._is_connected:
+        if client is not None and self.is_connected:
             farewell = {self._presence: OFFLINE} if self._presence else {}
             farewell |= dict.fromkeys(cleared, b"")
             for topic, payload in farewell.items():
@@ -235,7 +227,7 @@ class BrokerLine(Closeable):
             except Exception as error:
                 self._lost_because = why_lost(error, self._settings)
             # after a connection that stood the pauses begin anew
-            pause_s = FIRST_S if self._is_connected else min(2 * pause_s, MAX_PAUSE_S)
+            pause_s = FIRST_S if self.is_connected else min(2 * pause_s, MAX_PAUSE_S)
             self._lose()
             self._ends.wait(pause_s)
 
@@ -265,12 +257,12 @@ class BrokerLine(Closeable):
             self._lost_because = refusal(str(reason), self._settings)
             return
         host, port = self._settings.host, self._settings.port
-        self._sentence = say("Connected to the broker {host}, port {port}.", host=host, port=port)
-        log.info("MQTT: %s", self._sentence)
+        self.sentence = say("Connected to the broker {host}, port {port}.", host=host, port=port)
+        log.info("MQTT: %s", self.sentence)
         for topic in self._commands:
             client.subscribe(topic)
         with self._lock:
-            self._is_connected = True
+            self.is_connected = True
             # another broker, or one that began anew, knows nothing
             self._told = {}
             if self._presence:
@@ -282,20 +274,20 @@ class BrokerLine(Closeable):
         host = self._settings.host
         if not self._lost_because:
             self._lost_because = say("The broker {host} does not answer.", host=host)
-            if self._is_connected:
+            if self.is_connected:
                 self._lost_because = say("The broker {host} has closed the connection.", host=host)
         with self._lock:
-            self._is_connected = False
-        if self._lost_because != self._sentence and not self._ends.is_set():
+            self.is_connected = False
+        if self._lost_because != self.sentence and not self._ends.is_set():
             log.warning("MQTT: %s", self._lost_because)
-        self._sentence = self._lost_because
+        self.sentence = self._lost_because
         self._on_state(False)
 
     # ---- telling and hearing ----
 
     def _tell_changes(self) -> None:
         """Publish what the broker does not know yet. The lock is held."""
-        if not self._is_connected or self._client is None:
+        if not self.is_connected or self._client is None:
             return
         for topic, payload in self._state.items():
             if self._told.get(topic) != payload:

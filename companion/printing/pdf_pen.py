@@ -331,10 +331,11 @@ class Pen:
             )
         return y
 
-    def plate_text(self, words: str, size: float) -> None:
+    def plate_text(self, words: str) -> None:
         """Draw a line of text in the middle above the origin, on white, so that it is read on top
         of anything.
         """
+        size = 2.8
         width = text_width(words, size)
         self.rectangle(
             -width / 2 - 0.4,
@@ -351,9 +352,9 @@ class Pen:
             anchor="middle",
         )
 
-    def scissors(self, size: float) -> None:
+    def scissors(self) -> None:
         """Draw a pair of scissors at the origin that cuts to the right along y = 0."""
-        with self.at(0, 0, scale=size):
+        with self.at(0, 0, scale=5):
             for sign in (-1, 1):
                 self.line((0.25, -0.16 * sign), (1.0, 0.14 * sign), width=0.09)
                 self.dot(0.16, 0.23 * sign, 0.16)
@@ -466,20 +467,17 @@ class Pen:
         colour = side.rgb if side else STONE
         far = size - width
         inner = size - 2 * width
-        for y in (0.0, far):
-            self.rectangle(
-                0.0,
-                y,
-                size,
-                width,
-                fill=colour,
-            )
-        for x in (0.0, far):
+        for x, y, wide, high in (
+            (0.0, 0.0, size, width),
+            (0.0, far, size, width),
+            (0.0, width, width, inner),
+            (far, width, width, inner),
+        ):
             self.rectangle(
                 x,
-                width,
-                width,
-                inner,
+                y,
+                wide,
+                high,
                 fill=colour,
             )
         self.outline(width, width, inner, inner)
@@ -488,7 +486,7 @@ class Pen:
         # dots at equal distances along all four sides, none twice at a corner
         low = width / 2
         high = size - width / 2
-        count = max(1, round(far / _RIM_DOTS_MM))
+        count = max(1, round((high - low) / _RIM_DOTS_MM))
         for number in range(count):
             step = low + (high - low) * number / count
             for x, y in ((step, low), (high, step), (size - step, high), (low, size - step)):

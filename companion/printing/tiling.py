@@ -81,11 +81,20 @@ class Window:
     it.
     """
 
-    label: str
     column: int
     row: int
     core: Extent
     printed: Extent
+
+    @property
+    def label(self) -> str:
+        """Return its name: columns are A B C from South's left, rows 1 2 3 from South."""
+        return page_label(self.column, self.row)
+
+
+def page_label(column: int, row: int) -> str:
+    """Return the name of a page of the board, such as `A1`."""
+    return f"{chr(65 + column)}{row + 1}"
 
 
 @dataclass(frozen=True)
@@ -117,13 +126,12 @@ class Tiling:
 
     @cached_property
     def windows(self) -> tuple[Window, ...]:
-        """Return the pages. Columns A B C from South's left, rows 1 2 3 from South."""
+        """Return the pages, row by row from South."""
         whole = self.extent
         columns = _spans((whole.left, *self.cuts_x, whole.right))
         rows = _spans((whole.bottom, *self.cuts_y, whole.top))
         return tuple(
             Window(
-                f"{chr(65 + column)}{row + 1}",
                 column,
                 row,
                 Extent(x[0], y[0], x[1], y[1]),

@@ -251,9 +251,7 @@ class Companion(Closeable):
         else:
             self._connect_panel(self.panel)
         board = self._stack.enter_context(self.board)
-        self._say(
-            board.find(may_simulate=may_simulate and self.panel is None, threads=self._threads)
-        )
+        self._say(board.find(may_simulate=may_simulate and self.panel is None))
 
     def _connect_panel(self, panel: Panel) -> None:
         self._stack.enter_context(panel)

@@ -12,14 +12,13 @@ from functools import partial
 from companion.archive.photographs import Photographer, PhotographFolder
 from companion.core.clock import Clock
 from companion.core.config import Settings
-from companion.core.errors import CameraError
 from companion.core.log_fields import log_fields
-from companion.core.ports import CameraOffer, CameraState, CameraStatus
+from companion.core.ports import CameraOffer, CameraStatus
 from companion.games import GAMES
 from companion.table.listeners import TableListener
 from companion.table.table import Table
 from vision.cameras.camera_link import Cameras
-from vision.cameras.catalogue import CameraOpener, cameras, is_device
+from vision.cameras.catalogue import CameraOpener, cameras
 from vision.cameras.lenses import LensShelf
 from vision.diagnosis import SETTLED, SETTLED_IF_SMALL, BoardEye
 from vision.network.phone import PhoneLine
@@ -50,48 +49,24 @@ class BoardWatch:
         self.eye: BoardEye | None = None
         self.photographer: Photographer | None = None
 
-    def find(self, *, may_simulate: bool, threads: bool) -> str:
-        """Watch the board if there is a camera.
+    def find(self, *, may_simulate: bool) -> str:
+        """Watch the board, unless the table may be simulated and no camera is connected.
 
-        One that is named or connected is retried, not given up.
-
-        Without any the watch waits for one to be connected, unless the table may be simulated
-        instead. Answers what was found, as a sentence.
+        Opening one may take seconds, so the watch does that, and tries again. Answers what was
+        found, as a sentence.
         """
         settings = self._settings.camera
+        is_any = settings.source == "auto"
         if settings.source == "none":
             return "No camera: switched off in the settings."
+        if is_any and may_simulate and not cameras():
+            return "No camera: none is connected."
         opener = CameraOpener(settings, self._clock, self.phone)
-        if (
-            threads and is_device(settings.source) and not may_simulate
-        ):  # to open one may take seconds
-            self._watch_real(opener, settings.source != "auto" or (lambda: bool(cameras())))
-            return "The camera is being opened; the pages work already."
-        expected = True
-        try:
-            camera = opener.open()
-        except CameraError as error:
-            expected = settings.source != "auto" or bool(cameras())
-            notice = (
-                f"{error.message} The companion keeps trying."
-                if expected
-                else f"No camera: {error.message}"
-            )
-            if expected:
-                self._table.camera_is(CameraStatus(CameraState.TROUBLE, error.message))
-            elif may_simulate:
-                return notice
-        else:
-            notice = f"Camera: {camera.name}."
-            # opened only to see that it works: the watch opens it for itself
-            camera.close()
-        self._watch_real(opener, expected)
-        return notice
-
-    def _watch_real(self, opener: CameraOpener, expected: bool | Callable[[], bool]) -> None:
-        settings = self._settings
-        lenses = LensShelf(settings.lenses_path, settings.camera)
+        lenses = LensShelf(self._settings.lenses_path, settings)
+        # one that is named is expected; else the watch waits for one to be connected
+        expected = (lambda: bool(cameras())) if is_any else True
         self.watch(Cameras(opener.open, opener.open, expected, lenses), _offers)
+        return "The camera is being opened; the pages work already."
 
     def watch(
         self, watched: Cameras, offers: Callable[[], tuple[CameraOffer, ...]] = lambda: ()

@@ -111,12 +111,11 @@ class ServiceHealth(Closeable):
         self._begun_s = self._clock.monotonic_s()
         self.tally = RefusalCounter()
         self.bundle = bundle
-        watched = (TABLE, JOURNAL, CAMERA) if companion.watcher else (TABLE, JOURNAL)
         loops: dict[str, Callable[[], float]] = {TABLE: lambda: companion.table.round_s}
         if watcher := companion.watcher:
             loops[CAMERA] = lambda: watcher.round_s
         # without threads no loop beats by itself, so none can be late
-        bounds = {name: BOUNDS_S[name] for name in watched} if threads else {}
+        bounds = {name: BOUNDS_S[name] for name in (JOURNAL, *loops)} if threads else {}
         self.vitals = Heartbeats(self._clock, bounds, loops)
         self._journal, self._free_bytes = "ok", machinery.free_bytes(self._folder)
         self._seen: tuple[Finding, ...] = ()

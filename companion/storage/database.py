@@ -15,7 +15,7 @@ import os
 import sqlite3
 import struct
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -34,11 +34,6 @@ START = bytes(16)
 COLUMNS = "id, game, at, run, now_s, record, link"
 _pack = struct.Struct(">qqdqd").pack
 T = TypeVar("T")
-
-
-def not_kept(why: str) -> str:
-    """Say that something beside the inputs could not be written. `why` are SQLite's words."""
-    return say("That could not be saved ({error}): nothing has changed.", error=why)
 
 
 def replaced_words(file: Path) -> str:
@@ -82,11 +77,8 @@ class Database:
                     say("The journal cannot be read: {error}", error=str(error))
                 ) from error
 
-    def write(
-        self, work: Callable[[sqlite3.Connection], T], words: Callable[[str], str] = not_kept
-    ) -> T:
-        """Do some work wholly or not at all. Raises `JournalError` in `words`, which are given
-        SQLite's own.
+    def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do some work wholly or not at all. Raises `JournalError`.
 
         On a full disk the reserve is given up before anything is refused. A file that was removed
         or replaced takes nothing any more: what was written would be gone with it.
@@ -99,9 +91,11 @@ class Database:
                 answer = self._transact_with_reserve(work)
             except sqlite3.Error as error:
                 self.fault = fault_of(error, self.path)
-                raise JournalError(
-                    joined(" ", (words(str(error)), advice(self.fault, self.path)))
-                ) from None
+                words = say(
+                    "That could not be saved ({error}): nothing has changed.", error=str(error)
+                )
+                remedy = advice(self.fault, self.path)
+                raise JournalError(joined(" ", (words, remedy))) from None
             self.fault = None
             if place := _place_of(self._log):
                 self._places[self._log] = place
@@ -230,18 +224,6 @@ def holds(before: bytes, row: Row) -> bool:
         return False
 
 
-def first_broken(rows: Iterable[Row]) -> int | None:
-    """Return the first input of a game that is not as it was written, or does not follow. None: all
-    are right.
-    """
-    before = START
-    for row in rows:
-        if not holds(before, row):
-            return row.id
-        before = row.link
-    return None
-
-
 def link_all(db: sqlite3.Connection) -> None:
     """Chain every input in the file as it is now, and note the ends."""
     ends: dict[int, tuple[int, bytes]] = {}
@@ -275,7 +257,9 @@ def end_of(db: sqlite3.Connection, game: int) -> tuple[int, bytes]:
 
 def is_whole(db: sqlite3.Connection, game: int) -> bool:
     """Return whether all inputs of a game are as they were written, to its end."""
-    rows = rows_of(db, game)
-    return first_broken(rows) is None and (len(rows), rows[-1].link if rows else START) == end_of(
-        db, game
-    )
+    count, before = 0, START
+    for row in rows_of(db, game):
+        if not holds(before, row):
+            return False
+        count, before = count + 1, row.link
+    return (count, before) == end_of(db, game)

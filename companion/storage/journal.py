@@ -39,7 +39,8 @@ from companion.storage.database import (
     link_of,
 )
 from companion.storage.opening import GAMES, hold, open_to_read, open_to_write
-from companion.storage.sentences import broken_words, clock_not_kept, input_not_kept, key_not_kept
+from companion.storage.recovery import record_of
+from companion.storage.sentences import broken_words
 from companion.table.records import (
     AnyRecord,
     Commit,
@@ -63,7 +64,6 @@ _READ = (
 )
 _APPEND = f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _pack_run = struct.Struct(">qd?").pack
-_decode = msgspec.json.Decoder(AnyRecord).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -137,16 +137,13 @@ class Journal(Closeable):
         self.database = Database(connection, path)
         self.archive = ArchiveTables(self.database)
         self.checkpoint = self.database.checkpoint
+        self.next_number = self.archive.next_number
 
     def close(self) -> None:
         """Close the file and let others use it."""
         self.database.close()
         if self._lock_file:
             self._lock_file.close()
-
-    def next_number(self) -> int:
-        """Return the number that the table's next game gets. No game has it, or ever had it."""
-        return self.archive.next_number()
 
     # ---- writing ---------------------------------------------------------------------------------
 
@@ -179,12 +176,12 @@ class Journal(Closeable):
             )
             return run
 
-        self._run = self.database.write(add, input_not_kept) or self._run
+        self._run = self.database.write(add) or self._run
 
     def note_clock(self, moment: str, now_s: float) -> None:
         """Write down that the clock of a turn has come so far. Raises `JournalError`."""
         note = "INSERT OR REPLACE INTO clock VALUES (1, ?, ?)"
-        self.database.write(lambda db: db.execute(note, (moment, now_s)), clock_not_kept)
+        self.database.write(lambda db: db.execute(note, (moment, now_s)))
 
     def clock_of(self, moment: str) -> float | None:
         """Return the last time that was noted for the clock of a turn, or None."""
@@ -231,7 +228,7 @@ class Journal(Closeable):
         """
         entries, broken = self._read(games)
         if broken:
-            self.notice = broken_words(broken, _record_of(broken.record) is not None)
+            self.notice = broken_words(broken, record_of(broken.record) is not None)
         return entries
 
     def legible(self, game: int) -> tuple[list[Entry], int | None]:
@@ -332,14 +329,14 @@ class Journal(Closeable):
         """
         value = secrets.token_bytes(length)
         put = "INSERT OR REPLACE INTO keys VALUES (?, ?)"
-        self.database.write(lambda db: db.execute(put, (name, value)), key_not_kept)
+        self.database.write(lambda db: db.execute(put, (name, value)))
         return value
 
 
 def _entry_of(values: tuple[Any, ...]) -> Entry | None:
     """Return an input as it was read, whatever its checksum. None: its record cannot be read."""
     row, run = Row(*values[:7]), _run_of(values)
-    record = _record_of(row.record)
+    record = record_of(row.record)
     if record is None:
         return None
     if run is None:  # the date is what the wall clock said then
@@ -358,27 +355,6 @@ def _run_of(values: tuple[Any, ...]) -> ServiceRun | None:
     return run if checksum in (None, run.checksum) else None  # older versions kept no checksum
 
 
-def _record_of(content: bytes) -> AnyRecord | None:
-    try:
-        record: AnyRecord = _decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError, TypeError):  # damage may have made it anything
-        return None
-    return record
-
-
-def first_run(number: int, stamp: Stamp, last: ServiceRun | None, last_wall_s: float) -> ServiceRun:
-    """Return a start of the service at its first input.
-
-    `last` is the run before and `last_wall_s` what the clock said at its end. A clock that says
-    less was not set. One that has gone on by itself since is as right as it was.
-    """
-    is_right = stamp.wall_s >= max(EARLIEST_S, last_wall_s)
-    if last is not None and stamp.wall_s >= EARLIEST_S:
-        ran_on = abs(stamp.ahead_s - last.ahead_s) <= JUMP_S
-        is_right = last.is_right if ran_on else is_right
-    return ServiceRun(number, stamp.ahead_s, is_right)
-
-
 def next_run(run: ServiceRun, stamp: Stamp) -> ServiceRun:
     """Return the same run at a later input, with the clock as it was set meanwhile."""
     if abs(stamp.ahead_s - run.ahead_s) <= JUMP_S:
@@ -387,10 +363,19 @@ def next_run(run: ServiceRun, stamp: Stamp) -> ServiceRun:
 
 
 def _run_begun(db: sqlite3.Connection, stamp: Stamp) -> ServiceRun:
-    """Return the run of the service that begins at a time, behind the last one in the journal."""
+    """Return the run of the service that begins at a time, behind the last one in the journal.
+
+    A clock that says less than at the end of that run was not set. One that has gone on by itself
+    since is as right as it was.
+    """
     number = (db.execute("SELECT MAX(run) FROM runs").fetchone()[0] or 0) + 1
-    last = db.execute(f"{_READ} ORDER BY id DESC LIMIT 1").fetchone()
-    if last is None:
-        return first_run(number, stamp, None, 0.0)
-    row, run = Row(*last[:7]), _run_of(last)
-    return first_run(number, stamp, run, row.at if run is None else row.now_s + run.ahead_s)
+    read = db.execute(f"{_READ} ORDER BY id DESC LIMIT 1").fetchone()
+    last, last_wall_s = None, 0.0
+    if read is not None:
+        row, last = Row(*read[:7]), _run_of(read)
+        last_wall_s = row.at if last is None else row.now_s + last.ahead_s
+    is_right = stamp.wall_s >= max(EARLIEST_S, last_wall_s)
+    if last is not None and stamp.wall_s >= EARLIEST_S:
+        ran_on = abs(stamp.ahead_s - last.ahead_s) <= JUMP_S
+        is_right = last.is_right if ran_on else is_right
+    return ServiceRun(number, stamp.ahead_s, is_right)

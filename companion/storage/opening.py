@@ -25,7 +25,7 @@ from companion.storage.format import (
     version_of,
 )
 from companion.storage.recovery import finish_rescue, rescue, transactions_in_log
-from companion.storage.sentences import log_lost_words, rescue_words
+from companion.storage.sentences import rescue_words
 
 log = logging.getLogger(__name__)
 MAX_FORMAT = 1000
@@ -74,7 +74,10 @@ def open_to_write(path: Path) -> tuple[sqlite3.Connection, str]:
             path.with_name(f"{path.name}-head").unlink()
         _keep_private(path)
         if _is_log_cut(path):
-            notice = log_lost_words()
+            notice = say(
+                "The end of the journal was damaged: the last inputs may be lost. Compare the "
+                "board."
+            )
         if _is_damaged(path):
             return _opened_after_rescue(path, notice)
         db = _connected(path)

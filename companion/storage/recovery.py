@@ -109,8 +109,12 @@ def _read(path: Path) -> Rescued:
         db.execute("PRAGMA trusted_schema=OFF")
         _stop_circles(db, path.stat().st_size)
         for table in BESIDE:
+            rows = rescued.beside.setdefault(table, [])
+            names = ", ".join(columns_of(table))
+            # up to the first that cannot be read
             with suppress(*_BROKEN):
-                _keep_valid(db, table, rescued.beside.setdefault(table, []))
+                for row in db.execute(f"SELECT {names} FROM {table} WHERE {valid_row(table)}"):
+                    rows.append(row)
         written: dict[int, int] = {}
         with suppress(*_BROKEN):
             written.update(db.execute(f"SELECT game, entries FROM ends WHERE {valid_row('ends')}"))
@@ -124,16 +128,6 @@ def _stop_circles(db: sqlite3.Connection, file_bytes: int) -> None:
     step = 100_000
     steps = iter(range((_MAX_STEPS + file_bytes * _STEPS_A_BYTE) // step))
     db.set_progress_handler(lambda: next(steps, None) is None, step)
-
-
-def _keep_valid(db: sqlite3.Connection, table: str, rows: list[tuple[object, ...]]) -> None:
-    """Append the rows of a table up to the first that cannot be read. Raises one of `_BROKEN`
-    there.
-    """
-    for row in db.execute(
-        f"SELECT {', '.join(columns_of(table))} FROM {table} WHERE {valid_row(table)}"
-    ):
-        rows.append(row)
 
 
 def _rows(db: sqlite3.Connection, first: int, last: int) -> Iterator[Row | None]:
@@ -177,18 +171,20 @@ def _keep_inputs(rows: Iterator[Row | None], rescued: Rescued) -> None:
     for row in rows:
         if row is None or not isinstance(row.game, int) or row.game in rescued.lost:
             continue
-        if holds(ends.get(row.game, START), row) and _is_record(row.record):
+        if holds(ends.get(row.game, START), row) and record_of(row.record) is not None:
             ends[row.game] = row.link
             rescued.inputs.append(row)
         else:
             rescued.lost[row.game] = 1
 
 
-def _is_record(content: bytes) -> bool:
+def record_of(content: bytes) -> AnyRecord | None:
+    """Return the record of an input as it is kept. None: damage has made something else of it."""
     try:
-        return _decode(content) is not None
-    except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
-        return False
+        record: AnyRecord = _decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, TypeError):  # it may be of any type
+        return None
+    return record
 
 
 def _count_lost(rescued: Rescued, written: dict[int, int]) -> None:

@@ -15,38 +15,18 @@ MAX_TOLD = 8
 """Maximum number of games that a sentence names."""
 
 
-def input_not_kept(why: str) -> str:
-    """Say that an input was refused. `why` are SQLite's words."""
-    return say("The input could not be saved ({error}): nothing has changed.", error=why)
-
-
-def clock_not_kept(why: str) -> str:
-    """Say that the time of a clock was refused. `why` are SQLite's words."""
-    return say("The clock could not be saved ({error}).", error=why)
-
-
-def key_not_kept(why: str) -> str:
-    """Say that a new key was refused. `why` are SQLite's words."""
-    return say("The new key cannot be saved: {error}.", error=why)
-
-
 def broken_words(row: Row, is_legible: bool) -> str:
     """Say which input of a game is the first that is not as it was written."""
     if not is_legible:
-        return unreadable_words(row.id)
+        return say(
+            "Entry {number} of the journal cannot be read: the rest of its game is left out.",
+            number=row.id,
+        )
     return say(
         "Game {game} cannot be continued from entry {number} on: that entry does not follow the "
         "one before it.",
         game=row.game,
         number=row.id,
-    )
-
-
-def unreadable_words(number: int) -> str:
-    """Say that an input is none that this program has written."""
-    return say(
-        "Entry {number} of the journal cannot be read: the rest of its game is left out.",
-        number=number,
     )
 
 
@@ -89,11 +69,4 @@ def _cut_words(game: int, inputs: int) -> str:
         "the board.",
         game=game,
         inputs=lost,
-    )
-
-
-def log_lost_words() -> str:
-    """Say that SQLite could not read the end of its log."""
-    return say(
-        "The end of the journal was damaged: the last inputs may be lost. Compare the board."
     )

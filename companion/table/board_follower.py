@@ -94,15 +94,13 @@ class BoardFollower:
         seat = _seat_on_turn(session) if is_due else None
         # what looks wrong may be a play: that is asked first
         if seat is not None and (problems or _has_other_markers(before, reading)):
-            self._recognise(seat, problems)
+            self._recognise(reading, seat, problems)
             return
         is_followed = reading.quiet and session.phase is Phase.STAGES
         if problems and is_followed and self._is_played_on():
             self._end_stage()
             return  # the play is recognised as the same reading is judged again
-        # counted from the first reading that disagrees, for whoever wants to overrule it
-        since_s = self._store.now_s() if live.disagrees_since_s is None else live.disagrees_since_s
-        live = replace(live, problems=problems, disagrees_since_s=since_s if problems else None)
+        live = replace(live, problems=problems)
         if is_due and not problems:
             markers = board_check.known_markers(before.markers_before, reading)
             live = replace(live, markers_before=markers)
@@ -203,14 +201,12 @@ class BoardFollower:
         shown, _ = board_check.plays_shown(plays, live.reading, _before(live, session))
         return bool(shown)
 
-    def _recognise(self, seat: Seat, problems: tuple[Problem, ...]) -> None:
+    def _recognise(self, reading: Reading, seat: Seat, problems: tuple[Problem, ...]) -> None:
         """Accept the play that hands have made on the board.
 
         Ask when it can mean several, say why it is none.
         """
-        live, session, reading = self._store.live, self._store.session, self._store.live.reading
-        if reading is None:
-            return
+        live, session = self._store.live, self._store.session
         in_hand = is_in_hand(live, problems)
         problems = () if in_hand else problems
         if session.paused or not session.is_here(seat):

@@ -79,8 +79,6 @@ class TableState:
     reading: Reading | None = None
     camera: CameraStatus = NO_CAMERA
     problems: tuple[Problem, ...] = ()
-    disagrees_since_s: float | None = None
-    """Since when the camera has disagreed with what is shown, and said so."""
     overruled: frozenset[Problem] = frozenset()
     drafts: Mapping[Seat, Draft] = field(default_factory=dict)
     suggested: str | None = None
@@ -166,14 +164,11 @@ class TableState:
 
 
 def open_reasons(live: TableState, seat: Seat) -> Mapping[int, tuple[str, ...]]:
-    """Return why a machine did what it did in the last turn, as the game counts, in which it has
-    given reasons.
+    """Return why a machine did what it did in the last turn in which it has given reasons.
 
-    Nothing: it.
-    cannot be asked. By the place of each of its actions in `Session.turns`, in their order.
-
-    Reasons tell the action, so a sealed one has none; what a game hides to its end they tell when
-    that may be told.
+    By the place of each of its actions in `Session.turns`, in their order. Empty: nothing can be
+    told. Reasons tell the action, so a sealed one has none; what a game hides to its end they tell
+    when that may be told.
     """
     session = live.session
     if (
@@ -233,7 +228,6 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
             touched=frozenset(),
             headlines_read=0,
         )
-        live = replace(live, disagrees_since_s=now_s if live.problems else None)
     # another kit: what was read belongs to the board before it
     if session.kit != before.kit:
         live = replace(live, reading=None, problems=(), suggested=None)
@@ -371,12 +365,13 @@ def who_and_what(session: Session, kit: Kit, move: HandMove) -> tuple[Seat, str]
     side = kit.sides[seat].name
     # the sentence begins with the side, so the piece goes without it
     own = kit.kind(piece).removeprefix(f"{kit.sides[owner or Seat.SOUTH].name} ")
-    what = say("{piece}", piece=own)
-    if owner is not None and owner is not seat and own != kit.kind(piece):
-        what = say("{name}’s {piece}", name=Verbatim(session.seats[owner].name), piece=own)
-    what = listed(
-        (what, *(say("{piece}", piece=kit.kind(face).split()[-1]) for face in reversed(carried)))
+    first, *others = (
+        say("{piece}", piece=word)
+        for word in (own, *(kit.kind(face).split()[-1] for face in reversed(carried)))
     )
+    if owner is not None and owner is not seat and own != kit.kind(piece):
+        first = say("{name}’s {piece}", name=Verbatim(session.seats[owner].name), piece=own)
+    what = listed((first, *others))
     origin, target = move.origin, move.target
     if origin is not None and origin == target:
         return seat, say(

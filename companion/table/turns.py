@@ -34,10 +34,6 @@ ANSWER_S = 12.0
 board."""
 
 
-DISAGREES_S = 5.0
-"""Time in seconds for which the camera has disagreed before a person overrules it."""
-
-
 class Turns:
     """Moves a turn on, or back; every method is called by somebody who holds the table."""
 
@@ -125,8 +121,8 @@ class Turns:
         session, now_s = self._store.session, self._store.now_s()
         if (moment, stage) != (session.moment, session.stage):
             raise Stale(say("That step is already done"))
-        if self._store.live.sees_board:
-            self._refuse_if_disagreeing(by, force)
+        if self._store.live.sees_board and not force:
+            self._refuse_if_disagreeing(by)
         if session.phase is Phase.SETUP:
             self._store.accept(Begin(by, now_s))
         else:
@@ -180,32 +176,23 @@ class Turns:
         if not self._store.session.is_open:
             raise Illegal(Refusal.HOST_ONLY, say("Only the owner can take this turn back"))
 
-    def _refuse_if_disagreeing(self, by: str, force: bool) -> None:
+    def _refuse_if_disagreeing(self, by: str) -> None:
         """Raise `Illegal` with what the camera sees, said to `by`, when that is not what is to be
         confirmed.
-
-        `force` overrules a camera that has disagreed for a while. The owner’s page waits as long
-        and names what it overrules; only the owner's own programs need not wait.
         """
-        live, now_s = self._store.live, self._store.now_s()
-        if live.session.target is None or live.reading is None or live.agrees:
-            return
-        since_s = now_s if live.disagrees_since_s is None else live.disagrees_since_s
-        self._store.live = live = replace(live, disagrees_since_s=since_s)
-        if force:
-            if by != "host" and now_s - since_s < DISAGREES_S:
-                raise wrong_phase(say("The camera still looks: wait five seconds"))
+        live = self._store.live
+        kit = live.session.kit
+        if live.session.target is None or live.reading is None or live.agrees or kit is None:
             return
         if live.problems:
             raise wrong_phase(live.problems[0].text)
         todo = [i for i in instructions(live) if not i.move.done]
-        # first what whoever confirms has to do himself
-        own = [i for i in todo if i.seat == by]
-        if own and live.session.kit:
-            side = live.session.kit.sides[own[0].seat].name
-            raise wrong_phase(say("Not seen yet: {todo}", todo=to_owner(own[0].text, side)))
         if todo:
-            raise wrong_phase(say("Not seen yet: {todo}", todo=todo[0].text))
+            # first what whoever confirms has to do himself
+            first = min(todo, key=lambda i: i.seat != by)
+            own = to_owner(first.text, kit.sides[first.seat].name)
+            text = own if first.seat == by else first.text
+            raise wrong_phase(say("Not seen yet: {todo}", todo=text))
 
 
 class TileOrders:

@@ -11,6 +11,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import nkeys
 import pytest
 from hub_tools import (
@@ -28,7 +29,9 @@ from inside import nats_of
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
+from companion.core.kit import Seat
 from companion.hub.commands import HubCommand, HubWish, encoded_command
+from companion.hub.pairing import Pair
 from companion.hub.subjects import (
     PAIRS,
     RECORDS,
@@ -38,11 +41,8 @@ from companion.hub.subjects import (
     wish_subject,
 )
 from companion.hub_server.app import Hub
-from companion.hub_server.nats_server import (
-    MAX_LINES,
-    TableKey,
-    accounts_text,
-)
+from companion.hub_server.folder import HubFolder, KnownTable
+from companion.hub_server.nats_server import MAX_LINES, accounts_text
 
 
 @pytest.fixture
@@ -166,7 +166,9 @@ def test_a_message_whose_head_cannot_be_read_cuts_nobodys_line(
     until("the other one goes on", lambda: has_all(hub, honest))
 
 
-def test_accounts_take_no_streams_of_another() -> None:
+def test_accounts_take_no_streams_of_another(tmp_path: Path) -> None:
     """NATS 2.15.1 dies of that while it reads anew who may come in."""
-    tables = [TableKey(name * 16, "key", pair="c" * 16, other="d" * 16) for name in "ab"]
-    assert '"stream"' not in accounts_text("own", tables)
+    pair = Pair("c" * 16, "scouts", {}, 0, {Seat.SOUTH: "a" * 16, Seat.NORTH: "b" * 16})
+    tables = tuple(KnownTable(name * 16, 1, "", "key") for name in "ab")
+    file = msgspec.structs.replace(HubFolder(tmp_path).now, tables=tables, pairs=(pair,))
+    assert '"stream"' not in accounts_text(file)

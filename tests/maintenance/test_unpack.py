@@ -14,7 +14,7 @@ from test_backup import fill, saved
 
 from companion.core.config import Settings
 from companion.core.errors import CameraError, Malformed, SystemTrouble
-from companion.maintenance import backup, unpack
+from companion.maintenance import backup
 from companion.maintenance.backup import is_staged, stage_restore
 from vision.cameras.files import load_luma
 
@@ -65,15 +65,15 @@ def test_a_member_has_a_limit_of_its_own(
     assert not list(tmp_path.glob("restore*"))
 
 
-def test_what_comes_out_is_counted_whatever_was_said() -> None:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("it", bytes(1_000_000))
-    with zipfile.ZipFile(packed) as archive:
-        target = io.BytesIO()
-        with pytest.raises(Malformed, match="at most 100 KB"):
-            unpack.unpack(archive, archive.getinfo("it"), target, 100_000)
-        assert len(target.getvalue()) <= 100_000
+def test_a_member_that_has_more_than_it_says_is_damaged(tmp_path: Path) -> None:
+    here = fill(tmp_path, games=1)
+    content = bytearray(changed(saved(here), "lenses.json", bytes(ZEROS)))
+    entry = content.rindex(b"PK\x01\x02")
+    assert content[entry + 46 :].startswith(b"lenses.json")
+    content[entry + 24 : entry + 28] = struct.pack("<L", 100)
+    with pytest.raises(Malformed, match="damaged or not a backup"):
+        stage(here, bytes(content))
+    assert not list(tmp_path.glob("restore*"))
 
 
 def test_free_space_and_number_are_looked_at_first(
@@ -81,11 +81,11 @@ def test_free_space_and_number_are_looked_at_first(
 ) -> None:
     here = fill(tmp_path, games=1)
     content = saved(here)
-    monkeypatch.setattr(unpack, "free_bytes", lambda _: 24_000_100)
+    monkeypatch.setattr(backup, "free_bytes", lambda _: 24_000_100)
     with pytest.raises(SystemTrouble, match="more than there is: free some space"):
         stage(here, content)
     assert not list(tmp_path.glob("restore*"))
-    monkeypatch.setattr(unpack, "MAX_MEMBERS", 3)
+    monkeypatch.setattr(backup, "MAX_MEMBERS", 3)
     with pytest.raises(Malformed, match="more than 3 files"):
         stage(here, content)
 

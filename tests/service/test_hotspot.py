@@ -13,6 +13,7 @@ import pytest
 
 from companion.cli.hotspot import CONNECTION, PROFILE, Hotspot, NoHotspot
 from companion.cli.main import main
+from companion.core import network
 from companion.core.config import load_settings
 from companion.core.errors import Malformed, SystemTrouble
 from companion.core.network import HOTSPOT_ADDRESS, HOTSPOT_NAMES_FILE, InterfaceAddress, addresses
@@ -139,15 +140,22 @@ CONTAINERS = InterfaceAddress("172.17.0.1", has_hardware=False)
     ids=["no way out", "hotspot", "hotspot and cable", "two networks", "VPN"],
 )
 def test_phones_are_sent_where_they_can_get(
-    own: list[InterfaceAddress], routed: str, first: list[str]
+    monkeypatch: pytest.MonkeyPatch,
+    own: list[InterfaceAddress],
+    routed: str,
+    first: list[str],
 ) -> None:
-    found = addresses("0.0.0.0", lambda: own, lambda: routed)
+    monkeypatch.setattr(network, "own_addresses", lambda: own)
+    monkeypatch.setattr(network, "routed_address", lambda: routed)
+    found = addresses("0.0.0.0")
     assert found[: len(first)] == first
     assert found[-1].endswith(".local")
 
 
-def test_without_any_network_it_is_the_machine_itself() -> None:
-    assert addresses("0.0.0.0", lambda: [], lambda: "") == ["127.0.0.1"]
+def test_without_any_network_it_is_the_machine_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network, "own_addresses", list)
+    monkeypatch.setattr(network, "routed_address", str)
+    assert addresses("0.0.0.0") == ["127.0.0.1"]
 
 
 def test_the_names_in_the_hotspot_are_the_tables_own() -> None:

@@ -66,7 +66,7 @@ def test_a_new_key_is_kept_on_a_full_disk_too(path: Path) -> None:
         journal.key("host")
         fill_disk(journal)
         journal.database.on_full = lambda: True  # there was something, and it was not enough
-        words = "The new key cannot be saved: database or disk is full"
+        words = r"That could not be saved \(database or disk is full\)"
         with pytest.raises(JournalError, match=words):
             journal.renew_key("host", 20_000)
 

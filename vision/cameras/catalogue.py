@@ -63,13 +63,6 @@ def cameras() -> tuple[CameraChoice, ...]:
     return tuple(devices)
 
 
-def is_device(source: str) -> bool:
-    """Return whether this value of the setting is a camera or none, and not a file."""
-    return source.strip().partition(":")[0] in ("auto", "none", "picamera", "usb") or is_network(
-        source
-    )
-
-
 def open_camera(settings: CameraSettings, clock: Clock) -> Camera:
     """Open the camera that the settings name. Raises `CameraError` when there is none."""
     return CameraOpener(settings, clock).open()

@@ -82,7 +82,8 @@ class ZoneCover:
             here = self._judged(zone, view.maps)
             is_covered = cv2.countNonZero(edges[here]) > max_edges
             if zone not in with_cards:
-                inner = self._inner(zone, view.maps)
+                # what lies within its outline
+                inner = _window(view.maps, *self._box_mm(zone, -_OUTLINE_MM))
                 print_ = np.zeros_like(bold)
                 print_[inner] = bold[inner]
                 is_printed = cv2.countNonZero(print_) > max_print
@@ -104,10 +105,6 @@ class ZoneCover:
         if zone.rank == board.ranks - 1:
             high[1] += _BEYOND_MM
         return _window(maps, low, high)
-
-    def _inner(self, zone: Square, maps: Maps) -> _Window:
-        """Return what lies within a zone's outline."""
-        return _window(maps, *self._box_mm(zone, -_OUTLINE_MM))
 
     def _box_mm(self, zone: Square, margin_mm: float) -> tuple[Points, Points]:
         """Return the lowest and the highest corner (2,) of a zone with so much around it."""

@@ -83,17 +83,22 @@ def empty_among(bare: Bare, board: Board, shot: Snapshot, squares: Iterable[Squa
     return empty
 
 
-def shaded_among(board: Board, shot: Snapshot, squares: Iterable[Square]) -> set[Square]:
+def shaded_among(
+    board: Board, shot: Snapshot, squares: Iterable[Square], most: int
+) -> tuple[set[Square], set[Square]]:
     """Return those of these squares, none of which is bare in plain light, that are so under
-    shadows with edges.
+    shadows with edges, and those that were asked in vain, `most` at most.
 
-    This takes some milliseconds for each square.
+    To ask in vain takes some ten times as long, as every light is tried.
     """
-    cells, shaded = cells_of(board), set()
+    cells, shaded, vain = cells_of(board), set[Square](), set[Square]()
     for square in squares:
-        if shot.glare[shot.row[square]] <= _MOST_GLARE and _as_shaded(cells, shot, square):
-            shaded.add(square)
-    return shaded
+        if len(vain) == most:
+            break
+        is_clear = shot.glare[shot.row[square]] <= _MOST_GLARE
+        is_bare = is_clear and _as_shaded(cells, shot, square)
+        (shaded if is_bare else vain).add(square)
+    return shaded, vain
 
 
 def learn_bare(bare: Bare, shot: Snapshot, empty: Iterable[Square]) -> Bare:

@@ -82,8 +82,6 @@ class Sheet:
     line_depth: Tone = field(default_factory=lambda: np.zeros(4 * THIRDS, np.float32))
     line_share: Tone = field(default_factory=lambda: np.zeros(4 * THIRDS, np.float32))
     """Both as in `Snapshot`."""
-    has_looked: bool = False
-    """Has all of the board been seen?"""
     view: tuple[Pose, Maps, Mask] | None = None
     """All cells and a strip around them from straight above for a pose, and what of that lies in
     the picture."""
@@ -255,7 +253,7 @@ def _with_lines(sheet: Sheet, lines: Tone, shades: Tone) -> Sheet:
     is_free = np.flatnonzero([square not in holes for square in sheet.board.squares])
     lines, shades = lines[is_free], shades[is_free]
     share = _typical(lines / np.maximum(shades, np.float32(0.05)))
-    return replace(sheet, line_depth=_typical(lines), line_share=share, has_looked=True)
+    return replace(sheet, line_depth=_typical(lines), line_share=share)
 
 
 def _typical(depths: Tone | Points) -> Tone:

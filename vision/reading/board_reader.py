@@ -154,11 +154,6 @@ class BoardReader:
                 last = settled or self.memory.latest
                 assert last is not None
                 return self._reading(last.told, frame, quiet=settled is not None)
-            if look.told.game is None and self.mirror.turns_round(frame.luma, self.memory):
-                self.memory = replace(
-                    self.memory, votes=(), background=Background(), last=None, settled=None
-                )
-                look = self._through(Look(mirrored(frame.luma)))
             self._look_back(look)
             return self._reading(look.told, frame, quiet=look.quiet)
 
@@ -171,22 +166,25 @@ class BoardReader:
             if self.mirror.is_mirrored:
                 luma = mirrored(luma)
             look = self._through(Look(luma, _ALONE))
-            if look.vote.game is None and self.mirror.turns_round(luma, self.memory):
-                self.memory = replace(self.memory, background=Background())
-                look = self._through(Look(mirrored(luma), _ALONE))
             self._look_back(look)
             return self._reading(look.vote, Frame(luma, 0.0, 0))
 
     # ---- inside ----
 
-    def _through(self, look: Look) -> Look:
-        """Take a picture through the six stages."""
-        memory = self.memory
+    def _through(self, picture: Look) -> Look:
+        """Take a picture through the six stages, and its mirror image where that shows a board."""
+        look, memory = picture, self.memory
         for stage in (motion, detect, locate, place, judge, vote):
             look, memory = stage(look, memory)
             if look.is_known:
                 break
         self.memory = memory
+        is_blind = not look.is_known and look.told.game is None
+        if is_blind and self.mirror.turns_round(picture.luma, memory):
+            self.memory = replace(
+                memory, votes=(), background=Background(), last=None, settled=None
+            )
+            return self._through(replace(picture, luma=mirrored(picture.luma)))
         return look
 
     def _restart(self) -> None:
@@ -196,7 +194,7 @@ class BoardReader:
             # Asked for since the last picture, from another thread.
             kit = self._asked[0] if self._asked is not None else self.memory.active
             self._asked = None
-        # What holds of the camera stays: its lens, its noise, its movement.
+        # What holds of the camera stays: its lens and its noise.
         before = self.memory
         self.memory = Memory(
             before.kits,
@@ -205,10 +203,6 @@ class BoardReader:
             before.thorough,
             before.background,
             active=kit,
-            pose=before.pose,
-            still_frames=before.still_frames,
-            since_look=before.since_look,
-            fresh=before.fresh,
         )
 
     def _reading(self, vote: Vote, frame: Frame, *, quiet: bool = False) -> Reading:

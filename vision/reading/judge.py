@@ -31,9 +31,9 @@ def judge(look: Look, memory: Memory) -> tuple[Look, Memory]:
     ask = squares_left & look.asked
     empty = set[Square]()
     times = Counter(memory.times)
-    if ask:
-        # The first look at a board takes in all of it.
-        whole = look.before is None
+    # The first look at a board takes in all of it.
+    whole = look.before is None
+    if ask or whole:
         shot, memory = _snapshot(look, memory, pieces, None if whole else ask)
         certain = ask - pieces.doubtful - look.vague
         empty = empty_among(memory.bare_looks, kit.board, shot, certain)
@@ -57,14 +57,9 @@ def judge(look: Look, memory: Memory) -> tuple[Look, Memory]:
 def _snapshot(
     look: Look, memory: Memory, pieces: Pieces, squares: Set[Square] | None
 ) -> tuple[Snapshot, Memory]:
-    """Look at these squares of a picture.
-
-    None: at all of the board's, as it has to be the first time.
-    """
+    """Look at these squares of a picture, None being all of the board's."""
     sheet = memory.sheet
     assert sheet is not None
-    if not sheet.has_looked:
-        squares = None
     # What pieces hide of the board says nothing about it.
     bodies = bodies_mm(pieces.kit, pieces.pose, pieces.placed)
     corners = set(pieces.kit.board.corners).intersection(map(attrgetter("marker"), look.sightings))
@@ -84,13 +79,13 @@ def _look_closer(  # noqa: PLR0917 - what is known of one picture
     empty after all.
 
     So many squares as the picture's budget has; the others wait for the next one. `times` counts
-    how often each is asked. Returns the look and the pieces with those that were read, and the
-    empty squares.
+    how often each is asked in vain. Returns the look and the pieces with those that were read, and
+    the empty squares.
     """
     board, bare = pieces.kit.board, set[Square]()
 
     # A marker has more contrast than print or shadows.
-    candidates = _first(missing, look.budget.closer, times, shot, most=1)
+    candidates = set(_ranked(missing, times, shot, most=1)[: look.budget.closer])
     for ways in (PLAIN, BETTER):
         more = _read_closer(look, pieces, candidates, ways)
         if not more:
@@ -110,16 +105,17 @@ def _look_closer(  # noqa: PLR0917 - what is known of one picture
     if look.still:
         # Paper has less contrast than what lies on it, also under shadows.
         in_shade = missing - pieces.doubtful - look.vague
-        shaded = _first(in_shade, look.budget.shaded, times, shot, most=-1)
-        times.update(shaded)
-        bare |= shaded_among(board, shot, shaded)
+        ranked = _ranked(in_shade, times, shot, most=-1)
+        shaded, vain = shaded_among(board, shot, ranked, look.budget.shaded)
+        times.update(vain)
+        bare |= shaded
     return look, pieces, bare
 
 
-def _first(
-    squares: Set[Square], number: int, times: Counter[Square], shot: Snapshot, *, most: int
-) -> set[Square]:
-    """Return so many of the squares, those first that were asked least often.
+def _ranked(
+    squares: Set[Square], times: Counter[Square], shot: Snapshot, *, most: int
+) -> list[Square]:
+    """Return the squares, those first that were asked in vain least often.
 
     Of these come first those with the most contrast, or with the least where `most` is -1.
     """
@@ -128,7 +124,7 @@ def _first(
         # How much its brightness differs within the square.
         contrast = float(shot.tones[shot.row[square]].std())
         ranked.append((times[square], -most * contrast, square))
-    return {square for _, _, square in sorted(ranked)[:number]}
+    return [square for _, _, square in sorted(ranked)]
 
 
 def _read_closer(

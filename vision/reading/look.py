@@ -23,7 +23,8 @@ NO_SQUARES: frozenset[Square] = frozenset()
 
 
 class Budget(NamedTuple):
-    """How many squares are read from above in one picture, and told under shadows with edges.
+    """How many squares are read from above in one picture, and asked in vain whether they are bare
+    under shadows with edges.
 
     The rest waits for the next picture: a hand that rests on a board must not make one cost ten
     times as much.
@@ -241,7 +242,7 @@ class Memory:
     fresh: Blocks | None = None
     """What is to be read once more when all is still, as it was read while something moved."""
     times: Mapping[Square, int] = field(default_factory=dict)
-    """How often each unknown square was read from above since all of the board was looked at."""
+    """How often each unknown square was asked in vain since all of the board was looked at."""
     resigned: frozenset[Square] = NO_SQUARES
     """Unknown squares of which no more is to be learned for the time being."""
 

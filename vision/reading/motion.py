@@ -36,8 +36,9 @@ from vision.reading.look import EACH, Look, Memory
 RELIT = 0.04
 """When a picture is so much lighter or darker than when all of it was read, all of it is read
 again."""
-_LASTING = 5
-"""Frames for which it has to be."""
+_LASTING, _FAR = 5, 0.12
+"""Frames for which it has to be, as lamps flicker; or by how much: no flicker of a whole picture is
+so strong, and beyond it squares do not look as they did."""
 _CLUSTER, _CLEAR = 3.0, 6.0
 """A movement: the squares of changes, by what counts, in three by three blocks add up to this; and
 a clear one."""
@@ -66,8 +67,8 @@ class Movement(NamedTuple):
     places: Points | None
     """(N, 2) pixels that have moved since the frames before; None: nothing has."""
     changed: Blocks | None
-    """(rows, columns): the blocks that differ from what was read last; None: all of the picture is
-    to be read, as the first one or in another light."""
+    """(rows, columns): the blocks that differ from what was read last; None: nothing is known of
+    them."""
 
 
 def motion(look: Look, memory: Memory) -> tuple[Look, Memory]:
@@ -110,7 +111,15 @@ def _due(movement: Movement, memory: Memory, is_retry_due: bool) -> tuple[Blocks
     unknown, but for the squares of which no more is to be learned.
     """
     last = memory.last
-    if last is None or last.kit is None or last.pose is None or movement.changed is None:
+    lights = memory.background.lights
+    is_relit = len(lights) == _LASTING or (bool(lights) and abs(lights[-1] - 1) > _FAR)
+    if (
+        last is None
+        or last.kit is None
+        or last.pose is None
+        or movement.changed is None
+        or is_relit
+    ):
         return None, memory
 
     # Where the picture differs from what was read.
@@ -146,13 +155,11 @@ def compare(past: Background, luma: Luma) -> tuple[Movement, Background]:
     rest, shift = unexplained(past.read, now, exposure)
     changed, faint = _cluster(past.noise, rest, shift, past.faint_read)
     lights = _lights(past, now)
-    is_relit = len(lights) == _LASTING
     background = replace(past, now=now, exposure=exposure, faint_read=faint, lights=lights)
     places, near = None, None
     if changed is None:
         # While nothing differs from what was read last, one comparison tells both.
-        same = None if is_relit else np.zeros(now.shape, bool)
-        movement = Movement(False, is_relit, None, same)
+        movement = Movement(False, len(lights) == _LASTING, None, np.zeros(now.shape, bool))
         background = _calm(background, rest)
     else:
         moving, rest, background = _moving(background, now)
@@ -161,8 +168,6 @@ def compare(past: Background, luma: Luma) -> tuple[Movement, Background]:
             near = wider(moving)
             rows, columns = np.nonzero(moving)
             places = np.column_stack([columns, rows]) * np.float64(BLOCK_PX) + (BLOCK_PX - 1) / 2
-        elif is_relit:
-            changed = None
         movement = Movement(moving is not None, True, places, changed)
 
     # The next frame is compared with this one without noise, but where something has moved.

@@ -97,18 +97,17 @@ def is_certain(vote: Vote, agreed: Vote) -> bool:
     before."""
     if vote.fans or agreed.fans or vote.game is None or vote.game != agreed.game:
         return False
-    come, left = set[int](), set[int]()
     for square, marker in vote.markers.items():
         # A piece that was not there before.
-        if agreed.markers.get(square) != marker:
-            come.add(marker)
-            if square in vote.guessed:
-                return False
+        if square in vote.guessed and agreed.markers.get(square) != marker:
+            return False
+    elsewhere = set(vote.markers.values())
     for square, marker in agreed.markers.items():
         # A piece that is gone from there: is it read somewhere else?
-        if square not in vote.seen and square not in vote.unknown:
-            left.add(marker)
-    return left <= come
+        is_gone = square not in vote.seen and square not in vote.unknown
+        if is_gone and marker not in elsewhere:
+            return False
+    return True
 
 
 def joined_looks(looks: tuple[Vote, ...]) -> tuple[Vote, bool]:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import cmath
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
 from companion.core.i18n import headed, joined, say, say_n
 from companion.core.kit import SEATS, Card, Kit, Seat
-from companion.games.screen import CardEntry, CardUi, ChoiceKey, Count, Lane, Pile
+from companion.games.screen import CardUi, ChoiceKey, Count, Lane, Pile
 from companion.table.table_view import TableView
 from web.rendering.svg import labelled_svg, ornament, xy
 
@@ -83,41 +82,23 @@ def shown(kit: Kit | None, name: str) -> str:
     return f"{card.value}{card.suit}" if card else name
 
 
-@dataclass(frozen=True)
-class StackCard:
-    """A card of a stack on a page. `text` empty: its back. `own`: face down, but known to the
-    viewer.
+def stack_of(
+    kit: Kit | None, pile: Pile, known: Pile, room: int = ROOM
+) -> tuple[list[tuple[str, bool]], int]:
+    """Return the last cards of a stack from the bottom to the top, and how many lie below them.
+
+    Of each its text (empty: its back), and whether it lies face down but the viewer knows it.
+    `known` is the same stack as everybody sees it. More than `room` cards have two columns.
     """
-
-    text: str
-    own: bool = False
-
-
-@dataclass(frozen=True)
-class Stack:
-    """A stack as a page draws it, from the bottom to the top: its last cards, and how many more lie
-    below them.
-    """
-
-    cards: tuple[StackCard, ...]
-    more: int
-    wide: bool
-    """Whether it has two columns."""
-
-
-def stack_of(kit: Kit | None, pile: Pile, known: Pile, room: int = ROOM) -> Stack:
-    """Return what is drawn of a stack. `known` is the same stack as everybody sees it."""
     cards = []
     for place, name in enumerate(pile):
         # face up for all; stacks of different heights cannot be compared card by card
         is_open = len(known) != len(pile) or known[place] is not None
-        own = name is not None and not is_open
-        cards.append(StackCard("" if name is None else shown(kit, name), own))
-    wide = len(cards) > room
-    fits = 2 * room if wide else room
+        cards.append(("" if name is None else shown(kit, name), name is not None and not is_open))
+    fits = 2 * room if len(cards) > room else room
     # a number of cards that are not drawn takes the place of one
     more = len(cards) - fits + 1 if len(cards) > fits else 0
-    return Stack(tuple(cards[more:]), more, wide)
+    return cards[more:], more
 
 
 def lane_words(kit: Kit | None, lane: Lane, names: Mapping[Seat, str]) -> str:
@@ -155,14 +136,6 @@ def fans_of(view: TableView) -> dict[Seat, tuple[str, ...]]:
     return fans
 
 
-def lane_of(entry: CardEntry) -> str:
-    """Return the number of the lane in which the cards lie that are asked for.
-
-    Empty: it is unknown.
-    """
-    return next((str(zone.file) for zone in entry.zones.values()), "")
-
-
 # ---- what can be tapped --------------------------------------------------------------------------
 
 
@@ -172,19 +145,19 @@ def acting_seat(view: TableView) -> Seat | None:
     return seats[0] if len(seats) == 1 else None
 
 
-def plain_choices(tableau: CardUi) -> list[list[str | None]]:
+def plain_choices(card_ui: CardUi) -> list[list[str | None]]:
     """Return the legal actions for a script: notation, key, card, lane."""
-    return [[choice.text, choice.key, choice.card, choice.lane] for choice in tableau.choices]
+    return [[choice.text, choice.key, choice.card, choice.lane] for choice in card_ui.choices]
 
 
-def straight_keys(tableau: CardUi) -> list[tuple[ChoiceKey, str | None]]:
+def straight_keys(card_ui: CardUi) -> list[tuple[ChoiceKey, str | None]]:
     """Return the keys that need neither card nor lane, each with its action or None."""
     actions = {
         choice.key: choice.text
-        for choice in tableau.choices
+        for choice in card_ui.choices
         if choice.card is None and choice.lane is None
     }
-    return [(key, actions.get(key.name)) for key in tableau.keys]
+    return [(key, actions.get(key.name)) for key in card_ui.keys]
 
 
 def main_action(view: TableView) -> tuple[str, str] | None:
@@ -237,9 +210,9 @@ def lanes_picture(kit: Kit, lanes: Sequence[Lane]) -> Markup:
 
 def _column(kit: Kit, pile: Pile, y: int, step: int) -> str:
     """Draw a stack from its bottom as cards 68 units wide and 23 high, the first one at `y`."""
-    stack = stack_of(kit, pile, pile, 2)
-    cards = [("rest", f"+{stack.more}")] if stack.more else []
-    cards += [("up" if card.text else "back", card.text) for card in stack.cards]
+    last, more = stack_of(kit, pile, pile, 2)
+    cards = [("rest", f"+{more}")] if more else []
+    cards += [("up" if text else "back", text) for text, _ in last]
     parts = []
     for row, (kind, text) in enumerate(cards):
         top = y + row * step

@@ -1,8 +1,5 @@
 """What pages show of a game of pieces beside its board: both clocks, plays that can be tapped,
 sheets and placings.
-
-Time is not drawn here: a script of the page turns `data-due` (seconds by the service's clock) into
-what is left.
 """
 
 from __future__ import annotations
@@ -10,9 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from markupsafe import Markup
-
-from companion.core.grid import Square
 from companion.core.i18n import say, translate
 from companion.core.kit import Kit, Seat
 from companion.games.screen import ChoiceKey, Placing, Play
@@ -32,29 +26,11 @@ def clock_words(clock: ClockView) -> str:
     return f"{whole // 60}:{whole % 60:02}"
 
 
-def plate(clock: ClockView) -> Markup:
-    """Draw the figures of a chess clock, with the attributes by which a script lets it run."""
-    due = "" if clock.due_s is None else f"{clock.due_s:.3f}"
-    # time may have been added, so that more is left than at the start
-    limit_s = max(clock.limit_s, clock.left_s)
-    own = f"{due} {clock.left_s:.3f}"
-    return Markup(
-        f'<b class="time" data-due="{due}" data-left="{clock.left_s:.3f}" data-time="{limit_s:g}" '
-        f'data-own="{own}">'
-        f"{clock_words(clock)}</b>"
-    )
-
-
 def press_words(view: TableView, plays: Iterable[Play]) -> str:
     """Return the words of the key that ends a turn. `plays` are those of the seat on turn."""
     action = view.board.standing.open_action if view.board.standing else ""
     label = next((play.label for play in plays if play.text == action), say("End turn"))
     return say("Press your clock") if view.time.clocks else label
-
-
-def play_label(labels: Iterable[Play], text: str) -> str:
-    """Return a play in words, or its notation if it has none."""
-    return next((play.label for play in labels if play.text == text), text)
 
 
 def points_to(step: tuple[int, int], seat: Seat) -> str:
@@ -64,15 +40,6 @@ def points_to(step: tuple[int, int], seat: Seat) -> str:
     if files:
         return "right" if files > 0 else "left"
     return "up" if ranks > 0 else "down"
-
-
-def burden(view: TableView, square: Square) -> str:
-    """Return what the piece on a square carries. Empty: nothing."""
-    if view.kit is None:
-        return ""
-    return next(
-        (face for face in view.board.layout.get(square, ()) if view.kit.face(face).carried), ""
-    )
 
 
 # ---- for scripts ---------------------------------------------------------------------------------
@@ -113,8 +80,3 @@ def sentences(text: str) -> tuple[str, str]:
     """Return the first sentence in the language spoken now, and the rest."""
     first, stop, rest = translate(text).partition(". ")
     return (f"{first}{stop.strip()}", rest)
-
-
-def strength(number: int) -> str:
-    """Return a strength as it is written: `2`, `−1`."""
-    return str(number).replace("-", "\N{MINUS SIGN}")

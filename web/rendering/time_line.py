@@ -5,18 +5,13 @@ It is as wide as the page; places along it are shares of its width, in percent.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-
-from markupsafe import Markup
 
 from companion.archive.finale import turning_point
 from companion.archive.replay_scenes import Replay
 from companion.core.i18n import headed, say
-from companion.core.kit import SEATS, Seat
-from web.rendering.pieces import side_class
-from web.rendering.svg import ornament, xy
+from web.rendering.svg import xy
 
 _KEY_PX = 52
 """Least distance of two keys."""
@@ -81,37 +76,17 @@ def _assign_widths(marks: Sequence[MarkedMoment]) -> list[MarkedMoment]:
     return [replace(mark, width=widths.get(mark.place, "")) for mark in marks]
 
 
-def lead_line(replay: Replay) -> Markup:
-    """Draw who stood better, South above the middle and North below. Empty: nobody can say."""
+def lead_path(replay: Replay) -> str:
+    """Return the line of who stood better, in a box of 1000 x 100 with its middle at 0.
+
+    South is above the middle and North below. Empty: nobody can say.
+    """
     leads = replay.leads
     if len(set(leads)) < 2:
-        return Markup()
+        return ""
     step = 1000 / max(replay.places - 1, 1)
     places = [0, *(turn.last for turn in replay.turns)]
     # the largest lead nearly fills its half; y points down, where North is
     height = -46 / max(map(abs, leads))
     points = [complex(step * at, height * lead) for at, lead in zip(places, leads, strict=True)]
-    areas = "".join(_area(replay, seat, points) for seat in SEATS)
-    lines = f'<path class="zero" d="M0 0H1000"/><path class="line" d="M{_path(points)}"/>'
-    stretched = ' preserveAspectRatio="none"'
-    return ornament("lead", "0 -50 1000 100", areas + lines, stretched)
-
-
-def _area(replay: Replay, seat: Seat, points: Sequence[complex]) -> str:
-    """Draw what lies between the line and the middle on a seat's side."""
-    # beyond the middle begins the area of the other side
-    clip = min if seat is Seat.SOUTH else max
-    corners = [complex(points[0].real, clip(points[0].imag, 0.0))]
-    for start, end in itertools.pairwise(points):
-        if start.imag * end.imag < 0:
-            way = end - start
-            crossing = start - way * start.imag / way.imag  # where the line crosses the middle
-            corners.append(complex(crossing.real, 0))
-        corners.append(complex(end.real, clip(end.imag, 0.0)))
-    fill = f'd="M0 0L{_path(corners)}L{points[-1].real:.4g} 0z"'
-    dots = f'<path {fill} fill="url(#dots)"/>' if seat is Seat.NORTH else ""
-    return f'<g class="{side_class(replay.kit, seat)}"><path {fill} fill="currentColor"/>{dots}</g>'
-
-
-def _path(points: Sequence[complex]) -> str:
     return "L".join(xy(point, ".4g") for point in points)

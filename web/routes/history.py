@@ -23,11 +23,9 @@ from companion.archive.played_games import (
     ReplayStep,
 )
 from companion.archive.replay_scenes import Replay
-from companion.archive.statistics import Tally
 from companion.bots.coach import Hint
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import (
-    joined,
     long_date,
     naming,
     say,
@@ -43,7 +41,7 @@ from web.rendering.answers import GamesJson, NameForgotten
 from web.rendering.board import board_svg
 from web.rendering.board_picture import scene_picture
 from web.rendering.json_view import plain_json
-from web.rendering.time_line import lead_line, marked_moments
+from web.rendering.time_line import lead_path, marked_moments
 from web.routes.api.body import Body, Text
 from web.routes.route import PageGroup, form, get, host_only, post
 
@@ -98,7 +96,6 @@ class HistoryPages(PageGroup):
             records=records,
             most=max((record.total.games for record in records), default=1),
             seconds=seconds,
-            commands=commands,
         )
         return make_response(html, status)
 
@@ -165,7 +162,7 @@ class HistoryPages(PageGroup):
             "game.html",
             at=place,
             marks=marked_moments(replay),
-            lead=lead_line(replay),
+            lead=lead_path(replay),
             **values,
             **self._scene(replay, place),
         )
@@ -229,7 +226,6 @@ class HistoryPages(PageGroup):
             "turn": turn,
             "photograph": replay.photograph(scene.turn) if has_camera else "",
             "drawn": drawn,
-            "moves": moves_of(scene),
             "has_better": is_end_of_turn and scene.turn in self._turns_to_review(replay),
         }
 
@@ -326,20 +322,9 @@ def seconds(median_s: float | None) -> str:
     return say("{seconds} s", seconds=round(median_s, 1) if median_s < 10 else round(median_s))
 
 
-def commands(tally: Tally) -> str:
-    """Return the favourite commands with how often each was given."""
-    parts = [say("{command!c} {count}", command=word, count=n) for word, n in tally.commands]
-    return joined(", ", parts)
-
-
 def drawn(replay: Replay, scene: ReplayStep) -> Markup:
     """Draw the board of a scene, with what bounced and shot in it."""
     return board_svg(scene_picture(replay.kit, scene))
-
-
-def moves_of(scene: ReplayStep) -> str:
-    """Return the ways of a scene's pieces for a script: `a1-a2 c4-c3`."""
-    return " ".join(f"{origin}-{target}" for origin, target in scene.moves)
 
 
 def result(line: GameLine) -> str:

@@ -3,57 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from flask import Response, make_response, render_template, request
-from markupsafe import Markup
 from werkzeug.exceptions import NotFound
 
 from companion.core.errors import Malformed
 from companion.core.i18n import listed, say, say_n, spoken
 from companion.core.kit import Kit
 from companion.games.base import Game, OptionRow
-from companion.printing.kit_printer import PAPERS, KitPrinter, PrintPlan
+from companion.printing.kit_printer import PAPERS, KitPrinter
 from web.context import PageContext
 from web.error_pages import wants_page
 from web.routes.route import PageGroup, get
 from web.security.auth import is_own_screen
-from web.templating.icons import small_board
 from web.templating.phrases import whole_number
 
 _LETTER_LANDS = ("us", "ca", "mx", "co", "cl", "ve", "ph", "gt", "cr", "sv", "ni", "pa", "do")
 """Countries whose printers hold Letter (Unicode CLDR, measurement data: paper sizes)."""
 _BOARD = "-board"
-
-
-@dataclass(frozen=True)
-class BoardChoice:
-    """A board that a kit can be printed with: its picture, label, and the query that asks for
-    it.
-    """
-
-    label: str
-    picture: Markup
-    query: str
-
-
-@dataclass(frozen=True)
-class Offer:
-    """What is offered of one game."""
-
-    game: Game[Any, Any]
-    plan: PrintPlan
-    boards: tuple[BoardChoice, ...]
-    own_map: OptionRow | None
-    """The option by which a board of one's own is written. None: there is none."""
-    others: tuple[tuple[OptionRow, str], ...]
-    """Options that add other parts to the kit, with what its address then tells."""
-
-    @property
-    def pages(self) -> str:
-        """Return how many pages of what there are."""
-        return listed(_page_words(kind, number) for kind, number in self.plan.kinds.items())
 
 
 class KitPages(PageGroup):
@@ -119,8 +87,10 @@ class KitPages(PageGroup):
         """Return whether whoever asks may have the Wi-Fi's password."""
         return is_own_screen() or self._page_context.guard.is_host()
 
-    def _offer(self, game: Game[Any, Any], paper: str, language: str) -> Offer:
-        boards: list[BoardChoice] = []
+    def _offer(self, game: Game[Any, Any], paper: str, language: str) -> dict[str, Any]:
+        """Return what is offered of one game."""
+        # label, kit and query of boards; options that add other parts, with their queries
+        boards: list[tuple[str, Kit, str]] = []
         others: list[tuple[OptionRow, str]] = []
         own_map = None
         for row in game.option_rows:
@@ -132,12 +102,19 @@ class KitPages(PageGroup):
             for number, kit in enumerate(kits):
                 label, query = row.choices[number][0], f"{row.name}={number}"
                 if changes_board:
-                    boards.append(BoardChoice(label, small_board(kit), query))
+                    boards.append((label, kit, query))
                 elif kit != _kit(game, {}):
                     # it differs from the usual kit, so it adds other parts
                     others.append((row, query))
         plan = self._printer.plan(game.name, paper, language)
-        return Offer(game, plan, tuple(boards), own_map, tuple(others))
+        return {
+            "game": game,
+            "plan": plan,
+            "pages": listed(_page_words(kind, number) for kind, number in plan.kinds.items()),
+            "boards": boards,
+            "own_map": own_map,
+            "others": others,
+        }
 
 
 def _kit(game: Game[Any, Any], raw: Mapping[str, Any]) -> Kit:

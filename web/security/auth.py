@@ -12,7 +12,7 @@ from flask import Response, request
 from itsdangerous import BadSignature, URLSafeSerializer
 
 from companion.core.clock import Clock
-from companion.core.errors import CompanionError, Illegal, Refusal
+from companion.core.errors import CompanionError, Illegal, Refusal, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
 from companion.table.views import sitting_of
@@ -182,7 +182,7 @@ class Auth:
     def change_host_key(self) -> str:
         """Replace the host key and return it. Raises `Illegal`, `JournalError`."""
         if self._make_host_key is None:
-            raise Illegal(Refusal.WRONG_PHASE, say("The owner’s key cannot be changed here"))
+            raise wrong_phase(say("The owner’s key cannot be changed here"))
         self.host_key = self._make_host_key()
         return self.host_key
 
@@ -250,13 +250,9 @@ class Auth:
         return is_own_screen() or self.owner() is not None
 
     def owner(self) -> str | None:
-        """Return whose browser asks: `south`, `north`, `host`, or None for
-        anybody's.
-        """
-        for seat in SEATS:
-            if self._carries(seat, self._seat_nonce(seat)):
-                return str(seat)
-        return "host" if self._has_host_cookie() else None
+        """Return whose browser asks: `south`, `north`, `host`, or None for anybody's."""
+        own = next((str(seat) for seat in SEATS if self.sits(seat)), None)
+        return own or ("host" if self._has_host_cookie() else None)
 
     # ---- cookies ----
 

@@ -45,7 +45,6 @@ from web.templating.icons import (
     notice_drawing,
     pointing,
     qr_code,
-    small_board,
     start_board,
 )
 from web.templating.phrases import (
@@ -94,7 +93,6 @@ def register_template_helpers(app: Flask) -> None:
         score_words=score_words,
         tones_of=tones_of,
         picture=picture,
-        small_board=lambda game: small_board(game.kit(game.options({}))),
         start_board=start_board,
         game_picture=game_picture,
         qr=qr_code,

@@ -16,7 +16,7 @@ import segno
 from markupsafe import Markup, escape
 
 from companion.core.i18n import say, translate
-from companion.core.kit import SEATS, Kit
+from companion.core.kit import SEATS
 from companion.games.base import Game
 from companion.table.remote.remote_table import REMATCH_HERE, REMATCH_THERE
 from companion.table.seats.seating import open_sentence
@@ -44,32 +44,6 @@ def pointing(drawing: str, degrees: int) -> Markup:
     """Draw a drawing in a line of text, turned clockwise."""
     turned = f'transform="rotate({degrees % 360} 50 50)"'
     return ornament("ic", "0 0 100 100", f'<use href="#{escape(drawing)}" {turned}/>')
-
-
-def small_board(kit: Kit) -> Markup:
-    """Draw a board as a small sign: its squares in two tones, or its lanes."""
-    if kit.deck:
-        return lanes_sign(kit)
-    board = kit.board
-    width, height = board.files * 10, board.ranks * 10
-    dark = "".join(
-        f"M{square.file * 10} {height - 10 - square.rank * 10}h10v10h-10z"
-        for square in board.squares
-        if (square.file + square.rank) % 2 or square in board.holes
-    )
-    if board.tones == 2:
-        lines, tone = f"M0 0h{width}v{height}h-{width}z", "tile-4"
-    else:
-        lines, tone = (
-            "".join(f"M{10 * file} 0v{height}" for file in range(board.files + 1)),
-            "tile-2",
-        )
-        lines += "".join(f"M0 {10 * rank}h{width}" for rank in range(board.ranks + 1))
-    content = (
-        f'<rect class="tile-1" width="{width}" height="{height}"/>'
-        f'<path class="{tone}" d="{dark}"/><path class="lines" d="{lines}"/>'
-    )
-    return ornament("mini", f"-1 -1 {width + 2} {height + 2}", content)
 
 
 def game_picture(game: Game[Any, Any], name: str) -> Markup:
@@ -104,8 +78,8 @@ def start_board(game: Game[Any, Any], raw: Mapping[str, Any] | None = None) -> M
         return lanes_sign(game.kit(options))
     # any chance will do: only where the pieces begin is drawn
     state = game.setup(options, Random(0))
-    standing, layout = game.board_ui(state, None), game.expected(state) or {}
-    badges = standing.badges if standing else {}
+    board_ui, layout = game.board_ui(state, None), game.expected(state) or {}
+    badges = board_ui.badges if board_ui else {}
     return board_svg(BoardPicture(game.kit(options), layout, badges=badges))
 
 

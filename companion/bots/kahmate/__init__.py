@@ -17,7 +17,6 @@ from typing import Any
 from companion.bots.base import (
     Bot,
     Choice,
-    Verdict,
     expected_reply,
     reasons_of,
     second_best,
@@ -64,7 +63,12 @@ class KahmateBot(Bot):
     """One player of Kahmate. See `Bot`."""
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
-        super().__init__(seat, options, level, seed)
+        super().__init__(
+            seat,
+            options,
+            level,
+            seed,
+        )
         self.rng = Random(f"{seed} {seat}")  # two with one seed do not draw alike
         self._seed = seed
         self._met: Counter[tuple[object, ...]] = Counter()
@@ -87,36 +91,44 @@ class KahmateBot(Bot):
         if view["phase"] == "placing":
             return self._placing()
         if view["phase"] == "face-off":
-            return self._card(_Duel(self.seat, view, self._announced, self.level))
+            return self._card(
+                _Duel(
+                    self.seat,
+                    view,
+                    self._announced,
+                    self.level,
+                )
+            )
         self._cards = 0
         state = state_of(view)
-        search = Search(STRENGTHS[self.level], self._seed, int(view["quiet"]), dict(self._met))
+        search = Search(
+            STRENGTHS[self.level],
+            self._seed,
+            int(view["quiet"]),
+            dict(self._met),
+        )
         best = search.best(state)
         nodes = search.nodes  # what is looked at only to be told is no part of the search
         return Choice(str(best.first[0]), nodes, _lines(search, state, best))
 
-    def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
+    def loss(self, view: Mapping[str, Any], action: str, best: str) -> float | None:  # noqa: ARG002
         """Compare the best round with the best one that begins with this play.
 
         Cards against the matrix.
         """
-        choice = self.choose(view)
-        if view["phase"] == "placing" or action == choice.action:
-            return Verdict(choice, 0.0)
+        if view["phase"] == "placing":
+            return 0.0
         if view["phase"] == "face-off":
             duel = _Duel(self.seat, view, self._announced, self.level)
             gains = [sum(map(mul, row, duel.reply)) for row in duel.payoff]
-            better = max(gains) - gains[duel.hand.index(int(action))]
-            return Verdict(choice, share_of_game(better, TRY))
+            return share_of_game(max(gains) - gains[duel.hand.index(int(action))], TRY)
         state = state_of(view)
-        search = Search(STRENGTHS[self.level], self._seed)
         parsed = parse(action)
-        course = (
-            course_of(state, parsed) if isinstance(parsed, Run | Pass | Kick | Tackle) else None
-        )
-        best, tried = search.judged(state, course)
-        choice = Choice(str(best.first[0]), search.nodes, _lines(search, state, best))
-        return Verdict(choice, None if tried is None else share_of_game(best.value - tried, TRY))
+        course = None
+        if isinstance(parsed, Run | Pass | Kick | Tackle):
+            course = course_of(state, parsed)
+        less = Search(STRENGTHS[self.level], self._seed).loss(state, course)
+        return None if less is None else share_of_game(less, TRY)
 
     def _placing(self) -> Choice:
         """Return one of the formations, mirrored half of the time."""
@@ -166,7 +178,13 @@ class _Duel:
         stake = Search(STRENGTHS[2], 0).stake(state, course)
         self.hand = state.hands[state.seat]
         self.other_hand = state.hands[1 - state.seat]
-        self.payoff = card_matrix(self.hand, self.other_hand, lead, stake, PIP)
+        self.payoff = card_matrix(
+            self.hand,
+            self.other_hand,
+            lead,
+            stake,
+            PIP,
+        )
         self.mix, self.reply = solve(self.payoff, _CARD_ROUNDS[level])
         """How likely each card is played, of this seat and of the other one."""
         # the matrix is the attack's: for the defence it is turned
@@ -198,4 +216,9 @@ def _lines(search: Search, state: State, best: Candidate) -> tuple[str, ...]:
     if second := next(others, None):
         words = [play_of(state, *second.first).label]
         less = max(0.0, best.value - second.value) / TRY
-    return reasons_of(_REASONS[type(action)], odds, answer, second_best(words, less))
+    return reasons_of(
+        _REASONS[type(action)],
+        odds,
+        answer,
+        second_best(words, less),
+    )

@@ -103,7 +103,13 @@ def odds(attack: Hand, defence: Hand, ahead: int) -> Stake:
 
     :param ahead: the attack's strengths without cards, minus the defence's
     """
-    payoff = card_matrix(attack, defence, ahead, (1.0, 1.0, -1.0), _CARD_PRICE)
+    payoff = card_matrix(
+        attack,
+        defence,
+        ahead,
+        (1.0, 1.0, -1.0),
+        _CARD_PRICE,
+    )
     mine, theirs = solve(payoff, _CARD_ROUNDS)
     by_much = by_little = tie = 0.0
     for own, share in zip(attack, mine, strict=True):
@@ -189,7 +195,13 @@ def _passed_on(state: State, carrier: int) -> dict[int, float]:
         if giver not in held or state.down[giver]:
             continue
         for taker in order:
-            chance = _passed(state, giver, state.places[giver], taker, held[giver])
+            chance = _passed(
+                state,
+                giver,
+                state.places[giver],
+                taker,
+                held[giver],
+            )
             if chance > held.get(taker, 0.0):
                 held[taker] = chance
     return held
@@ -210,7 +222,12 @@ def _passed(state: State, giver: int, start: int, taker: int, chance: float) -> 
     for square in squares_between(start, end):
         other = state.board[square]
         if state.stands_against(other):
-            chance *= _wins(state, giver, other, chance)
+            chance *= _wins(
+                state,
+                giver,
+                other,
+                chance,
+            )
     return chance
 
 
@@ -241,7 +258,12 @@ def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[floa
                 factor = 1.0
                 # a standing opponent in the way costs a face-off
                 if state.stands_against(other):
-                    factor = _wins(state, runner, other, chance)
+                    factor = _wins(
+                        state,
+                        runner,
+                        other,
+                        chance,
+                    )
                 if chance * factor > anyhow[to]:
                     anyhow[to] = chance * factor
                     further.add(to)
@@ -270,7 +292,16 @@ def _brought(state: State, runner: int, held: dict[int, float]) -> float:
             chance = chances[spot] * factor
             is_free = state.board[spot] in (EMPTY, mate)
             if chance > best and is_free and is_pass(seat, spot, end):
-                best = max(best, _passed(state, mate, spot, runner, chance))
+                best = max(
+                    best,
+                    _passed(
+                        state,
+                        mate,
+                        spot,
+                        runner,
+                        chance,
+                    ),
+                )
     return best
 
 

@@ -88,7 +88,13 @@ def end_round(state: State, **changes: Any) -> State:
     down = list(changes.pop("down", state.down))
     for piece in TEAMS[state.seat]:
         down[piece] = max(0, down[piece] - 1)
-    return replace(state, seat=1 - state.seat, ran=(), down=tuple(down), **changes)
+    return replace(
+        state,
+        seat=1 - state.seat,
+        ran=(),
+        down=tuple(down),
+        **changes,
+    )
 
 
 def won(state: State, course: Course, lead: int = 1) -> State:
@@ -97,7 +103,12 @@ def won(state: State, course: Course, lead: int = 1) -> State:
     if course.kind is Kind.TACKLE:
         ball = state.places[course.movers[0]] if lead > CLEAR_LEAD else course.ball
         down = _turned_over(state, [course.face_offs[0].defender])
-        return end_round(state, hands=hands, ball=ball, down=down)
+        return end_round(
+            state,
+            hands=hands,
+            ball=ball,
+            down=down,
+        )
     if course.kind is not Kind.RUN:
         return replace(state, hands=hands, ball=course.ball)
     return replace(

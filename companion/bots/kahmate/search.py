@@ -43,9 +43,30 @@ class Strength:
 
 
 STRENGTHS = {
-    1: Strength(width=2, depth=1, replies=0, reply_width=0, noise=60.0, overlooks=True),
-    2: Strength(width=4, depth=2, replies=0, reply_width=0, noise=60.0, overlooks=False),
-    3: Strength(width=7, depth=3, replies=14, reply_width=2, noise=0.0, overlooks=False),
+    1: Strength(
+        width=2,
+        depth=1,
+        replies=0,
+        reply_width=0,
+        noise=60.0,
+        overlooks=True,
+    ),
+    2: Strength(
+        width=4,
+        depth=2,
+        replies=0,
+        reply_width=0,
+        noise=60.0,
+        overlooks=False,
+    ),
+    3: Strength(
+        width=7,
+        depth=3,
+        replies=14,
+        reply_width=2,
+        noise=0.0,
+        overlooks=False,
+    ),
 }
 MAX_NODES = 8_000
 _MAX_TRIED = 3
@@ -112,9 +133,9 @@ class Search:
         self.ranked = _ranked(looked_at)
         return self.ranked[0]
 
-    def judged(self, state: State, course: Course | None) -> tuple[Candidate, float | None]:
-        """Return the best round, and what the best one is worth that begins with this course (None:
-        unknown)."""
+    def loss(self, state: State, course: Course | None) -> float | None:
+        """Return how much less the best round is worth that begins with this course than the best
+        of all (None: unknown)."""
         strength = self.strength
         candidates = _ranked(self.rounds(state, strength.width, strength.depth, all_meetings=True))
         best = candidates[: max(1, strength.replies)]
@@ -124,9 +145,10 @@ class Search:
             lines = {id(line): line for line in (*candidates[: strength.replies], *tried)}
             for line in lines.values():
                 line.value = self._answered(line)
-        self.ranked = _ranked(best)
-        value = max((candidate.value for candidate in tried), default=None)
-        return _ranked([*self.ranked, *tried])[0], value
+        if not tried:
+            return None
+        value = max(line.value for line in tried)
+        return max(line.value for line in (*best, *tried)) - value
 
     def _mood(self, state: State, candidate: Candidate) -> float:
         """Return noise of the level, and restlessness: what was there before, and doing nothing,
@@ -157,7 +179,12 @@ class Search:
 
     def answer(self, state: State) -> Candidate:
         """Return the other side's best round."""
-        rounds = self.rounds(state, self.strength.reply_width, 2, all_meetings=False)
+        rounds = self.rounds(
+            state,
+            self.strength.reply_width,
+            2,
+            all_meetings=False,
+        )
         return max(rounds, key=_value_of)
 
     # ---- rounds ----------------------------------------------------------------------------------
@@ -223,7 +250,13 @@ class Search:
         ends = outcomes(at, course)
         value = sum(end.chance * self._value(end) for end in ends)
         odds = 1 - ends[-1].chance if course.kind is Kind.TACKLE else ends[0].chance
-        return Candidate(first, ends, value, dares=True, odds=odds)
+        return Candidate(
+            first,
+            ends,
+            value,
+            dares=True,
+            odds=odds,
+        )
 
     def stake(self, state: State, course: Course) -> Stake:
         """Return what a face-off is about, seen by the seat on turn."""

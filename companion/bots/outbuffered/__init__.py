@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from companion.bots.base import Bot, Choice, Verdict, expected_reply, reasons_of, second_best
+from companion.bots.base import Bot, Choice, expected_reply, reasons_of, second_best
 from companion.bots.outbuffered.other_player import OtherPlayer
 from companion.bots.outbuffered.turn_game import TurnGame, Vector, balance, kinds_of_player, soft
 from companion.bots.outbuffered.turns import (
@@ -63,7 +63,12 @@ class OutbufferedBot(Bot):
     """One player of Outbuffered. See `Bot`."""
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
-        super().__init__(seat, options, level, seed)
+        super().__init__(
+            seat,
+            options,
+            level,
+            seed,
+        )
         self.rng = Random(f"{seed} {seat}")  # two with one seed do not draw alike
         self._options = OutbufferedOptions(**options)
         self._turns = Turns(self._options.board, self._options.own_flag_blocks_base)
@@ -95,21 +100,14 @@ class OutbufferedBot(Bot):
             return self._equilibrium(position, game)
         return self._guess(position, game)
 
-    def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
+    def loss(self, view: Mapping[str, Any], action: str, best: str) -> float:  # noqa: ARG002
         """Compare what each buffer gets against the equilibrium."""
         game = self._game(self._turns.position(view), view)
         _, theirs, _ = balance(game.payoff, None, 0.0)
         gains = game.payoff @ theirs
-        best = int(np.argmax(gains))
-        sure = game.sure_win()
-        why = self._lines(game, best, theirs, _BALANCED)
-        if sure is not None:
-            best = sure
-            why = (_WINS,)
         row = game.row_of(buffer_number(action, self._is_turned(self._me)))
-        loss = float(gains[best] - gains[row]) / 2
-        choice = Choice(self._text(game.rows[best], self._me), BUFFERS * BUFFERS, why)
-        return Verdict(choice, max(0.0, loss))
+        # from lost to won there are two points
+        return max(0.0, float(gains.max() - gains[row]) / 2)
 
     def _is_turned(self, side: int) -> bool:
         """Return whether a side writes its directions as it sees the board from the north."""
@@ -205,8 +203,19 @@ class OutbufferedBot(Bot):
                 hoped = hope
         shares = np.where(best < _RARE, 0, best)
         row = self.rng.choices(range(len(shares)), shares.tolist())[0]
-        self._other.expect(position, game, row, kinds, game.payoff.T @ best - np.float32(value))
-        why = self._lines(game, row, answer, reason)
+        self._other.expect(
+            position,
+            game,
+            row,
+            kinds,
+            game.payoff.T @ best - np.float32(value),
+        )
+        why = self._lines(
+            game,
+            row,
+            answer,
+            reason,
+        )
         return Choice(self._text(game.rows[row], self._me), BUFFERS * BUFFERS, why)
 
     # ---- levels 1 and 2 --------------------------------------------------------------------------
@@ -231,5 +240,10 @@ class OutbufferedBot(Bot):
             answer = 0.75 * beginner + 0.25 * anything
             nodes = BUFFERS * BUFFERS
         row = int(np.argmax(value))
-        why = self._lines(game, row, answer, _BEST)
+        why = self._lines(
+            game,
+            row,
+            answer,
+            _BEST,
+        )
         return Choice(self._text(game.rows[row], self._me), nodes, why)

@@ -184,7 +184,14 @@ class Turns:
         first, second, third = tables
         # axes: South's and North's command in turn, of each step
         steps = third[second[first[0]]].reshape((COMMANDS,) * 6)
-        return list(ends), steps.transpose(0, 2, 4, 1, 3, 5).reshape(BUFFERS, BUFFERS)
+        return list(ends), steps.transpose(
+            0,
+            2,
+            4,
+            1,
+            3,
+            5,
+        ).reshape(BUFFERS, BUFFERS)
 
 
 def buffer_text(buffer: int, is_turned: bool) -> str:

@@ -21,6 +21,7 @@ from companion.games.binmat.state import (
     check_options,
     deal,
     lead,
+    masked,
     plain,
 )
 from companion.games.binmat.tools import tools_of_binmat
@@ -160,13 +161,13 @@ class Binmat(GameWithTools[Any, str]):
         """Return what that seat may know. Hidden cards are `X`."""
         if isinstance(state, Counter):
             return counter.view(state)
-        return plain(state, seat)
+        return plain(masked(state, seat))
 
     def dump(self, state: State | Counter) -> View:
         """Return everything."""
         if isinstance(state, Counter):
             return counter.view(state)
-        return plain(state, None, is_dump=True)
+        return plain(state)
 
     def parse(self, text: str) -> str:
         """Return the action of a notation, whatever the way."""

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from companion.core.errors import Malformed
-from companion.games.base import Event
 from companion.games.binmat.cards import Cards, cards_text, parse_cards
 from companion.games.binmat.combat import (
     ATTACKER,
@@ -98,15 +97,20 @@ def plain_combat(combat: Combat) -> dict[str, Any]:
         "attacker_discard": list(combat.to_attacker_discard),
         "lane_discard": list(combat.to_lane_discard),
         "steps": [
-            {"title": step.title, "sentences": [_plain_event(event) for event in step.events]}
+            {
+                "title": step.title,
+                "sentences": [
+                    {
+                        "text": event.text,
+                        "why": event.why,
+                        "rule": RULE_TITLES[event.rule] if event.rule else None,
+                    }
+                    for event in step.events
+                ],
+            }
             for step in combat.steps
         ],
     }
-
-
-def _plain_event(event: Event) -> dict[str, str | None]:
-    rule = RULE_TITLES[event.rule] if event.rule else None
-    return {"text": event.text, "why": event.why, "rule": rule}
 
 
 def _cards_or_none(cards: Cards) -> str:

@@ -222,12 +222,27 @@ def lead(state: State) -> float:
 
 def details(state: State) -> dict[str, Any]:
     """Return what a view has of Kahmate alone, in plain JSON. All of it is public."""
+    phase = "round"
+    if state.outcome:
+        phase = "over"
+    elif state.is_placing:
+        phase = "placing"
+    elif state.course:
+        phase = "face-off"
     return {
-        "phase": _phase(state),
+        "phase": phase,
         "turn": state.round,
         "quiet": state.quiet,
         "seat": None if state.is_placing else SEATS[state.seat],
-        "pieces": [_plain_piece(state, piece) for piece in PIECES] if state.places else [],
+        "pieces": [
+            {
+                "seat": SEATS[SEAT_OF[piece]],
+                "role": ROLE_OF[piece].letter,
+                "square": "goal" if square == IN_GOAL else NAMES[square],
+                "rounds_down": state.down[piece],
+            }
+            for piece, square in enumerate(state.places)
+        ],
         "ball": _plain_ball(state),
         "ran": [
             NAMES[state.places[piece]] for piece in state.ran if state.places[piece] != IN_GOAL
@@ -235,24 +250,6 @@ def details(state: State) -> dict[str, Any]:
         "runs_left": state.runs_left,
         "cards": {seat: list(hand) for seat, hand in zip(SEATS, state.hands, strict=True)},
         "face_off": _plain_face_off(state),
-    }
-
-
-def _phase(state: State) -> str:
-    if state.outcome:
-        return "over"
-    if state.is_placing:
-        return "placing"
-    return "face-off" if state.course else "round"
-
-
-def _plain_piece(state: State, piece: int) -> dict[str, Any]:
-    square = state.places[piece]
-    return {
-        "seat": SEATS[SEAT_OF[piece]],
-        "role": ROLE_OF[piece].letter,
-        "square": "goal" if square == IN_GOAL else NAMES[square],
-        "rounds_down": state.down[piece],
     }
 
 

@@ -61,12 +61,12 @@ def dashes(position: Position, square: int) -> int:
     return AROUND[square] & ~blocked_mask(position)
 
 
-def chains(position: Position, square: int, stop: int | None = None) -> Iterator[Chain]:
+def chains(position: Position, square: int) -> Iterator[Chain]:
     """Yield every play by jumps of the scout on this square, the shorter before those that go on
     from it.
 
     Rulebook, "Jump". Ruling: no square twice, nothing over or onto a stack, and the play ends where
-    the scout is turned over or wins. `stop`: the play ends there instead (a mask).
+    the scout is turned over or wins.
     """
     start = 1 << square
     stacks = position.own_low | position.foe_low
@@ -76,8 +76,7 @@ def chains(position: Position, square: int, stop: int | None = None) -> Iterator
     # a scout on a stack only dashes (ruling), and without a neighbour nothing is jumped
     if stacks & start or not BESIDE[square] & single:
         return
-    if stop is None:
-        stop = (HOME if position.intel & start else FAR)[position.seat]
+    stop = (HOME if position.intel & start else FAR)[position.seat]
     # each chain with the squares on which it may still land: none of its own
     work: list[tuple[Chain, int]] = [((square,), ALL & ~(scouts | position.stone))]
     while work:

@@ -375,16 +375,11 @@ def _tile_ground(pen: Pen, kit: Kit, seat: Seat, size: tuple[float, float]) -> N
         high,
         fill=colour,
     )
-    if seat is not Seat.NORTH:
-        return
-
-    ink = printed_on(colour)
-    for step in range(1, 8):
+    for step in range(1, 8) if seat is Seat.NORTH else ():
         y = high * step / 8
-        is_at_letter = y > high - 7
-        if not is_at_letter:
-            pen.dot(1.0, y, 0.45, fill=ink)
-        pen.dot(wide - 1.0, y, 0.45, fill=ink)
+        # the letter stands at the upper left
+        for x in (1.0, wide - 1.0) if y <= high - 7 else (wide - 1.0,):
+            pen.dot(x, y, 0.45, fill=printed_on(colour))
 
 
 # ---- walls and places for tiles ------------------------------------------------------------------

@@ -13,7 +13,15 @@ from itertools import pairwise, product
 from companion.core.i18n import say
 from companion.core.kit import FRAME_MM, SEATS, Board, Deck, Kit, Seat, Side
 from companion.printing.pdf_pen import STROKE_MM, TILE_2, Pen, text_width, tinted
-from companion.printing.tiling import FLAP_MM, Extent, Tiling, Window, has_outside_labels, quiet_mm
+from companion.printing.tiling import (
+    FLAP_MM,
+    Extent,
+    Tiling,
+    Window,
+    has_outside_labels,
+    page_label,
+    quiet_mm,
+)
 
 _LANE_FIGURE_MM = 17.0
 _SIGN_MM = 10.0
@@ -34,8 +42,14 @@ def print_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, room: Extent
         for marker, (corner_x, corner_y) in kit.board.corner_centres_mm.items():
             pen.marker(marker, corner_x, corner_y, kit.board.corner_mm)
         _strips(pen, kit, tiling.cuts_x)
-        for number, (cross_x, cross_y) in enumerate(tiling.joints(), start=1):
-            _cross(pen, number, cross_x, cross_y)
+        for number, cross in enumerate(tiling.joints(), start=1):
+            with pen.at(*cross):
+                pen.line((-4, 0), (4, 0), width=0.25)
+                pen.line((0, -4), (0, 4), width=0.25)
+                # its number in two opposite corners, so that one stays on each side of the cut
+                for corner in ((4.6, 2.8), (-4.6, -4.9)):
+                    with pen.at(*corner):
+                        pen.plate_text(str(number))
         _edges(pen, tiling, window)
 
 
@@ -320,44 +334,32 @@ def _outside_labels(pen: Pen, board: Board) -> None:
                     pen.label(-3.8, y - 1.5, name[1:], 4.2)
 
 
-def _cross(pen: Pen, number: int, x: float, y: float) -> None:
-    """Draw a joining mark with its number in two opposite corners, so that one stays on each side
-    of the cut."""
-    pen.line((x - 4, y), (x + 4, y), width=0.25)
-    pen.line((x, y - 4), (x, y + 4), width=0.25)
-    for dx, dy in ((4.6, 2.8), (-4.6, -4.9)):
-        with pen.at(x + dx, y + dy):
-            pen.plate_text(str(number), 2.8)
-
-
 def _edges(pen: Pen, tiling: Tiling, window: Window) -> None:
     """Draw where to cut (scissors) and where the next page is glued on (its name)."""
     core = window.core
     printed = window.printed
     whole = tiling.extent
-    labels = {(other.column, other.row): other.label for other in tiling.windows}
-    right = labels.get((window.column + 1, window.row))
-    above = labels.get((window.column, window.row + 1))
-
     pen.outline(whole.left, whole.bottom, whole.width, whole.height)
+    across = (printed.left, printed.right)
+    along = (printed.bottom, printed.top)
     if window.column:
-        pen.hairline((core.left, printed.bottom), (core.left, printed.top))
+        pen.hairline((core.left, along[0]), (core.left, along[1]))
         with pen.at(core.left, core.bottom + 7, turn_deg=90):
-            pen.scissors(5)
+            pen.scissors()
     if window.row:
-        pen.hairline((printed.left, core.bottom), (printed.right, core.bottom))
+        pen.hairline((across[0], core.bottom), (across[1], core.bottom))
         with pen.at(core.left + 1, core.bottom):
-            pen.scissors(5)
+            pen.scissors()
 
-    if right:
+    if window.column + 1 < tiling.across:
+        right = page_label(window.column + 1, window.row)
         x = core.right + FLAP_MM - 1.2
-        middle = (core.bottom + core.top) / 2
-        pen.hairline((core.right, printed.bottom), (core.right, printed.top))
-        with pen.at(x, middle, turn_deg=90):
-            pen.plate_text(say("glue {page} on this edge", page=right), 2.8)
-    if above:
-        middle = (core.left + core.right) / 2
+        pen.hairline((core.right, along[0]), (core.right, along[1]))
+        with pen.at(x, (core.bottom + core.top) / 2, turn_deg=90):
+            pen.plate_text(say("glue {page} on this edge", page=right))
+    if window.row + 1 < tiling.down:
+        above = page_label(window.column, window.row + 1)
         y = core.top + FLAP_MM - 3.4
-        pen.hairline((printed.left, core.top), (printed.right, core.top))
-        with pen.at(middle, y):
-            pen.plate_text(say("glue {page} on this edge", page=above), 2.8)
+        pen.hairline((across[0], core.top), (across[1], core.top))
+        with pen.at((core.left + core.right) / 2, y):
+            pen.plate_text(say("glue {page} on this edge", page=above))

@@ -107,11 +107,6 @@ class MachineSeats:
             self._turns.hand_in(HandIn(seat, moment, action, now_s=self._store.now_s()))
 
 
-def turn_of(session: Session, seat: Seat) -> MachineTurn:
-    """Return the turn that is on, as a program at this seat may know it."""
-    return _machine_turn(session, seat, session.state, len(session.turns))
-
-
 def last_own_turn(session: Session, seat: Seat) -> tuple[MachineTurn, str] | None:
     """Return the last turn that is wholly open in which whoever sits there acted, as he knew it."""
     sitter = session.seats.get(seat)
@@ -119,8 +114,7 @@ def last_own_turn(session: Session, seat: Seat) -> tuple[MachineTurn, str] | Non
         turn = session.opened_turns[number - 1]
         sealed = turn.sealed.get(seat)
         if sealed and sitter and sealed.owner == sitter.nonce and not turn.by_time:
-            state = state_before(session, number - 1)
-            view = _machine_turn(session, seat, state, number - 1)
+            view = turn_of(session, seat, number - 1)
             return replace(view, moment=turn.moment, is_due=False, due_s=None), sealed.action
     return None
 
@@ -143,8 +137,14 @@ def plain(value: Any) -> Any:
     return msgspec.json.decode(_encode(value))
 
 
-def _machine_turn(session: Session, seat: Seat, state: Any, turns: int) -> MachineTurn:
-    game = session.playing
+def turn_of(session: Session, seat: Seat, number: int | None = None) -> MachineTurn:
+    """Return the turn that is on, as a program at this seat may know it.
+
+    `number`: as it knew the turn after so many.
+    """
+    game, state = session.playing, session.state
+    if number is not None:
+        state = state_before(session, number)
     hidden = game.hidden_options(session.options) or ()
     countdown = session.countdown
     has_time = countdown is None or countdown.due_s is not None
@@ -156,7 +156,7 @@ def _machine_turn(session: Session, seat: Seat, state: Any, turns: int) -> Machi
         options={name: value for name, value in session.raw_options.items() if name not in hidden},
         moment=session.moment,
         view=plain(game.view(state, seat)),
-        events=tuple(tuple(plain(turn.events)) for turn in session.turns[:turns]),
+        events=tuple(tuple(plain(turn.events)) for turn in session.turns[:number]),
         is_due=seat in session.awaited and not session.paused and has_time,
         due_s=countdown.due_s if countdown else None,
         asked=session.asked_of(seat),

@@ -39,8 +39,19 @@ def _play_game(name: str, seed: int, against: str) -> Report:
             web=WebSettings(host="127.0.0.1", port=0),
             table=TableSettings(reading_time_s=FRAME_S),
         )
-        with Companion(settings, simulate=True, clock=clock, threads=False) as companion:
-            return match_at(companion, clock, name, seed, against).play()
+        with Companion(
+            settings,
+            simulate=True,
+            clock=clock,
+            threads=False,
+        ) as companion:
+            return match_at(
+                companion,
+                clock,
+                name,
+                seed,
+                against,
+            ).play()
 
 
 def match_at(
@@ -73,7 +84,22 @@ def match_at(
         players[seat] = SimulatedPlayer(seat, phone, rng)
     if against:
         machine = Seat.SOUTH if seed % 2 else Seat.NORTH
-        players[machine] = SimulatedPlayer(machine, None, players[machine].rng, against)
+        players[machine] = SimulatedPlayer(
+            machine,
+            None,
+            players[machine].rng,
+            against,
+        )
     state = game.setup(game.options(options), chance(seed, 0))
     kind = CardMatch if has_cards else PlayMatch
-    return kind(companion, companion.simulation, clock, game, seed, rng, options, players, state)
+    return kind(
+        companion,
+        companion.simulation,
+        clock,
+        game,
+        seed,
+        rng,
+        options,
+        players,
+        state,
+    )

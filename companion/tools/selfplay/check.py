@@ -90,10 +90,21 @@ def _faults_in_play(game: Game[Any, Any]) -> Iterator[str]:
         while (due := game.to_act(state)) and turns < MAX_TURNS:
             actions = {seat: game.random_action(state, seat, rng) for seat in sorted(due)}
             for seat, action in actions.items():
-                yield from _faults_of_action(game, state, seat, action)
+                yield from _faults_of_action(
+                    game,
+                    state,
+                    seat,
+                    action,
+                )
             # numbers that can be had again: the same turn is applied once more below
             step = game.apply(state, actions, Random(turns))
-            yield from _faults_of_apply(game, state, actions, step, turns)
+            yield from _faults_of_apply(
+                game,
+                state,
+                actions,
+                step,
+                turns,
+            )
             yield from _faults_of_step(game, step)
             state = step.state
             turns += 1

@@ -329,7 +329,12 @@ class PieceMatch(Match):
             if not self.players[seat].machine:
                 text, keys = self.choose(seat)
                 actions[seat] = self.game.parse(text)
-                self.seal(self.players[seat], view.moment, text, keys)
+                self.seal(
+                    self.players[seat],
+                    view.moment,
+                    text,
+                    keys,
+                )
         if len(actions) < len(due):
             self.until("The machine has its turn", place)
             actions = self.played()
@@ -342,7 +347,12 @@ class PieceMatch(Match):
         """Return an action, and the pad keys that spell it."""
         player = self.players[seat]
         grammar = self.game.pad(self.state, seat)
-        action = _best(self.game, self.state, seat, player.rng)
+        action = _best(
+            self.game,
+            self.state,
+            seat,
+            player.rng,
+        )
         text = self.game.format(action)
         if player.phone or grammar is None:
             return text, ()

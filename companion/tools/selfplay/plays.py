@@ -43,7 +43,12 @@ class PlayMatch(PieceMatch):
         play = self._choose_play(seat)
         action = self.game.parse(play.text)
         step = self.game.apply(self.state, {seat: action}, self.chance())
-        layouts = self.game.layouts_by_hand(self.state, seat, action, step)
+        layouts = self.game.layouts_by_hand(
+            self.state,
+            seat,
+            action,
+            step,
+        )
         before = self.place()
         rng = self.players[seat].rng
         # a play that changes nothing on the board cannot be made there
@@ -172,5 +177,13 @@ class PlayMatch(PieceMatch):
         for play in self.game.plays(self.state, seat):
             action = self.game.parse(play.text)
             step = self.game.apply(self.state, {seat: action}, self.chance())
-            pictures += map(tops, self.game.layouts_by_hand(self.state, seat, action, step))
+            pictures += map(
+                tops,
+                self.game.layouts_by_hand(
+                    self.state,
+                    seat,
+                    action,
+                    step,
+                ),
+            )
         return pictures

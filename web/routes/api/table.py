@@ -8,7 +8,7 @@ from typing import Literal
 
 from flask import Response, g, jsonify
 
-from companion.core.errors import Illegal, Refusal
+from companion.core.errors import Illegal, Refusal, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.table.seats.staff_call import StaffBell
@@ -144,14 +144,14 @@ class TableDoors(PageGroup):
         gone, features = Seat(seat), self._features
         # the phone may have come back since the page was drawn
         if gone not in self._page_context.presence.gone:
-            raise Illegal(Refusal.WRONG_PHASE, say("That phone is back."))
+            raise wrong_phase(say("That phone is back."))
         if body.by == "pad":
             self._page_context.require_pads()
             self._table.play_by(gone, "pad", body.sitting)
             return
         self._require_nothing_secret(gone)
         if body.by == "machine" and not features.opponents:
-            raise Illegal(Refusal.WRONG_PHASE, say("No machine plays here."))
+            raise wrong_phase(say("No machine plays here."))
         self._table.free_seat(gone, body.sitting)
         if body.by == "machine":
             self._table.machines.seat(gone, features.opponents[0].name)

@@ -10,7 +10,7 @@ from typing import Any
 
 from flask import Response, jsonify
 
-from companion.core.errors import Illegal, Malformed, Refusal
+from companion.core.errors import Malformed, wrong_phase
 from companion.core.event_cues import EventCue
 from companion.core.i18n import say
 from companion.core.kit import SEATS
@@ -19,6 +19,7 @@ from companion.games import event_cues
 from companion.maintenance.requests import CheckRoom, PanelCheck, Trial
 from web.context import PageContext
 from web.rendering.answers import TrialJson
+from web.rendering.json_view import plain_fields
 from web.routes.api.body import Body, Text
 from web.routes.route import PageGroup, get, host_only, post
 from web.server.sse import Audience, message
@@ -146,8 +147,7 @@ class PanelTrials(PageGroup):
     def _do(self, act: Callable[[PanelCheck], None]) -> Response:
         panel = self._panel()
         if self._page_context.is_game_on:
-            raise Illegal(
-                Refusal.WRONG_PHASE,
+            raise wrong_phase(
                 say("A game is on, and its keys belong to the players. Check between games."),
             )
         act(panel)
@@ -155,14 +155,9 @@ class PanelTrials(PageGroup):
 
     def _panel(self) -> PanelCheck:
         if self._room.panel is None:
-            raise Illegal(Refusal.WRONG_PHASE, self._room.why_not or say("No pads: phones only."))
+            raise wrong_phase(self._room.why_not or say("No pads: phones only."))
         return self._room.panel
 
 
 def _plain(trial: Trial) -> dict[str, Any]:
-    return {
-        "on": trial.left_s > 0,
-        "down": sorted(trial.down),
-        "tried": sorted(trial.tried),
-        "lit": sorted(trial.lit),
-    }
+    return {"on": trial.left_s > 0, **plain_fields(trial, "down", "tried", "lit")}

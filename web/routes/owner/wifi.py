@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from flask import Response, make_response, render_template, request
 
-from companion.core.errors import Illegal, Refusal
+from companion.core.errors import wrong_phase
 from companion.core.network import Wifi
 from companion.maintenance.own_wifi import OwnWifi
 from web.context import PageContext
@@ -40,7 +40,7 @@ class WifiPage(PageGroup):
         name, is_hidden = fields.get("name", "").strip(), "hidden" in fields
         self._own.join(Wifi(name, fields.get("password", ""), is_hidden))
         if self._own.trouble:
-            raise Illegal(Refusal.WRONG_PHASE, self._own.trouble)
+            raise wrong_phase(self._own.trouble)
         return self._page()
 
     def _may(self) -> bool:
