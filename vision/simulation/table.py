@@ -271,7 +271,7 @@ class SimulatedTable:
         return lambda: colours.of_bgr(picture)
 
     def settle(self) -> None:
-        """Wait until a picture that is being drawn is done: printing may take seconds at a start."""
+        """Wait until a picture that is being drawn is done. A first one takes longest."""
         with self._lock:
             pass
 
