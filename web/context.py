@@ -222,7 +222,8 @@ class PageContext:
             self.table.coaching,
             self.table.settings.tip_south,
         )
-        finale, minutes = None, {}
+        finale = None
+        minutes: Mapping[str, int] = {}
         if features.past and view.phase is Phase.OVER:
             finale = features.past.finale(int(view.moment.partition(".")[0]))
         elif features.past and view.phase is Phase.LOBBY:
