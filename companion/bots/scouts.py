@@ -7,7 +7,7 @@ worth. All is open in this game, so that a bot needs no memory but the turn that
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import inf
@@ -26,7 +26,6 @@ from companion.bots.scouts_rules import (
     WIN,
     Node,
     Terrain,
-    bits,
     number_of,
     position_of,
     rank_values,
@@ -34,7 +33,7 @@ from companion.bots.scouts_rules import (
 )
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.games.scouts.board import AROUND, FILES, NAMES, SQUARES
+from companion.games.scouts.board import AROUND, FILES, NAMES, SQUARES, squares_in
 from companion.games.scouts.moves import rock_placings, rock_text
 from companion.games.scouts.notation import read
 from companion.games.scouts.screen import plays as every_play
@@ -380,7 +379,7 @@ class _Search:
         runners = position.foe & position.intel
         if position.is_won or not runners:
             return None
-        zone = _union(AROUND[number_of(bit)] for bit in bits(runners))
+        zone = reduce(or_, [AROUND[number] for number in squares_in(runners)])
         # only rocks beside a scout with intel can stop it
         near = [placing for placing in rock_placings(position) if placing[1] & zone]
         near.sort(key=lambda placing: (placing[1] & zone).bit_count(), reverse=True)
@@ -510,8 +509,3 @@ def _completed(turns: list[Turn], seat: int) -> list[Turn]:
 
 def _value_of(turn: Turn) -> float:
     return turn[0]
-
-
-def _union(masks: Iterable[int]) -> int:
-    """Return all squares of these masks."""
-    return reduce(or_, masks, 0)

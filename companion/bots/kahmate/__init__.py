@@ -2,7 +2,7 @@
 strategies.
 
 A face-off is a matrix game of the cards in hand. What is at stake is what the board is worth after
-it. So that two opponents never pass for ever, what was there before and doing nothing lose worth
+it. So that two opponents never pass for ever, what was there before and doing nothing lose value
 with every quiet round.
 """
 

@@ -1,11 +1,11 @@
 """The opponent for Outbuffered: each turn is a matrix game of 216 by 216 buffers, valued by the
 positions after it.
 
-Level 3 looks that worth up in a table that `tests/bench/bots/solve.py` has worked out, plays close
+Level 3 looks values up in a table that `tests/bench/bots/solve.py` has worked out, plays close
 to the equilibrium and leans from it, by a bounded amount, towards what beats the player it sees (a
 restricted Nash response: Johanson, Zinkevich and Bowling, 2007). Level 2 answers what a beginner
 would do. Level 1 is that beginner. Both err by a noise on their judgement that is fixed for a game.
-On boards without a table worth is judged by who is nearer to bringing a flag home.
+On boards without a table a position is judged by who is nearer to bringing a flag home.
 """
 
 from __future__ import annotations
