@@ -8,7 +8,7 @@ from typing import Any
 
 from companion.core.i18n import say
 from companion.core.kit import Kit, Layout, Seat
-from companion.games.base import Drawn, Preset, Step, View
+from companion.games.base import Drawn, Game, Preset, Step, View
 from companion.games.binmat import counter
 from companion.games.binmat.counter import Counter
 from companion.games.binmat.events import BinmatEvent
@@ -29,10 +29,9 @@ from companion.games.binmat.turn import is_reversible, play
 from companion.games.binmat.words import OPTION_ROWS, RULES, extras_of
 from companion.games.pads import PadGrammar
 from companion.games.screen import CardUi
-from companion.games.tools import GameWithTools
 
 
-class Binmat(GameWithTools[Any, str]):
+class Binmat(Game[Any, str]):
     """The full game, and the counter of one with real cards, which has states of its own
     (`Counter`).
 
