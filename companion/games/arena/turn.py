@@ -267,7 +267,7 @@ def _why(turn: _Turn, index: int, failure: Failure, tries: Mapping[int, int | No
 
 
 def _barrier(turn: _Turn, robot: _Robot, direction: int) -> str:
-    """Return why nothing gets from a robot to the next square: a wall or the edge, as a sentence."""
+    """Return why nothing gets from a robot to the next square: a wall or the edge."""
     square = turn.terrain.squares[robot.place].shifted(*STEPS[direction])
     word = WORDS[direction]
     if square in turn.terrain.walls:
