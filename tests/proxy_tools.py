@@ -58,4 +58,4 @@ def nginx(
         yield port
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(60)

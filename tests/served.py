@@ -14,7 +14,6 @@ from pathlib import Path
 from service import Served, share_templates
 
 from companion.core.config import (
-    BotsSettings,
     CameraSettings,
     Settings,
     TableSettings,
@@ -39,12 +38,9 @@ def served(
     *,
     reading_time_s: float = 0.3,
     picture: str = "",
-    engines: tuple[str, ...] = (),
 ) -> Iterator[Inside]:
     """The service until the end of the block: simulated, or with a still picture for its camera and
     no pads.
-
-    `engines` are programs from outside, as in the settings.
     """
     share_templates(folder)
     settings = Settings(
@@ -53,7 +49,6 @@ def served(
         web=WebSettings(host="127.0.0.1", port=0),
         table=TableSettings(reading_time_s=reading_time_s),
         voice=VoiceSettings(by="off"),
-        bots=BotsSettings(engines=engines),
     )
     with Companion(settings, simulate=not picture) as companion:
         if game:

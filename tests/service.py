@@ -310,10 +310,25 @@ class Window(webdriver.Chrome):
     is_spoiled = False
     is_whole = False
 
+    def __init__(self, *how: Any, **more: Any) -> None:
+        super().__init__(*how, **more)
+        self._scripts: list[str] = []
+
     def execute_cdp_cmd(self, cmd: str, cmd_args: dict[str, Any]) -> Any:
         """One command of Chromium's own protocol."""
-        self.is_spoiled |= cmd not in UNDONE
-        return super().execute_cdp_cmd(cmd, cmd_args)
+        answer = super().execute_cdp_cmd(cmd, cmd_args)
+        if cmd == "Page.addScriptToEvaluateOnNewDocument":
+            self._scripts.append(answer["identifier"])
+        else:
+            self.is_spoiled |= cmd not in UNDONE
+        return answer
+
+    def forget_scripts(self) -> None:
+        """Have new pages begin without what tests let run in them."""
+        for identifier in self._scripts:
+            command = "Page.removeScriptToEvaluateOnNewDocument"
+            super().execute_cdp_cmd(command, {"identifier": identifier})
+        self._scripts.clear()
 
     def set_script_timeout(self, time_to_wait: float) -> None:
         """How long a script may take; the next test wants it as it was."""
@@ -326,13 +341,15 @@ _IDLE: list[Window] = []
 
 
 @contextmanager
-def browser(size: tuple[int, int], dark: bool = False, is_whole: bool = False) -> Iterator[Window]:
+def browser(
+    size: tuple[int, int], is_whole: bool = False, is_moving: bool = False
+) -> Iterator[Window]:
     """A headless Chromium as new, and lent to nobody else; skips without one unless
     COMPANION_REQUIRE_BROWSER is set.
 
     It may have served another test of this process: what that one has left, such as cookies, is
     gone. A whole one hides a page behind another tab; without its own windows the same browser
-    takes a third less time.
+    takes a third less time. So does one in which nothing moves, unless that is looked at.
     """
     idle = next((each for each in _IDLE if each.is_whole == is_whole), None)
     if idle:
@@ -347,8 +364,11 @@ def browser(size: tuple[int, int], dark: bool = False, is_whole: bool = False) -
             "mobile": size == PHONE,
         }
         window.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [theme]})
+        motion = {
+            "name": "prefers-reduced-motion",
+            "value": "no-preference" if is_moving else "reduce",
+        }
+        window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [motion]})
         yield window
     except BaseException:
         window.is_spoiled = True
@@ -416,6 +436,7 @@ def _is_as_new(window: Window) -> bool:
             window.switch_to.window(handle)
             window.close()
         window.switch_to.window(first)
+        window.forget_scripts()
         window.get("about:blank")
         for command, parameters in _AS_NEW:
             webdriver.Chrome.execute_cdp_cmd(window, command, parameters)

@@ -90,7 +90,7 @@ class Page:
     """A page that watches the table."""
 
     def __init__(self, port: int) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         self._connection.request("GET", "/live/table")
         self._answer = self._connection.getresponse()
         self.wait()

@@ -27,7 +27,7 @@ STREAMS = (
 
 def first_message(url: str, path: str, cookies: str) -> bytes:
     """What a stream sends at once: its whole fragment."""
-    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=10)
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=60)
     connection.request("GET", path, headers={"Cookie": cookies})
     answer = connection.getresponse()
     lines = []

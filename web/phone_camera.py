@@ -6,7 +6,7 @@ The phone sees no orders: it is told what lies on the board, which is what it sh
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from flask import (
     Response,
@@ -72,9 +72,12 @@ class PhoneCameraPages:
         if not (self._is_secure or request.is_secure or is_own_screen()):
             if not room.is_open():  # no stranger opens a port: the owner's page does
                 raise NotFound
-            return render_template(
-                "eye_warning.html", address=f"{room.address()}eye/{code}", phone=_kind_of_phone()
-            )
+            agent = request.headers.get("User-Agent", "")
+            is_apple = "iPhone" in agent or "iPad" in agent
+            # which warning whoever asks will see
+            phone = "android" if "Android" in agent else "iphone" if is_apple else None
+            address = f"{room.address()}eye/{code}"
+            return render_template("eye_warning.html", address=address, phone=phone)
         is_camera = room.pairing.is_camera(self._guard.camera_mark())
         return render_template("eye.html", code=code, is_camera=is_camera)
 
@@ -186,11 +189,3 @@ class PhoneOwnerPages:
             "link": f"{room.urls()[0]}eye/{room.pairing.code()}",
             "back": "/host/first/2" if "first" in request.args else "/host/health",
         }
-
-
-def _kind_of_phone() -> Literal["android", "iphone"] | None:
-    """Return which warning whoever asks will see, or None if nobody knows."""
-    agent = request.headers.get("User-Agent", "")
-    if "Android" in agent:
-        return "android"
-    return "iphone" if "iPhone" in agent or "iPad" in agent else None

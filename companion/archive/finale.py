@@ -139,12 +139,12 @@ def _turning_point(replay: Replay, turn: int, winner: Seat) -> TurningPoint:
 
     Of things remembered alike, what the winner did or the other side lost.
     """
+    past = replay.turns[turn - 1]
     # the last counts most: what the winner did, and what the other lost, go to the end
     events = sorted(
-        replay.events_of(turn), key=lambda event: (event.seat is winner) is not event.kind.is_loss
+        past.step.events, key=lambda event: (event.seat is winner) is not event.kind.is_loss
     )
     event = _memorable(events)
-    past = replay.turns[turn - 1]
     return TurningPoint(past.counted, past.last, event.text if event else "")
 
 

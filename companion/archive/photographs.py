@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from companion.core.clock import Clock
+from companion.core.files import replace_file
 from companion.core.i18n import say
 from companion.core.ports import Closeable
 from companion.core.resources import TIDYING, give_way
@@ -32,6 +33,8 @@ _WAIT_S = 0.5
 _PATIENCE_S = 20.0
 """Timeout in seconds for a board to lie still. By then the turn is another one."""
 _MOMENT = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}")
+_PHOTOGRAPH = re.compile(rf"{_MOMENT.pattern}\.jpg")
+_NUMBER = re.compile(r"[0-9]+")
 _MEGABYTE = 1_000_000
 
 
@@ -75,17 +78,7 @@ class PhotographFolder:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         path = self.path(game, moment)
         path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_suffix(".part")
-        try:
-            with unfinished.open("wb") as file:
-                file.write(picture)
-                file.flush()
-                os.fsync(file.fileno())
-            unfinished.replace(path)
-        except OSError:
-            with contextlib.suppress(OSError):
-                unfinished.unlink(missing_ok=True)
-            raise
+        replace_file(path, picture, 0o644)
         # measured once, with this one in it, and counted on from then
         if self._total is None:
             self._total = self._measured()
@@ -113,26 +106,20 @@ class PhotographFolder:
         return sum(path.stat().st_size for game in self._games() for path in self._of(game))
 
     def _games(self) -> list[Path]:
-        try:
-            games = [
-                path
-                for path in self.folder.iterdir()
-                if path.name.isascii() and path.name.isdecimal()
-            ]
-        except OSError:
-            return []
+        games = [path for path in _paths_in(self.folder) if _NUMBER.fullmatch(path.name)]
         return sorted(games, key=lambda path: int(path.name))
 
     def _of(self, game: Path) -> list[Path]:
-        try:
-            files = [
-                path
-                for path in game.iterdir()
-                if path.suffix == ".jpg" and _MOMENT.fullmatch(path.stem)
-            ]
-        except OSError:
-            return []
+        files = [path for path in _paths_in(game) if _PHOTOGRAPH.fullmatch(path.name)]
         return sorted(files, key=lambda path: int(path.stem.partition(".")[2]))
+
+
+def _paths_in(folder: Path) -> list[Path]:
+    """Return what lies in a folder. Nothing where it is not there or cannot be read."""
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []
 
 
 @dataclass(frozen=True)

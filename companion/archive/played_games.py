@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout, Seat
-from companion.games.base import Event, Order
+from companion.games.base import Event, Order, Step
 from companion.games.screen import Badge, HandCard, Lane, Pile, Tally, UnitOrder
 
 NOBODY = "—"
@@ -103,6 +104,9 @@ class PastTurn:
     first: int
     last: int
     counted: int
+    state: Any
+    """The state before it."""
+    step: Step[Any]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ checked.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,7 @@ from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games import game_named
-from companion.games.base import Event, Game, Outcome, Step
+from companion.games.base import Game, Outcome, Step
 from companion.games.spelling import SpelledOrder, spell_action
 from companion.table.board_check import hand_moves
 from companion.table.seats.machine_seats import MachineTurn, plain
@@ -23,15 +23,6 @@ from companion.table.session import chance
 
 _SET_UP = ".0"
 """How the moment of the set-up's photograph ends."""
-
-
-@dataclass(frozen=True)
-class _Played:
-    """A turn with the state before it."""
-
-    state: Any
-    step: Step[Any]
-    turn: PastTurn
 
 
 class Replay:
@@ -46,13 +37,14 @@ class Replay:
         self.trouble = ""
         self.photographs = frozenset(photographs)
         """The moments of which there is one."""
-        self._game: Game[Any, Any] = game_named(played.game)
+        self.game: Game[Any, Any] = game_named(played.game)
         self._raw_options = played.options
-        self._options = self._game.options(played.options)
-        self.kit: Kit = self._game.kit(self._options)
-        self._first: Any = self._game.setup(self._options, chance(played.seed, 0))
+        self._options = self.game.options(played.options)
+        self.kit: Kit = self.game.kit(self._options)
+        self._first: Any = self.game.setup(self._options, chance(played.seed, 0))
         self.chance = chance_of(played, line.number)
-        self._turns: list[_Played] = []
+        self.turns: list[PastTurn] = []
+        """The notation."""
         try:
             for state, turn, step in play_again(played):
                 self._add(state, turn, step)
@@ -63,34 +55,28 @@ class Replay:
             self.trouble = joined(" ", [trouble for trouble in troubles if trouble])
 
     def _add(self, state: Any, turn: PlayedTurn, step: Step[Any]) -> None:
-        number, first = len(self._turns) + 1, self.places
+        number, first = len(self.turns) + 1, self.places
         orders = [(seat, turn.orders[seat]) for seat in SEATS if seat in turn.orders]
         proofs = tuple(
             Proof(seat, order.action, order.salt, order.receipt) for seat, order in orders
         )
         # a turn without stages has one scene, too
         last = first + max(1, len(step.stages)) - 1
-        counted = self._game.turn_number(state)
+        counted = self.game.turn_number(state)
         counted = number if counted is None else counted
-        past = PastTurn(number, turn.moment, proofs, first, last, counted)
-        self._turns.append(_Played(state, step, past))
-
-    @property
-    def turns(self) -> Sequence[PastTurn]:
-        """Return the notation."""
-        return [played.turn for played in self._turns]
+        self.turns.append(PastTurn(number, turn.moment, proofs, first, last, counted, state, step))
 
     @property
     def places(self) -> int:
         """Return how many scenes there are. The first is the start."""
-        return self._turns[-1].turn.last + 1 if self._turns else 1
+        return self.turns[-1].last + 1 if self.turns else 1
 
     def photograph(self, turn: int) -> str:
         """Return the moment of the photograph that shows the board after a turn (0: the set-up).
 
         Empty: there is none.
         """
-        moment = self._turns[turn - 1].turn.moment if turn else f"{self.line.number}{_SET_UP}"
+        moment = self.turns[turn - 1].moment if turn else f"{self.line.number}{_SET_UP}"
         return moment if moment in self.photographs else ""
 
     @cached_property
@@ -102,8 +88,8 @@ class Replay:
         A game that was won by its rules ends with a lead of its winner, as great as any before.
         """
         leads: list[float] = []
-        for state in (self._first, *(played.step.state for played in self._turns)):
-            lead = self._game.lead(state)
+        for state in (self._first, *(turn.step.state for turn in self.turns)):
+            lead = self.game.lead(state)
             if lead is None:
                 return ()
             leads.append(lead)
@@ -117,8 +103,8 @@ class Replay:
     def highlights(self) -> tuple[HighlightedEvent, ...]:
         """Return what people will remember of it, in its order."""
         highlights = []
-        for played in self._turns:
-            step, turn = played.step, played.turn
+        for turn in self.turns:
+            step = turn.step
             events_by_scene = [stage.events for stage in step.stages] or [step.events]
             for place, events in enumerate(events_by_scene, turn.first):
                 for event in events:
@@ -126,33 +112,29 @@ class Replay:
                         highlights.append(HighlightedEvent(place, turn.number, event))
         return tuple(highlights)
 
-    def events_of(self, turn: int) -> Sequence[Event]:
-        """Return what happened in a turn, counted from 1."""
-        return self._turns[turn - 1].step.events
-
     def known(self, turn: int, seat: Seat) -> tuple[MachineTurn, str] | None:
         """Return what a seat could know when it acted in a turn, counted from 1, and what it did.
 
         None: it did nothing.
         """
-        played = self._turns[turn - 1]
-        done = next((proof.action for proof in played.turn.proofs if proof.seat is seat), None)
+        past = self.turns[turn - 1]
+        done = next((proof.action for proof in past.proofs if proof.seat is seat), None)
         if done is None:
             return None
         # the order of a deck, say, was known to nobody then
         options = dict(self._raw_options)
-        for hidden in self._game.hidden_options(self._options) or ():
+        for hidden in self.game.hidden_options(self._options) or ():
             options.pop(hidden, None)
-        earlier = self._turns[: turn - 1]
+        earlier = self.turns[: turn - 1]
         known = MachineTurn(
             seat=seat,
             name="",
-            game=self._game.name,
+            game=self.game.name,
             number=self.line.number,
             options=options,
-            moment=played.turn.moment,
-            view=plain(self._game.view(played.state, seat)),
-            events=tuple(tuple(plain(past.step.events)) for past in earlier),
+            moment=past.moment,
+            view=plain(self.game.view(past.state, seat)),
+            events=tuple(tuple(plain(before.step.events)) for before in earlier),
             is_due=False,
             due_s=None,
         )
@@ -163,47 +145,37 @@ class Replay:
 
         Raises a `CompanionError` for any other.
         """
-        state = self._turns[turn - 1].state
-        self._game.check(state, seat, self._game.parse(action))
-        return spell_action(self._game, state, seat, action)
-
-    @property
-    def proofs(self) -> int:
-        """Return how many receipts there are. All of them fit unless there is `trouble`."""
-        return sum(len(played.turn.proofs) for played in self._turns)
-
-    @property
-    def game(self) -> Game[Any, Any]:
-        """Return its rules."""
-        return self._game
+        state = self.turns[turn - 1].state
+        self.game.check(state, seat, self.game.parse(action))
+        return spell_action(self.game, state, seat, action)
 
     def scene(self, place: int) -> ReplayStep:
         """Return one of the scenes. Raises IndexError."""
         if place == 0:
             layout = self._layout_of(self._first)
             return self._complete(ReplayStep(0, 0, 0, 0, say("The start"), layout), self._first)
-        for played in self._turns:
-            if played.turn.first <= place <= played.turn.last:
-                return self._scene_of(played, place - played.turn.first)
+        for turn in self.turns:
+            if turn.first <= place <= turn.last:
+                return self._scene_of(turn, place - turn.first)
         raise IndexError(place)
 
-    def _scene_of(self, played: _Played, index: int) -> ReplayStep:
+    def _scene_of(self, turn: PastTurn, index: int) -> ReplayStep:
         """Return the board when a stage of a turn was done. A turn without any has one scene."""
-        stages, turn = played.step.stages, played.turn
+        stages = turn.step.stages
         shown = stages[: index + 1]
         is_last = index + 1 >= len(stages)
         before = stages[index - 1].expected if index else None
         if before is None:
-            before = self._layout_of(played.state)
+            before = self._layout_of(turn.state)
         after = stages[index].expected if stages else None
         if after is None and is_last:
-            after = self._game.expected(played.step.state)
+            after = self.game.expected(turn.step.state)
         if after is None:
             # nobody can say how it lies then: when a game ends with a robot that cannot return, say
             after = before
         moves = () if self.kit.deck else hand_moves(self.kit, before, after)
         ways = ((move.origin, move.target) for move in moves)
-        actions = {proof.seat: self._game.parse(proof.action) for proof in turn.proofs}
+        actions = {proof.seat: self.game.parse(proof.action) for proof in turn.proofs}
         tallies = [stage.tallies for stage in shown if stage.tallies]
         bare = ReplayStep(
             place=turn.first + index,
@@ -217,15 +189,15 @@ class Replay:
                 for origin, target in ways
                 if origin and target and origin != target
             ),
-            events=stages[index].events if stages else played.step.events,
+            events=stages[index].events if stages else turn.step.events,
             orders=tuple(stage.orders for stage in shown if stage.orders),
-            sheets=self._game.opened(played.state, actions, stages, index) or {},
+            sheets=self.game.opened(turn.state, actions, stages, index) or {},
             tallies=tallies[-1] if tallies else (),
         )
-        return self._complete(bare, played.step.state if is_last else played.state, is_last)
+        return self._complete(bare, turn.step.state if is_last else turn.state, is_last)
 
     def _layout_of(self, state: Any) -> Layout:
-        return self._game.expected(state) or {}
+        return self.game.expected(state) or {}
 
     def _complete(self, bare: ReplayStep, state: Any, is_last: bool = True) -> ReplayStep:
         """Return a scene with what the game shows beside the board.
@@ -233,14 +205,14 @@ class Replay:
         Figures at pieces hold only when a turn is done.
         """
         scene = bare
-        if board_ui := self._game.board_ui(state, None):
+        if board_ui := self.game.board_ui(state, None):
             badges = board_ui.badges if is_last else {}
             scene = replace(scene, facts=board_ui.facts, cards=board_ui.hands, badges=badges)
-        if card_ui := self._game.card_ui(state, None):
+        if card_ui := self.game.card_ui(state, None):
             # each seat's hand as its owner saw it: the game is over
             hands = {}
             for seat in SEATS:
-                own = self._game.card_ui(state, seat)
+                own = self.game.card_ui(state, seat)
                 if own and (hand := own.hands.get(seat)):
                     hands[seat] = hand
             count = (card_ui.count.number, card_ui.count.label) if card_ui.count else None
@@ -254,12 +226,12 @@ class Replay:
 
         None: it was ended by somebody's word, or by a clock.
         """
-        return self._game.outcome(self.end)
+        return self.game.outcome(self.end)
 
     @property
     def end(self) -> Any:
         """Return the state after the last turn."""
-        return self._turns[-1].step.state if self._turns else self._first
+        return self.turns[-1].step.state if self.turns else self._first
 
 
 def ended_by_word(game: Game[Any, Any], ending: dict[str, Any]) -> Outcome:

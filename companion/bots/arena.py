@@ -32,7 +32,6 @@ from companion.bots.arena_rules import (
 from companion.bots.base import (
     Bot,
     Choice,
-    Verdict,
     expected_reply,
     reasons_of,
     second_best,
@@ -156,12 +155,11 @@ class ArenaBot(Bot):
         self._guess = search.plain_places()
         return search.choice(plan)
 
-    def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
+    def loss(self, view: Mapping[str, Any], action: str, best: str) -> float:  # noqa: ARG002
         """Compare the best plan with these orders, both against the other side's mixed strategy."""
         search = self._search(view, 0.0)
         search.plan(self._turn_rng(search.robots))
-        best, better = search.judged(search.codes_of(action))
-        return Verdict(search.choice(best), share_of_game(better, _A_GAME))
+        return share_of_game(search.loss(search.codes_of(action)), _A_GAME)
 
     def _search(self, view: Mapping[str, Any], trust: float) -> _Search:
         robots = robots_of(view, self._field.terrain)
@@ -463,13 +461,12 @@ class _Search:
 
     # ---- what is told ----
 
-    def judged(self, codes: Codes) -> tuple[Codes, float]:
-        """Return the best plan against the other side's mix of plans, and by how much it is better
-        than these orders."""
+    def loss(self, codes: Codes) -> float:
+        """Return how much worse these orders are than the best plan against the other side's mix of
+        plans."""
         mix = list(zip(self.plans[1], self._solve()[1], strict=True))
-        best = max(self.plans[0], key=lambda plan: self._value_against(0, plan, mix))
-        better = self._value_against(0, best, mix) - self._value_against(0, codes, mix)
-        return best, better
+        best = max(self._value_against(0, plan, mix) for plan in self.plans[0])
+        return best - self._value_against(0, codes, mix)
 
     def choice(self, plan: Codes) -> Choice:
         """Return a plan of the own side in notation, with the reasons for it."""

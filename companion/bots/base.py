@@ -120,6 +120,16 @@ class Bot(ABC):
     def choose(self, view: Mapping[str, Any]) -> Choice:
         """Return the action for this view, in which the seat has to act."""
 
-    @abstractmethod
     def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
         """Return how good a legal action for such a view is, from what the view tells alone."""
+        choice = self.choose(view)
+        if action == choice.action:
+            return Verdict(choice, 0.0)
+        return Verdict(choice, self.loss(view, action, choice.action))
+
+    @abstractmethod
+    def loss(self, view: Mapping[str, Any], action: str, best: str) -> float | None:
+        """Return how much worse an action is than the `best` one, as a share of a game.
+
+        None: they cannot be compared.
+        """

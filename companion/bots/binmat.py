@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from companion.bots.base import Bot, Choice, Verdict, reasons_of, second_best, share_of_game
+from companion.bots.base import Bot, Choice, reasons_of, second_best, share_of_game
 from companion.bots.binmat_rules import (
     ATTACKS,
     DEFENDS,
@@ -121,22 +121,21 @@ class BinmatBot(Bot):
             nodes += played
         return Choice(best, nodes, (_reason(table, ORDERS[best]), *lines))
 
-    def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
+    def loss(self, view: Mapping[str, Any], action: str, best: str) -> float | None:
         """Compare the best action with this one in playouts of the same deals."""
-        choice = self.choose(view)
-        if "lanes" not in view or action == choice.action:
-            return Verdict(choice, 0.0)
+        if "lanes" not in view:
+            return 0.0
         state = state_of(view)
         if action not in legal(state, self.seat) or not self._strength.deals:
-            return Verdict(choice, None)
+            return None
         dealer = self._dealer(state, "/judge")
         better = 0.0
         deals = sum(self._strength.deals)
         for _ in range(deals):
             deal = dealer.deal()
             seed = dealer.rng.random()
-            better += self._playout(deal, choice.action, seed) - self._playout(deal, action, seed)
-        return Verdict(choice, share_of_game(better, deals))
+            better += self._playout(deal, best, seed) - self._playout(deal, action, seed)
+        return share_of_game(better, deals)
 
     def _dealer(self, state: State, purpose: str) -> Dealer:
         rng = Random(f"{self._seed}/{state.turns_left}{purpose}")

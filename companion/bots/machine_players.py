@@ -36,12 +36,8 @@ START_S = 15.0
 """Timeout in seconds for a process to begin and to be told what was."""
 TRIES = 3
 """Attempts with a new process for one decision, before chance decides."""
-PATIENCE_S = (20.0, 5.0)
-"""Timeout in seconds for all of them together.
-
-Half of it after each decision that chance had to make, but never less than the second figure, so
-that nobody waits long for a program that always hangs.
-"""
+PATIENCE_S = 15.0
+"""Timeout in seconds for all of them together."""
 LOOK_S = 0.5
 _AGAIN_S = 2.0
 
@@ -129,7 +125,6 @@ class _MachinePlayer:
         self._known_turn: MachineTurn | None = None
         """The turn that the process knows."""
         self._plan: _Plan | None = None
-        self._patience_s = PATIENCE_S[0]
         self._complaint = ""
         """What the pages say about its program."""
         self._closing = False
@@ -144,7 +139,6 @@ class _MachinePlayer:
         # no machine plays this seat any more
         if turn is None:
             self.close()
-            self._patience_s = PATIENCE_S[0]
             self._complain("")
             return 0.0
         if not turn.is_due or self._closing:
@@ -233,7 +227,7 @@ class _MachinePlayer:
                 say("{name} does not know this game and plays at random.", name=Verbatim(turn.name))
             )
             return None
-        ends_s = self._clock.monotonic_s() + self._patience_s
+        ends_s = self._clock.monotonic_s() + PATIENCE_S
         if turn.due_s is not None:
             ends_s = min(ends_s, turn.due_s - 0.3)
         for _ in range(TRIES):
@@ -252,11 +246,8 @@ class _MachinePlayer:
                 )
                 self.close()
                 continue
-            self._patience_s = PATIENCE_S[0]
             return choice
         if not self._closing:
-            # a program that hangs again is waited for less and less
-            self._patience_s = max(PATIENCE_S[1], self._patience_s / 2)
             self._complain(
                 say(
                     "{name}’s program does not respond: the moves are random.",

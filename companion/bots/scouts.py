@@ -7,7 +7,7 @@ worth. All is open in this game, so that a bot needs no memory but the turn that
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import inf
@@ -17,7 +17,6 @@ from typing import Any
 from companion.bots.base import (
     Bot,
     Choice,
-    Verdict,
     expected_reply,
     reasons_of,
     second_best,
@@ -27,7 +26,6 @@ from companion.bots.scouts_rules import (
     WIN,
     Node,
     Terrain,
-    bits,
     number_of,
     position_of,
     rank_values,
@@ -35,7 +33,7 @@ from companion.bots.scouts_rules import (
 )
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.games.scouts.board import AROUND, FILES, NAMES, SQUARES
+from companion.games.scouts.board import AROUND, FILES, NAMES, SQUARES, squares_in
 from companion.games.scouts.moves import rock_placings, rock_text
 from companion.games.scouts.notation import read
 from companion.games.scouts.screen import plays as every_play
@@ -130,25 +128,22 @@ class ScoutsBot(Bot):
         self._why = search.reasons(position, turn, rock) + search.outlook(position, turn, rock)
         return Choice(self._plan[position], search.nodes, self._why)
 
-    def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
+    def loss(self, view: Mapping[str, Any], action: str, best: str) -> float | None:
         """Compare the best turn with the best one that begins with this decision."""
         position = position_of(view, self._may_stack)
-        choice = self.choose(view)
-        if position.to_place or action == choice.action:
-            return Verdict(choice, 0.0)
+        if position.to_place:
+            return 0.0
         search = self._search(position)
-        squares = [1 << number for number in read(action).squares]
+        tried = read(action)
         if not position.due:
-            best = max(
-                search.value_of_rock(position, read(text).covered) for text in (".", choice.action)
-            )
-            tried = search.value_of_rock(position, read(action).covered)
-            return Verdict(choice, share_of_game(best - tried, _A_GAME))
+            rocks = [search.value_of_rock(position, read(text).covered) for text in (".", best)]
+            less = max(rocks) - search.value_of_rock(position, tried.covered)
+            return share_of_game(less, _A_GAME)
         turn = search.best(position)
-        if turn is None or len(squares) < 2:
-            return Verdict(choice, None)
-        tried = search.after(after_play(position, squares[0], squares[-1]))
-        return Verdict(choice, share_of_game(turn[0] - tried, _A_GAME))
+        if turn is None or len(tried.squares) < 2:
+            return None
+        after = after_play(position, 1 << tried.squares[0], 1 << tried.squares[-1])
+        return share_of_game(turn[0] - search.after(after), _A_GAME)
 
     def _search(self, position: Position) -> _Search:
         terrain = Terrain(self._values, position.stone, position.may_stack)
@@ -384,7 +379,7 @@ class _Search:
         runners = position.foe & position.intel
         if position.is_won or not runners:
             return None
-        zone = _union(AROUND[number_of(bit)] for bit in bits(runners))
+        zone = reduce(or_, [AROUND[number] for number in squares_in(runners)])
         # only rocks beside a scout with intel can stop it
         near = [placing for placing in rock_placings(position) if placing[1] & zone]
         near.sort(key=lambda placing: (placing[1] & zone).bit_count(), reverse=True)
@@ -514,8 +509,3 @@ def _completed(turns: list[Turn], seat: int) -> list[Turn]:
 
 def _value_of(turn: Turn) -> float:
     return turn[0]
-
-
-def _union(masks: Iterable[int]) -> int:
-    """Return all squares of these masks."""
-    return reduce(or_, masks, 0)

@@ -39,7 +39,7 @@ from companion.core.errors import CompanionError
 from companion.core.i18n import plain_words
 from companion.games import GAMES, game_named
 from companion.games.plugins import load_games, plugin_games
-from companion.games.tools import count, tools_of
+from companion.games.tools import count
 from companion.service import logs
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def parser() -> argparse.ArgumentParser:
     _add_read(commands)
     add_history(commands)
     for game in GAMES.values():
-        for brought in tools_of(game).commands:
+        for brought in game.tools():
             brought.add(add_command(commands, brought.name, brought.run, brought.help))
     _add_doctor(commands)
     add_backup(commands)

@@ -370,21 +370,24 @@ class Kit:
     """What the letters on pieces mean; empty: they are plain numbers, or there are none."""
     order_tiles: OrderTiles | None = None
     """Orders that the camera reads from tiles; None: it does not."""
-    _turned: dict[str, tuple[str, ...]] = field(
-        init=False, repr=False, compare=False, default_factory=dict
-    )
-    _by_name: dict[str, Face] = field(init=False, repr=False, compare=False, default_factory=dict)
-    _by_marker: dict[int, Face] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        for face in self.faces:
-            self._by_name[face.name] = face
-            for marker in face.markers:
-                if marker in self._by_marker or marker in self.board.corners:
-                    raise ValueError(f"marker {marker} means two things in the kit of {self.game}")
-                self._by_marker[marker] = face
-        for piece in self.pieces:
-            self._turned.update(dict.fromkeys(piece, piece))
+        markers = [*self.board.corners, *(marker for face in self.faces for marker in face.markers)]
+        for marker, times in Counter(markers).items():
+            if times > 1:
+                raise ValueError(f"marker {marker} means two things in the kit of {self.game}")
+
+    @cached_property
+    def _turned(self) -> dict[str, tuple[str, ...]]:
+        return {face: piece for piece in self.pieces for face in piece}
+
+    @cached_property
+    def _by_name(self) -> dict[str, Face]:
+        return {face.name: face for face in self.faces}
+
+    @cached_property
+    def _by_marker(self) -> dict[int, Face]:
+        return {marker: face for face in self.faces for marker in face.markers}
 
     def face(self, name: str) -> Face:
         """Return the face of that name. Raises KeyError."""

@@ -26,6 +26,8 @@ WARM_C, HOT_C = 75.0, 80.0
 """At 80 degrees a Raspberry Pi begins to slow its processor down (Raspberry Pi documentation,
 `temp_limit`)."""
 LOW_MEMORY_MB = 100
+_LOW_VOLTAGE, _SLOWED = 0b1, 0b1110
+"""Flags of the firmware: too little voltage, and capped, throttled or too warm."""
 _EARLIEST_UNIX_S = 1_735_689_600  # 1 January 2025: an older clock was never set
 _SUPPLY = say(
     "use the official power supply and a short, thick cable, and unplug power-hungry USB devices"
@@ -76,28 +78,30 @@ def power(machine: Machine) -> Iterator[Finding]:
             text = say("Voltage and throttling cannot be read here: run vcgencmd get_throttled.")
             yield Finding("power", Grade.NOTE, text)
         return
-    if flags.under_voltage:
+    # the upper half says the same of the time since the start
+    before = flags >> 16
+    if flags & _LOW_VOLTAGE:
         text = say("The voltage is too low now: {advice}.", advice=_SUPPLY)
         yield Finding("power", Grade.WARN, text)
-    elif flags.had_under_voltage:
+    elif before & _LOW_VOLTAGE:
         text = say(
             "The voltage has been too low since the machine was switched on: {advice}.",
             advice=_SUPPLY,
         )
         yield Finding("power", Grade.WARN, text)
-    if flags.throttled or flags.capped or flags.too_warm:
+    if flags & _SLOWED:
         text = say(
             "Heat or low voltage is slowing the processor down: give it air and a good power "
             "supply."
         )
         yield Finding("power", Grade.WARN, text)
-    elif flags.was_throttled or flags.was_capped or flags.was_too_warm:
+    elif before & _SLOWED:
         text = say(
             "The processor has been slowed down at times since the machine was switched on: give "
             "it air."
         )
         yield Finding("power", Grade.NOTE, text)
-    if flags == probes.Throttling():
+    if not (flags | before) & (_LOW_VOLTAGE | _SLOWED):
         yield Finding("power", Grade.OK, say("The voltage is fine, and nothing is slowed down."))
 
 

@@ -82,42 +82,17 @@ def temperature_c(machine: Machine) -> float | None:
     return max(zones.values()) / 1000 if zones else None
 
 
-@dataclass(frozen=True)
-class Throttling:
-    """The firmware's flags: what holds now, and what has been since the start.
+def throttling(machine: Machine) -> int | None:
+    """Return the firmware's flags, by the kernel's file or `vcgencmd`.
 
-    Bits 0 to 3 and 16 to 19 of `vcgencmd get_throttled`, as the Raspberry Pi documentation of
-    `vcgencmd` names them.
+    They are the bits of `vcgencmd get_throttled` in the Raspberry Pi documentation: 0 to 3 hold
+    now, 16 to 19 have held since the start.
     """
-
-    under_voltage: bool = False
-    capped: bool = False
-    throttled: bool = False
-    too_warm: bool = False
-    had_under_voltage: bool = False
-    was_capped: bool = False
-    was_throttled: bool = False
-    was_too_warm: bool = False
-
-
-def throttling_of(bits: int) -> Throttling:
-    """Return the flags by name.
-
-    >>> throttling_of(0x50001).under_voltage, throttling_of(0x50000).had_under_voltage
-    (True, True)
-    """
-    return Throttling(*(bool(bits >> bit & 1) for bit in (0, 1, 2, 3, 16, 17, 18, 19)))
-
-
-def throttling(machine: Machine) -> Throttling | None:
-    """Return what the firmware says, by the kernel's file or `vcgencmd`."""
     for path in machine.found("sys/devices/platform/soc*/*firmware/get_throttled"):
         if (bits := machine.number(path, 16)) is not None:
-            return throttling_of(bits)
+            return bits
     _, _, digits = machine.run(["vcgencmd", "get_throttled"]).strip().partition("throttled=")
-    if re.fullmatch(r"0x[0-9a-f]{1,8}", digits):
-        return throttling_of(int(digits, 16))
-    return None
+    return int(digits, 16) if re.fullmatch(r"0x[0-9a-f]{1,8}", digits) else None
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ from companion.games.screen import (
 
 if TYPE_CHECKING:
     from companion.games.lesson import Lesson
+    from companion.games.tools import Command
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -362,6 +363,13 @@ class TextMixin(Generic[S, A]):
         """Return how far South leads by what everybody can see, in units of its own (below 0:
         North).
         """
+
+    def tools(self) -> tuple[Command, ...]:
+        """Return what it brings to the command line.
+
+        It is asked for whenever the command line is put together, so it should import little.
+        """
+        return ()
 
     def turn_number(self, state: S) -> int | None:
         """Return the number of the turn that is due as this game counts. 0: it is still set up.

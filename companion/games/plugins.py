@@ -20,7 +20,6 @@ from companion.core.kit import SIDE_COLOURS, Kit
 from companion.games import GAMES
 from companion.games.base import Game
 from companion.games.events import CommonEvent
-from companion.games.tools import tools_of
 
 GROUP = "tabletop_companion.games"
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,30}")
@@ -107,7 +106,7 @@ def _faults(name: str, game: Game[Any, Any]) -> Iterator[str]:
         for kind in sorted({*game.events} & {*CommonEvent}):
             yield f"The event “{kind}” is one of CommonEvent: use that, or another name"
     yield from _marker_faults(kit)
-    for command in tools_of(game).commands:
+    for command in game.tools():
         # so that the command line's names are unique
         own = command.name
         if not own.startswith(f"{name}-"):

@@ -18,14 +18,13 @@ from companion.core.config import WebSettings
 from companion.core.errors import SystemTrouble
 from companion.core.files import replace_file, why_refused
 from companion.core.i18n import say
-from companion.core.kit import Seat
 from companion.hub.commands import SettingsAsked
 from companion.hub.pairing import Pair
 
 FILE = "hub.json"
 ADDRESS_FILE = "address"
 """Where a hub says how its pages are reached from this very machine."""
-MAX_TABLES, MOST_SEATED, SEATED_EACH = 500, 1000, 20
+MAX_TABLES, MAX_PAIRS = 500, 1000
 
 
 @dataclass(frozen=True)
@@ -68,10 +67,8 @@ class HubFile(msgspec.Struct, frozen=True):
 
     `seed` is its own NKey. Whoever has it may do everything at its NATS.
 
-    `pairs` are the games at two tables, of each table the last one. `asked` are the settings that
-    tables have not answered yet, by the tables' names in subjects. `seated` are the tables of the
-    last `MOST_SEATED` games at two tables, of each table `SEATED_EACH`: their results may come
-    later.
+    `pairs` are the last `MAX_PAIRS` games at two tables, the newest last: results may come later.
+    `asked` are the settings that tables have not answered yet, by the tables' names in subjects.
     """
 
     seed: str
@@ -82,15 +79,22 @@ class HubFile(msgspec.Struct, frozen=True):
     tables: tuple[KnownTable, ...] = ()
     pairs: tuple[Pair, ...] = ()
     asked: Mapping[str, SettingsAsked] = {}
-    seated: dict[str, dict[Seat, str]] = {}
 
     def pair(self, game: str) -> Pair | None:
         """Return the game at two tables by its id."""
         return next((pair for pair in self.pairs if pair.id == game), None)
 
     def pair_of(self, table: str) -> Pair | None:
-        """Return the game that a table has agreed on last."""
-        return next((pair for pair in self.pairs if table in pair.tables.values()), None)
+        """Return the game that a table has agreed on last, unless the other one has left it for
+        another.
+        """
+        pair = self._last_pair(table)
+        if pair is None or self._last_pair(pair.other_of(table)) != pair:
+            return None
+        return pair
+
+    def _last_pair(self, table: str) -> Pair | None:
+        return next((pair for pair in self.pairs[::-1] if table in pair.tables.values()), None)
 
     def __repr__(self) -> str:
         return f"HubFile({len(self.tables)} tables)"
@@ -138,7 +142,6 @@ class HubFolder:
         """Add a table with this public key: it gets the lowest number that is free. Raises
         `SystemTrouble`.
         """
-        joined: list[KnownTable] = []
 
         def add(file: HubFile) -> HubFile:
             if len(file.tables) >= MAX_TABLES:
@@ -147,32 +150,29 @@ class HubFolder:
                 )
             numbers = {table.number for table in file.tables}
             number = next(number for number in range(1, MAX_TABLES + 1) if number not in numbers)
-            joined.append(KnownTable(secrets.token_hex(8), number, name, key, waits=True))
-            return msgspec.structs.replace(file, tables=(*file.tables, joined[0]))
+            table = KnownTable(secrets.token_hex(8), number, name, key, waits=True)
+            return msgspec.structs.replace(file, tables=(*file.tables, table))
 
-        self.change(add)
-        return joined[0]
+        return self.change(add).tables[-1]
 
     def alter(
         self, number: int, make: Callable[[KnownTable], KnownTable | None]
     ) -> KnownTable | None:
         """Change a table, or let it go (None). Return it as it was, None: there is none."""
-        before: list[KnownTable] = []
+        known = next((table for table in self._file.tables if table.number == number), None)
+        if known is None:
+            return None
 
         def altered(file: HubFile) -> HubFile:
             tables = []
             for table in file.tables:
-                fresh: KnownTable | None = table
-                if table.number == number:
-                    before.append(table)
-                    fresh = make(table)
+                fresh = make(table) if table.number == number else table
                 if fresh is not None:
                     tables.append(fresh)
             return msgspec.structs.replace(file, tables=tuple(tables))
 
-        if any(table.number == number for table in self._file.tables):
-            self.change(altered)
-        return before[0] if before else None
+        self.change(altered)
+        return known
 
     def _write(self, file: HubFile) -> None:
         try:

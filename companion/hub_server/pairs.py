@@ -33,7 +33,7 @@ from companion.hub.pairing import (
     read_wish,
     require_version,
 )
-from companion.hub_server.folder import MOST_SEATED, SEATED_EACH, HubFile, HubFolder
+from companion.hub_server.folder import MAX_PAIRS, HubFolder
 from companion.table.remote.remote_table import require_playable
 from web.security.codes import EACH, LENGTH
 from web.security.rate_limit import Guesses
@@ -118,11 +118,14 @@ class PairKeeper:
 
     def named(self, game: str) -> Pair | None:
         """Return the game at two tables by its id, while its tables have agreed on no other."""
-        return self._folder.now.pair(game)
+        file = self._folder.now
+        pair = file.pair(game)
+        return pair if pair and file.pair_of(pair.tables[Seat.SOUTH]) == pair else None
 
     def is_seated(self, table: str, pair: str, seat: Seat) -> bool:
         """Return whether this is the table of that seat, in a game on which it has agreed here."""
-        return self._folder.now.seated.get(pair, {}).get(seat) == table
+        known = self._folder.now.pair(pair)
+        return known is not None and known.tables[seat] == table
 
     def forget(self, table: str) -> None:
         """Forget a table that has left the hub."""
@@ -130,7 +133,11 @@ class PairKeeper:
         self._again.pop(table, None)
         self._sessions.forget(table)
         gone = self._folder.now.pair_of(table)
-        self._folder.change(lambda file: _without(file, {table}))
+        self._folder.change(
+            lambda file: replace(
+                file, pairs=tuple(pair for pair in file.pairs if table not in pair.tables.values())
+            )
+        )
         if gone is not None:
             self._when_over(gone.id)
 
@@ -196,7 +203,7 @@ class PairKeeper:
         """Keep a game on which two tables have agreed."""
         tables = set(pair.tables.values())
         former = [self._folder.now.pair_of(table) for table in tables]
-        self._folder.change(lambda file: _with(_without(file, tables), pair))
+        self._folder.change(lambda file: replace(file, pairs=(*file.pairs[1 - MAX_PAIRS :], pair)))
         for table in tables:
             self._offers.pop(table, None)
             self._again.pop(table, None)
@@ -229,23 +236,3 @@ class PairKeeper:
 def _new_id() -> str:
     """Return an id for a game at two tables."""
     return secrets.token_hex(8)
-
-
-def _without(file: HubFile, tables: set[str]) -> HubFile:
-    pairs = tuple(pair for pair in file.pairs if not tables & set(pair.tables.values()))
-    return replace(file, pairs=pairs)
-
-
-def _with(file: HubFile, pair: Pair) -> HubFile:
-    """Return the file with a pair, its tables remembered, and the oldest ones beyond the bounds
-    forgotten.
-    """
-    seated = {**file.seated, pair.id: dict(pair.tables)}
-    for table in pair.tables.values():
-        games = [game for game, tables in seated.items() if table in tables.values()]
-        # dictionaries keep their order, so the oldest games come first
-        for game in games[:-SEATED_EACH]:
-            del seated[game]
-    while len(seated) > MOST_SEATED:
-        del seated[next(iter(seated))]
-    return replace(file, pairs=(*file.pairs, pair), seated=seated)

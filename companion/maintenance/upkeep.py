@@ -74,17 +74,20 @@ class Upkeep:
         self._use = use
         self._restart = restart
         self._lock = threading.Lock()
-        self._ordered = self._differing(settings)
+        on_file = self._values()
+        # what the file does not say the command line has set
+        self._ordered = {
+            key: value for key, value in flat(settings).items() if on_file and on_file[key] != value
+        }
         self._must_restart = self._is_announced = False
         self._idle_s = 0.0
 
-    def _differing(self, settings: Settings) -> Mapping[str, object]:
-        """Return what of these settings the file does not say: the command line has set it."""
+    def _values(self) -> Mapping[str, object]:
+        """Return what the file says by dotted name. Empty: it cannot be read."""
         try:
-            values = flat(self._file.read().settings)
+            return flat(self._file.read().settings)
         except ConfigError:
             return {}
-        return {key: value for key, value in flat(settings).items() if values.get(key) != value}
 
     def running(self) -> Settings:
         """Return what the service goes by now."""
@@ -138,14 +141,11 @@ class Upkeep:
 
     def waiting(self) -> int:
         """Return how many settings of the file work only after a restart."""
-        try:
-            values = flat(self._file.read().settings)
-        except ConfigError:
-            return 0
+        running = flat(self._running)
         # what the command line has set does not come from the file
         return sum(
-            values[key] != value
-            for key, value in flat(self._running).items()
+            running[key] != value
+            for key, value in self._values().items()
             if key not in self._ordered and not works_at_once(key)
         )
 

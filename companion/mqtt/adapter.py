@@ -7,6 +7,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from companion import __version__
@@ -114,7 +115,9 @@ class MqttAdapter(Closeable):
             return
         self._forget()
         presence = f"{mqtt.base_topic}/{told.AVAILABILITY}"
-        line = BrokerLine(mqtt, presence, self._commands(), self._command, self._connected)
+        is_heard = {told.STAFF_SET: mqtt.staff, told.PAUSED_SET: mqtt.pause}
+        commands = tuple(f"{mqtt.base_topic}/{name}" for name, is_on in is_heard.items() if is_on)
+        line = BrokerLine(mqtt, presence, commands, self._command, self._connected)
         if mqtt.home_assistant:
             line.tell({config_topic(mqtt): packed(description(mqtt, __version__))})
         self.line = line
@@ -122,16 +125,6 @@ class MqttAdapter(Closeable):
         if self._threads:
             self._follower = Follower(self._table, "mqtt-table", self._look, LOOK_S)
             self._follower.start()
-
-    def _commands(self) -> tuple[str, ...]:
-        """Return the topics that are listened to."""
-        mqtt = self._mqtt
-        commands = []
-        if mqtt.staff:
-            commands.append(f"{mqtt.base_topic}/{told.STAFF_SET}")
-        if mqtt.pause:
-            commands.append(f"{mqtt.base_topic}/{told.PAUSED_SET}")
-        return tuple(commands)
 
     def _hang_up(self, cleared: Iterable[str] = ()) -> None:
         line, self.line = self.line, None
@@ -159,16 +152,10 @@ class MqttAdapter(Closeable):
             elif payload == b"done":
                 self.bell.cancel()
         elif topic == f"{mqtt.base_topic}/{told.PAUSED_SET}" and payload in (b"ON", b"OFF"):
-            self._pause(payload == b"ON")
-
-    def _pause(self, stops: bool) -> None:
-        try:
-            if stops:
-                self._table.pause("table")
-            else:
-                self._table.resume("table")
-        except Illegal:
-            pass  # no clock runs, or it does already: the state that is retained says so
+            act = self._table.pause if payload == b"ON" else self._table.resume
+            # no clock runs, or it does already: the state that is retained says so
+            with suppress(Illegal):
+                act("table")
 
     # ---- looking ----
 

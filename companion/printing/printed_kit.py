@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from companion.core.kit import Kit
 from companion.printing.kit_pages.board_pages import print_board
 from companion.printing.kit_pages.deck_pages import print_card
-from companion.printing.kit_pages.tag_pages import Tag, print_top
+from companion.printing.kit_pages.tag_faces import Tag, print_top
 from companion.printing.pdf_pen import Pen
 from companion.printing.tiling import Extent, Tiling, board_extent
 from vision.simulation.printed import PrintedKit, PrintedSheet, packed

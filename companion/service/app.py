@@ -290,6 +290,8 @@ class Companion(Closeable):
         first = next(iter(GAMES.values()))
         options = first.options({})
         world = SimulatedTable(first.kit(options), print_kit=_print_kit)
+        # no thread may be left behind in the PDF library when the process ends
+        self._stack.callback(world.settle)
         world.set_up(first.expected(first.setup(options, Random(0))) or {})
         panel, hands = simulated_panel(
             self.settings.panel,

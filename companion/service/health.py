@@ -115,7 +115,7 @@ class ServiceHealth(Closeable):
         if watcher := companion.watcher:
             loops[CAMERA] = lambda: watcher.round_s
         # without threads no loop beats by itself, so none can be late
-        bounds = {name: BOUNDS_S[name] for name in (JOURNAL, *loops)} if threads else {}
+        bounds = {name: BOUNDS_S[name] for name in (TABLE, JOURNAL, *loops)} if threads else {}
         self.vitals = Heartbeats(self._clock, bounds, loops)
         self._journal, self._free_bytes = "ok", machinery.free_bytes(self._folder)
         self._seen: tuple[Finding, ...] = ()

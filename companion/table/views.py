@@ -16,7 +16,7 @@ from companion.core.kit import SEATS, Layout, Seat
 from companion.games import game_named
 from companion.games.base import Stage
 from companion.games.help import public_possibilities
-from companion.games.screen import Badge, BoardUi, CardUi, Possible, Tally, UnitOrder
+from companion.games.screen import Badge, BoardUi, CardUi, Tally, UnitOrder
 from companion.table.board_check import HandMove, hand_moves
 from companion.table.chance.game_chance import chance_of
 from companion.table.prompts.guide import guide_of
@@ -80,6 +80,7 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
     session = live.session
     game = session.game
     machine = explaining_machine(live) if live.reasons else None
+    is_asked = live.asked == "moves" and session.phase is Phase.ORDERS
     is_explained = live.asked == "reasons" and machine is not None
     return TableView(
         version=live.version,
@@ -102,7 +103,7 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         devices=DevicesView(live.camera, live.panel, live.notices),
         fairness=_fairness_view(session),
         guide=guide_of(session) if session.is_guided else None,
-        help=_help(live) if live.asked == "moves" else (),
+        help=public_possibilities(session.playing, session.state) if is_asked else (),
         reasons=reasons_of(live, machine) if is_explained and machine else None,
         explains=machine,
     )
@@ -153,12 +154,6 @@ def _past(session: Session) -> tuple[Stage, ...]:
     if not session.turns or len(session.turns[-1].sealed) < len(SEATS):
         return ()
     return tuple(stage for stage in session.stages if stage.expected is not None)
-
-
-def _help(live: TableState) -> tuple[Possible, ...]:
-    session = live.session
-    is_due = session.phase is Phase.ORDERS
-    return public_possibilities(session.playing, session.state) if is_due else ()
 
 
 def _board_view(live: TableState, viewer: Seat | None) -> BoardView:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from companion.bots import bot_for, knows
-from companion.bots.base import Bot, Choice, Verdict
+from companion.bots.base import Bot, Choice
 from companion.bots.bot_engine import MAX_LINE, BotEngine, serve_lines
 from companion.core.errors import Malformed
 from companion.core.kit import Seat
@@ -109,7 +109,7 @@ def test_an_opponent_that_fails_says_so_without_its_words(monkeypatch: pytest.Mo
         def choose(self, view: object) -> Choice:
             raise KeyError("UUS was my plan")
 
-        def judge(self, view: object, action: str) -> Verdict:
+        def loss(self, view: object, action: str, best: str) -> float:
             raise KeyError("UUS was my plan")
 
     monkeypatch.setattr(

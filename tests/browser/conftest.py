@@ -21,7 +21,7 @@ AXE = Path(__file__).parents[1] / "node_modules" / "axe-core" / "axe.min.js"
 @pytest.fixture(scope="module")
 def windows() -> Iterator[Windows]:
     """Two phones and the table screen."""
-    with browser(PHONE) as south, browser(PHONE) as north, browser(WALL) as wall:
+    with browser(PHONE) as south, browser(PHONE) as north, browser(WALL, is_moving=True) as wall:
         yield south, north, wall
 
 

@@ -202,22 +202,3 @@ def test_the_reveal_moves_once_a_step(tmp_path: Path, windows: Windows) -> None:
         wall.refresh()
         until("the table", lambda: wall.find_elements(By.ID, "live"))
         assert wall.execute_script(f"return {moving}") == []
-
-
-def test_done_too_early_is_refused_and_can_be_overruled(tmp_path: Path, windows: Windows) -> None:
-    south, _, _ = windows
-    with served(tmp_path, "outbuffered") as service:
-        client = Client(service.url)
-        sit_down(south, service, "south", "Mara")
-        north = Client(service.url)
-        north.post("/api/seat/north/take", name="")
-        hand_in(south, "UII")
-        north.post("/api/seat/north/hand-in", moment="1.1", action="III", salt="0")
-        says(south, "Robot, a1 to a2")
-        tap(south, "[data-refused]")
-        until(
-            "the refusal",
-            lambda: "Not seen yet: Robot, a1 to a2" in south.find_element(By.ID, "said").text,
-        )
-        tap(south, "#force:not([hidden])")
-        until("the next step", lambda: client.get("/api/view")["stage"] == 1)

@@ -1,42 +1,15 @@
-"""What a phone's sign and keys say: orders count down, keys carry words, and a wrong placement is
-said once.
-"""
+"""What a table screen says of many moves."""
 
 from __future__ import annotations
 
 import pytest
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import WALL, says, tap, until
+from service import WALL
 from tour import Stop, Tour, resize, visit
 
 from companion.core.kit import Seat
-from companion.table.session import Phase
 
 pytestmark = pytest.mark.browser
-SEAT = Stop("south", "/seat/south")
-
-
-def test_the_sign_counts_the_orders_down(window: WebDriver, tour: Tour) -> None:
-    tour.table.new_game("outbuffered", {}, 7)
-    while tour.table.view().phase is Phase.SETUP:
-        tour.go_on()
-    visit(window, tour, SEAT)
-    for words in ("Three orders to go", "Two orders to go", "One order to go"):
-        says(window, words)
-        tap(window, '.order[data-letter="U"]')
-    says(window, "Hand in, or change your mind")
-    tour.table.redraw()
-    tour.table.step()
-    says(window, "Hand in, or change your mind")
-    tap(window, "#clear")
-    says(window, "Three orders to go")
-    tour.table.hand_in(Seat.NORTH, tour.table.view().moment, "III")
-    until("what the other did", lambda: "Jonas has handed in." in window.page_source)
-    tap(window, '.order[data-letter="S"]')
-    says(window, "Two orders to go")
-
-
-# ---- games of pieces -----------------------------------------------------------------------------
 
 
 _ROWS = """

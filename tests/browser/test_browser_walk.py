@@ -75,7 +75,9 @@ for near."""
 SMALL = (320, 640)
 SMALLEST = (320, 568)
 LOW = (360, 640)
-OF_EACH_GAME = ("-screen", "-south", "-over-watch", "-host", "-here", "-rules")
+FIRST = ("outbuffered",)
+"""The game along with which pages are looked at that are alike in all."""
+OF_EACH_GAME = ("-screen", "-south", "-over-watch", "-host", "-rules")
 """Pages that are looked at in every game; those of North and of spectators are made alike."""
 IN_SIGHT = ("lesson", "setup", "orders", "stages", "over")
 """The states in which the page of a seat or a spectator must fit on a phone."""
@@ -243,11 +245,10 @@ return [...heads.map(each => `cut: ${each.innerText}`), ...low.map(each => `too 
 
 _SQUARE = """
 const board = document.querySelector('.view .board');
-if (!board) return Math.min(...[...document.querySelectorAll('.lanes .ln')].map(each => each.getBoundingClientRect().width));
 return Number(board.dataset.grid.split(' ')[2]) * board.getScreenCTM().a;
 """
-LEAST_PX = {"outbuffered": 30, "scouts": 42, "arena": 30, "kahmate": 41, "binmat": 30}
-"""How wide a square, or a lane, is at least on a small phone while one chooses."""
+LEAST_PX = {"outbuffered": 30, "scouts": 42, "arena": 30, "kahmate": 36}
+"""How wide a square is at least on a low phone while one chooses."""
 
 Found = Iterator[tuple[str, str]]
 """What is wrong with a page, and at which size or in which theme."""
@@ -329,8 +330,10 @@ def below_the_edge(window: WebDriver, stop: Stop) -> Found:
         yield f"scrolls: {height} px high in {LOW[1]}", ""
     yield from ((what, "") for what in window.execute_script(_SMALLEST))
     game, _, state = stop.name.partition("-")
-    if state == "orders-south" and (size := window.execute_script(_SQUARE)) < LEAST_PX[game]:
-        yield f"small: a square is {size:.0f} px wide", ""
+    if game in LEAST_PX and state == "orders-south":
+        square_px = window.execute_script(_SQUARE)
+        if square_px < LEAST_PX[game]:
+            yield f"small: a square is {square_px:.0f} px wide", ""
 
 
 def at_other_sizes(window: WebDriver, game: str) -> Found:
@@ -428,13 +431,13 @@ def known() -> set[str]:
 @pytest.mark.parametrize("game", GAMES)
 def test_every_page_in_every_state(game: str, window: WebDriver, axe: str, known: set[str]) -> None:
     """Pages that belong to no game are looked at along with the first, and so are all of
-    spectators.
+    spectators and those of a game against the machine.
     """
-    is_first = game == next(iter(GAMES))
+    is_first = game in FIRST
     with touring_with_axe(axe) as tour:
         stops = (
             stop
-            for stop in tour.stops((game,))
+            for stop in tour.stops((game,), machines=FIRST)
             if (is_first and not stop.name.endswith("-north"))
             or (stop.name.startswith(game) and stop.name.endswith(OF_EACH_GAME))
         )

@@ -27,7 +27,7 @@ A_TURN = (
     (105.0, Cue.TIME_OUT, SOUTH),
 )
 """The alarms of a turn of South that began at 100 s, when every rig's clock begins."""
-WAIT_S = 10.0
+WAIT_S = 60.0
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from hardware.simulated import simulated_panel
 
 SOUTH, NORTH = SEATS
 WIRED = PanelSettings()
-WAIT_S = 10.0
+WAIT_S = 60.0
 
 
 # ---- threads, closing ----------------------------------------------------------------------------

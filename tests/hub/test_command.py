@@ -48,7 +48,7 @@ def hub_process(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]
         yield process, found[1], found[2]
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(20)
+        process.wait(60)
         process.stdout.close()
 
 
@@ -71,7 +71,7 @@ def test_one_command_runs_a_hub_that_tables_join(
         assert oct((tmp_path / "table/hub.json").stat().st_mode)[-3:] == "600"
         assert b"Club" in urllib.request.urlopen(f"http://{address}/").read()
         os.kill(process.pid, signal.SIGKILL)
-        process.wait(10)
+        process.wait(60)
         until("NATS died with its hub", lambda: not Path(f"/proc/{nats}").exists())
 
 

@@ -58,7 +58,7 @@ def test_pages_do_not_wait_for_a_camera_that_takes_its_time(
 
         def open(self, source: str | None = None) -> Camera:
             opened.set()
-            assert ready.wait(20)
+            assert ready.wait(60)
             raise CameraError("It is broken")
 
     monkeypatch.setattr("companion.service.board_watch.CameraOpener", Slow)
@@ -67,7 +67,7 @@ def test_pages_do_not_wait_for_a_camera_that_takes_its_time(
     )
     with Companion(quiet, simulate=False) as companion:
         assert companion.found[1] == "The camera is being opened; the pages work already."
-        assert opened.wait(20)
+        assert opened.wait(60)
         with urllib.request.urlopen(
             f"http://127.0.0.1:{companion.server.port}/", timeout=20
         ) as answer:

@@ -52,7 +52,7 @@ def command(*arguments: str) -> Ended:
 
 def test_it_says_what_it_found_and_ends_with_open_streams(tmp_path: Path) -> None:
     with running(tmp_path, "--port", "0") as service:
-        stream = http.client.HTTPConnection("127.0.0.1", service.port, timeout=10)
+        stream = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
         stream.request("GET", "/live/table")
         stream.getresponse().readline()
         text = "\n".join(service.said)

@@ -176,7 +176,7 @@ def test_a_hung_service_is_starved_killed_and_the_game_goes_on(tmp_path: Path, e
         until("ready once more", lambda: len(ear.heard("READY")) == 3)
         assert "Restarts" in ear.heard("STATUS")
         process.terminate()
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
         until("the end", lambda: ear.heard("STOPPING") == ["1"])
         assert (run / "lamp").read_text() == "stopping"
     finally:

@@ -22,7 +22,7 @@ PATIENCE_S = 60.0
 
 
 def opened(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), timeout=5)
+    return socket.create_connection(("127.0.0.1", port), timeout=60)
 
 
 def ask(line: socket.socket, path: str, rest: str = "") -> None:

@@ -37,7 +37,7 @@ def test_a_camera_that_lies_is_found_out(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("game", "seed", "turns"), [("scouts", 2, 20), ("arena", 3, 3), ("kahmate", 3, 12)]
+    ("game", "seed", "turns"), [("scouts", 2, 20), ("arena", 3, 3), ("kahmate", 3, 6)]
 )
 def test_hands_are_followed_through_the_first_turns(
     monkeypatch: pytest.MonkeyPatch, game: str, seed: int, turns: int
@@ -53,12 +53,9 @@ def test_hands_are_followed_through_the_first_turns(
     assert report.wrong_placements_noticed == report.wrong_placements_made
 
 
-@pytest.mark.parametrize(("game", "seed"), [("outbuffered", 3), ("scouts", 4)])
-def test_hands_move_the_machines_pieces_as_asked(
-    monkeypatch: pytest.MonkeyPatch, game: str, seed: int
-) -> None:
+def test_hands_move_the_machines_pieces_as_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(people, "MAX_TURNS", 4)
-    report = next(iter(play_games(game, 1, seed, "Pip")))
+    report = next(iter(play_games("scouts", 1, 4, "Pip")))
     assert report.winners is not None or (report.turns, report.reason) == (
         4,
         "It was broken off.",

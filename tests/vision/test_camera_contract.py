@@ -71,10 +71,10 @@ def test_a_picture_tells_when_it_was_exposed(rig: Rig) -> None:
         request = camera.device.capture_request(wait=False).get_result(timeout=5)
         stamp_s = request.get_metadata()["SensorTimestamp"] / 1e9
         request.release()
-        assert 0 <= time.clock_gettime(time.CLOCK_BOOTTIME) - stamp_s < 5
+        assert 0 <= time.clock_gettime(time.CLOCK_BOOTTIME) - stamp_s < 60
         for _ in range(3):
             at_s = camera.frame().at_s
-            assert 0 <= time.monotonic() - at_s < 5
+            assert 0 <= time.monotonic() - at_s < 60
 
 
 def test_what_a_camera_cannot_be_told_is_left_undone(rig: Rig) -> None:

@@ -34,6 +34,12 @@ def test_bare_squares_under_hard_shadows_are_told(name: str) -> None:
     assert tally.unsure <= 0.25 * tally.bare
 
 
+def test_a_blind_across_the_corner_markers_hides_no_board() -> None:
+    tally = tally_of("shadow-4-1")
+    assert tally.wrong == []
+    assert (tally.found, tally.right) == (1, tally.pieces)
+
+
 @pytest.mark.parametrize("name", ["shadow-2-3", "shadow-3-1", "shadow-4-2"])
 @pytest.mark.parametrize("grey", [60, 110, 165])
 def test_a_piece_that_shows_a_grey_back_leaves_no_empty_square(

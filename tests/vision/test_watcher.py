@@ -160,7 +160,7 @@ def test_the_thread_survives_an_error_that_nobody_foresaw() -> None:
     ) as watcher:
         watcher.start()
         watcher.start()
-        assert done.wait(5)
+        assert done.wait(60)
     watcher.close()
     assert statuses == [
         CameraStatus(CameraState.TROUBLE, "The board cannot be read: no idea: see the log")
@@ -180,7 +180,7 @@ def test_the_watcher_in_its_thread_reads_and_gives_the_camera_back() -> None:
     with watcher:
         watcher.use(KIT)
         watcher.start()
-        assert settled.wait(10)
+        assert settled.wait(60)
     assert watched.camera.closed == 1
     assert cv2.getNumThreads() == READING_THREADS == 1, (
         "OpenCV's own threads would take time from the pages"

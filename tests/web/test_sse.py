@@ -80,7 +80,7 @@ def server(place: Place) -> Iterator[Server]:
 
 
 def test_a_viewer_who_leaves_frees_the_place(place: Place, server: Server) -> None:
-    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     line.request("GET", "/live/watch")
     answer = line.getresponse()
     assert place.app.extensions["streams"].open == 1
@@ -93,7 +93,7 @@ def test_closing_ends_all_streams_and_frees_the_port(place: Place) -> None:
     before = threading.active_count()
     running = serve(place.app, "127.0.0.1", 0)
     running.start()
-    line = http.client.HTTPConnection("127.0.0.1", running.port, timeout=10)
+    line = http.client.HTTPConnection("127.0.0.1", running.port, timeout=60)
     line.request("GET", "/live/watch")
     stream = line.getresponse()
     running.close()

@@ -276,11 +276,11 @@ def _prints(marker: int, dictionary: str) -> NDArray[np.float64]:
     return np.stack([np.rot90(print_, turns).ravel() for turns in range(4)])
 
 
-def sharpened(luma: Luma, sigma: float = 1.6, amount: float = 1.8) -> Luma:
+def sharpened(luma: Luma) -> Luma:
     """Return an unsharp-masked copy, in which defocused modules separate again."""
-    # The picture, and `amount` times what blur takes away from it.
-    soft = cv2.GaussianBlur(luma, (0, 0), sigma)
-    return np.asarray(cv2.addWeighted(luma, 1 + amount, soft, -amount, 0), np.uint8)
+    # The picture, and 1.8 times what blur takes away from it.
+    soft = cv2.GaussianBlur(luma, (0, 0), 1.6)
+    return np.asarray(cv2.addWeighted(luma, 2.8, soft, -1.8, 0), np.uint8)
 
 
 def without_shadows(luma: Luma, window_px: int) -> Luma:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from companion.core.i18n import say
 from companion.core.kit import Board, Kit
@@ -26,16 +27,17 @@ from vision.pose.lens_choice import (
 )
 from vision.pose.lens_tuner import LensTuner
 from vision.pose.optics import Lens
-from vision.pose.pose import Points, Pose, corner_points_mm, nearest_pose, solve_pose
+from vision.pose.pose import Points, Pose, corner_points_mm, nearest_pose, refined_pose, solve_pose
 from vision.reading.look import NO_SQUARES, Located, Look, Memory
 
 _HOLD_PX = 1.0 / 1280
 """Corners that are this close (by picture width) to where they were when the pose was found have
 not moved."""
 _ANCHOR_PX = 2.0 / 1280
-_MISFIT_PX, _BETTER = 1.0 / 1280, 0.3
-"""Four corners that fit worse than this (by picture width) are read without one, when the others
-fit so much better."""
+_MISFIT_PX, _TOUCHED = 0.3 / 1280, 3.0
+"""When four corner markers leave over more than this (by picture width), something may have moved
+one: by the best three, its corners are off by so many times as much as the middle one.
+"""
 _LEFT_OVER_PX, _OF_DIAGONAL = 2.5, 0.01
 """Corners that leave over more, also by the diagonal between them, do not lie as on the board."""
 _TRIES = 4
@@ -223,17 +225,23 @@ def _solve(
     """Return the pose by two corner markers or more, which may teach the lens."""
     board, tuner = kit.board, located.tuner
 
-    # `shown` are remembered: what hides a corner in part may stay.
-    shown, corners = corners, _fitting(tuner, board, corners, size)
     points_mm = np.vstack([corner_points_mm(board, marker) for marker in corners])
-    # What the pose is to explain: corner markers, and pieces where corners are hidden.
-    evidence = Evidence(points_mm, np.vstack(list(corners.values())), _tags(kit, others))
+    points_px = np.vstack(list(corners.values()))
     before, limit = _pose_of(board, corners, tuner.lens, size)
+    # A lens that is not known yet explains none of them.
+    is_known = tuner.exact or tuner.views > 0
+    if is_known and before is not None and before.rms_px > _MISFIT_PX * size[0]:
+        # The others tell the pose.
+        is_good = _unmoved(board, corners, before, points_px)
+        points_mm, points_px = points_mm[is_good], points_px[is_good]
+        before = refined_pose(before, points_mm, points_px, tuner.lens)
 
+    # What the pose is to explain: corner markers, and pieces where corners are hidden.
+    evidence = Evidence(points_mm, points_px, _tags(kit, others))
     # Only views that the board explains well may teach the lens.
     if len(corners) >= 3 and before is not None and before.rms_px <= 3 * limit:
-        tuner = tuner.taught(points_mm, evidence.points_px, before)
-    pose = solve_pose(points_mm, evidence.points_px, tuner.lens, size, located.pose)
+        tuner = tuner.taught(points_mm, points_px, before)
+    pose = solve_pose(points_mm, points_px, tuner.lens, size, located.pose)
     if (pose is None or pose.rms_px > limit) and not tuner.exact and located.tries < _TRIES:
         # No pose fits: the lens may be another one than is believed.
         wide = best_start(evidence, located.nominal, size)
@@ -253,7 +261,7 @@ def _solve(
     # The printed lines have not been asked about this pose yet.
     pose = replace(pose, markers=len(corners))
     located = replace(
-        located, tuner=tuner, pose=pose, seen=evidence, anchors=others, corners=dict(shown)
+        located, tuner=tuner, pose=pose, seen=evidence, anchors=others, corners=corners
     )
     return pose, replace(located, is_aligned=False, unconfirmed=NO_SQUARES)
 
@@ -268,23 +276,20 @@ def _tags(kit: Kit, others: Mapping[int, Points]) -> list[Tag]:
     return tags
 
 
-def _fitting(tuner: LensTuner, board: Board, corners: Corners, size: tuple[int, int]) -> Corners:
-    """Return the corners without the one of four that something bright hides in part, which moves
-    it."""
-    if len(corners) < 4 or not (tuner.views or tuner.exact):
-        return corners  # a lens that is not known yet explains none of them
-    pose, _ = _pose_of(board, corners, tuner.lens, size)
-    # What is left over with all four, and then without each of them.
-    of_all = pose.rms_px if pose else float("inf")
-    if of_all <= _MISFIT_PX * size[0]:
-        return corners
-    best_px, best = of_all, corners
+def _unmoved(board: Board, corners: Corners, pose: Pose, points_px: Points) -> NDArray[np.bool_]:
+    """Tell which corners (N,) nothing has moved, as what touches a marker or hides it in part."""
+    if len(corners) < 4:
+        return np.ones(len(points_px), bool)
+    # The three markers that fit best tell where all of the fourth has to be.
     for hidden in corners:
         rest = {marker: px for marker, px in corners.items() if marker != hidden}
-        pose, _ = _pose_of(board, rest, tuner.lens, size)
-        if pose is not None and pose.rms_px < best_px:
-            best_px, best = pose.rms_px, rest
-    return best if best_px <= _BETTER * of_all else corners
+        other, _ = _pose_of(board, rest, pose.lens, pose.size)
+        if other is not None and other.rms_px < pose.rms_px:
+            pose = other
+    points_mm = np.vstack([corner_points_mm(board, marker) for marker in corners])
+    off_px = np.linalg.norm(pose.to_px(points_mm) - points_px, axis=1)
+    least_px = _MISFIT_PX * pose.size[0]
+    return np.asarray(off_px <= max(least_px, _TOUCHED * float(np.median(off_px))))
 
 
 def _pose_of(

@@ -270,6 +270,11 @@ class SimulatedTable:
             picture = self._picture()
         return lambda: colours.of_bgr(picture)
 
+    def settle(self) -> None:
+        """Wait until a picture that is being drawn is done. A first one takes longest."""
+        with self._lock:
+            pass
+
     def _picture(self) -> Bgr:
         """Return the picture without noise, drawn once for every change."""
         if self._drawn is None or self._drawn[0] != self._version:

@@ -83,12 +83,9 @@ class TileRows:
         """
         spec = self._spec
         if len(letters) > spec.places or set(letters) - set(spec.orders[seat]):
+            letters = " ".join(spec.orders[Seat.SOUTH])
             raise Malformed(
-                say(
-                    "Lay at most {number} tiles of {letters}",
-                    number=spec.places,
-                    letters=_known(spec),
-                )
+                say("Lay at most {number} tiles of {letters}", number=spec.places, letters=letters)
             )
         centres = (spec.place_centre_mm(place) for place in range(spec.places))
         self.laid[seat] = tuple(
@@ -125,10 +122,6 @@ class TileRows:
             np.array([place.to_table(*corner) for corner in corners])
             for place in self.places.values()
         ]
-
-
-def _known(spec: OrderTiles) -> str:
-    return " ".join(spec.orders[Seat.SOUTH])
 
 
 def _stamp(art: Bgr, marker: int, x_mm: float, y_mm: float, size_mm: float) -> None:

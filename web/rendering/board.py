@@ -225,7 +225,7 @@ class _Sketch:
         """
         layout = self.scene.layout
         parts = [self._big(face, squares) for face, squares in big_pieces(self.kit, layout).items()]
-        for square in sorted(layout, key=self._row_and_column):
+        for square in sorted(layout, key=lambda at: (self.centre(at).imag, self.centre(at).real)):
             small = [face for face in layout[square] if not is_big(self.kit, face)]
             if small:
                 drawing = stack(self.kit, small, self.centre(square), self.scene.badges.get(square))
@@ -234,10 +234,6 @@ class _Sketch:
                 parts.append(self._mark_bump(square, f"<g {attributes}>{drawing}</g>"))
         parts += [self._problem(problem) for problem in self.scene.wrong]
         return "".join(parts) + self._breach()
-
-    def _row_and_column(self, square: Square) -> tuple[float, float]:
-        centre = self.centre(square)
-        return centre.imag, centre.real
 
     def _big(self, face: str, squares: Sequence[Square]) -> str:
         return big_piece(self.kit, face, [self.centre(square) for square in squares])
@@ -442,35 +438,36 @@ class _Sketch:
 
     def _shots(self) -> str:
         """Draw the lines of fire of the step that is shown. They lie under the pieces."""
-        # between neighbours there is no room for a line: those are blows
-        far = [strike for strike in self.strikes if strike.is_hit and not strike.is_near]
-        return "".join(map(self._shot, far))
-
-    def _shot(self, strike: _Strike) -> str:
-        start, end = self.centre(strike.origin), self.centre(strike.target)
-        ahead = unit(end - start)
-        # from beside the one piece to just before the other
-        line = f"M{xy(start + 44 * ahead)}L{xy(end - 40 * ahead)}"
-        grown = f'd="{line}" pathLength="1" data-grow data-beat="{strike.beat}"'
-        burst = _pop(use("shot", end, 112, "hit"), strike.beat)
-        return f'<path class="fire case" {grown}/><path class="fire" {grown}/>{burst}'
+        parts = []
+        for strike in self.strikes:
+            # between neighbours there is no room for a line: those are blows
+            if not strike.is_hit or strike.is_near:
+                continue
+            start, end = self.centre(strike.origin), self.centre(strike.target)
+            ahead = unit(end - start)
+            # from beside the one piece to just before the other
+            line = f"M{xy(start + 44 * ahead)}L{xy(end - 40 * ahead)}"
+            grown = f'd="{line}" pathLength="1" data-grow data-beat="{strike.beat}"'
+            burst = _pop(use("shot", end, 112, "hit"), strike.beat)
+            parts.append(f'<path class="fire case" {grown}/><path class="fire" {grown}/>{burst}')
+        return "".join(parts)
 
     def _blows(self) -> str:
-        """Draw what pieces do to the squares next to theirs in the step that is shown."""
-        near = [strike for strike in self.strikes if strike.is_near]
-        parts = []
-        for strike in near:
+        """Draw what pieces do to the squares next to theirs in the step that is shown.
+
+        It is a hollow arrow half over the edge between two squares.
+        """
+        bursts, blades = [], []
+        for strike in self.strikes:
+            if not strike.is_near:
+                continue
+            start, end = self.centre(strike.origin), self.centre(strike.target)
             # the square of which the sign tells is marked already
             if strike.is_hit and strike.target != self.scene.hit:
-                burst = use("shot", self.centre(strike.target), 100, "hit")
-                parts.append(_pop(burst, strike.beat))
-        return "".join(parts) + "".join(map(self._blow, near))
-
-    def _blow(self, strike: _Strike) -> str:
-        """Draw a hollow arrow half over the edge between two squares."""
-        start, end = self.centre(strike.origin), self.centre(strike.target)
-        blade = use("blade", (start + end) / 2, 46, "blade", degrees=_degrees(end - start))
-        return _pop(f'<g class="deed">{blade}</g>', strike.beat)
+                bursts.append(_pop(use("shot", end, 100, "hit"), strike.beat))
+            blade = use("blade", (start + end) / 2, 46, "blade", degrees=_degrees(end - start))
+            blades.append(_pop(f'<g class="deed">{blade}</g>', strike.beat))
+        return "".join(bursts + blades)
 
 
 def _degrees(way: complex) -> float:

@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 
 from companion.core.i18n import headed, joined, say, say_n
 from companion.core.kit import SEATS, Card, Kit, Seat
-from companion.games.screen import CardEntry, CardUi, ChoiceKey, Count, Lane, Pile
+from companion.games.screen import CardUi, ChoiceKey, Count, Lane, Pile
 from companion.table.table_view import TableView
 from web.rendering.svg import labelled_svg, ornament, xy
 
@@ -136,14 +136,6 @@ def fans_of(view: TableView) -> dict[Seat, tuple[str, ...]]:
     return fans
 
 
-def lane_of(entry: CardEntry) -> str:
-    """Return the number of the lane in which the cards lie that are asked for.
-
-    Empty: it is unknown.
-    """
-    return next((str(zone.file) for zone in entry.zones.values()), "")
-
-
 # ---- what can be tapped --------------------------------------------------------------------------
 
 
@@ -153,19 +145,19 @@ def acting_seat(view: TableView) -> Seat | None:
     return seats[0] if len(seats) == 1 else None
 
 
-def plain_choices(tableau: CardUi) -> list[list[str | None]]:
+def plain_choices(card_ui: CardUi) -> list[list[str | None]]:
     """Return the legal actions for a script: notation, key, card, lane."""
-    return [[choice.text, choice.key, choice.card, choice.lane] for choice in tableau.choices]
+    return [[choice.text, choice.key, choice.card, choice.lane] for choice in card_ui.choices]
 
 
-def straight_keys(tableau: CardUi) -> list[tuple[ChoiceKey, str | None]]:
+def straight_keys(card_ui: CardUi) -> list[tuple[ChoiceKey, str | None]]:
     """Return the keys that need neither card nor lane, each with its action or None."""
     actions = {
         choice.key: choice.text
-        for choice in tableau.choices
+        for choice in card_ui.choices
         if choice.card is None and choice.lane is None
     }
-    return [(key, actions.get(key.name)) for key in tableau.keys]
+    return [(key, actions.get(key.name)) for key in card_ui.keys]
 
 
 def main_action(view: TableView) -> tuple[str, str] | None:

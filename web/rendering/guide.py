@@ -57,25 +57,25 @@ def plain_examples(view: TableView) -> list[list[str]]:
 
 def _taps_for(view: TableView, text: str, plays: Sequence[Play]) -> Iterator[Tap]:
     """Yield every touch that spells an action and hands it in."""
-    standing = view.board.standing
+    board_ui = view.board.standing
     if view.board.tableau:
         yield from _card_taps(view.board.tableau, text)
         return
     # keys of a pad: each letter fills the next slot
-    if standing is None and view.own.pad:
+    if board_ui is None and view.own.pad:
         for place, letter in enumerate(text, start=1):
             slot = f"#slots li:nth-child({place}) .slot"
             filled = f'{slot}[data-letter="{letter}"]'
             yield Tap(f'.order[data-letter="{letter}"]', ((filled,),), (f"{slot}.full", "#back"))
         yield Tap(HAND_IN)
         return
-    if standing and standing.sheet:
-        yield from _unit_taps(standing.sheet, text)
-    elif standing and standing.duel:
+    if board_ui and board_ui.sheet:
+        yield from _unit_taps(board_ui.sheet, text)
+    elif board_ui and board_ui.duel:
         yield _press(f'[data-card="{text}"]')
-    elif standing:
+    elif board_ui:
         # the main key needs no tap before the one that commits
-        main_keys = {key.name for key in standing.keys if key.is_main}
+        main_keys = {key.name for key in board_ui.keys if key.is_main}
         for play in plays:
             if play.text == text and play.key not in main_keys:
                 yield from _play_taps(play)
@@ -123,13 +123,13 @@ def _codes(kind: OrderKind, ways: Iterable[str]) -> set[str]:
     return {kind.letter + way for way in ways} if kind.has_direction else {kind.letter}
 
 
-def _card_taps(tableau: CardUi, text: str) -> Iterator[Tap]:
+def _card_taps(card_ui: CardUi, text: str) -> Iterator[Tap]:
     """Yield the card, the key and the lane. A card's first key needs no touch."""
-    choice = choice_of(tableau, text)
+    choice = choice_of(card_ui, text)
     if choice is None:
         return
-    keys_of_card = {other.key for other in tableau.choices if other.card == choice.card}
-    first_key = next((key.name for key in tableau.keys if key.name in keys_of_card), None)
+    keys_of_card = {other.key for other in card_ui.choices if other.card == choice.card}
+    first_key = next((key.name for key in card_ui.keys if key.name in keys_of_card), None)
     if choice.card:
         yield _press(f'.card[data-card="{choice.card}"]')
     if not choice.card or first_key != choice.key:

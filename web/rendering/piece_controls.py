@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from companion.core.grid import Square
 from companion.core.i18n import say, translate
 from companion.core.kit import Kit, Seat
 from companion.games.screen import ChoiceKey, Placing, Play
@@ -34,11 +33,6 @@ def press_words(view: TableView, plays: Iterable[Play]) -> str:
     return say("Press your clock") if view.time.clocks else label
 
 
-def play_label(labels: Iterable[Play], text: str) -> str:
-    """Return a play in words, or its notation if it has none."""
-    return next((play.label for play in labels if play.text == text), text)
-
-
 def points_to(step: tuple[int, int], seat: Seat) -> str:
     """Return where a direction points with a seat below: `up`, `left`, `down` or `right`."""
     # North sits opposite and sees every direction the other way round
@@ -46,15 +40,6 @@ def points_to(step: tuple[int, int], seat: Seat) -> str:
     if files:
         return "right" if files > 0 else "left"
     return "up" if ranks > 0 else "down"
-
-
-def burden(view: TableView, square: Square) -> str:
-    """Return what the piece on a square carries. Empty: nothing."""
-    if view.kit is None:
-        return ""
-    return next(
-        (face for face in view.board.layout.get(square, ()) if view.kit.face(face).carried), ""
-    )
 
 
 # ---- for scripts ---------------------------------------------------------------------------------
@@ -95,8 +80,3 @@ def sentences(text: str) -> tuple[str, str]:
     """Return the first sentence in the language spoken now, and the rest."""
     first, stop, rest = translate(text).partition(". ")
     return (f"{first}{stop.strip()}", rest)
-
-
-def strength(number: int) -> str:
-    """Return a strength as it is written: `2`, `−1`."""
-    return str(number).replace("-", "\N{MINUS SIGN}")

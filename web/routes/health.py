@@ -23,7 +23,7 @@ from companion.core.ports import CameraState
 from companion.diagnostics.findings import Finding, Grade, HealthRoom, Status, worst
 from web.context import PageContext
 from web.rendering.answers import FindingsJson, HealthJson
-from web.rendering.json_view import plain_json
+from web.rendering.json_view import plain_fields, plain_json
 from web.rendering.wiring import PINS, wires
 from web.routes.camera import FRAME_PX, CameraLook, CameraLooks
 from web.routes.history import day
@@ -118,15 +118,11 @@ class HealthPages(PageGroup):
         state = self._room.state()
         answer = jsonify(
             ok=state.status is not Status.FAILING,
-            status=state.status,
-            version=state.version,
             uptime_s=round(state.uptime_s, 1),
             late={name: round(age_s, 1) for name, age_s in state.late.items()},
-            journal=state.journal,
-            camera=state.camera,
-            pins=state.pins,
-            disk_free_mb=state.disk_free_mb,
-            machine=state.machine,
+            **plain_fields(
+                state, "status", "version", "journal", "camera", "pins", "disk_free_mb", "machine"
+            ),
         )
         answer.status_code = 503 if state.status is Status.FAILING else 200
         return answer

@@ -53,8 +53,6 @@ class Joining(PageGroup):
             nonce = self._table.take_seat(mine, name)
         except (Malformed, Illegal) as error:
             reason = error.reason if isinstance(error, Illegal) else None
-            if reason is Refusal.SEAT_TAKEN:
-                return self.taken(mine, 409)
             # name and code can be typed again here, nothing else
             if reason not in (None, Refusal.JOIN_CODE):
                 raise
@@ -83,12 +81,9 @@ class Joining(PageGroup):
         try:
             self._page_context.let_in(request.form.get("code", ""))
             nonce = self._table.take_seat(left, "")
-        except Illegal as error:
-            if error.reason is Refusal.JOIN_CODE:
-                return redirect(f"/join/{left}", 303)
-            if error.reason is Refusal.SEAT_TAKEN:
-                return redirect(back, 303)
-            raise
+        except Illegal:
+            # the page of the seat says why
+            return redirect(f"/join/{left}", 303)
         if self._features.opponents:
             self._table.machines.seat(right, self._features.opponents[0].name)
         lesson = request.form.get("lesson", "")

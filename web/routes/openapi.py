@@ -105,6 +105,10 @@ def describe(routes: Sequence[Declared], guard: Auth) -> dict[str, Any]:
     # docstrings bring the indentation of the source along
     for schema in schemas.values():
         schema["description"] = inspect.cleandoc(schema.get("description", ""))
+    schemes: dict[str, Any] = dict(_SECURITY)
+    for scheme, (name, words) in _COOKIES.items():
+        place = {"type": "apiKey", "in": "cookie", "name": guard.cookie_name(name)}
+        schemes[scheme] = {**place, "description": words}
     paths: dict[str, dict[str, Any]] = {}
     for declared in routes:
         # Flask writes `<int:number>` where OpenAPI has `{number}`
@@ -121,26 +125,19 @@ def describe(routes: Sequence[Declared], guard: Auth) -> dict[str, Any]:
         "paths": dict(sorted(paths.items())),
         "components": {
             "schemas": {**schemas, "Error": _ERROR},
-            "securitySchemes": _security_schemes(guard),
+            "securitySchemes": schemes,
         },
     }
-
-
-def _security_schemes(guard: Auth) -> dict[str, Any]:
-    schemes: dict[str, Any] = dict(_SECURITY)
-    for scheme, (name, description) in _COOKIES.items():
-        schemes[scheme] = {
-            "type": "apiKey",
-            "in": "cookie",
-            "name": guard.cookie_name(name),
-            "description": description,
-        }
-    return schemes
 
 
 def _operation(declared: Declared) -> dict[str, Any]:
     route = declared.route
     media_type = _media_type(route)
+    schema: dict[str, Any] = {}
+    if media_type == "application/json":
+        schema = {"$ref": f"{_SCHEMAS}{route.answer.__name__}"}
+        if declared.endpoint in _DOCUMENTS:
+            schema = {"type": "object"}
     operation: dict[str, Any] = {
         "operationId": f"{declared.endpoint}.{route.method.lower()}",
         "tags": [declared.endpoint.partition(".")[0]],
@@ -148,7 +145,7 @@ def _operation(declared: Declared) -> dict[str, Any]:
         "responses": {
             "2XX": {
                 "description": "Done",
-                "content": {media_type: {"schema": _answer(declared, media_type)}},
+                "content": {media_type: {"schema": schema}},
             },
             "3XX": {"description": "To another page"},
             "default": {
@@ -208,11 +205,3 @@ def _media_type(route: Route) -> str:
     suffix = next((kind for end, kind in _SUFFIXES.items() if path.endswith(end)), None)
     is_json = route.body or route.answer is not Nothing or path.startswith("/api/")
     return suffix or ("application/json" if is_json else "text/html")
-
-
-def _answer(declared: Declared, media_type: str) -> dict[str, Any]:
-    if media_type != "application/json":
-        return {}
-    if declared.endpoint in _DOCUMENTS:
-        return {"type": "object"}
-    return {"$ref": f"{_SCHEMAS}{declared.route.answer.__name__}"}

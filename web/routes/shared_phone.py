@@ -133,9 +133,9 @@ def open_seat(view: TableView) -> Seat | None:
     """Return the seat on turn while nothing is secret. Its page needs no cover."""
     if view.phase is not Phase.ORDERS or any(view.seats[seat].receipt for seat in SEATS):
         return None
-    standing = view.board.standing
+    board_ui = view.board.standing
     has_hands = view.board.tableau is not None
-    is_open_board = standing is not None and standing.duel is None and not has_hands
+    is_open_board = board_ui is not None and board_ui.duel is None and not has_hands
     return acting_seat(view) if view.turn.is_open or is_open_board else None
 
 

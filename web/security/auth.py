@@ -250,13 +250,9 @@ class Auth:
         return is_own_screen() or self.owner() is not None
 
     def owner(self) -> str | None:
-        """Return whose browser asks: `south`, `north`, `host`, or None for
-        anybody's.
-        """
-        for seat in SEATS:
-            if self._carries(seat, self._seat_nonce(seat)):
-                return str(seat)
-        return "host" if self._has_host_cookie() else None
+        """Return whose browser asks: `south`, `north`, `host`, or None for anybody's."""
+        own = next((str(seat) for seat in SEATS if self.sits(seat)), None)
+        return own or ("host" if self._has_host_cookie() else None)
 
     # ---- cookies ----
 

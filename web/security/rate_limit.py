@@ -29,14 +29,6 @@ class Rate:
     burst: float
     per_s: float
 
-    def most_in(self, seconds: float) -> float:
-        """Return the largest number in a time.
-
-        >>> Rate(5, 0.5).most_in(60)
-        35.0
-        """
-        return self.burst + self.per_s * seconds
-
 
 class Buckets:
     """A bucket of tokens for every name, for any thread.
@@ -127,8 +119,8 @@ class Guesses:
     """Guesses at a secret, of each address.
 
     There is no limit for all addresses together: with one, strangers who guess would keep out
-    whoever knows the secret. Many addresses come to no more than `most_in` for each of the
-    `MAX_NAMES` that are told apart.
+    whoever knows the secret. Many addresses come to no more than the rate for each of
+    the `MAX_NAMES` that are told apart.
     """
 
     def __init__(self, rate: Rate, now_s: Callable[[], float]) -> None:

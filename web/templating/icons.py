@@ -78,8 +78,8 @@ def start_board(game: Game[Any, Any], raw: Mapping[str, Any] | None = None) -> M
         return lanes_sign(game.kit(options))
     # any chance will do: only where the pieces begin is drawn
     state = game.setup(options, Random(0))
-    standing, layout = game.board_ui(state, None), game.expected(state) or {}
-    badges = standing.badges if standing else {}
+    board_ui, layout = game.board_ui(state, None), game.expected(state) or {}
+    badges = board_ui.badges if board_ui else {}
     return board_svg(BoardPicture(game.kit(options), layout, badges=badges))
 
 

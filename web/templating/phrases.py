@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from companion.archive.played_games import Finale
@@ -12,6 +11,7 @@ from companion.core.i18n import Said, decimal_mark, joined, say, say_n
 from companion.core.kit import SEATS, Seat, Side
 from companion.core.ports import CameraState
 from companion.games.base import Game
+from companion.table.prompts.sign import Sign
 from companion.table.table_view import TableView
 
 PLAIN_SIDES = {
@@ -65,10 +65,10 @@ def tip_of(view: TableView, south: str) -> str:
 
 def device_words(view: TableView) -> str:
     """Return how camera and pads are, in one line."""
-    tableau = view.board.tableau
+    card_ui = view.board.tableau
     # cards without lanes are read by no camera: then only trouble is worth a word
     is_read = (
-        tableau is None or bool(tableau.lanes) or view.devices.camera.state is CameraState.TROUBLE
+        card_ui is None or bool(card_ui.lanes) or view.devices.camera.state is CameraState.TROUBLE
     )
     camera = {
         CameraState.NONE: say("No camera: confirm by hand."),
@@ -103,17 +103,10 @@ def tenths(number: float) -> str:
 # ---- the end of a game ----
 
 
-@dataclass(frozen=True)
-class EndWords:
-    """Who has won, for a viewer, and how."""
+def end_words(view: TableView, finale: Finale | None, reader: Seat | None) -> Sign | None:
+    """Return who has won and how, for a seat or for everybody (None).
 
-    text: str
-    small: str
-
-
-def end_words(view: TableView, finale: Finale | None, reader: Seat | None) -> EndWords | None:
-    """Return the words for a seat, or for everybody (None). None while there is no end, or nothing
-    is known of it.
+    None while there is no end, or nothing is known of it.
     """
     if finale is None or view.match.outcome is None:
         return None
@@ -125,7 +118,7 @@ def end_words(view: TableView, finale: Finale | None, reader: Seat | None) -> En
     else:
         text = say("{name} wins", name=finale.names[next(iter(winners))])
     is_said = finale.how == say("A draw.")
-    return EndWords(text, "" if is_said else finale.how)
+    return Sign(text, "" if is_said else finale.how)
 
 
 def again_words(view: TableView) -> str:

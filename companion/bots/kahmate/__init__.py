@@ -2,7 +2,7 @@
 strategies.
 
 A face-off is a matrix game of the cards in hand. What is at stake is what the board is worth after
-it. So that two opponents never pass for ever, what was there before and doing nothing lose worth
+it. So that two opponents never pass for ever, what was there before and doing nothing lose value
 with every quiet round.
 """
 
@@ -17,7 +17,6 @@ from typing import Any
 from companion.bots.base import (
     Bot,
     Choice,
-    Verdict,
     expected_reply,
     reasons_of,
     second_best,
@@ -112,33 +111,24 @@ class KahmateBot(Bot):
         nodes = search.nodes  # what is looked at only to be told is no part of the search
         return Choice(str(best.first[0]), nodes, _lines(search, state, best))
 
-    def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
+    def loss(self, view: Mapping[str, Any], action: str, best: str) -> float | None:  # noqa: ARG002
         """Compare the best round with the best one that begins with this play.
 
         Cards against the matrix.
         """
-        choice = self.choose(view)
-        if view["phase"] == "placing" or action == choice.action:
-            return Verdict(choice, 0.0)
+        if view["phase"] == "placing":
+            return 0.0
         if view["phase"] == "face-off":
-            duel = _Duel(
-                self.seat,
-                view,
-                self._announced,
-                self.level,
-            )
+            duel = _Duel(self.seat, view, self._announced, self.level)
             gains = [sum(map(mul, row, duel.reply)) for row in duel.payoff]
-            better = max(gains) - gains[duel.hand.index(int(action))]
-            return Verdict(choice, share_of_game(better, TRY))
+            return share_of_game(max(gains) - gains[duel.hand.index(int(action))], TRY)
         state = state_of(view)
-        search = Search(STRENGTHS[self.level], self._seed)
         parsed = parse(action)
-        course = (
-            course_of(state, parsed) if isinstance(parsed, Run | Pass | Kick | Tackle) else None
-        )
-        best, tried = search.judged(state, course)
-        choice = Choice(str(best.first[0]), search.nodes, _lines(search, state, best))
-        return Verdict(choice, None if tried is None else share_of_game(best.value - tried, TRY))
+        course = None
+        if isinstance(parsed, Run | Pass | Kick | Tackle):
+            course = course_of(state, parsed)
+        less = Search(STRENGTHS[self.level], self._seed).loss(state, course)
+        return None if less is None else share_of_game(less, TRY)
 
     def _placing(self) -> Choice:
         """Return one of the formations, mirrored half of the time."""

@@ -133,18 +133,11 @@ class Search:
         self.ranked = _ranked(looked_at)
         return self.ranked[0]
 
-    def judged(self, state: State, course: Course | None) -> tuple[Candidate, float | None]:
-        """Return the best round, and what the best one is worth that begins with this course (None:
-        unknown)."""
+    def loss(self, state: State, course: Course | None) -> float | None:
+        """Return how much less the best round is worth that begins with this course than the best
+        of all (None: unknown)."""
         strength = self.strength
-        candidates = _ranked(
-            self.rounds(
-                state,
-                strength.width,
-                strength.depth,
-                all_meetings=True,
-            )
-        )
+        candidates = _ranked(self.rounds(state, strength.width, strength.depth, all_meetings=True))
         best = candidates[: max(1, strength.replies)]
         tried = [line for line in candidates if line.first[1] == course][:_MAX_TRIED]
         if candidates[0].value < TRY - 1:
@@ -152,9 +145,10 @@ class Search:
             lines = {id(line): line for line in (*candidates[: strength.replies], *tried)}
             for line in lines.values():
                 line.value = self._answered(line)
-        self.ranked = _ranked(best)
-        value = max((candidate.value for candidate in tried), default=None)
-        return _ranked([*self.ranked, *tried])[0], value
+        if not tried:
+            return None
+        value = max(line.value for line in tried)
+        return max(line.value for line in (*best, *tried)) - value
 
     def _mood(self, state: State, candidate: Candidate) -> float:
         """Return noise of the level, and restlessness: what was there before, and doing nothing,

@@ -1,11 +1,11 @@
 """The opponent for Outbuffered: each turn is a matrix game of 216 by 216 buffers, valued by the
 positions after it.
 
-Level 3 looks that worth up in a table that `tests/bench/bots/solve.py` has worked out, plays close
+Level 3 looks values up in a table that `tests/bench/bots/solve.py` has worked out, plays close
 to the equilibrium and leans from it, by a bounded amount, towards what beats the player it sees (a
 restricted Nash response: Johanson, Zinkevich and Bowling, 2007). Level 2 answers what a beginner
 would do. Level 1 is that beginner. Both err by a noise on their judgement that is fixed for a game.
-On boards without a table worth is judged by who is nearer to bringing a flag home.
+On boards without a table a position is judged by who is nearer to bringing a flag home.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from companion.bots.base import Bot, Choice, Verdict, expected_reply, reasons_of, second_best
+from companion.bots.base import Bot, Choice, expected_reply, reasons_of, second_best
 from companion.bots.outbuffered.other_player import OtherPlayer
 from companion.bots.outbuffered.turn_game import TurnGame, Vector, balance, kinds_of_player, soft
 from companion.bots.outbuffered.turns import (
@@ -100,26 +100,14 @@ class OutbufferedBot(Bot):
             return self._equilibrium(position, game)
         return self._guess(position, game)
 
-    def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
+    def loss(self, view: Mapping[str, Any], action: str, best: str) -> float:  # noqa: ARG002
         """Compare what each buffer gets against the equilibrium."""
         game = self._game(self._turns.position(view), view)
         _, theirs, _ = balance(game.payoff, None, 0.0)
         gains = game.payoff @ theirs
-        best = int(np.argmax(gains))
-        sure = game.sure_win()
-        why = self._lines(
-            game,
-            best,
-            theirs,
-            _BALANCED,
-        )
-        if sure is not None:
-            best = sure
-            why = (_WINS,)
         row = game.row_of(buffer_number(action, self._is_turned(self._me)))
-        loss = float(gains[best] - gains[row]) / 2
-        choice = Choice(self._text(game.rows[best], self._me), BUFFERS * BUFFERS, why)
-        return Verdict(choice, max(0.0, loss))
+        # from lost to won there are two points
+        return max(0.0, float(gains.max() - gains[row]) / 2)
 
     def _is_turned(self, side: int) -> bool:
         """Return whether a side writes its directions as it sees the board from the north."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from companion.core.i18n import say
 from companion.core.kit import Kit, Layout, Seat
-from companion.games.base import Drawn, Preset, Step, View
+from companion.games.base import Drawn, Game, Preset, Step, View
 from companion.games.binmat import counter
 from companion.games.binmat.counter import Counter
 from companion.games.binmat.events import BinmatEvent
@@ -21,6 +21,7 @@ from companion.games.binmat.state import (
     check_options,
     deal,
     lead,
+    masked,
     plain,
 )
 from companion.games.binmat.tools import tools_of_binmat
@@ -28,10 +29,9 @@ from companion.games.binmat.turn import is_reversible, play
 from companion.games.binmat.words import OPTION_ROWS, RULES, extras_of
 from companion.games.pads import PadGrammar
 from companion.games.screen import CardUi
-from companion.games.tools import GameWithTools
 
 
-class Binmat(GameWithTools[Any, str]):
+class Binmat(Game[Any, str]):
     """The full game, and the counter of one with real cards, which has states of its own
     (`Counter`).
 
@@ -160,13 +160,13 @@ class Binmat(GameWithTools[Any, str]):
         """Return what that seat may know. Hidden cards are `X`."""
         if isinstance(state, Counter):
             return counter.view(state)
-        return plain(state, seat)
+        return plain(masked(state, seat))
 
     def dump(self, state: State | Counter) -> View:
         """Return everything."""
         if isinstance(state, Counter):
             return counter.view(state)
-        return plain(state, None, is_dump=True)
+        return plain(state)
 
     def parse(self, text: str) -> str:
         """Return the action of a notation, whatever the way."""

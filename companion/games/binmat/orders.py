@@ -20,6 +20,7 @@ PASS = "--"
 DRAW, DOWN, UP, COMBAT, DISCARD = "dpucx"
 ATTACKER_PILE = 6
 """Stands in `CardAction.lane` for the attacker deck and its discard pile, written `a`."""
+_PLACES = "012345a"
 
 
 class CardAction(NamedTuple):
@@ -32,9 +33,8 @@ class CardAction(NamedTuple):
 
 def _orders() -> dict[str, CardAction]:
     """Return every action that can be written."""
-    places = "012345a"
     orders = {PASS: CardAction("-")}
-    orders |= {f"{DRAW}{place}": CardAction(DRAW, "", places.index(place)) for place in places}
+    orders |= {f"{DRAW}{place}": CardAction(DRAW, "", _PLACES.index(place)) for place in _PLACES}
     orders |= {f"{COMBAT}{lane}": CardAction(COMBAT, "", lane) for lane in LANES}
     for card in DECK:
         orders |= {
@@ -43,8 +43,8 @@ def _orders() -> dict[str, CardAction]:
             for lane in LANES
         }
         orders |= {
-            f"{DISCARD}{card}{place}": CardAction(DISCARD, card, places.index(place))
-            for place in places
+            f"{DISCARD}{card}{place}": CardAction(DISCARD, card, _PLACES.index(place))
+            for place in _PLACES
         }
     return orders
 
@@ -117,32 +117,18 @@ def faces(state: State, seat: Seat, lane: int, value: str) -> str:
     return ("" if is_up else "p") + ("u" if may_attack else "")
 
 
+_Refusal = tuple[Reason, str, str] | None
+
+
 def legal(state: State, seat: Seat) -> list[str]:
     """Return all legal actions of the seat that has the turn: draws, plays by card, combats,
     discards, the pass last."""
-    texts = [f"d{lane}" for lane in LANES if _may_draw(state, seat, lane)]
-    if seat is ATTACKER and (state.attacker_deck or state.attacker_discard):
-        texts.append("da")
-    # all cards but BOUNCE and BREAK are played alike: a 2 stands for them
-    plain_faces = [faces(state, seat, lane, "2") for lane in LANES]
-    special = {
-        value: [faces(state, seat, lane, value) for lane in LANES] for value in (BOUNCE, BREAK)
-    }
     hand = state.hands[seat.number]
-    for card in hand:
-        for lane, ways in enumerate(special.get(card[0], plain_faces)):
-            texts += [f"{face}{card}{lane}" for face in ways]
-    # in the hackmud edition only the attacker declares combat (ruling)
-    if seat is ATTACKER or not state.is_hackmud:
-        texts += [f"c{lane}" for lane in LANES if may_fight(state, lane)]
-    if state.is_hackmud:
-        if seat is DEFENDER:
-            texts += [f"x{card}{lane}" for card in hand for lane in LANES]
-        elif state.attacker_deck or state.attacker_discard:
-            # he draws two for it, so there must be a card to be drawn (ruling)
-            texts += [f"x{card}a" for card in hand]
-    texts.append(PASS)
-    return texts
+    texts = [f"{DRAW}{place}" for place in _PLACES]
+    texts += [f"{face}{card}{lane}" for card in hand for lane in LANES for face in (DOWN, UP)]
+    texts += [f"{COMBAT}{lane}" for lane in LANES]
+    texts += [f"{DISCARD}{card}{place}" for card in hand for place in _PLACES]
+    return [*(text for text in texts if _refusal(state, seat, ORDERS[text]) is None), PASS]
 
 
 def check_order(state: State, seat: Seat, action: str) -> None:
@@ -151,32 +137,25 @@ def check_order(state: State, seat: Seat, action: str) -> None:
     The words name no card but the one that was sent, and tell nothing that its sender cannot see.
     """
     order = ORDERS.get(action)
-    refusal: _Refusal
     if order is None:
         text = say("The full game has no such action: draw, play, declare combat or pass")
-        refusal = Reason.OTHER_WAY, text, "turns"
-    elif order.letter == DRAW:
-        refusal = _draw_refusal(state, seat, order.lane)
-    elif order.letter == COMBAT:
-        refusal = _combat_refusal(state, seat, order.lane)
-    elif order.letter in (DOWN, UP):
-        refusal = _hand_refusal(state, seat, order) or _play_refusal(state, seat, order)
-    elif order.letter == DISCARD:
-        refusal = _discard_refusal(state, seat, order)
-    else:
-        refusal = None
-    if refusal is not None:
+        raise Illegal(Reason.OTHER_WAY, text, "turns")
+    if refusal := _refusal(state, seat, order):
         raise Illegal(*refusal)
 
 
-_Refusal = tuple[Reason, str, str] | None
-
-
-def _may_draw(state: State, seat: Seat, lane: int) -> bool:
-    """Return whether the seat may draw from this lane deck."""
-    if seat is ATTACKER:
-        return can_draw(state, lane)
-    return bool(state.decks[lane] or state.discards[lane])
+def _refusal(state: State, seat: Seat, order: CardAction) -> _Refusal:
+    """Return why a seat may not do this, with its rule. None: it may."""
+    match order.letter:
+        case "d":
+            return _draw_refusal(state, seat, order.lane)
+        case "c":
+            return _combat_refusal(state, seat, order.lane)
+        case "p" | "u":
+            return _hand_refusal(state, seat, order) or _play_refusal(state, seat, order)
+        case "x":
+            return _discard_refusal(state, seat, order)
+    return None
 
 
 def may_fight(state: State, lane: int) -> bool:
@@ -201,7 +180,8 @@ def _draw_refusal(state: State, seat: Seat, lane: int) -> _Refusal:
             say("The attacker deck and its discard pile are empty"),
             "reshuffle",
         )
-    if _may_draw(state, seat, lane):
+    has_cards = bool(state.decks[lane] or state.discards[lane])
+    if can_draw(state, lane) if seat is ATTACKER else has_cards:
         return None
     if seat is ATTACKER and state.defence[lane]:
         text = say(

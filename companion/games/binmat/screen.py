@@ -21,15 +21,13 @@ from companion.games.binmat.orders import (
     may_fight,
 )
 from companion.games.binmat.state import (
+    HIDDEN,
     LANES,
     BinmatOptions,
     State,
-    known_attack,
-    known_deck,
-    known_defence,
-    known_hand,
+    masked,
 )
-from companion.games.screen import CardChoice, CardUi, ChoiceKey, Count, Lane
+from companion.games.screen import CardChoice, CardUi, ChoiceKey, Count, Lane, Pile
 
 SIDES: Mapping[Seat, Side] = {
     DEFENDER: Side(ROLES[DEFENDER], "ice", "#8ED6EA", "disc"),
@@ -126,16 +124,17 @@ def card_ui(state: State, viewer: Seat | None) -> CardUi:
     """Return what a viewer sees of the lanes, piles and hands, and what he may tap when he has the
     turn."""
     seat = state.seat
+    seen = masked(state, viewer)
     deck = len(state.attacker_deck)
     return CardUi(
         count=Count(state.turns_left, state.options.turns, say("turns left")),
         acting="" if state.outcome else player_on_turn(state.options, state.turns_left),
-        lanes=tuple(_lane(state, lane, viewer) for lane in LANES),
+        lanes=tuple(_lane(seen, lane) for lane in LANES),
         piles={
-            say("Attacker deck"): (None,) * deck,
+            say("Attacker deck"): _pile(seen.attacker_deck),
             say("Attacker discard"): state.attacker_discard,
         },
-        hands={owner: known_hand(state, owner, viewer) for owner in SEATS},
+        hands={owner: _pile(seen.hands[owner.number]) for owner in SEATS},
         facts={
             DEFENDER: _hand_text(state.hands[0]),
             ATTACKER: joined(
@@ -215,12 +214,17 @@ def command_word(text: str) -> str:
     return _KEYS[text if text in _KEYS else ORDERS[text].letter].label
 
 
-def _lane(state: State, lane: int, viewer: Seat | None) -> Lane:
+def _pile(cards: Cards) -> Pile:
+    """Return cards as a screen shows them, None for a back."""
+    return tuple(None if card == HIDDEN else card for card in cards)
+
+
+def _lane(seen: State, lane: int) -> Lane:
     return Lane(
         str(lane),
-        north=known_attack(state, lane, viewer),
+        north=_pile(seen.attack[lane]),
         # the top card last, as stacks are listed
-        deck=known_deck(state, lane)[::-1],
-        south=known_defence(state, lane, viewer),
-        discard=state.discards[lane],
+        deck=_pile(seen.decks[lane])[::-1],
+        south=_pile(seen.defence[lane]),
+        discard=seen.discards[lane],
     )

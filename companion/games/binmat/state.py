@@ -5,7 +5,7 @@ it.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Annotated, Any, Literal
 
@@ -152,73 +152,68 @@ def can_draw(state: State, lane: int) -> bool:
     return state.is_hackmud or bool(state.decks[lane] or state.discards[lane])
 
 
-def known_deck(state: State, lane: int) -> tuple[str | None, ...]:
-    """Return a lane deck from its top as everybody sees it: its top card where it lies face up, and
-    backs (None)."""
-    deck = state.decks[lane]
-    if deck and state.are_open[lane]:
-        return (deck[0],) + (None,) * (len(deck) - 1)
-    return (None,) * len(deck)
+def masked(state: State, viewer: Seat | None) -> State:
+    """Return a state as a viewer (None: everybody) sees it, `HIDDEN` for each back.
+
+    A lane deck may show its top card. Cards face down in a stack are known to its owner alone.
+    """
+
+    def backs(cards: Cards) -> Cards:
+        return (HIDDEN,) * len(cards)
+
+    decks = [
+        deck[:1] + backs(deck[1:]) if is_open else backs(deck)
+        for deck, is_open in zip(state.decks, state.are_open, strict=True)
+    ]
+    defence = state.defence
+    if viewer is not DEFENDER:
+        stacks = zip(defence, state.is_up, strict=True)
+        defence = tuple(stack if is_up else backs(stack) for stack, is_up in stacks)
+    attack = state.attack
+    if viewer is not ATTACKER:
+        attack = tuple(
+            tuple(card if card in state.attack_up else HIDDEN for card in stack) for stack in attack
+        )
+    south, north = (
+        hand if seat is viewer else backs(hand)
+        for seat, hand in zip(SEATS, state.hands, strict=True)
+    )
+    return replace(
+        state,
+        decks=tuple(decks),
+        defence=defence,
+        attack=attack,
+        attacker_deck=backs(state.attacker_deck),
+        hands=(south, north),
+    )
 
 
-def known_defence(state: State, lane: int, viewer: Seat | None) -> tuple[str | None, ...]:
-    """Return a defender stack, bottom first, as a viewer sees it: face-down cards are known to
-    their owner."""
-    stack = state.defence[lane]
-    if viewer is DEFENDER or state.is_up[lane]:
-        return stack
-    return (None,) * len(stack)
-
-
-def known_attack(state: State, lane: int, viewer: Seat | None) -> tuple[str | None, ...]:
-    """Return an attacker stack, bottom first, as a viewer sees it: its face-down cards are known to
-    the attacker alone."""
-    stack = state.attack[lane]
-    if viewer is ATTACKER:
-        return stack
-    return tuple([card if card in state.attack_up else None for card in stack])
-
-
-def known_hand(state: State, seat: Seat, viewer: Seat | None) -> tuple[str | None, ...]:
-    """Return a hand in the order of drawing as a viewer sees it."""
-    hand = state.hands[seat.number]
-    return hand if viewer is seat else (None,) * len(hand)
-
-
-def plain(state: State, viewer: Seat | None, *, is_dump: bool = False) -> dict[str, Any]:
-    """Return what a viewer (None: everybody) knows, in plain JSON. Hidden cards are `X`, in a dump
-    none is hidden.
+def plain(state: State) -> dict[str, Any]:
+    """Return a state, or what a viewer sees of it, in plain JSON.
 
     Lanes are listed from 0: `deck` and `attacker_deck` from the top, `defender` and `attacker`
     stacks from the bottom, hands from the oldest card. `attacker_open` says of each card of the
     attacker stack whether it lies face up.
     """
-
-    def named(cards: Cards, known: tuple[str | None, ...]) -> list[str]:
-        if is_dump:
-            return list(cards)
-        return [card or HIDDEN for card in known]
-
-    hands = zip(SEATS, state.hands, strict=True)
     return {
         "edition": state.options.edition,
         "to_act": [] if state.outcome else [state.seat],
         "turns_left": state.turns_left,
         "lanes": [
             {
-                "deck": named(state.decks[lane], known_deck(state, lane)),
+                "deck": list(state.decks[lane]),
                 "deck_open": state.are_open[lane],
                 "discard": list(state.discards[lane]),
-                "defender": named(state.defence[lane], known_defence(state, lane, viewer)),
+                "defender": list(state.defence[lane]),
                 "defender_open": state.is_up[lane],
-                "attacker": named(state.attack[lane], known_attack(state, lane, viewer)),
+                "attacker": list(state.attack[lane]),
                 "attacker_open": [card in state.attack_up for card in state.attack[lane]],
             }
             for lane in LANES
         ],
-        "attacker_deck": named(state.attacker_deck, (None,) * len(state.attacker_deck)),
+        "attacker_deck": list(state.attacker_deck),
         "attacker_discard": list(state.attacker_discard),
-        "hands": {seat: named(hand, known_hand(state, seat, viewer)) for seat, hand in hands},
+        "hands": {seat: list(hand) for seat, hand in zip(SEATS, state.hands, strict=True)},
         "passes": dict(zip(SEATS, state.passes, strict=True)),
         "outcome": plain_outcome(state.outcome),
     }

@@ -19,7 +19,7 @@ from companion.games.binmat.combat import (
     resolve,
 )
 from companion.games.binmat.words import RULES
-from companion.games.tools import Command, GameTools
+from companion.games.tools import Command
 
 RULE_TITLES = {rule.id: rule.title for rule in RULES}
 
@@ -120,12 +120,12 @@ def _cards_or_none(cards: Cards) -> str:
 # ---- the command line ----------------------------------------------------------------------------
 
 
-def tools_of_binmat() -> GameTools:
+def tools_of_binmat() -> tuple[Command, ...]:
     """Return the command `combat`."""
     combat = Command(
         "combat", "work a combat of BINMAT out and say why it ends so", _add_combat, _combat
     )
-    return GameTools((combat,))
+    return (combat,)
 
 
 def _add_combat(command: argparse.ArgumentParser) -> None:

@@ -216,7 +216,7 @@ def play_of(state: State, action: Action, course: Course | None) -> Play:
             taps = _run_taps(state, action)
         case Pass(start=start, end=end):
             squares = (start, end)
-            label = _pass_label(state, action, course)
+            label = say("Pass {start} to {end}", start=NAMES[start], end=NAMES[end])
         case Kick(start=start, end=end):
             squares = (start, end)
             key = "kick"
@@ -231,6 +231,8 @@ def play_of(state: State, action: Action, course: Course | None) -> Play:
                 taps = tuple(SQUARES[square] for square in (paths[0][0], paths[1][0], target))
         case _:
             raise AssertionError(f"{action} has no course")
+    if met:
+        label = say("{way} against {met}", way=label, met=" ".join(map(str, met)))
     return Play(str(action), tuple(SQUARES[square] for square in squares), label, key, taps, met)
 
 
@@ -249,33 +251,14 @@ def _run_taps(state: State, run: Run) -> tuple[Square, ...]:
     return ()
 
 
-def _met(state: State, course: Course) -> str:
-    """Return the squares of those whom an action meets."""
-    return " ".join(NAMES[state.places[face_off.defender]] for face_off in course.face_offs)
-
-
 def _run_label(state: State, run: Run, course: Course) -> str:
-    parts = {"start": NAMES[run.path[0]], "end": NAMES[run.path[-1]], "met": _met(state, course)}
-    # fetched on the way: at the end of a run the square itself says it
-    fetches = course.ball == course.end and state.ball in run.path[1:-1]
+    parts = {"start": NAMES[run.path[0]], "end": NAMES[run.path[-1]]}
     if run.into_goal:
-        if course.face_offs:
-            return say("Run {start} into goal against {met}", **parts)
         return say("Run {start} into goal", **parts)
-    if fetches:
-        if course.face_offs:
-            return say("Run {start} to {end} with ball against {met}", **parts)
+    # fetched on the way: at the end of a run the square itself says it
+    if course.ball == course.end and state.ball in run.path[1:-1]:
         return say("Run {start} to {end} with ball", **parts)
-    if course.face_offs:
-        return say("Run {start} to {end} against {met}", **parts)
     return say("Run {start} to {end}", **parts)
-
-
-def _pass_label(state: State, action: Pass, course: Course) -> str:
-    parts = {"start": NAMES[action.start], "end": NAMES[action.end], "met": _met(state, course)}
-    if course.face_offs:
-        return say("Pass {start} to {end} against {met}", **parts)
-    return say("Pass {start} to {end}", **parts)
 
 
 def _tackle_label(tackle: Tackle, course: Course) -> str:

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from random import Random
 
-from companion.core.errors import Illegal
-from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
@@ -20,7 +18,7 @@ from companion.games.scouts.events import ScoutsEvent
 from companion.games.scouts.faults import why_not
 from companion.games.scouts.legal import check
 from companion.games.scouts.lesson import HELP, LESSON
-from companion.games.scouts.moves import eagerness, texts
+from companion.games.scouts.moves import legal_actions, random_action
 from companion.games.scouts.notation import Kind, read
 from companion.games.scouts.screen import PAD, board_ui, plays
 from companion.games.scouts.state import ScoutsOptions, State, by_seat, first_state, layout_of, lead
@@ -58,7 +56,10 @@ class Scouts(Game[State, str]):
     lesson = LESSON
     help_words = HELP
 
+    legal_actions = staticmethod(legal_actions)
+    random_action = staticmethod(random_action)
     lead = staticmethod(lead)
+    why_not = staticmethod(why_not)
     board_ui = staticmethod(board_ui)
 
     def kit(self, options: ScoutsOptions) -> Kit:
@@ -84,20 +85,6 @@ class Scouts(Game[State, str]):
         if state.outcome:
             return frozenset()
         return frozenset({state.seat})
-
-    def legal_actions(self, state: State, seat: Seat) -> Iterator[str]:
-        """Return all of them, every chain of jumps included."""
-        if seat in self.to_act(state):
-            return texts(state.position)
-        return iter(())
-
-    def random_action(self, state: State, seat: Seat, rng: Random) -> str:
-        """Return one of the legal actions.
-
-        Scouts rather go where they want to, and rocks are seldom laid.
-        """
-        listed = list(self.legal_actions(state, seat))
-        return rng.choices(listed, [eagerness(state.position, text) for text in listed])[0]
 
     def check(self, state: State, seat: Seat, action: str) -> None:
         """Raise `Illegal` with the rule and the square in the way."""
@@ -187,12 +174,6 @@ class Scouts(Game[State, str]):
         rocks, a key for the end."""
         if seat in self.to_act(state):
             yield from plays(state.position)
-
-    def why_not(self, state: State, seat: Seat, seen: Mapping[Square, str]) -> Illegal | None:
-        """Return which rule hands have broken. None also when the board shows a legal play."""
-        if seat in self.to_act(state):
-            return why_not(state, seen)
-        return None
 
     def pad(self, state: State, seat: Seat) -> PadGrammar | None:
         """Return the keys: ready ends the own turn once play is on."""

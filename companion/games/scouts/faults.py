@@ -10,7 +10,7 @@ from itertools import permutations
 from companion.core.errors import Illegal
 from companion.core.grid import Square
 from companion.core.i18n import say
-from companion.core.kit import Layout
+from companion.core.kit import Layout, Seat
 from companion.games.scouts.board import (
     AROUND,
     BESIDE,
@@ -44,12 +44,12 @@ _ABOUT_THE_SCOUT = {
 }
 
 
-def why_not(state: State, seen: Mapping[Square, str]) -> Illegal | None:
+def why_not(state: State, seat: Seat, seen: Mapping[Square, str]) -> Illegal | None:
     """Return why what hands have done is no decision.
 
     None when it is one, is nothing, or is more than one thing.
     """
-    if state.outcome:
+    if state.outcome or seat is not state.seat:
         return None
     layout = layout_of(state.position)
     changes = _changes(layout, seen)

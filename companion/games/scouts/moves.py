@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from random import Random
 
+from companion.core.kit import Seat
 from companion.games.scouts.board import (
     ALL,
     AROUND,
@@ -20,7 +22,7 @@ from companion.games.scouts.board import (
     NUMBERS,
     squares_in,
 )
-from companion.games.scouts.state import Position
+from companion.games.scouts.state import Position, State
 
 Chain = tuple[int, ...]
 """The squares of a play by jumps, the one it begins on included."""
@@ -155,9 +157,11 @@ def chain_text(chain: Chain) -> str:
     return "^".join([NAMES[square] for square in chain])
 
 
-def texts(position: Position) -> Iterator[str]:
-    """Yield the notation of every legal decision: placements, plays, rocks, the end of the turn."""
-    if position.is_won:
+def legal_actions(state: State, seat: Seat) -> Iterator[str]:
+    """Yield every legal decision: placements, plays with all chains of jumps, rocks, the end of the
+    turn."""
+    position = state.position
+    if state.outcome or seat is not state.seat:
         return
     if position.to_place:
         yield from [f"@{NAMES[square]}" for square in squares_in(places(position))]
@@ -185,7 +189,16 @@ def rock_text(kind: int, covered: int) -> str:
     return f"R@{first}-{second}" if kind else f"B@{first}"
 
 
-def eagerness(position: Position, text: str) -> float:
+def random_action(state: State, seat: Seat, rng: Random) -> str:
+    """Return one of the legal actions.
+
+    Scouts rather go where they want to, and rocks are seldom laid.
+    """
+    actions = list(legal_actions(state, seat))
+    return rng.choices(actions, [_eagerness(state.position, text) for text in actions])[0]
+
+
+def _eagerness(position: Position, text: str) -> float:
     """Return how likely a random player is to choose this: scouts run for the far rank, and home
     with their intel."""
     # rocks fit nearly everywhere: as likely as plays they would be laid at once

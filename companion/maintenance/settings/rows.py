@@ -21,7 +21,15 @@ from companion.core.errors import Malformed
 from companion.core.i18n import decimal_mark, say
 from companion.core.kit import SEAT_WORDS, SEATS, Seat
 from companion.maintenance.settings.file import flat
-from companion.maintenance.settings.words import AT_ONCE, PAD_PARTS, SECTIONS, WORDS, Words
+from companion.maintenance.settings.words import (
+    AT_ONCE,
+    BY_HAND,
+    CAMERAS,
+    PAD_PARTS,
+    SECTIONS,
+    WORDS,
+    Words,
+)
 
 MAX_TEXT = 200
 _LEVELS = say("Use letters, digits, _ and -, with slashes between.")
@@ -81,7 +89,7 @@ class SettingRow:
 
     `longest` is how many characters a text has at most, `spelling` the expression that it matches,
     where it has one. `choices` are values with their words. `may_be_empty`: nothing is a value too,
-    such as a pin that is not wired. `page`: see `Words`.
+    such as a pin that is not wired. `page`: may the settings page write it?
     """
 
     key: str
@@ -96,12 +104,12 @@ class SettingRow:
     spelling: str = ""
     choices: tuple[tuple[Any, str], ...] = ()
     may_be_empty: bool = False
-    page: bool | str = False
+    page: bool = True
 
     def takes(self, value: Any) -> bool:
         """Return whether the settings page may write this value."""
-        if isinstance(self.page, str):
-            return isinstance(value, str) and re.fullmatch(self.page, value) is not None
+        if self.key == "camera.source":
+            return isinstance(value, str) and re.fullmatch(CAMERAS, value) is not None
         return self.page
 
     def typed(self, value: Any) -> str:
@@ -195,7 +203,7 @@ def rows() -> Mapping[str, SettingRow]:
         seat, _, part = pad.partition(".")
         if part in PAD_PARTS:
             title = say("{seat!c}: {part}", seat=SEAT_WORDS[Seat(seat)], part=PAD_PARTS[part])
-            words = Words(title, "", page=True)
+            words = Words(title, "")
         if words:
             rows_by_key[key] = _row(key, kind, words)
     return rows_by_key
@@ -281,7 +289,7 @@ def _row(key: str, of: inspect.Type, words: Words) -> SettingRow:
         default,
         words.unit,
         may_be_empty=empty,
-        page=words.page,
+        page=key not in BY_HAND,
     )
     match of:
         case inspect.BoolType():

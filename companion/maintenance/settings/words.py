@@ -13,25 +13,19 @@ from companion.core.i18n import LANGUAGES, say
 
 @dataclass(frozen=True)
 class Words:
-    """What is said of a setting. `choices` by value, in the order in which they are shown.
-
-    `page`: may the settings page write it? Some values alone where it is a pattern of them. What
-    leads to a file or an address of this machine is written by hand: the page is used by whoever
-    has the host key, from a phone.
-    """
+    """What is said of a setting. `choices` by value, in the order in which they are shown."""
 
     title: str
     sentence: str
     unit: str = ""
     choices: Mapping[Any, str] = field(default_factory=dict)
-    page: bool | str = False
 
 
 CAMERAS = (
     r"auto|none|picamera(:([0-9]{1,3}|[a-z][a-z0-9_]{2,31}|/base/[a-zA-Z0-9_@/,.-]{1,150}))?"
     r"|usb:[^/\\]{1,100}"
 )
-"""Cameras that are devices.
+"""Cameras that are devices: the settings page writes no other.
 
 Behind `picamera:` a place, a sensor, or libcamera's id, which is no path of a file. Pictures
 are for trying things out, at the machine itself.
@@ -67,30 +61,25 @@ SECTIONS: Mapping[str, str] = {
 }
 """The headings, in the page's order. The settings beside all tables have no name."""
 
-WORDS: Mapping[str, Words] = {
-    "state_dir": Words(say("Folder"), say("Where games, photographs and lens data are kept.")),
+ON_PAGE: Mapping[str, Words] = {
     "table.reading_time_s": Words(
         say("Time to read"),
         say("How long seven words stay on the screen. From 60 seconds on they wait for a tap."),
         say("seconds"),
-        page=True,
     ),
     "table.tip_south": Words(
         say("South sits"),
         say("Which edge of the table screen the sign points to for South."),
         choices={"left": say("Left"), "right": say("Right")},
-        page=True,
     ),
     "table.upright": Words(
         say("Boards stand upright"),
         say("For a table whose people sit before and behind the screen."),
-        page=True,
     ),
     "table.dark_minutes": Words(
         say("Screen goes dark"),
         say("When nobody has played for so long. A touch wakes it. 0: never."),
         say("minutes"),
-        page=True,
     ),
     "table.theme": Words(
         say("Colours of the table screen"),
@@ -101,13 +90,11 @@ WORDS: Mapping[str, Words] = {
             "dark": say("Dark"),
             "night": say("Dark at night"),
         },
-        page=True,
     ),
     "table.language": Words(
         say("Language of the table"),
         say("For the table screen, the voice and the console. Phones choose their own."),
         choices={"auto": say("Browser"), **LANGUAGES},
-        page=True,
     ),
     "table.coach": Words(
         say("Coach"),
@@ -121,7 +108,6 @@ WORDS: Mapping[str, Words] = {
             "always": say("Everybody"),
             "never": say("Nobody"),
         },
-        page=True,
     ),
     "voice.by": Words(
         say("Who speaks"),
@@ -132,56 +118,56 @@ WORDS: Mapping[str, Words] = {
             "machine": say("Machine"),
             "off": say("Nobody"),
         },
-        page=True,
     ),
     "voice.says": Words(
         say("What is said"),
         say("Whose turn it is, warnings and results, or all that happens."),
         choices={"turns": say("Turns"), "everything": say("Everything")},
-        page=True,
     ),
-    "voice.volume": Words(say("Volume"), say("1 is as loud as the machine can be."), page=True),
-    "voice.speed": Words(say("Speed"), say("1 is how fast a calm person talks."), page=True),
+    "voice.volume": Words(
+        say("Volume"),
+        say("1 is as loud as the machine can be."),
+    ),
+    "voice.speed": Words(
+        say("Speed"),
+        say("1 is how fast a calm person talks."),
+    ),
     "quiet.from": Words(
         say("From"),
         say(
             "From this time on there are no tones and no voice, and lamps are dim. Empty: no quiet "
             "hours."
         ),
-        page=True,
     ),
     "quiet.to": Words(
         say("Until"),
         say("From this time on everything is back to normal."),
-        page=True,
     ),
     "panel.enabled": Words(
         say("Pads"),
         say("Use the pins if there are any, insist on them, or leave them alone."),
         choices={"auto": say("If there are any"), "yes": say("Always"), "no": say("Never")},
-        page=True,
     ),
     "panel.silent": Words(
         say("Silent"),
         say("The turn lamps show the rhythm of each tone instead."),
-        page=True,
     ),
     "panel.debounce_ms": Words(
         say("Key debounce"),
         say("How long a key’s contact may chatter before a press counts."),
         say("milliseconds"),
-        page=True,
     ),
     "panel.buzzer": Words(
-        say("Pin of the buzzer"), say("Its GPIO number. Empty: not wired."), page=True
+        say("Pin of the buzzer"),
+        say("Its GPIO number. Empty: not wired."),
     ),
     "panel.table_button": Words(
-        say("Pin of the table button"), say("Its GPIO number. Empty: not wired."), page=True
+        say("Pin of the table button"),
+        say("Its GPIO number. Empty: not wired."),
     ),
     "panel.switch_off": Words(
         say("Switch off with the table button"),
         say("Holding it for five seconds switches the machine off."),
-        page=True,
     ),
     "panel.system_lamp": Words(
         say("Pin of the system lamp"),
@@ -189,12 +175,10 @@ WORDS: Mapping[str, Words] = {
             "It shows booting, ready, fault or safe to unplug, from the machine’s next start on. "
             "Empty: not wired."
         ),
-        page=True,
     ),
     "panel.system_lamp_active_low": Words(
         say("System lamp at 3V3"),
         say("It is wired between 3V3 and its pin, not between its pin and ground."),
-        page=True,
     ),
     "camera.source": Words(
         say("Camera"),
@@ -202,7 +186,6 @@ WORDS: Mapping[str, Words] = {
             "auto, none, picamera, picamera:imx708, usb:0, or part of its name such as usb:C920. A "
             "path can only be written into the file by hand."
         ),
-        page=CAMERAS,
     ),
     "camera.size": Words(
         say("Picture size"),
@@ -212,7 +195,6 @@ WORDS: Mapping[str, Words] = {
             "1280x720": "1280 x 720",
             "1920x1080": "1920 x 1080",
         },
-        page=True,
     ),
     "camera.model": Words(
         say("Model"),
@@ -226,19 +208,16 @@ WORDS: Mapping[str, Words] = {
             "hq-6mm": "HQ Camera, 6 mm",
             "webcam": say("Webcam"),
         },
-        page=True,
     ),
     "camera.field_of_view_deg": Words(
         say("Lens angle"),
         say("How wide a different lens sees, from its data sheet. Empty: as for the model."),
         say("degrees"),
-        page=True,
     ),
     "camera.fps": Words(
         say("Pictures read"),
         say("More of them notice a hand sooner, fewer are easier on the machine."),
         say("per second"),
-        page=True,
     ),
     "camera.mains_hz": Words(
         say("Mains frequency"),
@@ -248,13 +227,11 @@ WORDS: Mapping[str, Words] = {
         ),
         say("hertz"),
         {50: "50", 60: "60"},
-        page=True,
     ),
     "camera.photographs_mb": Words(
         say("Photographs"),
         say("How much disk space the photographs of all games may use. 0: none are taken."),
         say("megabytes"),
-        page=True,
     ),
     "history.keep": Words(
         say("Games to keep"),
@@ -262,42 +239,36 @@ WORDS: Mapping[str, Words] = {
             "The others are removed with their photographs while nobody plays. Imported games stay."
         ),
         choices={"all": say("All"), "games": say("The newest"), "days": say("The last days")},
-        page=True,
     ),
     "history.games": Words(
         say("The newest"),
         say("How many games to keep, with “The newest”."),
         say("games"),
-        page=True,
     ),
     "history.days": Words(
         say("The last days"),
         say("How many days to keep, with “The last days”."),
         say("days"),
-        page=True,
     ),
     "wifi.name": Words(
         say("Network name"),
         say("Phones join it with a code on the table screen."),
-        page=True,
     ),
     "wifi.password": Words(
         say("Network password"),
         say("At least eight characters; empty: an open network."),
-        page=True,
     ),
-    "wifi.hidden": Words(say("Hidden network"), say("It does not broadcast its name."), page=True),
-    "web.host": Words(
-        say("Address"),
-        say("The address the pages are served on. 0.0.0.0: every address of this machine."),
+    "wifi.hidden": Words(
+        say("Hidden network"),
+        say("It does not broadcast its name."),
     ),
     "web.port": Words(
         say("Port"),
         say("The number after the colon in the pages’ address. 0: any free port."),
-        page=True,
     ),
     "web.viewers": Words(
-        say("Viewers"), say("How many pages may follow the table at once."), page=True
+        say("Viewers"),
+        say("How many pages may follow the table at once."),
     ),
     "web.join": Words(
         say("Who may sit down"),
@@ -306,7 +277,76 @@ WORDS: Mapping[str, Words] = {
             "for a network with strangers."
         ),
         choices={"open": say("Everybody"), "code": say("With the code")},
-        page=True,
+    ),
+    "log.level": Words(
+        say("What is logged"),
+        say(
+            "Only errors, warnings too, what happens as well, or everything that helps to find a "
+            "fault."
+        ),
+        choices={
+            "error": say("Errors"),
+            "warning": say("Warnings"),
+            "info": say("What happens"),
+            "debug": say("Everything"),
+        },
+    ),
+    "mqtt.enabled": Words(
+        say("MQTT"),
+        say("Tell an MQTT broker what happens at the table: turns, clocks, results."),
+    ),
+    "mqtt.host": Words(
+        say("Broker"),
+        say("Its name or address; localhost: it runs on this machine."),
+    ),
+    "mqtt.port": Words(
+        say("Broker port"),
+        say("Usually 1883, or 8883 with TLS."),
+    ),
+    "mqtt.user": Words(
+        say("User"),
+        say("The table’s user name at the broker. Empty: none is needed."),
+    ),
+    "mqtt.tls": Words(
+        say("TLS"),
+        say("Encrypt the connection to the broker."),
+    ),
+    "mqtt.topic": Words(
+        say("Topics"),
+        say("What all topics of this table start with. Empty: tabletop/ and this machine’s name."),
+    ),
+    "mqtt.home_assistant": Words(
+        say("Home Assistant"),
+        say("Describe the table so that Home Assistant adds it as a device."),
+    ),
+    "mqtt.discovery": Words(
+        say("Discovery"),
+        say("Where Home Assistant looks for devices, as in its own settings."),
+    ),
+    "mqtt.name": Words(
+        say("Name of the table"),
+        say("As Home Assistant shows it."),
+    ),
+    "mqtt.names": Words(
+        say("Names of the players"),
+        say("Tell the broker their names, not only that they are there."),
+    ),
+    "mqtt.staff": Words(
+        say("Call the staff"),
+        say("A key at the table and on phones sends a message that calls somebody."),
+    ),
+    "mqtt.pause": Words(
+        say("Stop the clock remotely"),
+        say("A message may stop and resume the clock of a game."),
+    ),
+}
+"""Settings that the settings page may write."""
+
+BY_HAND: Mapping[str, Words] = {
+    "state_dir": Words(say("Folder"), say("Where games, photographs and lens data are kept.")),
+    "web.host": Words(
+        say("Address"),
+        say("The address the pages are served on. 0.0.0.0: every address of this machine."),
     ),
     "web.names": Words(
         say("Other names"),
@@ -342,36 +382,6 @@ WORDS: Mapping[str, Words] = {
             "opponent."
         ),
     ),
-    "log.level": Words(
-        say("What is logged"),
-        say(
-            "Only errors, warnings too, what happens as well, or everything that helps to find a "
-            "fault."
-        ),
-        choices={
-            "error": say("Errors"),
-            "warning": say("Warnings"),
-            "info": say("What happens"),
-            "debug": say("Everything"),
-        },
-        page=True,
-    ),
-    "mqtt.enabled": Words(
-        say("MQTT"),
-        say("Tell an MQTT broker what happens at the table: turns, clocks, results."),
-        page=True,
-    ),
-    "mqtt.host": Words(
-        say("Broker"),
-        say("Its name or address; localhost: it runs on this machine."),
-        page=True,
-    ),
-    "mqtt.port": Words(say("Broker port"), say("Usually 1883, or 8883 with TLS."), page=True),
-    "mqtt.user": Words(
-        say("User"),
-        say("The table’s user name at the broker. Empty: none is needed."),
-        page=True,
-    ),
     "mqtt.password_file": Words(
         say("Password file"),
         say(
@@ -379,43 +389,15 @@ WORDS: Mapping[str, Words] = {
             "settings."
         ),
     ),
-    "mqtt.tls": Words(say("TLS"), say("Encrypt the connection to the broker."), page=True),
     "mqtt.ca_file": Words(
         say("Broker certificate"),
         say("The certificate of the authority that signed it. Empty: those this machine trusts."),
     ),
-    "mqtt.topic": Words(
-        say("Topics"),
-        say("What all topics of this table start with. Empty: tabletop/ and this machine’s name."),
-        page=True,
-    ),
-    "mqtt.home_assistant": Words(
-        say("Home Assistant"),
-        say("Describe the table so that Home Assistant adds it as a device."),
-        page=True,
-    ),
-    "mqtt.discovery": Words(
-        say("Discovery"),
-        say("Where Home Assistant looks for devices, as in its own settings."),
-        page=True,
-    ),
-    "mqtt.name": Words(say("Name of the table"), say("As Home Assistant shows it."), page=True),
-    "mqtt.names": Words(
-        say("Names of the players"),
-        say("Tell the broker their names, not only that they are there."),
-        page=True,
-    ),
-    "mqtt.staff": Words(
-        say("Call the staff"),
-        say("A key at the table and on phones sends a message that calls somebody."),
-        page=True,
-    ),
-    "mqtt.pause": Words(
-        say("Stop the clock remotely"),
-        say("A message may stop and resume the clock of a game."),
-        page=True,
-    ),
 }
+"""What leads to a file or an address of this machine: the page is used by whoever has the host key,
+from a phone."""
+
+WORDS = {**ON_PAGE, **BY_HAND}
 
 PAD_PARTS: Mapping[str, str] = {
     "up": say("up"),

@@ -38,7 +38,12 @@ def print_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, room: Extent
     x = (room.left + room.right - printed.width) / 2 - printed.left
     y = (room.bottom + room.top - printed.height) / 2 - printed.bottom
     with pen.at(x, y, clip=printed):
-        print_ground(pen, kit)
+        if kit.deck:
+            _lanes(pen, kit, kit.deck)
+        else:
+            _squares(pen, kit)
+        if kit.board.has_goals:
+            _goals(pen, kit)
         for marker, (corner_x, corner_y) in kit.board.corner_centres_mm.items():
             pen.marker(marker, corner_x, corner_y, kit.board.corner_mm)
         _strips(pen, kit, tiling.cuts_x)
@@ -51,16 +56,6 @@ def print_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, room: Extent
                     with pen.at(*corner):
                         pen.plate_text(str(number))
         _edges(pen, tiling, window)
-
-
-def print_ground(pen: Pen, kit: Kit) -> None:
-    """Draw squares or lanes and goals of a board, all that is not for the camera."""
-    if kit.deck:
-        _lanes(pen, kit, kit.deck)
-    else:
-        _squares(pen, kit)
-    if kit.board.has_goals:
-        _goals(pen, kit)
 
 
 def seat_words(kit: Kit, seat: Seat) -> str:
@@ -135,26 +130,25 @@ def _goals(pen: Pen, kit: Kit) -> None:
     left = board.corner_mm + 2 * quiet_mm(board.corner_mm)
     width = board.width_mm - 2 * left
     depth = board.strip_mm - 2 * _GOAL_RIM_MM
-    south_y = _GOAL_RIM_MM - board.strip_mm
-    north_y = board.height_mm + _GOAL_RIM_MM
-    for seat, low in ((Seat.SOUTH, south_y), (Seat.NORTH, north_y)):
-        ground = tinted(kit.sides[seat].rgb, 0.16)
+    lows = (_GOAL_RIM_MM - board.strip_mm, board.height_mm + _GOAL_RIM_MM)
+    for seat, low in zip(SEATS, lows, strict=True):
+        colour = kit.sides[seat].rgb
         pen.rectangle(
             left,
             low,
             width,
             depth,
-            fill=ground,
+            fill=tinted(colour, 0.16),
         )
-
-    # North's pattern: dots
-    colour = tinted(kit.sides[Seat.NORTH].rgb, 0.6)
-    columns = int(width / _GOAL_DOTS_MM)
-    rows = int(depth / _GOAL_DOTS_MM)
-    for column, row in product(range(columns), range(rows)):
-        x = left + width * (column + 0.5) / columns
-        y = north_y + depth * (row + 0.5) / rows
-        pen.dot(x, y, 0.55, fill=colour)
+        if seat is Seat.SOUTH:
+            continue
+        # North's pattern: dots
+        columns = int(width / _GOAL_DOTS_MM)
+        rows = int(depth / _GOAL_DOTS_MM)
+        for column, row in product(range(columns), range(rows)):
+            x = left + width * (column + 0.5) / columns
+            y = low + depth * (row + 0.5) / rows
+            pen.dot(x, y, 0.55, fill=tinted(colour, 0.6))
 
 
 def _strips(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:

@@ -14,7 +14,7 @@ from companion.core.errors import Malformed
 from companion.core.i18n import listed, say
 from companion.core.kit import Card, Deck, Kit, Seat
 from companion.games.aids import AidPoint
-from companion.printing.pdf_pen import BLACK, CELL, DIGIT, Pen
+from companion.printing.pdf_pen import BLACK, CELL, DIGIT, Pen, Point
 from companion.printing.tiling import LOW_FOOT_MM, MARGIN_MM, Extent, Paper, page_size
 
 _TICK_MM, _ARM_MM, _BLEED_MM = 4.0, 2.0, 2.0
@@ -60,9 +60,11 @@ class Grid:
         self.free_y = (room_y - self.rows * self.cell_height) / 2
         self.x = MARGIN_MM + self.free_x
         self.y = low + self.free_y
-        # as one reads, the upper row first: rows count from below
+        # lower left corners as one reads, the upper row first
         self.cells = [
-            (column, row) for row in reversed(range(self.rows)) for column in range(self.columns)
+            (self.x + column * self.cell_width, self.y + row * self.cell_height)
+            for row in reversed(range(self.rows))
+            for column in range(self.columns)
         ]
 
 
@@ -128,28 +130,27 @@ def _note(pen: Pen, deck: Deck, note: AidPoint) -> None:
 def print_backs(pen: Pen, grid: Grid) -> None:
     """Draw the backs of one page, a back in every cell: so it fits a page that was turned over any
     of its edges."""
-    last_column = grid.columns - 1
-    last_row = grid.rows - 1
     # ink goes a little beyond the outer cards, for cuts that are not exact
     bleed_x = min(_BLEED_MM, grid.free_x)
     bleed_y = min(_BLEED_MM, grid.free_y)
-    for column, row in grid.cells:
-        with pen.at(grid.x + column * grid.cell_width, grid.y + row * grid.cell_height):
-            clip = Extent(
-                -bleed_x * (column == 0),
-                -bleed_y * (row == 0),
-                grid.cell_width + bleed_x * (column == last_column),
-                grid.cell_height + bleed_y * (row == last_row),
-            )
+    left, top = grid.cells[0]
+    right, bottom = grid.cells[-1]
+    for x, y in grid.cells:
+        clip = Extent(
+            -bleed_x * (x == left),
+            -bleed_y * (y == bottom),
+            grid.cell_width + bleed_x * (x == right),
+            grid.cell_height + bleed_y * (y == top),
+        )
+        with pen.at(x, y):
             pen.shutter(grid.cell_width, grid.cell_height, clip)
 
 
 @contextmanager
-def _cell(pen: Pen, grid: Grid, cell: tuple[int, int]) -> Iterator[None]:
+def _cell(pen: Pen, grid: Grid, cell: Point) -> Iterator[None]:
     """Draw on the card of a cell in the card's axes."""
-    x = grid.x + cell[0] * grid.cell_width
-    y = grid.y + cell[1] * grid.cell_height
-    with pen.at(x + grid.cell_width * grid.landscape, y, turn_deg=90 if grid.landscape else 0):
+    x, y = cell
+    with pen.at(x + grid.cell_width * grid.landscape, y, turn_deg=90 * grid.landscape):
         yield
 
 
@@ -195,13 +196,7 @@ def _half(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
     if readable:
         pen.marker(card.marker, right - side / 2, top - side / 2, side)
     else:
-        pen.rectangle(
-            right - side,
-            top - side,
-            side,
-            side,
-            fill=BLACK,
-        )
+        pen.square(right - side / 2, top - side / 2, side, fill=BLACK)
     size = _INDEX_MM / DIGIT
     pen.notation(inset, top - _INDEX_MM, card.value + card.suit, size)
     middle = deck.height_mm / 2

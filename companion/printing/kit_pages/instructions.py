@@ -255,39 +255,36 @@ def _steps(kit: Kit, tiling: Tiling, kinds: list[str]) -> Iterator[_Step]:
         # the instructions are page 1, so the first of these is page 2
         first = kinds.index("cards") + 2
         last = first + kinds.count("cards") + kinds.count("backs") - 1
-        yield from _card_steps(kit.deck, notes, first, last)
+        deck = kit.deck
+        both_sides = say(
+            "Pages {first} to {last} are cards, each page followed by its backs: print only these "
+            "double-sided on strong matt paper, flipped on the long edge. Cut from cross to cross: "
+            "neighbouring cards share an edge.",
+            first=first,
+            last=last,
+        )
+        one_side = say(
+            "Or print only every other page from {first} on, and put each card into a matt sleeve "
+            "in front of an old playing card. A lost card can be printed again; a card that is on "
+            "the table twice is refused.",
+            first=first,
+        )
+        title = say_n("Make the {n} card", "Make the {n} cards", len(deck.cards))
+        yield _Step(title, (both_sides, one_side), partial(_card_picture, deck=deck))
+        laying = say(
+            "The first card goes on its outline at your edge, each next one on top of it and "
+            "{step:g} mm farther from you: marks in the lane show the steps. Tilted or upside down "
+            "does no harm.",
+            step=deck.step_mm,
+        )
+        fan = partial(_fan_picture, deck=deck)
+        yield _Step(say("Lay cards open in a fan"), (laying, *notes), fan)
         notes = ()
     if kit.pieces:
         yield _Step(say("Make the pieces"), (_CUT, *notes), partial(_piece_picture, kit=kit))
     yield _Step(say("Place the camera"), _CAMERA, _camera_picture)
     setting_up = _SET_UP_PIECES if kit.pieces or not kit.deck else _SET_UP_CARDS
     yield _Step(say("Start"), (_SWITCH_ON, setting_up), _start_picture)
-
-
-def _card_steps(deck: Deck, notes: tuple[str, ...], first: int, last: int) -> Iterator[_Step]:
-    """Yield how to print cards, which are on pages `first` to `last`, and how to lay them."""
-    both_sides = say(
-        "Pages {first} to {last} are cards, each page followed by its backs: print only these "
-        "double-sided on strong matt paper, flipped on the long edge. Cut from cross to cross: "
-        "neighbouring cards share an edge.",
-        first=first,
-        last=last,
-    )
-    one_side = say(
-        "Or print only every other page from {first} on, and put each card into a matt sleeve in "
-        "front of an old playing card. A lost card can be printed again; a card that is on the "
-        "table twice is refused.",
-        first=first,
-    )
-    title = say_n("Make the {n} card", "Make the {n} cards", len(deck.cards))
-    yield _Step(title, (both_sides, one_side), partial(_card_picture, deck=deck))
-    laying = say(
-        "The first card goes on its outline at your edge, each next one on top of it and "
-        "{step:g} mm farther from you: marks in the lane show the steps. Tilted or upside down "
-        "does no harm.",
-        step=deck.step_mm,
-    )
-    yield _Step(say("Lay cards open in a fan"), (laying, *notes), partial(_fan_picture, deck=deck))
 
 
 def _sheets_picture(pen: Pen, kinds: list[str]) -> None:

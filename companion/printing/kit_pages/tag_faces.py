@@ -1,5 +1,5 @@
-"""What is printed round a piece's marker: its rim with letters or drawings, or the stone of one of
-several squares.
+"""A tag and its measures, and what is printed round a piece's marker: its rim with letters or
+drawings, or the stone of one of several squares.
 """
 
 from __future__ import annotations
@@ -17,6 +17,15 @@ a step away."""
 _LETTER = 0.7
 """Height of a letter by the rim in which it stands, clear of its edges."""
 _STONE_SIGN_MM = 10.0
+_RIM_MM = 1.4
+CAPTION_MM = 10.5
+_PICTURE_MM = 10.0
+_FOLD_DOWN_MM = 6.0
+_APRON_MM = 12.0
+MIN_APRON_MM = 3.8
+_PLAY_MM = 0.3
+_LEAST_MM = 24.0
+"""Minimum width of a cut-out with its caption."""
 
 
 def side_of(kit: Kit, face: Face) -> Side | None:
@@ -24,14 +33,65 @@ def side_of(kit: Kit, face: Face) -> Side | None:
     return kit.sides.get(face.seat) if face.seat else None
 
 
-def print_face(pen: Pen, kit: Kit, face: Face, outer: float, rim: float) -> None:
-    """Draw the rim of a tag at the origin, `outer` mm wide.
+class Tag:
+    """One thing to cut out: the faces of a piece, each with the marker that this piece shows, and
+    all measures in mm.
+    """
 
-    A wide one tells from all sides what it is.
+    def __init__(self, kit: Kit, faces: tuple[tuple[Face, int], ...]) -> None:
+        self.kit, self.faces = kit, faces
+        self.first = first = faces[0][0]
+        square = kit.board.square_mm
+        white = kit.tag_mm + 2 * quiet_mm(kit.tag_mm)
+        self.is_big = first.size != (1, 1)
+        is_wide = kit.has_wide_rim(first)
+        folds_down = len(faces) == 1 and first.height_mm >= _FOLD_DOWN_MM and not self.is_big
+        # a rim takes what the square leaves beside the marker and its white
+        self.rim = max(0.0, min(_RIM_MM, (square - white) / 2))
+        if is_wide:
+            self.rim = max(self.rim, (kit.tops_mm[first.name][0] - white) / 2)
+        self.apron = 0.0
+        """Height of the drawing below the marker on a flat tag, where the square has room for
+        it."""
+        self.sides = min(_APRON_MM, first.height_mm) if folds_down else 0.0
+        """What folds down over each side of a block."""
+        # room for a drawing below the marker, with a whole rim or with half of one
+        for rim in () if is_wide or self.is_big or self.sides else (_RIM_MM, _RIM_MM / 2):
+            flat = square - white - 2 * rim - _PLAY_MM
+            if not self.apron and flat >= MIN_APRON_MM:
+                self.rim, self.apron = rim, min(_APRON_MM, flat)
+        self.outer, self.deep = (white + 2 * self.rim,) * 2
+        """Width and depth of what is cut out for one face, without the drawings on it."""
+        if self.is_big:
+            self.outer, self.deep = kit.tops_mm[first.name]
+        self.spine = first.height_mm if len(faces) > 1 and first.height_mm >= 1 else 0.0
+        """Between two faces: the thickness of what lies between them."""
+        has_drawing = self.is_big or self.sides or self.apron or len(faces) > 1
+        self.picture = 0.0 if has_drawing else _PICTURE_MM
+        """Height of a drawing that stands below what is cut out, where there is none on it."""
+        self.width = max(self.outer + 2 * self.sides, _LEAST_MM)
+        # there is one spine less than there are faces
+        self.cut = len(faces) * (self.deep + self.apron + self.spine) - self.spine + 2 * self.sides
+        """Height of what is cut out."""
+        self.height = self.cut + self.picture + CAPTION_MM
+
+
+def print_top(pen: Pen, tag: Tag, face: Face, marker: int) -> None:
+    """Draw a face with its marker, its lower left corner at the origin."""
+    if tag.is_big:
+        _big_face(pen, tag, face)
+    else:
+        _face(pen, tag, face)
+    pen.marker(marker, tag.outer / 2, tag.deep / 2, tag.kit.tag_mm)
+
+
+def _face(pen: Pen, tag: Tag, face: Face) -> None:
+    """Draw the rim of a tag at the origin. A wide one tells from all sides what it is.
 
     What has a sign shows it with its name to both players. A face that lies is white with a thin
     edge, and its letters are turned by a right angle.
     """
+    kit, outer, rim = tag.kit, tag.outer, tag.rim
     side = side_of(kit, face)
     pen.rim(outer, min(rim, _THIN_MM) if face.lies else rim, side, dotted=face.seat is Seat.NORTH)
     if not kit.has_wide_rim(face) or rim < _MIN_RIM_MM:
@@ -167,12 +227,12 @@ def print_picture(pen: Pen, kit: Kit, face: Face, size: float, place: Point) -> 
             )
 
 
-def print_big_face(
-    pen: Pen, face: Face, size: tuple[float, float], tag_mm: float, side: Side | None
-) -> None:
+def _big_face(pen: Pen, tag: Tag, face: Face) -> None:
     """Draw the top of a piece of several squares, its lower left corner at the origin: stone, whose
     it is, white middle."""
-    width, depth = size
+    width, depth = tag.outer, tag.deep
+    tag_mm = tag.kit.tag_mm
+    side = side_of(tag.kit, face)
     pen.rectangle(
         0,
         0,
@@ -181,7 +241,7 @@ def print_big_face(
         fill=STONE,
     )
     with pen.at(width / 2, depth / 2, turn_deg=0 if width <= depth else 90):
-        long = max(size)  # drawings of pieces are upright
+        long = max(width, depth)  # drawings of pieces are upright
         pen.drawing(
             face.drawing,
             0,

@@ -16,25 +16,16 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS, Face, Kit
 from companion.printing.kit_pages.board_pages import seat_words
 from companion.printing.kit_pages.tag_faces import (
-    print_big_face,
-    print_face,
+    MIN_APRON_MM,
+    Tag,
     print_picture,
-    side_of,
+    print_top,
 )
 from companion.printing.pdf_pen import DIGIT, INK, WHITE, Pen, broken
-from companion.printing.tiling import Extent, quiet_mm
+from companion.printing.tiling import Extent
 
-_RIM_MM = 1.4
-_CAPTION_MM = 10.5
-_PICTURE_MM = 10.0
 _CELL_GAP_MM = 2.4
 _HEAD_MM, _SECTION_MM, _BLOCK_GAP_MM = 20.0, 9.0, 6.0
-_FOLD_DOWN_MM = 6.0
-_APRON_MM = 12.0
-_MIN_APRON_MM = 3.8
-_PLAY_MM = 0.3
-_LEAST_MM = 24.0
-"""Minimum width of a cut-out with its caption."""
 
 
 @dataclass(frozen=True)
@@ -72,49 +63,6 @@ class TagPage:
         """Place a block below everything, with a gap between."""
         self.free_mm -= gap + block.height
         self.blocks.append((self.free_mm, block))
-
-
-class Tag:
-    """One thing to cut out: the faces of a piece, each with the marker that this piece shows, and
-    all measures in mm.
-    """
-
-    def __init__(self, kit: Kit, faces: tuple[tuple[Face, int], ...]) -> None:
-        self.kit, self.faces = kit, faces
-        self.first = first = faces[0][0]
-        square = kit.board.square_mm
-        white = kit.tag_mm + 2 * quiet_mm(kit.tag_mm)
-        self.is_big = first.size != (1, 1)
-        is_wide = kit.has_wide_rim(first)
-        folds_down = len(faces) == 1 and first.height_mm >= _FOLD_DOWN_MM and not self.is_big
-        # a rim takes what the square leaves beside the marker and its white
-        self.rim = max(0.0, min(_RIM_MM, (square - white) / 2))
-        if is_wide:
-            self.rim = max(self.rim, (kit.tops_mm[first.name][0] - white) / 2)
-        self.apron = 0.0
-        """Height of the drawing below the marker on a flat tag, where the square has room for
-        it."""
-        self.sides = min(_APRON_MM, first.height_mm) if folds_down else 0.0
-        """What folds down over each side of a block."""
-        # room for a drawing below the marker, with a whole rim or with half of one
-        for rim in () if is_wide or self.is_big or self.sides else (_RIM_MM, _RIM_MM / 2):
-            flat = square - white - 2 * rim - _PLAY_MM
-            if not self.apron and flat >= _MIN_APRON_MM:
-                self.rim, self.apron = rim, min(_APRON_MM, flat)
-        self.outer, self.deep = (white + 2 * self.rim,) * 2
-        """Width and depth of what is cut out for one face, without the drawings on it."""
-        if self.is_big:
-            self.outer, self.deep = kit.tops_mm[first.name]
-        self.spine = first.height_mm if len(faces) > 1 and first.height_mm >= 1 else 0.0
-        """Between two faces: the thickness of what lies between them."""
-        has_drawing = self.is_big or self.sides or self.apron or len(faces) > 1
-        self.picture = 0.0 if has_drawing else _PICTURE_MM
-        """Height of a drawing that stands below what is cut out, where there is none on it."""
-        self.width = max(self.outer + 2 * self.sides, _LEAST_MM)
-        # there is one spine less than there are faces
-        self.cut = len(faces) * (self.deep + self.apron + self.spine) - self.spine + 2 * self.sides
-        """Height of what is cut out."""
-        self.height = self.cut + self.picture + _CAPTION_MM
 
 
 def tag_pages(kit: Kit, blocks: Iterable[Block], room: Extent) -> list[TagPage]:
@@ -275,28 +223,6 @@ def _leaves(pen: Pen, tag: Tag) -> None:
                 _spine(pen, tag)
 
 
-def print_top(pen: Pen, tag: Tag, face: Face, marker: int) -> None:
-    """Draw a face with its marker, its lower left corner at the origin."""
-    kit = tag.kit
-    if tag.is_big:
-        print_big_face(
-            pen,
-            face,
-            (tag.outer, tag.deep),
-            kit.tag_mm,
-            side_of(kit, face),
-        )
-    else:
-        print_face(
-            pen,
-            kit,
-            face,
-            tag.outer,
-            tag.rim,
-        )
-    pen.marker(marker, tag.outer / 2, tag.deep / 2, kit.tag_mm)
-
-
 def _lid(pen: Pen, tag: Tag) -> None:
     """Draw a face with four flaps that fold down over the sides of its block, each with the drawing
     upright."""
@@ -353,7 +279,7 @@ def _spine(pen: Pen, tag: Tag) -> None:
         tag.spine,
         fill=WHITE,
     )
-    if tag.spine >= _MIN_APRON_MM:
+    if tag.spine >= MIN_APRON_MM:
         with pen.at(tag.outer / 2, tag.spine / 2):
             _pictures(pen, tag, tag.first, tag.spine)
     for x in (0, tag.outer):

@@ -107,11 +107,14 @@ def lesson_words(
     if len(people) > 1:
         return say("Both: give the orders shown here"), step.why
     (seat,), name = people, sides[people[0]].name
-    keys = _keys_of(session, seat, step.orders[seat]) if session.seats[seat].door == "pad" else None
-    if keys == ():
-        return say("{side!c}: press ready", side=name), step.why
-    if session.seats[seat].door != "pad" or keys is not None:
+    if session.seats[seat].door != "pad":
         return say("{side!c}: do what is shown here", side=name), step.why
+    # the keys that spell this order before ready hands it in, where there are any
+    text, grammar = step.orders[seat], session.playing.pad(session.state, seat)
+    keys = grammar.spell(text) if grammar else ()
+    if grammar and grammar.text(keys) == text:
+        shown = say("{side!c}: do what is shown here", side=name)
+        return shown if keys else say("{side!c}: press ready", side=name), step.why
     if is_watched and session.board is not None:
         return say("{side!c}: move as shown here", side=name), say(
             "By hand, on the board: the camera sees it."
@@ -119,13 +122,3 @@ def lesson_words(
     return say("{side!c}: give the order on a phone", side=name), say(
         "A pad cannot give it: go on by phone, at the same seat."
     )
-
-
-def _keys_of(session: Session, seat: Seat, text: str) -> tuple[str, ...] | None:
-    """Return the keys of a pad that spell this order before ready hands it in.
-
-    None: they cannot.
-    """
-    grammar = session.playing.pad(session.state, seat)
-    keys = grammar.spell(text) if grammar else ()
-    return keys if grammar and grammar.text(keys) == text else None

@@ -10,7 +10,7 @@ from typing import Any
 from companion.core import i18n
 from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import plain_layout
-from companion.games.screen import Lane, Pile
+from companion.games.screen import Lane
 from companion.table.public.messages import (
     PublicClock,
     PublicLane,
@@ -93,13 +93,10 @@ def _clock(clock: ClockView, now_s: float) -> PublicClock:
 
 
 def _lane(lane: Lane) -> PublicLane:
-    return PublicLane(
-        str(lane.name), *(_pile(pile) for pile in (lane.north, lane.deck, lane.south, lane.discard))
-    )
-
-
-def _pile(pile: Pile) -> tuple[str | None, ...]:
-    return tuple(None if card is None else str(card) for card in pile)
+    piles = []
+    for pile in (lane.north, lane.deck, lane.south, lane.discard):
+        piles.append(tuple(None if card is None else str(card) for card in pile))
+    return PublicLane(str(lane.name), *piles)
 
 
 def _layout(layout: Layout | None) -> dict[str, tuple[str, ...]]:

@@ -154,9 +154,10 @@ def _hand_in(session: Session, remote: RemoteGame, record: HandIn) -> Advance:
         bound = _send(after, OrderSealed(session.tick, after.sealed[remote.own].receipt, record.at))
         return _open_own(bound), signals
     sealed = after.turns[-1].sealed[remote.own]
-    order = OrderOpened(
-        session.tick, sealed.action, sealed.salt, _spent_s(session, record.now_s), sealed.at
-    )
+    # what the decision has taken of its clock
+    since_s = session.countdown.since_s if session.countdown else None
+    spent_s = 0.0 if since_s is None else max(0.0, record.now_s - since_s)
+    order = OrderOpened(session.tick, sealed.action, sealed.salt, spent_s, sealed.at)
     return _send(after, order), signals
 
 
@@ -168,16 +169,6 @@ def _open_own(session: Session) -> Session:
         return session
     order = OrderOpened(session.tick, sealed.action, sealed.salt, at=sealed.at)
     return with_remote(_send(session, order), is_opened=True)
-
-
-def _spent_s(session: Session, now_s: float) -> float:
-    """Return what the decision has taken of its clock."""
-    countdown = session.countdown
-    return (
-        0.0
-        if countdown is None or countdown.since_s is None
-        else max(0.0, now_s - countdown.since_s)
-    )
 
 
 def _ask(session: Session, remote: RemoteGame, record: Resign | OfferDraw | Abandon) -> Advance:

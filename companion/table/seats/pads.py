@@ -53,7 +53,6 @@ class Pads:
     ) -> None:
         self._store = store
         self._turns = turns
-        self._lobby = lobby
         self._seating = seating
         self._tiles = tiles
         self._refused_ready: dict[str, tuple[str, int]] = {}
@@ -62,8 +61,8 @@ class Pads:
         hands: _Keys = {(PadKey.READY, False): self._confirm, (PadKey.READY, True): self._overrule}
         self._keys: Mapping[Phase, _Keys] = {
             Phase.LOBBY: {
-                (PadKey.READY, False): self._begin,
-                (PadKey.A, False): self._begin_lesson,
+                (PadKey.READY, False): lambda _: lobby.begin_by_key(),
+                (PadKey.A, False): lambda _: lobby.begin_by_key(is_guided=True),
             },
             Phase.SETUP: hands,
             Phase.ORDERS: {
@@ -72,7 +71,7 @@ class Pads:
                 (PadKey.B, True): self._question,
             },
             Phase.STAGES: hands,
-            Phase.OVER: {(PadKey.READY, False): self._play_again},
+            Phase.OVER: {(PadKey.READY, False): lambda _: lobby.rematch(swap=True)},
         }
 
     def press(self, press: Press) -> None:
@@ -179,15 +178,6 @@ class Pads:
         if press.seat is not None and press.key is PadKey.BACK:
             self._seating.open_to_phone(press.seat)
             self._store.listeners.send(signal_to(press.seat, Cue.SEAT_TAKEN))
-
-    def _begin(self, _: Press) -> None:
-        self._lobby.begin_by_key()
-
-    def _begin_lesson(self, _: Press) -> None:
-        self._lobby.begin_by_key(is_guided=True)
-
-    def _play_again(self, _: Press) -> None:
-        self._lobby.rematch(swap=True)
 
     def _skip_lesson(self, press: Press) -> None:
         self._store.accept(SkipLesson(press.seat or "table", self._store.now_s()))

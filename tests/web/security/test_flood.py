@@ -147,7 +147,7 @@ def server(place: Place) -> Iterator[Server]:
 def connect(server: Server, address: str) -> socket.socket:
     """A connection from an address of this machine that is not its own screen's."""
     return socket.create_connection(
-        ("127.0.0.1", server.port), timeout=10, source_address=(LOCAL[address], 0)
+        ("127.0.0.1", server.port), timeout=60, source_address=(LOCAL[address], 0)
     )
 
 

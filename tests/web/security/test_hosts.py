@@ -26,7 +26,7 @@ def server(place: Place) -> Iterator[Server]:
 def answer(server: Server, head: bytes, source: str = ELSEWHERE) -> bytes:
     """All that comes back for a request whose lines are these."""
     with socket.create_connection(
-        ("127.0.0.1", server.port), timeout=10, source_address=(source, 0)
+        ("127.0.0.1", server.port), timeout=60, source_address=(source, 0)
     ) as line:
         line.sendall(head + b"Connection: close\r\n\r\n")
         got = b""

@@ -107,7 +107,7 @@ def _answers(port: int) -> bool:
 
 def ask(port: int, path: str, **headers: str) -> tuple[int, str]:
     """A request as a browser sends it to the public name."""
-    line = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         line.request("GET", path, headers={"Host": "table.example.org", **headers})
         answer = line.getresponse()
@@ -124,7 +124,7 @@ def test_behind_a_proxy_that_is_named_everything_works_and_nobody_is_at_the_own_
         forged = {"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Host": "localhost"}
         for target, headers in ((port, {}), (port, forged), (companion.server.port, OWN)):
             assert companion.host_key not in ask(target, "/owner", **headers)[1]
-        line = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         own = {
             "Host": "table.example.org",
             "Origin": "https://table.example.org",

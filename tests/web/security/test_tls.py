@@ -49,14 +49,14 @@ def secured(server: Server, source: str = ELSEWHERE) -> http.client.HTTPSConnect
     """A browser that trusts the certificate."""
     trust = ssl.create_default_context(cafile=CERTIFICATE)
     return http.client.HTTPSConnection(
-        "localhost", server.port, timeout=10, context=trust, source_address=(source, 0)
+        "localhost", server.port, timeout=60, context=trust, source_address=(source, 0)
     )
 
 
 def plain(server: Server, asked: bytes, source: str = ELSEWHERE) -> bytes:
     """What is answered without TLS."""
     with socket.create_connection(
-        ("127.0.0.1", server.port), timeout=10, source_address=(source, 0)
+        ("127.0.0.1", server.port), timeout=60, source_address=(source, 0)
     ) as line:
         line.sendall(asked)
         answer = b""
@@ -141,7 +141,7 @@ def test_who_hangs_up_or_does_not_trust_disturbs_nobody(server: Server) -> None:
             line.shutdown(socket.SHUT_WR)
             with contextlib.suppress(ConnectionResetError):
                 assert line.recv(16) == b""
-    strict = http.client.HTTPSConnection("localhost", server.port, timeout=10)
+    strict = http.client.HTTPSConnection("localhost", server.port, timeout=60)
     with pytest.raises(ssl.SSLCertVerificationError):
         strict.request("GET", "/")
     browser = secured(server)

@@ -7,12 +7,13 @@ from __future__ import annotations
 from flask import Response, jsonify, render_template
 
 from companion.core.errors import Illegal, Malformed, Refusal, wrong_phase
-from companion.core.i18n import Verbatim, listed, say, translate
+from companion.core.i18n import Verbatim, listed, say
 from companion.core.kit import SEATS, Seat
 from companion.table.session import MACHINE
 from companion.table.state import About
 from web.context import PageContext
 from web.rendering.answers import AdviceJson, MachineSeated, Seated
+from web.rendering.json_view import plain_fields
 from web.routes.api.body import SEAT, Body, GameName, Text
 from web.routes.route import PageGroup, own_seat, post, shared
 
@@ -77,12 +78,8 @@ class Opponents(PageGroup):
         if coach is None:
             raise wrong_phase(say("There is no coach here"))
         advice = coach.ask(seat, body.moment, body.about)
-        return jsonify(
-            action=advice.action,
-            why=[translate(line) for line in advice.why],
-            judgement=translate(advice.judgement),
-            html=render_template("_advice.html", advice=advice),
-        )
+        html = render_template("_advice.html", advice=advice)
+        return jsonify(html=html, **plain_fields(advice, "action", "why", "judgement"))
 
     def _require_at_table(self) -> None:
         """Raise `Illegal` for somebody who does not sit here and would take the opponent out of a

@@ -11,7 +11,7 @@ from companion.games.pads import Key
 from web.rendering.answers import OwnOrder, Picture, PlaysJson, Receipt, Seated, TakenBack, ViewJson
 from web.rendering.board import plan_svg
 from web.rendering.board_picture import own_square
-from web.rendering.json_view import plain_view
+from web.rendering.json_view import plain_fields, plain_view
 from web.rendering.piece_controls import plain_plays
 from web.routes.api.body import (
     SEAT,
@@ -126,7 +126,10 @@ class SeatDoors(PageGroup):
         keys: dict[str, Key] = {}
         if pad and not view.board.standing:
             keys = {key.letter: key for key in pad.keys}
-        orders = [_order(keys[letter]) for letter in sealed.action if letter in keys]
+        orders = []
+        for key in (keys[letter] for letter in sealed.action if letter in keys):
+            initial = key.initial or key.letter
+            orders.append({**plain_fields(key, "letter", "label", "drawing"), "initial": initial})
         return jsonify(action=sealed.action, orders=orders)
 
     @post(f"/api/seat/{SEAT}/tiles", body=Laid, guard=own_seat)
@@ -172,12 +175,3 @@ class SeatDoors(PageGroup):
                 )
             )
         self._table.new_game(body.game, ways[body.preset].options)
-
-
-def _order(key: Key) -> dict[str, str]:
-    return {
-        "letter": key.letter,
-        "initial": key.initial or key.letter,
-        "label": key.label,
-        "drawing": key.drawing,
-    }

@@ -19,6 +19,7 @@ from companion.games import event_cues
 from companion.maintenance.requests import CheckRoom, PanelCheck, Trial
 from web.context import PageContext
 from web.rendering.answers import TrialJson
+from web.rendering.json_view import plain_fields
 from web.routes.api.body import Body, Text
 from web.routes.route import PageGroup, get, host_only, post
 from web.server.sse import Audience, message
@@ -159,9 +160,4 @@ class PanelTrials(PageGroup):
 
 
 def _plain(trial: Trial) -> dict[str, Any]:
-    return {
-        "on": trial.left_s > 0,
-        "down": sorted(trial.down),
-        "tried": sorted(trial.tried),
-        "lit": sorted(trial.lit),
-    }
+    return {"on": trial.left_s > 0, **plain_fields(trial, "down", "tried", "lit")}
