@@ -91,22 +91,12 @@ class FragmentKey(NamedTuple):
     """Beginning of all addresses, see `request.script_root`."""
 
 
-@dataclass
-class _Addresses:
-    """The addresses of the pages as they were asked for last."""
-
-    urls: tuple[str, ...] = ()
-    typed: str = ""
-    """The best one as people type it."""
-    until_s: float = -math.inf
-
-
 ADDRESSES_S = 5.0
 """Seconds for which the machine's addresses are believed."""
 _COACH_FOR = WORDS["table.coach"].choices
 
 
-@dataclass(frozen=True)
+@dataclass
 class PageContext:
     """Everything that the pages share."""
 
@@ -123,7 +113,11 @@ class PageContext:
     """Whose phone is gone."""
     worker: Worker = field(default_factory=Worker)
     """Makes pictures, PDFs and films."""
-    _addresses: _Addresses = field(default_factory=_Addresses)
+    _urls: tuple[str, ...] = ()
+    """The addresses of the pages as they were asked for last."""
+    _typed: str = ""
+    """The best one as people type it."""
+    _urls_until_s: float = -math.inf
     _drawn: dict[FragmentKey, tuple[int, str]] = field(default_factory=dict)
     _drawing: dict[FragmentKey, threading.Lock] = field(
         default_factory=lambda: defaultdict(threading.Lock)
@@ -203,10 +197,6 @@ class PageContext:
             return None
         return f"{request.script_root}/rules/{game.name}#{rule}", rule_words(game, rule)
 
-    def _names_plays(self, view: TableView) -> bool:
-        """Return whether the page says what single plays are."""
-        return bool(view.own.choices) or view.turn.is_open or view.guide is not None
-
     def _draw(self, key: FragmentKey) -> tuple[int, str]:
         table = self.table
         view = table.view(key.viewer)
@@ -229,45 +219,46 @@ class PageContext:
 
     def _about_game(self, view: TableView, key: FragmentKey) -> dict[str, Any]:
         """Return what every page may say of the game that is on, or was."""
-        past = self.features.past if view.phase is Phase.OVER else None
-        finale = past.finale(int(view.moment.partition(".")[0])) if past else None
+        features, coaching, south = (
+            self.features,
+            self.table.coaching,
+            self.table.settings.tip_south,
+        )
+        finale = None
+        minutes: Mapping[str, int] = {}
+        if features.past and view.phase is Phase.OVER:
+            finale = features.past.finale(int(view.moment.partition(".")[0]))
+        elif features.past and view.phase is Phase.LOBBY:
+            minutes = features.past.minutes()
         acting = cards.acting_seat(view) if view.board.standing else None
+        names_plays = view.own.choices or view.turn.is_open or view.guide is not None
+        # on the table screen the seat that sits at its left comes first
+        is_turned = key.page == "table" and south == "right"
         return {
             "finale": finale,
             "end": end_words(view, finale, key.viewer) if finale else None,
-            "minutes": self.features.past.minutes()
-            if self.features.past and view.phase is Phase.LOBBY
-            else {},
-            "plays": self.table.coaching.plays(acting, view.moment)
-            if acting and self._names_plays(view)
-            else (),
-            # On the table screen the seat that sits at its left comes first, in whatever has a part
-            # for each.
-            "SEATS": SEATS
-            if key.page != "table" or self.table.settings.tip_south == "left"
-            else SEATS[::-1],
-            "tip": tip_of(view, self.table.settings.tip_south) if key.page != "seat" else "",
+            "minutes": minutes,
+            "plays": coaching.plays(acting, view.moment) if acting and names_plays else (),
+            "SEATS": SEATS[::-1] if is_turned else SEATS,
+            "tip": tip_of(view, south) if key.page != "seat" else "",
             "state": device_words(view),
-            "coach": self.table.coaching.about(key.viewer)
-            if key.viewer and self.features.coach
-            else (),
+            "coach": coaching.about(key.viewer) if key.viewer and features.coach else (),
         }
 
     def _about_room(self, view: TableView, key: FragmentKey) -> dict[str, Any]:
         """Return how people get in, and what one page alone is given."""
-        features, addresses = self.features, self._addresses
+        features = self.features
         is_host, may_know = key.page == "host", key.at_table or key.page == "host"
         now_s = self.clock.monotonic_s()
         # addresses seldom change: the kernel need not be asked with every drawing
-        if now_s >= addresses.until_s:
-            addresses.urls = self.join_urls()
-            addresses.typed = shown(addresses.urls[0]) if addresses.urls else ""
-            addresses.until_s = now_s + ADDRESSES_S
+        if now_s >= self._urls_until_s:
+            self._urls, self._urls_until_s = self.join_urls(), now_s + ADDRESSES_S
+            self._typed = shown(self._urls[0]) if self._urls else ""
         gives_wifi = key.page == "table" and key.at_table and view.phase is Phase.LOBBY
         seats = SEATS if key.page == "workbench" else ()
         return {
-            "urls": addresses.urls,
-            "typed": addresses.typed,
+            "urls": self._urls,
+            "typed": self._typed,
             "join_code": self.join_code.now() if self.join_code and may_know else "",
             "may_sit": key.at_table or self.join_code is None,
             "wifi": features.welcome.wifi() if gives_wifi else None,

@@ -142,7 +142,6 @@ class HubFolder:
         """Add a table with this public key: it gets the lowest number that is free. Raises
         `SystemTrouble`.
         """
-        joined: list[KnownTable] = []
 
         def add(file: HubFile) -> HubFile:
             if len(file.tables) >= MAX_TABLES:
@@ -151,32 +150,29 @@ class HubFolder:
                 )
             numbers = {table.number for table in file.tables}
             number = next(number for number in range(1, MAX_TABLES + 1) if number not in numbers)
-            joined.append(KnownTable(secrets.token_hex(8), number, name, key, waits=True))
-            return msgspec.structs.replace(file, tables=(*file.tables, joined[0]))
+            table = KnownTable(secrets.token_hex(8), number, name, key, waits=True)
+            return msgspec.structs.replace(file, tables=(*file.tables, table))
 
-        self.change(add)
-        return joined[0]
+        return self.change(add).tables[-1]
 
     def alter(
         self, number: int, make: Callable[[KnownTable], KnownTable | None]
     ) -> KnownTable | None:
         """Change a table, or let it go (None). Return it as it was, None: there is none."""
-        before: list[KnownTable] = []
+        known = next((table for table in self._file.tables if table.number == number), None)
+        if known is None:
+            return None
 
         def altered(file: HubFile) -> HubFile:
             tables = []
             for table in file.tables:
-                fresh: KnownTable | None = table
-                if table.number == number:
-                    before.append(table)
-                    fresh = make(table)
+                fresh = make(table) if table.number == number else table
                 if fresh is not None:
                     tables.append(fresh)
             return msgspec.structs.replace(file, tables=tuple(tables))
 
-        if any(table.number == number for table in self._file.tables):
-            self.change(altered)
-        return before[0] if before else None
+        self.change(altered)
+        return known
 
     def _write(self, file: HubFile) -> None:
         try:

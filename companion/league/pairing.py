@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 from companion.core.errors import Illegal, Refusal, SystemTrouble
@@ -102,7 +101,7 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
             say("The programs for a hub are not installed: pip install 'tabletop-companion[hub]'")
         ) from None
     players = [
-        _player(tournament, entrant)
+        _Player(tournament, entrant)
         for entrant in by_strength(tournament)
         if entrant.is_there(number) and number not in entrant.rests
     ]
@@ -122,7 +121,9 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
                     graph.add_edge(node, bye, BYE * player.halves)
         for one, other in combinations(range(len(players)), 2):
             first, second = players[one], players[other]
-            if second.number in first.met or (_clash(first, second) and not may_clash):
+            # both must have the same side
+            is_clash = first.strength == second.strength == 3 and first.wants == second.wants
+            if second.number in first.met or (is_clash and not may_clash):
                 continue
             cost = _cost(first, second)
             if first.halves == second.halves:
@@ -151,16 +152,16 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
     )
 
 
-@dataclass(frozen=True)
 class _Player:
-    """An entrant as a round is drawn: `sides` as `_sides`, `floats` as `_floated`."""
+    """An entrant as a round is drawn: `sides` as `_sides`, `floated` as `_floated`."""
 
-    number: int
-    halves: int
-    sides: str
-    met: frozenset[int]
-    had_bye: bool
-    floated: int
+    def __init__(self, tournament: Tournament, entrant: Entrant) -> None:
+        self.number = number = entrant.number
+        self.halves = tournament.halves(number)
+        self.sides = _sides(tournament, entrant)
+        self.met = frozenset(opponents(tournament, number))
+        self.had_bye = has_had_bye(tournament, number)
+        self.floated = _floated(tournament, number)
 
     @property
     def balance(self) -> int:
@@ -184,23 +185,6 @@ class _Player:
         if abs(self.balance) > 1 or last in ("SS", "NN"):
             return 3
         return 2 if self.balance else 1 if last else 0
-
-
-def _player(tournament: Tournament, entrant: Entrant) -> _Player:
-    number = entrant.number
-    return _Player(
-        number,
-        tournament.halves(number),
-        _sides(tournament, entrant),
-        frozenset(opponents(tournament, number)),
-        has_had_bye(tournament, number),
-        _floated(tournament, number),
-    )
-
-
-def _clash(one: _Player, other: _Player) -> bool:
-    """Return whether both must have the same side."""
-    return one.strength == other.strength == 3 and one.wants == other.wants
 
 
 def _cost(one: _Player, other: _Player) -> int:
@@ -346,7 +330,11 @@ def _knockout(tournament: Tournament, number: int) -> Pairs:
         if one is None or other is None:
             pairs.append((one or other or 0, None))
         else:
-            pairs.append(_by_sides(tournament, one, other))
+            # whoever was South less often is South now, else the stronger one
+            before = [
+                _sides(tournament, tournament.entrant(number)).count("S") for number in (one, other)
+            ]
+            pairs.append((other, one) if before[1] < before[0] else (one, other))
     return pairs
 
 
@@ -361,12 +349,6 @@ def bracket(size: int) -> list[int]:
         # each seed and its opponent add up to the size of the round plus one
         seeds = [number for seed in seeds for number in (seed, 2 * len(seeds) + 1 - seed)]
     return seeds
-
-
-def _by_sides(tournament: Tournament, one: int, other: int) -> tuple[int, int]:
-    """Return the sides: whoever was South less often is South now. Else the stronger one."""
-    souths = [_sides(tournament, tournament.entrant(number)).count("S") for number in (one, other)]
-    return (other, one) if souths[1] < souths[0] else (one, other)
 
 
 _SYSTEMS: dict[System, Callable[[Tournament, int], Pairs]] = {

@@ -40,7 +40,6 @@ from companion.storage.database import (
 )
 from companion.storage.opening import GAMES, hold, open_to_read, open_to_write
 from companion.storage.recovery import record_of
-from companion.storage.sentences import broken_words
 from companion.table.records import (
     AnyRecord,
     Commit,
@@ -228,7 +227,7 @@ class Journal(Closeable):
         """
         entries, broken = self._read(games)
         if broken:
-            self.notice = broken_words(broken, record_of(broken.record) is not None)
+            self.notice = _broken_words(broken, record_of(broken.record) is not None)
         return entries
 
     def legible(self, game: int) -> tuple[list[Entry], int | None]:
@@ -353,6 +352,21 @@ def _run_of(values: tuple[Any, ...]) -> ServiceRun | None:
         return None
     run = ServiceRun(number, ahead_s, is_right != 0)
     return run if checksum in (None, run.checksum) else None  # older versions kept no checksum
+
+
+def _broken_words(row: Row, is_legible: bool) -> str:
+    """Say which input of a game is the first that is not as it was written."""
+    if not is_legible:
+        return say(
+            "Entry {number} of the journal cannot be read: the rest of its game is left out.",
+            number=row.id,
+        )
+    return say(
+        "Game {game} cannot be continued from entry {number} on: that entry does not follow the "
+        "one before it.",
+        game=row.game,
+        number=row.id,
+    )
 
 
 def next_run(run: ServiceRun, stamp: Stamp) -> ServiceRun:

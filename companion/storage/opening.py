@@ -24,8 +24,7 @@ from companion.storage.format import (
     other_format,
     version_of,
 )
-from companion.storage.recovery import finish_rescue, rescue, transactions_in_log
-from companion.storage.sentences import rescue_words
+from companion.storage.recovery import finish_rescue, rescue, rescue_words, transactions_in_log
 
 log = logging.getLogger(__name__)
 MAX_FORMAT = 1000

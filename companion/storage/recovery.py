@@ -17,6 +17,7 @@ from typing import BinaryIO
 import msgspec
 
 from companion.core.files import sync_folder
+from companion.core.i18n import joined, listed, say, say_n
 from companion.storage.database import COLUMNS, START, Row, holds, link_all
 from companion.storage.format import BESIDE, columns_of, free_name, make, valid_row
 from companion.table.records import AnyRecord
@@ -33,6 +34,9 @@ _INPUTS_A_PAGE = 100
 """More inputs than a page can hold: each has some 100 bytes at least."""
 _MAX_STEPS, _STEPS_A_BYTE = 100_000_000, 200
 """More steps of SQLite than this mean that damaged pages lead in a circle."""
+
+MAX_TOLD = 8
+"""Maximum number of games that a sentence names."""
 
 
 @dataclass
@@ -75,6 +79,48 @@ def rescue(path: Path) -> tuple[Rescued, Path]:
     fresh.replace(path)
     sync_folder(path.parent)
     return rescued, aside
+
+
+def rescue_words(rescued: Rescued, aside: Path) -> str:
+    """Say that a damaged file was set aside, and what is kept of it."""
+    saved = say_n("{n} input", "{n} inputs", len(rescued.inputs))
+    of = say_n("{n} game", "{n} games", rescued.games)
+    sentences = [
+        say(
+            "The journal was damaged. {inputs} of {games} are kept, what cannot be read is in "
+            "{file}.",
+            inputs=saved,
+            games=of,
+            file=aside.name,
+        )
+    ]
+    # what concerns who sits here now has a sentence of its own: the seats (0), the newest game
+    newest = max((row.game for row in rescued.inputs), default=0)
+    for game in sorted(rescued.lost):
+        if game in (0, newest):
+            sentences.append(_cut_words(game, rescued.lost[game]))
+    others = sorted(set(rescued.lost) - {0, newest})
+    if others:
+        sentences.append(
+            say("Other games that have lost inputs: {numbers}.", numbers=listed(others[:MAX_TOLD]))
+        )
+    return joined(" ", sentences)
+
+
+def _cut_words(game: int, inputs: int) -> str:
+    lost = say_n("{n} input", "{n} inputs", inputs)
+    if not game:
+        return say(
+            "The journal was damaged: {inputs} about who sits where are lost. Take your seats "
+            "again.",
+            inputs=lost,
+        )
+    return say(
+        "The end of game {game} was damaged: {inputs} are lost, it goes on before them. Compare "
+        "the board.",
+        game=game,
+        inputs=lost,
+    )
 
 
 def finish_rescue(path: Path) -> None:

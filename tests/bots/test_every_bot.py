@@ -24,7 +24,7 @@ from companion.games.outbuffered.board import WALLS_MAP
 ARENA_SMALL = "nN.\n...\n.#.\n.Ss"
 ALL = frozenset(LEVELS)
 CASES: tuple[tuple[str, dict[str, Any], frozenset[int], int, int], ...] = (
-    *(("outbuffered", {}, frozenset({level}), 12 if level == 3 else 60, 30) for level in LEVELS),
+    *(("outbuffered", {}, frozenset({level}), 12 if level == 3 else 30, 30) for level in LEVELS),
     ("outbuffered", {"quiet_limit": 5}, ALL, 12, 20),
     (
         "outbuffered",
@@ -34,16 +34,16 @@ CASES: tuple[tuple[str, dict[str, Any], frozenset[int], int, int], ...] = (
         30,
     ),
     ("outbuffered", {"board": ".Nn\nsS."}, ALL, 12, 10),
-    ("scouts", {"stacking": "on"}, frozenset({1, 3}), 60, 150),
-    ("scouts", {"stacking": "off"}, frozenset({2}), 60, 150),
-    ("arena", {"board": ARENA_SMALL, "spawn_every": 0, "attack": 0}, frozenset({1}), 60, 30),
-    ("arena", {"board": ARENA_WALLS, "blast": 50}, frozenset({2}), 60, 30),
-    ("arena", {}, frozenset({3}), 60, 30),
-    *(("kahmate", {}, frozenset({level}), 14 if level == 3 else 60, 60) for level in LEVELS),
-    ("kahmate", {"round_limit": 20}, ALL, 14, 60),
-    ("kahmate", {"quiet_limit": 6}, ALL, 14, 40),
-    ("binmat", {"edition": "hackmud"}, frozenset({1, 3}), 60, 100),
-    ("binmat", {"edition": "rulebook"}, frozenset({2}), 60, 100),
+    ("scouts", {"stacking": "on"}, frozenset({1, 3}), 30, 150),
+    ("scouts", {"stacking": "off"}, frozenset({2}), 30, 150),
+    ("arena", {"board": ARENA_SMALL, "spawn_every": 0, "attack": 0}, frozenset({1}), 30, 30),
+    ("arena", {"board": ARENA_WALLS, "blast": 50}, frozenset({2}), 30, 30),
+    ("arena", {}, frozenset({3}), 30, 30),
+    *(("kahmate", {}, frozenset({level}), 8 if level == 3 else 30, 60) for level in LEVELS),
+    ("kahmate", {"round_limit": 20}, ALL, 8, 60),
+    ("kahmate", {"quiet_limit": 6}, ALL, 8, 40),
+    ("binmat", {"edition": "hackmud"}, frozenset({1, 3}), 30, 100),
+    ("binmat", {"edition": "rulebook"}, frozenset({2}), 30, 100),
 )
 """Game, options, the levels that are tried with them, how many positions, and after how many random
 decisions at most."""

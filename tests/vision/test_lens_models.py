@@ -2,6 +2,7 @@
 boards in view.
 """
 
+from itertools import cycle
 from random import Random
 
 import cv2
@@ -34,8 +35,7 @@ ARENA, SCOUTS = KITS["arena"], default_kits()["scouts"]
 # ---- lenses ----
 
 
-@pytest.mark.parametrize("name", GLASSES)
-@pytest.mark.parametrize("kit", [ARENA, SCOUTS], ids=lambda kit: kit.game)
+@pytest.mark.parametrize(("name", "kit"), tuple(zip(GLASSES, cycle((ARENA, SCOUTS)), strict=False)))
 def test_a_board_is_read_through_a_lens_that_nobody_has_told_of(name: str, kit: Kit) -> None:
     rng = Random(f"{name} 0")
     layout = layout_of(kit, rng, 0.8, 1.0)

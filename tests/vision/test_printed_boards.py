@@ -54,8 +54,9 @@ def test_the_titles_of_the_strips_are_no_cards_below_a_fan() -> None:
     assert reading.unknown == frozenset()
 
 
-@pytest.mark.parametrize("radius_mm", [12.0, 24.0, 36.0])
-@pytest.mark.parametrize("off_mm", [(0.0, 0.0), (18.0, 25.0), (-18.0, -25.0)])
+@pytest.mark.parametrize(
+    ("off_mm", "radius_mm"), [((0.0, 0.0), 24.0), ((18.0, 25.0), 36.0), ((-18.0, -25.0), 12.0)]
+)
 def test_a_card_under_glare_is_never_told_as_an_empty_zone(
     off_mm: tuple[float, float], radius_mm: float
 ) -> None:
