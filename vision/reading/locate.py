@@ -228,11 +228,10 @@ def _solve(
     points_mm = np.vstack([corner_points_mm(board, marker) for marker in corners])
     points_px = np.vstack(list(corners.values()))
     before, limit = _pose_of(board, corners, tuner.lens, size)
-    # A lens that is not known yet explains none of them.
-    is_known = tuner.exact or tuner.views > 0
-    if is_known and before is not None and before.rms_px > _MISFIT_PX * size[0]:
-        # The others tell the pose.
-        is_good = _unmoved(board, corners, before, points_px)
+    # Of four markers three tell what has moved; a lens that is not known yet explains none.
+    is_told = len(corners) >= 4 and (tuner.exact or tuner.views > 0)
+    if is_told and before is not None and before.rms_px > _MISFIT_PX * size[0]:
+        is_good = _unmoved(board, corners, before, points_mm, points_px)
         points_mm, points_px = points_mm[is_good], points_px[is_good]
         before = refined_pose(before, points_mm, points_px, tuner.lens)
 
@@ -276,17 +275,16 @@ def _tags(kit: Kit, others: Mapping[int, Points]) -> list[Tag]:
     return tags
 
 
-def _unmoved(board: Board, corners: Corners, pose: Pose, points_px: Points) -> NDArray[np.bool_]:
+def _unmoved(
+    board: Board, corners: Corners, pose: Pose, points_mm: Points, points_px: Points
+) -> NDArray[np.bool_]:
     """Tell which corners (N,) nothing has moved, as what touches a marker or hides it in part."""
-    if len(corners) < 4:
-        return np.ones(len(points_px), bool)
     # The three markers that fit best tell where all of the fourth has to be.
     for hidden in corners:
         rest = {marker: px for marker, px in corners.items() if marker != hidden}
         other, _ = _pose_of(board, rest, pose.lens, pose.size)
         if other is not None and other.rms_px < pose.rms_px:
             pose = other
-    points_mm = np.vstack([corner_points_mm(board, marker) for marker in corners])
     off_px = np.linalg.norm(pose.to_px(points_mm) - points_px, axis=1)
     least_px = _MISFIT_PX * pose.size[0]
     return np.asarray(off_px <= max(least_px, _TOUCHED * float(np.median(off_px))))
