@@ -115,6 +115,8 @@ class PageContext:
     """Makes pictures, PDFs and films."""
     _urls: tuple[str, ...] = ()
     """The addresses of the pages as they were asked for last."""
+    _typed: str = ""
+    """The best one as people type it."""
     _urls_until_s: float = -math.inf
     _drawn: dict[FragmentKey, tuple[int, str]] = field(default_factory=dict)
     _drawing: dict[FragmentKey, threading.Lock] = field(
@@ -251,11 +253,12 @@ class PageContext:
         # addresses seldom change: the kernel need not be asked with every drawing
         if now_s >= self._urls_until_s:
             self._urls, self._urls_until_s = self.join_urls(), now_s + ADDRESSES_S
+            self._typed = shown(self._urls[0]) if self._urls else ""
         gives_wifi = key.page == "table" and key.at_table and view.phase is Phase.LOBBY
         seats = SEATS if key.page == "workbench" else ()
         return {
             "urls": self._urls,
-            "typed": shown(self._urls[0]) if self._urls else "",
+            "typed": self._typed,
             "join_code": self.join_code.now() if self.join_code and may_know else "",
             "may_sit": key.at_table or self.join_code is None,
             "wifi": features.welcome.wifi() if gives_wifi else None,

@@ -43,7 +43,8 @@ def write_sheet(played: GameFile) -> str:
     plain = msgspec.to_builtins(played)
     tags = {"Game": played.game, "Options": played.options, "Seed": played.seed}
     if played.begun:
-        tags["Begun"] = _time_text(played.begun)
+        begun = datetime.fromtimestamp(played.begun, UTC)
+        tags["Begun"] = begun.strftime("%Y-%m-%dT%H:%M:%SZ")
     tags |= {seat.title(): played.players[seat] for seat in SEATS if seat in played.players}
     tags |= {tag: plain[field] for tag, field in _OPTIONAL.items() if plain[field]}
     tags["Result"] = "*"
@@ -62,13 +63,3 @@ def write_sheet(played: GameFile) -> str:
         turns.append(f"{number}. {' | '.join(acts)}")
         proofs.append(f"{number}. {' | '.join([turn.moment, *sealed])}")
     return "\n".join([*head, "", *turns, "", "[Receipts]", *proofs, ""])
-
-
-def _time_text(at: float) -> str:
-    """Return Unix time as text.
-
-    >>> _time_text(1763755200.25)
-    '2025-11-21T20:00:00Z'
-    """
-    moment = datetime.fromtimestamp(at, UTC)
-    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")

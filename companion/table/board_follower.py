@@ -98,7 +98,9 @@ class BoardFollower:
         if problems and is_followed and self._is_played_on():
             self._end_stage()
             return  # the play is recognised as the same reading is judged again
-        live = replace(live, problems=problems)
+        # counted from the first reading that disagrees, for whoever wants to overrule it
+        since_s = self._store.now_s() if live.disagrees_since_s is None else live.disagrees_since_s
+        live = replace(live, problems=problems, disagrees_since_s=since_s if problems else None)
         if is_due and not problems:
             markers = board_check.known_markers(before.markers_before, reading)
             live = replace(live, markers_before=markers)

@@ -14,7 +14,7 @@ from typing import Any
 from companion.core.errors import Illegal, Refusal, Stale, wrong_phase
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import Seat
-from companion.core.ports import Cue, Signal, signal_to
+from companion.core.ports import Cue, Signal
 from companion.games import game_named
 from companion.games.base import Drawn, Outcome
 from companion.games.screen import ChessClock
@@ -178,7 +178,7 @@ def _await_player(opened: Session, clock: ChessClock, now_s: float) -> Advance:
     if not opened.paused:
         opened = replace(opened, countdown=countdown.start(now_s))
     goes_on = before is not None and before.seat is seat
-    return opened, () if goes_on else (signal_to(seat, Cue.TURN_PASSES),)
+    return opened, () if goes_on else (Signal(Cue.TURN_PASSES, frozenset({seat})),)
 
 
 def _hand_in(session: Session, record: HandIn) -> Advance:
@@ -220,7 +220,7 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
         text, record.salt, record.at, receipt(session.moment, seat, text, record.salt), owner
     )
     full = replace(session, sealed={**session.sealed, seat: sealed})
-    signal = signal_to(seat, Cue.SEALED)
+    signal = Signal(Cue.SEALED, frozenset({seat}))
     if full.awaited:
         return full, (signal,)
     # The seat's own clock stops at the press. The next one waits until the camera has read the

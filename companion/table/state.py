@@ -76,6 +76,8 @@ class TableState:
     reading: Reading | None = None
     camera: CameraStatus = NO_CAMERA
     problems: tuple[Problem, ...] = ()
+    disagrees_since_s: float | None = None
+    """Time since which the camera has disagreed with what is shown."""
     overruled: frozenset[Problem] = frozenset()
     drafts: Mapping[Seat, Draft] = field(default_factory=dict)
     suggested: str | None = None
@@ -225,6 +227,7 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
             touched=frozenset(),
             headlines_read=0,
         )
+        live = replace(live, disagrees_since_s=now_s if live.problems else None)
     # The reading belongs to the board of another kit.
     if session.kit != before.kit:
         live = replace(live, reading=None, problems=(), suggested=None)

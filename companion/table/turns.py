@@ -27,6 +27,8 @@ from companion.table.state import (
 from companion.table.store import TableStore
 
 MAX_SALT = 64
+DISAGREES_S = 5.0
+"""Time in seconds for which the camera has to disagree before players can overrule it."""
 ANSWER_S = 12.0
 """Timeout in seconds for the camera's answer. After that the board counts as not visible."""
 
@@ -118,8 +120,8 @@ class Turns:
         session, now_s = self._store.session, self._store.now_s()
         if (moment, stage) != (session.moment, session.stage):
             raise Stale(say("That step is already done"))
-        if self._store.live.sees_board and not force:
-            self._refuse_if_disagreeing(by)
+        if self._store.live.sees_board:
+            self._refuse_if_disagreeing(by, force)
         if session.phase is Phase.SETUP:
             self._store.accept(Begin(by, now_s))
         else:
@@ -168,13 +170,21 @@ class Turns:
         if not self._store.session.is_open:
             raise Illegal(Refusal.HOST_ONLY, say("Only the owner can take this turn back"))
 
-    def _refuse_if_disagreeing(self, by: str) -> None:
+    def _refuse_if_disagreeing(self, by: str, force: bool) -> None:
         """Raise `Illegal` if the camera sees another layout, with a sentence for `by` on what it
         sees.
+
+        `force` overrules a camera that has disagreed for `DISAGREES_S`. The owner need not wait.
         """
-        live = self._store.live
+        live, now_s = self._store.live, self._store.now_s()
         kit = live.session.kit
         if live.session.target is None or live.reading is None or live.agrees or kit is None:
+            return
+        since_s = now_s if live.disagrees_since_s is None else live.disagrees_since_s
+        self._store.live = live = replace(live, disagrees_since_s=since_s)
+        if force:
+            if by != "host" and now_s - since_s < DISAGREES_S:
+                raise wrong_phase(say("The camera still looks: wait five seconds"))
             return
         if live.problems:
             raise wrong_phase(live.problems[0].text)

@@ -19,6 +19,7 @@ LIKE_OTHERS = (
     "-kahmate-",
     "-scouts-",
     "-over-overlay",
+    "outbuffered-over-",
     "-setup-",
     "-orders-",
     "-stages-",

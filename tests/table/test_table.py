@@ -142,6 +142,10 @@ def test_force_overrules_the_camera_until_the_board_changes(played: Played) -> N
     misread = moved(board, "a1", "b2")
     played.show(misread)
     view = played.view
+    played.clock.advance(4.5)
+    with pytest.raises(Illegal, match="still looks"):
+        played.table.confirm("south", view.moment, view.turn.stage, force=True)
+    played.clock.advance(0.6)
     played.table.confirm("south", view.moment, view.turn.stage, force=True)
     assert played.view.turn.stage == 1
     assert played.view.board.problems == ()

@@ -19,7 +19,6 @@ from companion.games.arena.board import (
     STACKS,
     STEPS,
     WORDS,
-    Terrain,
 )
 from companion.games.arena.events import ArenaEvent
 from companion.games.arena.orders import ATTACKS, DEFEND, DESTRUCT, MOVES, NOTHING, Orders
@@ -258,7 +257,7 @@ def _why(turn: _Turn, index: int, failure: Failure, tries: Mapping[int, int | No
     robot = turn.robots[index]
     target = tries[index]
     if target is None:
-        return _barrier(turn.terrain, robot.place, MOVES[robot.code])
+        return _barrier(turn, robot, MOVES[robot.code])
     square = turn.terrain.texts[target]
     if failure is Failure.HELD:
         robot = turn.at()[target]
@@ -267,11 +266,11 @@ def _why(turn: _Turn, index: int, failure: Failure, tries: Mapping[int, int | No
     return say("{robots!c} try to enter {square}.", robots=listed(comers), square=square)
 
 
-def _barrier(terrain: Terrain, place: int, direction: int) -> str:
-    """Return why nothing gets from a place to the next one: a wall or the edge, as a sentence."""
-    square = terrain.squares[place].shifted(*STEPS[direction])
+def _barrier(turn: _Turn, robot: _Robot, direction: int) -> str:
+    """Return why nothing gets from a robot to the next square: a wall or the edge."""
+    square = turn.terrain.squares[robot.place].shifted(*STEPS[direction])
     word = WORDS[direction]
-    if square in terrain.walls:
+    if square in turn.terrain.walls:
         name = str(square)
         return say("{direction!c} leads into the wall on {square}.", direction=word, square=name)
     return say("{direction!c} leads off the board.", direction=word)
@@ -326,7 +325,7 @@ def _attack(turn: _Turn) -> None:
         direction = ATTACKS[robot.code]
         target = terrain.ahead[robot.place][direction]
         if target is None:
-            why = _barrier(terrain, robot.place, direction)
+            why = _barrier(turn, robot, direction)
         elif target in at:
             _hit(turn, robot, at[target])
             continue
@@ -438,20 +437,14 @@ def _end(turn: _Turn) -> None:
     sides = [[robot for robot in turn.robots if robot.side == side] for side in (0, 1)]
     counts = [len(robots) for robots in sides]
     # a side without robots has lost, even if the next turn would spawn (Ruling 3)
-    if not all(counts):
-        _end_without_robots(turn, counts)
+    if not any(counts):
+        turn.end(None, say("Neither side has a robot left: a draw."), "winning")
+    elif not all(counts):
+        loser = counts.index(0)
+        turn.end(1 - loser, say("{side!c} has no robot left.", side=NAMES[loser]), "winning")
     elif turn.number >= turn.options.turns:
         points = [sum(robot.points for robot in robots) for robots in sides]
         _end_by_count(turn, counts, points)
-
-
-def _end_without_robots(turn: _Turn, counts: list[int]) -> None:
-    """End the game: a side without robots loses."""
-    if not any(counts):
-        turn.end(None, say("Neither side has a robot left: a draw."), "winning")
-        return
-    loser = counts.index(0)
-    turn.end(1 - loser, say("{side!c} has no robot left.", side=NAMES[loser]), "winning")
 
 
 def _end_by_count(turn: _Turn, counts: list[int], points: list[int]) -> None:

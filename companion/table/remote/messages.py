@@ -1,7 +1,7 @@
 """The messages between two tables in one game: typed, bounded, and read strictly.
 
-Each table's messages are counted from 1. They are made from its journal alone and in its order, so they
-are the same after a restart. The other table processes each of them once and in order.
+Each table's messages are counted from 1. They are made from its journal alone and in its order, so
+they are the same after a restart. The other table processes each of them once and in order.
 """
 
 from __future__ import annotations
