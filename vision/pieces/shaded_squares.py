@@ -242,13 +242,23 @@ def _slopes(
     for column in (*gently.T, cell.is_beyond, cell.values[cell.paper]):
         off.append(column - (np.bincount(steps, column) / number)[steps])
     *changes, beyond, values = off
-    found = np.linalg.lstsq(np.column_stack([*changes, beyond]), values, rcond=None)[0]
+    found = _least_squares([*changes, beyond], values)
     tone, most = float(found[-1]), cell.print_.step
     if abs(tone) > most:
         # So different no paper is: the rest has to be light.
         rest = values - np.copysign(most, tone) * beyond
-        found = np.linalg.lstsq(np.column_stack(changes), rest, rcond=None)[0]
-    return np.asarray(found[: gently.shape[1]], np.float64)
+        found = _least_squares(changes, rest)
+    return found[: gently.shape[1]]
+
+
+def _least_squares(
+    columns: list[NDArray[np.float64]], values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return (M,): how much of each column (N,) makes up the values (N,) best."""
+    matrix = np.column_stack(columns)
+    # The normal equations: N is in the thousands, and M at most seven.
+    products = matrix.T @ matrix
+    return np.asarray(np.linalg.lstsq(products, matrix.T @ values, rcond=None)[0], np.float64)
 
 
 def _has_narrow_stripes(profile: NDArray[np.float64]) -> bool:

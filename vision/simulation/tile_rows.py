@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import cv2
 import numpy as np
@@ -107,8 +106,7 @@ class TileRows:
             parts.append((plain, wall, (0.0, spec.wall_y_mm, 0.0)))
             for art, size, (x, y, turn) in parts:
                 at, turn_deg = place.to_table(x, y), place.turn_deg + turn
-                picture = partial(_as_it_is, art)
-                yield RenderedBlock(number, picture, _DARK, *size, *at, 0.0, turn_deg)
+                yield RenderedBlock(number, art.copy, _DARK, *size, *at, 0.0, turn_deg)
                 number += 1
 
     def hidden_mm(self) -> list[Points]:
@@ -151,8 +149,4 @@ def _tile_picture(spec: OrderTiles, seat: Seat, letter: str, rgb: str) -> Bgr:
     head = round((spec.depth_mm - spec.marker_up_mm - spec.marker_mm / 2 - 3) * _SCALE)
     art[:head] = bgr_of(rgb)
     _stamp(art, spec.orders[seat][letter], spec.width_mm / 2, spec.marker_up_mm, spec.marker_mm)
-    return art
-
-
-def _as_it_is(art: Bgr) -> Bgr:
     return art
