@@ -1,4 +1,4 @@
-"""The installation looked after: settings, backup, housekeeping.
+"""Maintenance of the installation: settings, backup, housekeeping.
 
 May import everything below: `core` up to `archive` and `printing`, not `diagnostics`.
 """

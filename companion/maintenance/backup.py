@@ -1,10 +1,10 @@
-"""One file that holds an installation: settings, games, what is known of lenses, last choices,
-photographs if wanted.
+"""Backup and restore of an installation in one file: settings, games, lens data, last choices, and
+optionally photographs.
 
-A backup is a ZIP file with `backup.json` in it, and the games as JSON lines. It holds no key of the
-installation and nothing of a game that is still on: neither a sealed order nor a hand ever leaves
-the machine. A restore is checked wholly, then laid ready in the state directory. It takes its place
-at the next start, before anything is opened, and what it replaces is kept in `before-restore`.
+A backup is a ZIP file that contains `backup.json` and the games as JSON lines. It holds no key of
+the installation and nothing of a game that is still on: sealed orders and hands never leave the
+machine. A restore is checked completely, then staged in the state directory. The next start applies
+it before anything is opened, and keeps what it replaces in `before-restore`.
 """
 
 from __future__ import annotations
@@ -46,18 +46,24 @@ from companion.table.records import FreeSeat
 
 FORMAT = 2
 MAX_BYTES = 2_000_000_000
-"""What a backup may hold unpacked."""
+"""Maximum size of an unpacked backup in bytes."""
 MAX_MEMBERS = 20_000
-"""A thousand games of twenty turns, each with its photograph."""
+"""Maximum number of files in a backup: a thousand games of twenty turns, each with its
+photograph.
+"""
 _KINDS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""What a backup uses. LZMA would take as much memory as the file says."""
+"""Compression methods of a backup. LZMA is refused, since it takes as much memory as the file asks
+for.
+"""
 READY, UNDER_WAY, BEFORE = "restore", "restoring", "before-restore"
-"""Folders of the state directory: a restore that waits for the next start, one that is being done,
-what was before."""
+"""Folders of the state directory: a restore staged for the next start, a restore in progress, and
+what was there before it.
+"""
 _NOTE, _GAMES, _SETTINGS = "backup.json", "games.jsonl", "settings.toml"
 _JOURNAL = "journal.sqlite"
-"""What the games become when they are restored. Backups of version 1.0 held such a file
-themselves."""
+"""Name of the journal that the games are restored to. Backups of version 1.0 contain such a file
+themselves.
+"""
 _JSON_FILES = ("lenses.json", "choices.json")
 MAX_MEMBER_BYTES = {
     _NOTE: 16_000,
@@ -66,18 +72,20 @@ MAX_MEMBER_BYTES = {
     "choices.json": 1_000_000,
     _GAMES: 500_000_000,
 }
-"""Maximum number of bytes of each member.
+"""Maximum size of each member in bytes.
 
 The note has six lines, settings with every comment have 30 KB, lenses and choices some KB each. A
-game takes 0.1 MB, so five thousand games go into a backup, as many as a page takes.
+game takes 0.1 MB, so a backup holds five thousand games, as many as a page accepts.
 """
 _MAX_PHOTOGRAPH = 4_000_000
-"""A photograph of the largest camera, at the best quality."""
+"""Maximum size of a photograph in bytes: the largest camera at the best quality."""
 _PHOTOGRAPH = re.compile(r"photographs/[0-9]{1,9}/[0-9]{1,9}\.[0-9]{1,9}\.jpg")
 _ALBUM, _DRAWN = "photographs", "history"
-"""Folders of what belongs to the games of one journal. The second is made anew at any time."""
+"""Folders with files for the games of one journal. The second can be made again at any time."""
 _FORGET = "forget"
-"""A file that says: games and photographs go, nothing comes instead."""
+"""A file that marks a staged deletion: games and photographs are deleted, and nothing replaces
+them.
+"""
 
 _UNREADABLE = (
     zipfile.BadZipFile,
@@ -87,12 +95,13 @@ _UNREADABLE = (
     NotImplementedError,  # an unknown compression
     RuntimeError,  # a file with a password
 )
-"""What `zipfile` raises for a file that it cannot read."""
+"""Exceptions of `zipfile` for a file that it cannot read."""
 
 
 class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """`backup.json`: what the file holds. `at` is Unix time, `left_out` the number of a game that
-    was still on.
+    """`backup.json`, a summary of the backup.
+
+    `at` is Unix time. `left_out` is the number of a game that was still on, or 0.
     """
 
     format: int
@@ -103,7 +112,7 @@ class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     left_out: int = 0
 
     def sentence(self) -> str:
-        """Return what is in it, in words."""
+        """Return the contents as a sentence."""
         games = say_n("{n} game", "{n} games", self.games)
         pictures = say_n("{n} photograph", "{n} photographs", self.photographs)
         words = say("{games} and {pictures}.", games=games, pictures=pictures)
@@ -125,7 +134,7 @@ def make_backup(
     photographs: bool,
     target: IO[bytes],
 ) -> BackupNote:
-    """Write a backup, also beside a running service. Raises `JournalError` and `SystemTrouble`."""
+    """Write a backup. The service may be running. Raises `JournalError` and `SystemTrouble`."""
     state = settings.journal_path.parent
     with _trouble(), zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         with (
@@ -142,7 +151,7 @@ def make_backup(
         album = PhotographFolder(settings.photographs_path)
         pictures = list(_pictures(album, left_out)) if photographs else []
         for path in pictures:
-            # JPEG gets no smaller
+            # JPEG does not compress any further
             archive.write(path, f"{_ALBUM}/{path.parent.name}/{path.name}", zipfile.ZIP_STORED)
         note = BackupNote(FORMAT, __version__, clock.wall_s(), games, len(pictures), left_out)
         archive.writestr(_NOTE, msgspec.json.format(msgspec.json.encode(note)))
@@ -161,17 +170,18 @@ def _pictures(album: PhotographFolder, left_out: int) -> Iterator[Path]:
 
 
 def stage_restore(source: Path | IO[bytes], settings: Settings, settings_file: Path) -> BackupNote:
-    """Check a backup wholly and lay it ready for the next start. Raises `Malformed` for one that
-    cannot be used.
+    """Check a backup completely and stage it for the next start. Raises `Malformed` if it cannot be
+    used.
 
-    The folder of the state and the keys of this installation stay as they are, and all seats are
-    free afterwards.
+    The state directory and the keys of this installation stay as they are. All seats are free
+    afterwards.
     """
     state = settings.journal_path.parent
     with _trouble():
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
         unfinished = _new_folder(state)
-        # also where the backup has none: those of here belong to other games
+        # empty folders even without photographs in the backup: those on this machine belong to
+        # other games
         for name in (_ALBUM, _DRAWN):
             (unfinished / name).mkdir()
         try:
@@ -188,7 +198,7 @@ def stage_restore(source: Path | IO[bytes], settings: Settings, settings_file: P
 
 
 def stage_forgetting(settings: Settings) -> None:
-    """Have all games, photographs and keys of the installation deleted at the next start."""
+    """Stage the deletion of all games, photographs and keys for the next start."""
     state = settings.journal_path.parent
     with _trouble():
         unfinished = _new_folder(state)
@@ -198,8 +208,8 @@ def stage_forgetting(settings: Settings) -> None:
 
 
 def _new_folder(state: Path) -> Path:
-    """Return an empty folder for what is to be laid ready. Nobody else may read it: keys and
-    passwords are in it.
+    """Return an empty folder to prepare a staged change in. Only the owner of the process may read
+    it, since it holds keys and passwords.
     """
     folder = state / f"{READY}.part"
     _clear(folder)
@@ -208,27 +218,27 @@ def _new_folder(state: Path) -> Path:
 
 
 def is_staged(settings: Settings) -> bool:
-    """Return whether something waits for the next start."""
+    """Return whether a restore or a deletion is staged for the next start."""
     return (settings.journal_path.parent / READY).exists()
 
 
 def is_forgetting(settings: Settings) -> bool:
-    """Return whether all games are deleted at the next start."""
+    """Return whether all games will be deleted at the next start."""
     return (settings.journal_path.parent / READY / _FORGET).exists()
 
 
 def unstage(settings: Settings) -> None:
-    """Forget what waits for the next start."""
+    """Cancel the staged restore or deletion."""
     with _trouble():
         _clear(settings.journal_path.parent / READY)
 
 
 def apply_staged(settings: Settings, settings_file: Path) -> str:
-    """Do what waits for this start, before the journal is opened. Return a sentence. Empty: nothing
-    waited.
+    """Apply what is staged, before the journal is opened. Return a sentence, empty if nothing was
+    staged.
 
-    A power cut in the middle is finished at the next start: every step is a rename, and done at
-    most once.
+    After a power cut the next start finishes the work: every step is a rename and is done at most
+    once.
     """
     state = settings.journal_path.parent
     ready, under_way, before = state / READY, state / UNDER_WAY, state / BEFORE
@@ -238,7 +248,7 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
         finish_rescue(
             settings.journal_path
         )  # what was rescued goes as well, and does not come up again
-        # the rename says that it has begun: after a power cut the next start goes on from here
+        # this rename marks the beginning: after a power cut the next start continues from here
         if not under_way.exists():
             _clear(before)
             before.mkdir(mode=0o700)
@@ -246,7 +256,7 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
         before.mkdir(mode=0o700, exist_ok=True)
         forget = (under_way / _FORGET).exists()
         words = ""
-        # after a power cut the note may be gone already
+        # after a power cut the note may be gone
         with suppress(OSError, msgspec.DecodeError):
             note = (under_way / _NOTE).read_bytes()
             words = msgspec.json.decode(note, type=BackupNote).sentence()
@@ -264,7 +274,7 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
                 (under_way / name).replace(state / name)
         if forget:
             (state / "phone.json").unlink(missing_ok=True)
-            # copies would keep what was to be deleted
+            # old copies would keep what the owner wanted deleted
             for old in (before, *left_beside(settings.journal_path)):
                 _clear(old)
         _clear(under_way)
@@ -275,7 +285,7 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
 
 
 def _move(state: Path, name: str, before: Path) -> None:
-    """Put what lies there aside, a journal with its write-ahead log."""
+    """Move a file to the folder `before`, a journal together with its write-ahead log."""
     for suffix in ("", "-wal", "-shm") if name == _JOURNAL else ("",):
         old = state / f"{name}{suffix}"
         if old.exists():
@@ -287,7 +297,7 @@ def _move(state: Path, name: str, before: Path) -> None:
 
 
 def _most_of(name: str) -> int:
-    """Return how many bytes a member of a backup may have."""
+    """Return the maximum size in bytes of a member of a backup."""
     return _MAX_PHOTOGRAPH if _PHOTOGRAPH.fullmatch(name) else MAX_MEMBER_BYTES.get(name, 0)
 
 
@@ -301,7 +311,7 @@ def _unpack_all(source: IO[bytes], folder: Path) -> BackupNote:
                 if entry.filename != _GAMES:
                     place = folder / entry.filename
                     place.parent.mkdir(parents=True, exist_ok=True)
-                    # never more than its directory says, which was checked: `zipfile` stops there
+                    # `zipfile` stops at the size in the ZIP directory, which was checked above
                     with archive.open(entry) as packed, place.open("xb") as target:
                         shutil.copyfileobj(packed, target)
             note = msgspec.json.decode((folder / _NOTE).read_bytes(), type=BackupNote)
@@ -324,7 +334,7 @@ def _unpack_all(source: IO[bytes], folder: Path) -> BackupNote:
 
 
 def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
-    """Raise `Malformed` for members that no backup has, and `SystemTrouble` where there is no room
+    """Raise `Malformed` for members that no backup has, and `SystemTrouble` if the disk has no room
     for them.
     """
     names = [entry.filename for entry in entries]
@@ -378,8 +388,8 @@ def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
 
 
 def _check_settings(path: Path, settings: Settings, settings_file: Path) -> None:
-    """Raise `Malformed` for settings that cannot be read. What a page may not write stays as it is
-    on this machine.
+    """Raise `Malformed` for settings that cannot be read. Settings that a page may not write keep
+    the values of this machine.
     """
     if not path.exists():
         return
@@ -389,7 +399,7 @@ def _check_settings(path: Path, settings: Settings, settings_file: Path) -> None
         try:
             on_file = SettingsFile(settings_file).read().settings
         except ConfigError:
-            # the file of this machine cannot be read
+            # the settings file of this machine cannot be read
             on_file = Settings()
         here = kept_by_hand(on_file, held.settings)
         file.change({**here, "state_dir": settings.state_dir}, held.seen)
@@ -400,10 +410,10 @@ def _check_settings(path: Path, settings: Settings, settings_file: Path) -> None
 
 
 def _adopt_games(path: Path, here: Path) -> None:
-    """Give restored games the keys of this installation, and free their seats: nobody here holds a
-    token of them.
+    """Give restored games the keys of this installation, and free their seats, since nobody here
+    has a token for them.
 
-    Raises `Malformed` for games that cannot be folded.
+    Raises `Malformed` for games that cannot be replayed.
     """
     with Journal(path) as journal:
         seats = journal.restore().seats
@@ -411,12 +421,12 @@ def _adopt_games(path: Path, here: Path) -> None:
             raise Malformed(
                 say("The games in this backup cannot be used: {why}", why=journal.notice)
             )
-        # stamped as the backup's last input, so that its times never run back
+        # stamped with the time of the backup's last input, so that times never run backwards
         last_at = journal.database.read("SELECT COALESCE(MAX(at), 0.0) FROM entries")[0][0]
         for seat in seats:
             journal.append(0, FreeSeat(seat), last_at)
         keys: list[tuple[str, bytes]] = []
-        # there may be no journal here yet, or none that can be read
+        # this machine may have no journal yet, or an unreadable one
         with suppress(JournalError), Journal(here, read_only=True) as own:
             keys = own.keys()
         journal.database.write(
@@ -433,7 +443,7 @@ def _clear(path: Path) -> None:
 
 @contextmanager
 def _trouble() -> Iterator[None]:
-    """Tell in a sentence what the disk refuses."""
+    """Turn errors of the disk and the database into sentences."""
     try:
         yield
     except CompanionError:

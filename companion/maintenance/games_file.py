@@ -1,9 +1,9 @@
-"""The games of an installation as JSON lines, for a backup: one line for each row of the journal
+"""The games of an installation as JSON lines for a backup: one line for each row of the journal
 that may leave it.
 
-No key, nothing of a game that is still on and no seat's secret is written. What is read is data of
-known types within bounds, and becomes rows of a new journal of this program's own: nothing from a
-backup ever reaches SQLite as more.
+Keys, seats' secrets and a game that is still on are never written. Lines are read as data of known
+types within limits, and become rows of a new journal made by this program. Nothing else from a
+backup ever reaches SQLite.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from companion.table.records import AnyRecord, MoveSeat, TakeSeat
 from companion.table.session import Phase
 
 MAX_LINE_BYTES = 16_000_000
-"""The longest line is a game that was imported: such a file has up to 2 MB."""
+"""Maximum size of a line in bytes. The longest is an imported game: such a file has up to 2 MB."""
 MAX_ROWS = 1_000_000
 """Maximum number of lines. A game of twenty turns has some 120."""
 MAX_RECORD_BYTES = 200_000
-"""The longest input: the pages take requests of 16 KB."""
+"""Maximum size of an input in bytes. The pages accept requests of 16 KB."""
 MAX_NAME = 24
-"""The longest name that a page takes."""
+"""Maximum length of a name, as on the pages."""
 Number = Annotated[int, Meta(ge=0, le=10**12)]
 Seconds = Annotated[float, Meta(ge=-1e10, le=1e11)]
 Secret = Annotated[bytes, Meta(max_length=64)]
@@ -50,11 +50,11 @@ class _Line(
     tag_field="line",
     tag=lambda name: name.removesuffix("Line").lower(),
 ):
-    """Base of the lines."""
+    """Base class of all lines."""
 
 
 class InputLine(_Line, frozen=True):
-    """An accepted input. `run` is the start of the service at which it came."""
+    """An accepted input. `run` is the start of the service during which it arrived."""
 
     id: Annotated[int, Meta(ge=1, le=10**12)]
     game: Number
@@ -65,7 +65,9 @@ class InputLine(_Line, frozen=True):
 
 
 class RunLine(_Line, frozen=True):
-    """A start of the service: how far the wall clock was ahead, and whether it may be right."""
+    """A start of the service: by how much the wall clock was ahead of the monotonic clock, and
+    whether it may be right.
+    """
 
     run: Number
     ahead_s: Seconds
@@ -73,7 +75,7 @@ class RunLine(_Line, frozen=True):
 
 
 class ImportedLine(_Line, frozen=True):
-    """A game from elsewhere, as it was kept."""
+    """A game imported from elsewhere, as stored."""
 
     game: Number
     at: Seconds
@@ -88,7 +90,7 @@ class RemovedLine(_Line, frozen=True):
 
 
 class ForgottenLine(_Line, frozen=True):
-    """A name that is to be forgotten, as a salted digest."""
+    """A name that must be forgotten, as a salted digest."""
 
     salt: Secret
     mark: Secret
@@ -110,8 +112,8 @@ _BESIDE = {
 
 
 def write_games(journal: Journal, target: IO[bytes]) -> tuple[int, int]:
-    """Write all games but one that is on. Return how many there are, and the number of that one (0:
-    none is on).
+    """Write all games except one that is on. Return the number of games written, and the number of
+    the game that is on (0: none).
     """
     journal.database.read(
         "BEGIN"
@@ -138,7 +140,7 @@ def _lines(journal: Journal, games: list[int]) -> Iterator[_Line]:
 
 
 def _inputs(journal: Journal, game: int) -> Iterator[InputLine]:
-    """Yield the inputs of a game up to the first that is not as it was written."""
+    """Yield the inputs of a game up to the first one that was altered."""
     before = START
     for row in rows_of(journal.database.connection, game):
         if not holds(before, row):
@@ -148,9 +150,7 @@ def _inputs(journal: Journal, game: int) -> Iterator[InputLine]:
 
 
 def _without_nonce(line: InputLine, nonces: dict[str, str]) -> InputLine:
-    """Put another nonce in the place of a seat's, which its token must carry: the same for the
-    same.
-    """
+    """Replace the nonce of a seat's token. Equal nonces get the same replacement."""
     record = line.record
     if not isinstance(record, TakeSeat | MoveSeat) or not record.nonce:
         return line
@@ -162,8 +162,8 @@ def _without_nonce(line: InputLine, nonces: dict[str, str]) -> InputLine:
 
 
 def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
-    """Make a new journal of the lines of a backup. Raises `Malformed` for what no backup of this
-    program holds.
+    """Make a new journal from the lines of a backup. Raises `Malformed` for lines that this program
+    does not write.
     """
     rows = bytes_read = 0
     path.touch(mode=0o600)
@@ -171,7 +171,7 @@ def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
         make(db)
         db.execute("BEGIN IMMEDIATE")
         try:
-            # one byte more than allowed: a line without end is not read to its end
+            # one byte more than allowed: an endless line is never read completely
             while text := source.readline(MAX_LINE_BYTES + 1):
                 rows, bytes_read = rows + 1, bytes_read + len(text)
                 if rows > MAX_ROWS or bytes_read > max_bytes or len(text) > MAX_LINE_BYTES:

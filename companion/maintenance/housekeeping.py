@@ -1,9 +1,9 @@
-"""What is done beside the table while nobody waits for it: room on the disk, old games, dates,
-checks of what is kept.
+"""Background work while nobody waits for it: disk space, old games, dates, and checks of stored
+games.
 
-A thread of its own with a round every few seconds. Of the journal's lock each step holds what one
-game takes, some milliseconds. Games are removed and checked only while none is on and nobody has
-touched the table for a while.
+It runs in its own thread, with a round every few seconds. Each step holds the journal's lock only
+for one game, some milliseconds. Games are removed and checked only while no game is on and nobody
+has used the table for a while.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ log = logging.getLogger(__name__)
 
 ROUND_S = 5.0
 QUIET_S = 60.0
-"""Seconds of quiet at the table before games are removed or checked."""
+"""Time in seconds without activity at the table before games are removed or checked."""
 GIVE_BACK_S = 30.0
-"""Interval in seconds at which freed memory is given back."""
+"""Interval in seconds at which freed memory is returned to the system."""
 _SLICE_S = 0.05
-"""Seconds of a round's checks of games."""
+"""Time in seconds for one round of removals or checks."""
 _DAY_S = 86_400.0
 _PAGES = 64
-"""Number of free pages that a round gives back to the disk."""
+"""Number of free database pages that a round returns to the disk."""
 _NAMED = 8
-"""Maximum number of damaged games that a sentence names."""
+"""Maximum number of damaged games named in a sentence."""
 
 
 class Housekeeping(Closeable):
-    """Keeps the room of one table. `step` is one round. A context manager, `close` may be called
-    twice.
+    """Does the housekeeping of one table. `step` is one round. A context manager whose `close` may
+    be called twice.
     """
 
     def __init__(
@@ -75,18 +75,18 @@ class Housekeeping(Closeable):
         self._given_back: tuple[int, Phase] | None = None
         self._give_back_s = clock.monotonic_s() + GIVE_BACK_S
         self.tasks: list[Callable[[], object]] = []
-        """What others have done at the end of each round."""
+        """Work that other parts have done at the end of each round."""
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin in a thread of its own. A second call does nothing."""
+        """Start the thread. A second call does nothing."""
         if self._thread is None and not self._stop.is_set():
             self._thread = threading.Thread(target=self._run, name="housekeeping", daemon=True)
             self._thread.start()
 
     def close(self) -> None:
-        """Stop after the step that is being done."""
+        """Stop after the current step."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join(timeout=10)
@@ -100,9 +100,7 @@ class Housekeeping(Closeable):
             self.step()
 
     def step(self) -> None:
-        """Do one round. Whatever is wrong with a part of it, the others are done and the table goes
-        on.
-        """
+        """Do one round. An error in one part affects neither the other parts nor the table."""
         self._do(self._look)
         wall_s, now_s = self._clock.wall_s(), self._clock.monotonic_s()
         self._do(lambda: self._journal.clock_was_set(wall_s, now_s))
@@ -114,11 +112,11 @@ class Housekeeping(Closeable):
             self._do(task)
 
     def give_back(self) -> None:
-        """Give freed memory back after a game, at the next set-up, else twice a minute: some
-        milliseconds each time.
+        """Return freed memory to the system when a game is over, at the next set-up, and otherwise
+        twice a minute. It takes some milliseconds.
 
-        What only refers to itself goes first: else it lies scattered among what is needed until
-        there is enough of it.
+        Cyclic garbage is collected first. Otherwise it stays scattered among live objects until the
+        collector runs by itself.
         """
         now, now_s = self._table.progress(), self._clock.monotonic_s()
         is_at_rest = now.phase in (Phase.LOBBY, Phase.SETUP, Phase.OVER)
@@ -138,7 +136,7 @@ class Housekeeping(Closeable):
             log.exception("housekeeping: a round failed, the next one follows")
 
     def _look(self) -> None:
-        """Measure the room, and tell the table what has changed."""
+        """Measure the disk space, and report changes to the table."""
         self.space.look()
         sentence = self.space.sentence
         if sentence != self._told:
@@ -162,7 +160,7 @@ class Housekeeping(Closeable):
     # ---- old games -------------------------------------------------------------------------------
 
     def _thin(self) -> None:
-        """Remove some of the games that are not to be kept any more, the oldest first."""
+        """Remove some of the expired games, the oldest first."""
         end_s = time.monotonic() + _SLICE_S
         for number in self._old_games():
             if number in self._stuck:
@@ -177,8 +175,8 @@ class Housekeeping(Closeable):
         self._journal.database.shrink(_PAGES)  # also what one round has left to the next
 
     def _old_games(self) -> list[int]:
-        """Return the games beyond what the settings keep, the oldest first, and none that was
-        imported.
+        """Return the games that exceed the settings, the oldest first. Imported games are never
+        among them.
         """
         settings = self.settings
         if settings.keep == "all":
@@ -199,7 +197,7 @@ class Housekeeping(Closeable):
     # ---- checks ----------------------------------------------------------------------------------
 
     def _check(self) -> None:
-        """Go through some of the games that were not looked at when the service began."""
+        """Check some of the games that were not checked at the start of the service."""
         if self.unchecked is None:
             self.unchecked = self._journal.games()
         end_s = time.monotonic() + _SLICE_S

@@ -1,9 +1,9 @@
-"""The table's own Wi-Fi: opened when the machine starts without a network, until it joins the one
-its owner names.
+"""The table's own Wi-Fi. It opens when the machine starts without a network, and stays until the
+table joins the Wi-Fi that its owner names.
 
-The service may not change the network. It leaves a wish in its own folder under `/run`. `companion
-wifi` carries it out as root (companion-wifi.path) and answers in a folder of root's. No password is
-in a log or on a command line.
+The service may not change the network. It leaves a request in its own folder under `/run`.
+`companion wifi` carries it out as root (companion-wifi.path) and answers in a folder owned by root.
+No password appears in a log or on a command line.
 """
 
 from __future__ import annotations
@@ -25,17 +25,20 @@ from companion.core.i18n import say
 from companion.core.network import HOTSPOT_ADDRESS, InterfaceAddress, Wifi, own_addresses
 
 WISH_FILE = "wifi"
-"""What companion-wifi.path waits for in the service's folder."""
+"""Name of the request file in the service's folder, which companion-wifi.path watches."""
 ANSWER = Path("/run/companion-wifi/answer")
 MAX_WISH_BYTES = 2000
-"""Maximum size of a wish or an answer. The longest names and passwords take some 500."""
+"""Maximum size of a request or an answer in bytes. The longest names and passwords take some
+500.
+"""
 NO_ADDRESS_S = 120.0
-"""Time in seconds without an address after which the own Wi-Fi is opened."""
+"""Time in seconds without an address after which the own Wi-Fi opens."""
 ANSWER_S = 300.0
-"""Timeout in seconds for an answer: one Wi-Fi tried and the own one opened three times take 250."""
+"""Timeout in seconds for an answer. One attempt at a Wi-Fi and three at the own one take 250."""
 LONELY_S = 600.0
-"""Time in seconds after which an own Wi-Fi that nobody has joined gives way to a known one: a slow
-router is up now."""
+"""Time in seconds after which an own Wi-Fi that nobody has joined closes in favour of a known one.
+A slow router has started by then.
+"""
 FIRST_PASSWORD = "tabletop"
 """Password of the own Wi-Fi while the table has no owner, and when the table button opens it."""
 HOTSPOT_NET = HOTSPOT_ADDRESS.rpartition(".")[0] + "."
@@ -48,10 +51,10 @@ Trouble = Literal["", "no_manager", "no_radio", "blocked", "password", "not_foun
 
 
 class WifiWish(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What root is to do: open the own Wi-Fi, join another one, or close the own one where another
-    one is known.
+    """A request to root: open the own Wi-Fi, join another one, or close the own one in favour of a
+    known one.
 
-    `hotspot` is the own Wi-Fi that is opened or stays, or comes back when `wifi` cannot be joined.
+    `hotspot` is the own Wi-Fi to open or to keep. It is opened again when `wifi` cannot be joined.
     """
 
     number: str
@@ -61,7 +64,7 @@ class WifiWish(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WifiAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What has become of a wish: the own Wi-Fi that is open now, and why the wish failed."""
+    """The outcome of a request: the own Wi-Fi that is open now, and why the request failed."""
 
     number: str
     hotspot: Wifi | None = None
@@ -69,7 +72,7 @@ class WifiAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def require_valid(wifi: Wifi) -> None:
-    """Raise `Malformed` for a name or password that no Wi-Fi has."""
+    """Raise `Malformed` for a name or password that no Wi-Fi can have."""
     has_control = any(ord(letter) < 32 or ord(letter) == 127 for letter in wifi.name)
     size = len(wifi.name.encode(errors="replace"))
     if not 0 < size <= _MAX_NAME_BYTES or has_control:
@@ -81,21 +84,22 @@ def require_valid(wifi: Wifi) -> None:
 
 
 def has_guests() -> bool:
-    """Return whether any device was seen in the own Wi-Fi since it was opened."""
+    """Return whether any device was seen in the own Wi-Fi since it opened."""
     try:
         lines = Path("/proc/net/arp").read_text(encoding="ascii").splitlines()
     except OSError:
-        # nobody can tell: rather stay open than send somebody away
+        # unknown: better to stay open than to disconnect somebody
         return True
     # 0x2: the device has answered (ATF_COM of the kernel)
     return any(line.startswith(HOTSPOT_NET) and " 0x2 " in line for line in lines)
 
 
 class OwnWifi:
-    """The service's part: `look` is one round. Every method may be called from any thread.
+    """The service's side of the own Wi-Fi. `look` is one round. Every method may be called from any
+    thread.
 
-    `password` returns the password of the own Wi-Fi, `tell` gets whether it is open after every
-    change.
+    `password` returns the password of the own Wi-Fi. `tell` is called after every change with
+    whether it is open.
     """
 
     def __init__(
@@ -119,43 +123,45 @@ class OwnWifi:
         self._lock = threading.RLock()
         self._wish: WifiWish | None = None
         self._since_s = clock.monotonic_s()
-        """When the wish was left, the own Wi-Fi opened, or the wait for an address began."""
+        """Time of the last event: a request, the opening of the own Wi-Fi, or the start of waiting
+        for an address.
+        """
         self._waits = True
-        """Whether an address is waited for."""
+        """Whether the service is waiting for an address."""
         self.trouble = ""
-        """Why the last wish failed, as a sentence."""
+        """Reason why the last request failed, as a sentence."""
         self.hotspot: Wifi | None = None
-        """The own Wi-Fi. None: it is closed."""
+        """The own Wi-Fi. None if it is closed."""
 
     @property
     def trying(self) -> str:
-        """Return the name of the Wi-Fi that is being tried. Empty: none is."""
+        """Name of the Wi-Fi that root is trying to join. Empty if there is none."""
         wish = self._wish
         return wish.wifi.name if wish and wish.wifi else ""
 
     def look(self) -> None:
-        """Take in an answer, or wish for what is due."""
+        """Read an answer, or make the request that is due."""
         with self._lock:
             waited_s = self._clock.monotonic_s() - self._since_s
             ips = {address.ip for address in self._addresses() if address.has_hardware}
             if self._wish is not None:
                 self._hear(self._wish, waited_s)
                 return
-            # somebody else has opened or closed it meanwhile
+            # it may have been opened or closed from outside
             if (HOTSPOT_ADDRESS in ips) is not (self.hotspot is not None):
                 self._adopt(HOTSPOT_ADDRESS in ips)
             if self.hotspot is not None:
                 if waited_s >= LONELY_S and not self._guests():
                     self._ask("close", self.hotspot)
             elif self._waits:
-                # one address is enough: a network that is lost later opens nothing
+                # one address is enough: losing the network later opens nothing
                 self._waits = not ips
                 if self._waits and waited_s >= NO_ADDRESS_S:
                     self.open(self._password())
 
     def _adopt(self, is_open: bool) -> None:
-        """Go by what is there: a service before this one may have opened it, and anybody may close
-        it.
+        """Adopt the state of the machine: an earlier run of the service may have opened the own
+        Wi-Fi, and anybody may close it.
         """
         last = self._read()
         before, self.hotspot = self.hotspot, last.hotspot if last and is_open else None
@@ -163,13 +169,13 @@ class OwnWifi:
             self._tell(self.hotspot is not None)
 
     def open(self, password: str) -> None:
-        """Have the own Wi-Fi opened."""
+        """Request the own Wi-Fi."""
         host = re.sub(r"[^A-Za-z0-9.-]", "", socket.gethostname().partition(".")[0])
         self._ask("open", Wifi(f"Tabletop {host}"[:_MAX_NAME_BYTES].rstrip(), password))
 
     def join(self, wifi: Wifi) -> None:
-        """Have another Wi-Fi tried. Raises `Malformed`, and `Illegal` while a wish is carried
-        out.
+        """Request to join another Wi-Fi. Raises `Malformed`, and `Illegal` while another request is
+        pending.
         """
         require_valid(wifi)
         with self._lock:
@@ -202,7 +208,7 @@ class OwnWifi:
         else:
             return
         self._wish, self._since_s = None, self._clock.monotonic_s()
-        # closed, or not joined: without an own Wi-Fi an address is waited for anew
+        # after closing or a failed join, wait for an address again unless the own Wi-Fi is open
         has_lost = wish.task == "close" or (wish.task == "join" and bool(self.trouble))
         self._waits = has_lost and self.hotspot is None
         self._tell(self.hotspot is not None)
@@ -216,8 +222,8 @@ class OwnWifi:
 
 
 def trouble_words(trouble: Trouble, name: str) -> str:
-    """Return why a wish failed. Empty: it did not. `name` is the Wi-Fi that was tried, empty for
-    the own one.
+    """Return why a request failed, empty if it did not. `name` is the Wi-Fi that was tried, empty
+    for the own one.
     """
     if not trouble:
         return ""

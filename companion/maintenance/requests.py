@@ -1,4 +1,4 @@
-"""What the page Health asks of the installation, from any thread."""
+"""The interface through which the page Health tests the panel, from any thread."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from companion.core.ports import Cue
 
 @dataclass(frozen=True)
 class Trial:
-    """A check of the panel: `down` are the keys that are pressed, `tried` those that have been,
-    `lit` the lamps.
+    """State of a panel check: `down` are the pressed keys, `tried` the keys pressed so far, `lit`
+    the lamps that are on.
 
-    `left_s`: seconds for which it goes on by itself. 0: none is on.
+    `left_s` is the time in seconds until the check ends by itself. 0: no check is running.
     """
 
     left_s: float
@@ -27,38 +27,38 @@ class Trial:
 
 
 class PanelCheck(Protocol):
-    """Keys, lamps and tones tried out one by one. Meanwhile keys have no effect on the table."""
+    """Checks keys, lamps and tones one by one. Meanwhile keys have no effect on the table."""
 
     buttons: tuple[str, ...]
     lamps: tuple[str, ...]
     has_buzzer: bool
 
     def begin(self) -> None:
-        """Begin, or begin anew: nothing is tried out yet."""
+        """Start a check, or restart it with no key tried."""
 
     def renew(self) -> None:
-        """Go on for somebody who still looks. Without this it ends within seconds."""
+        """Keep the check running for a viewer. Without this call it ends within seconds."""
 
     def end(self) -> None:
-        """Let lamps show the table's state again, and keys count again."""
+        """End the check: lamps show the table's state again, and keys work again."""
 
     def light(self, lamp: str, on: bool) -> None:
-        """Light a lamp, or darken it. Raises KeyError for one that there is not."""
+        """Switch a lamp on or off. Raises KeyError if there is no such lamp."""
 
     def play(self, cue: Cue | EventCue, seats: frozenset[Seat]) -> None:
-        """Sound and show a cue."""
+        """Play a cue, as tones and lights."""
 
     def trial(self) -> Trial:
-        """Return how it stands now."""
+        """Return the current state of the check."""
 
 
 @dataclass(frozen=True)
 class CheckRoom:
-    """What there is to be tried.
+    """The parts that can be checked.
 
-    `panel` None: there is none, and `why_not` says why and what to do.
+    `panel` is None without a panel; then `why_not` gives the reason and what to do.
 
-    `broker` answers how the connection to the broker of the house is. Empty: none is wanted.
+    `broker` returns the state of the connection to the MQTT broker. Empty if no broker is set.
     """
 
     settings: PanelSettings

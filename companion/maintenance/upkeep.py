@@ -1,6 +1,4 @@
-"""The installation looked after while it runs: settings changed, backups made and taken back, all
-reset.
-"""
+"""Maintenance of a running service: change settings, make and restore backups, reset everything."""
 
 from __future__ import annotations
 
@@ -40,15 +38,16 @@ from companion.table.table import Table
 BACKED_UP, WELCOMED = "backed-up", "welcomed"
 """Empty files of the state directory: a backup was made, the first evening is over."""
 RESTART_AFTER_S = 10.0
-"""Seconds without a game and without another change before the service begins anew for a
-setting."""
+"""Time in seconds without a game and without another change before the service restarts for a
+setting.
+"""
 
 
 class Upkeep:
     """Settings, backup, restore and reset of a running service.
 
-    `use` is told of settings that work at once. `restart` begins the service anew, None: it cannot
-    by itself.
+    `use` is called with settings that take effect at once. `restart` restarts the service. It is
+    None if the service cannot restart itself.
     """
 
     def __init__(
@@ -62,10 +61,10 @@ class Upkeep:
         restart: Callable[[], None] | None = None,
     ) -> None:
         self.path = path
-        """The settings file, which need not exist yet."""
+        """Path of the settings file, which need not exist."""
         self.can_restart = restart is not None
         self.done = ""
-        """What this start has restored or deleted, in words. Empty: nothing."""
+        """What this start has restored or deleted, as a sentence. Empty if nothing."""
         self._last_good = LastGoodSettings(path)
         self._file = SettingsFile(path)
         self._running = settings
@@ -75,7 +74,7 @@ class Upkeep:
         self._restart = restart
         self._lock = threading.Lock()
         on_file = self._values()
-        # what the file does not say the command line has set
+        # values that differ from the file come from the command line
         self._ordered = {
             key: value for key, value in flat(settings).items() if on_file and on_file[key] != value
         }
@@ -83,28 +82,28 @@ class Upkeep:
         self._idle_s = 0.0
 
     def _values(self) -> Mapping[str, object]:
-        """Return what the file says by dotted name. Empty: it cannot be read."""
+        """Return the settings in the file by dotted name. Empty if it cannot be read."""
         try:
             return flat(self._file.read().settings)
         except ConfigError:
             return {}
 
     def running(self) -> Settings:
-        """Return what the service goes by now."""
+        """Return the settings that the service uses now."""
         return self._running
 
     def ordered(self) -> Mapping[str, object]:
-        """Return what the command line has set for this run, by dotted name."""
+        """Return the settings from the command line of this run, by dotted name."""
         return self._ordered
 
     def on_file(self) -> tuple[Settings, str]:
-        """Return what the file says, and a mark of it for `change`. Raises `ConfigError`."""
+        """Return the settings in the file, and its digest for `change`. Raises `ConfigError`."""
         held = self._file.read()
         return held.settings, held.seen
 
     def change(self, changes: Mapping[str, object], seen: str) -> None:
-        """Write values into the file and go by those that work at once. Raises `ConfigError` for
-        any other key.
+        """Write values to the file and apply those that take effect at once. Raises `ConfigError`
+        for values that the page may not write.
         """
         for key, value in changes.items():
             if not page_may_write(key, value):
@@ -113,8 +112,8 @@ class Upkeep:
             self._go_by(self._file.change(changes, seen))
 
     def change_for_hub(self, typed: Mapping[str, str]) -> str:
-        """Take settings that a hub has sent, of those that it may set, and return what came of it
-        in a sentence.
+        """Apply settings sent by a hub, if the hub may set them. Return the outcome as a
+        sentence.
         """
         try:
             if unknown := [key for key in typed if key not in HUB_MAY_SET]:
@@ -136,13 +135,15 @@ class Upkeep:
         return say("Saved: {settings}.", settings=listed(rows()[key].title for key in changes))
 
     def put_back(self) -> str:
-        """Say that settings were put back, and which are no longer used. Empty: neither."""
+        """Return that settings were restored, and which settings are no longer used. Empty if
+        neither.
+        """
         return joined(" ", (self._last_good.told(), *retired_settings(self.path)))
 
     def waiting(self) -> int:
-        """Return how many settings of the file work only after a restart."""
+        """Return the number of settings in the file that need a restart to take effect."""
         running = flat(self._running)
-        # what the command line has set does not come from the file
+        # values from the command line override the file
         return sum(
             running[key] != value
             for key, value in self._values().items()
@@ -150,14 +151,13 @@ class Upkeep:
         )
 
     def restart_when_idle(self) -> None:
-        """Begin anew for settings that need it, once nobody plays: the first call says so, the next
-        one does it.
+        """Restart for settings that need it, once nobody plays. The first due call announces it,
+        the next one restarts.
 
-        What waits for the next start, such as that all games are deleted, waits for the owner
-        instead.
+        If a restore or a deletion is staged, the owner has to restart.
         """
         now_s = self._clock.monotonic_s()
-        # while a game is on, the idle time begins anew at every look
+        # a game that is on keeps resetting the idle time
         if self._table.progress().phase not in (Phase.LOBBY, Phase.OVER):
             self._idle_s = now_s
         is_due = self.can_restart and self._must_restart and now_s - self._idle_s >= RESTART_AFTER_S
@@ -175,12 +175,12 @@ class Upkeep:
         self._use(self._running)
 
     def restart(self) -> None:
-        """Begin anew in a moment."""
+        """Restart the service in a moment."""
         if self._restart is not None:
             self._restart()
 
     def backup(self, photographs: bool, target: IO[bytes]) -> str:
-        """Write a backup, and return a sentence on what is in it."""
+        """Write a backup, and return a sentence about its contents."""
         sentence = make_backup(
             self._running, self.path, self._clock, photographs, target
         ).sentence()
@@ -189,34 +189,33 @@ class Upkeep:
         return sentence
 
     def backed_up_s(self) -> float | None:
-        """Return when a backup was made last, as Unix time. None: never."""
+        """Return when the last backup was made, as Unix time. None if there is none."""
         try:
             return self._mark(BACKED_UP).stat().st_mtime
         except OSError:
             return None
 
     def is_welcomed(self) -> bool:
-        """Return whether the owner has been through the first evening, or has skipped it."""
+        """Return whether the owner has finished or skipped the first evening."""
         return self._mark(WELCOMED).exists()
 
     def welcome(self) -> None:
-        """Remember that the owner has been through the first evening."""
+        """Record that the owner has finished the first evening."""
         with suppress(OSError):
             self._mark(WELCOMED).touch()
 
     def _mark(self, name: str) -> Path:
-        """Return the path of an empty file that says when something was done last."""
         return self._running.journal_path.with_name(name)
 
     def restore(self, source: Path) -> str:
-        """Check a backup and lay it ready for the next start. Return what is in it."""
+        """Check a backup and stage it for the next start. Return its contents as a sentence."""
         with self._lock:
             note: BackupNote = stage_restore(source, self._running, self.path)
         self._tell(say("At the next start a backup replaces all games."))
         return note.sentence()
 
     def staged(self) -> str:
-        """Return what waits for the next start, as a sentence. Empty: nothing."""
+        """Return what is staged for the next start, as a sentence. Empty if nothing."""
         if not is_staged(self._running):
             return ""
         if is_forgetting(self._running):
@@ -224,14 +223,14 @@ class Upkeep:
         return say("At the next start a backup replaces all games.")
 
     def unstage(self) -> None:
-        """Forget what waits for the next start."""
+        """Cancel the staged restore or deletion."""
         with self._lock:
             unstage(self._running)
         self._table.notice("upkeep", "")
 
     def reset(self, games: bool) -> None:
-        """Reset the settings, free both seats and end a game that is on. `games`: all go at the
-        next start.
+        """Reset the settings, free both seats and end a game that is on. With `games`, all games
+        are deleted at the next start.
         """
         with self._lock:
             if games:
@@ -247,18 +246,18 @@ class Upkeep:
             self._tell(say("At the next start all games are deleted."))
 
     def _by_hand(self) -> Mapping[str, object]:
-        """Return the settings that the page may not write. They belong to the machine, and stay
-        when all others go.
+        """Return the settings that the page may not write. They belong to the machine, and survive
+        a reset.
         """
         try:
             settings = self._file.read().settings
         except ConfigError:
-            # the file cannot be read: what runs, but without what the command line has set
+            # the file cannot be read: use the running settings without those from the command line
             settings = changed(self._running, {key: flat(Settings())[key] for key in self._ordered})
         return kept_by_hand(settings, Settings())
 
     def _tell(self, sentence: str) -> None:
-        """Let everybody at the table know what comes. A game that is on ends with it."""
+        """Announce a staged change at the table. It also ends a game that is on."""
         is_on = self._table.view().phase not in (Phase.LOBBY, Phase.OVER)
         ends = say("The current game ends with it.") if is_on else ""
         self._table.notice("upkeep", joined(" ", (sentence, ends)))

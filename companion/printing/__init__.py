@@ -1,4 +1,4 @@
-"""What is printed: kits and cards, as PDFs, and the pictures in rules.
+"""Everything that is printed: kits and table cards as PDFs, and the pictures in the rules.
 
 May import `core`, `games`, `vision`, `table` and `storage`.
 """

@@ -1,8 +1,8 @@
-"""Turn SVG documents into one animated WebP, in a process of its own.
+"""Turn SVG documents into one animated WebP, in a separate process.
 
-The converter keeps Python's lock while it draws, 50 ms a picture on a PC: in the process of the
-table, keys and lamps would have to wait for it. And the memory for a hundred pictures goes with the
-child.
+The converter holds Python's global lock while it draws, 50 ms a picture on a PC. In the service's
+own process it would stall table, keys and lamps. The memory for a hundred pictures is freed when
+the child exits.
 """
 
 from __future__ import annotations
@@ -20,16 +20,18 @@ from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
 
 FAMILY = "Bitstream Vera Sans"
-"""The font of all text: the library for PDFs brings it along."""
+"""Font of all text. It comes with the PDF library."""
 _TIMEOUT_S = 180.0
 _NICENESS = 10
 _QUALITY = 70
 _ROOT = Path(__file__).parents[2]
-"""The folder of the packages: there the child finds the same program, installed or not."""
+"""Folder of the packages. The child runs there, so that it finds this program whether installed or
+not.
+"""
 
 
 class Film(msgspec.Struct, frozen=True):
-    """Documents that are shown one after the other, each so many milliseconds.
+    """SVG documents that are shown one after the other, each with its duration in milliseconds.
 
     `style` is CSS without variables.
     """
@@ -54,8 +56,8 @@ def font(*, bold: bool = False) -> Path:
 
 
 def film_webp(film: Film) -> bytes:
-    """Draw a film as WebP that begins anew at its end. Raises `FilmError`."""
-    # drawing is long work for a process of its own, which also gives its memory back
+    """Draw a film as a WebP that loops. Raises `FilmError`."""
+    # drawing takes long and much memory, so it runs in a separate process
     command = [sys.executable, "-m", "companion.printing.film"]
     try:
         done = subprocess.run(
@@ -97,7 +99,7 @@ def drawn(film: Film) -> bytes:
         duration=list(film.durations_ms),
         loop=0,
         quality=_QUALITY,
-        # the fastest way to compress
+        # the fastest compression
         method=0,
     )
     return file.getvalue()

@@ -1,7 +1,6 @@
-"""A card for the table, folded to stand like a tent: where phones go, as a code and as an address
-to type.
+"""A table card, folded like a tent, that shows where phones go: a QR code and an address to type.
 
-Both halves say the same, the upper one upside down, so that either seat reads it.
+Both halves are the same, the upper one upside down, so that both seats can read it.
 """
 
 from __future__ import annotations
@@ -19,14 +18,13 @@ from companion.printing.tiling import Paper, page_size
 
 _MARGIN_MM, _QR_MM = 12.0, 58.0
 _WHITE_MM = 8.5
-"""Round a QR code: four of its modules, ISO/IEC 18004."""
+"""White around a QR code: four of its modules, ISO/IEC 18004."""
 
 
 def join_card_pdf(addresses: Sequence[str], wifi: Wifi | None, paper: Paper) -> bytes:
     """Return the card as a PDF.
 
-    `addresses` are those of the table screen, the best one first, each with its last slash.
-
+    `addresses` are those of the table screen, the best one first, each with its trailing slash.
     `wifi` is the network that phones have to join first. Raises `Malformed` without an address.
     """
     if not addresses:
@@ -35,7 +33,7 @@ def join_card_pdf(addresses: Sequence[str], wifi: Wifi | None, paper: Paper) -> 
     pen = Pen(say("Table card"))
     pen.page(width, height)
     pen.fold((0, height / 2), (width, height / 2))
-    # the second half is upside down: folded, the card is read from both sides
+    # the second half is upside down: once folded, the card is read from both sides
     for turn, origin in ((0.0, (0.0, 0.0)), (180.0, (width, height))):
         with pen.at(*origin, turn_deg=turn):
             _half(
@@ -51,7 +49,7 @@ def join_card_pdf(addresses: Sequence[str], wifi: Wifi | None, paper: Paper) -> 
 def _half(
     pen: Pen, width: float, height: float, addresses: Sequence[str], wifi: Wifi | None
 ) -> None:
-    """Draw one half of the card, the origin at its lower left corner."""
+    """Draw one half of the card, with the origin at its lower left corner."""
     left = _MARGIN_MM
     right = width - _MARGIN_MM
     top = height - _MARGIN_MM
@@ -120,9 +118,7 @@ def _half(
 
 
 def _code(pen: Pen, x: float, y: float, text: str, *, title: str, lines: Sequence[str]) -> None:
-    """Draw a QR code with its lower left corner at (x, y), its title above it and lines below
-    it.
-    """
+    """Draw a QR code with its lower left corner at (x, y), its title above and its lines below."""
     pen.text(
         x,
         y + _QR_MM + _WHITE_MM,

@@ -1,6 +1,6 @@
-"""The press: prints kits and table cards one at a time, as PDFs, and keeps the last ones.
+"""The kit printer: makes kits and table cards as PDFs, one at a time, and caches the latest ones.
 
-The PDF libraries are imported with the first print: they take a tenth of a second, and room.
+The PDF libraries are imported with the first print, since they take memory and a tenth of a second.
 """
 
 from __future__ import annotations
@@ -20,39 +20,43 @@ from companion.games.base import Game
 from companion.printing.tiling import Paper
 
 PAPERS: Mapping[str, str] = {"a4": "A4", "letter": say("Letter")}
-"""The sizes on which everything is printed, by the names that addresses and commands use."""
+"""Paper sizes for all prints, by the names used in addresses and commands."""
 KEPT_BYTES = 6_000_000
-"""Maximum bytes of the prints that are kept. The sheets of all games in one language and size are a
-tenth of it."""
+"""Maximum size of the cache in bytes. The sheets of all games in one language and size take a tenth
+of it.
+"""
 WAIT_S = 6.0
-"""Timeout in seconds for the press. The longest print, 78 cards, took 0.6 s on one core of a PC."""
+"""Timeout in seconds for a turn at the printer. The longest print, 78 cards, took 0.6 s on one core
+of a PC.
+"""
 
 _Key = tuple[str, ...]
 
 
 class PrinterBusy(SystemTrouble):
-    """Something else is being printed and takes long."""
+    """Another print is still running after the time-out."""
 
     kind = "printer"
 
 
 @dataclass(frozen=True)
 class PrintPlan:
-    """What a game's sheets are: how many of each kind (`board`, `pieces`, …) in order."""
+    """The number of sheets of each kind (`board`, `pieces`, …) in the kit of a game, in order."""
 
     kinds: Mapping[str, int]
     one_piece: str = ""
-    """The paper on which the board is one piece, such as `A2`, where that is more than a sheet at
-    home."""
+    """Paper that holds the board in one piece, such as `A2`. Empty if the board fits on one sheet
+    at home or on no paper.
+    """
 
     @property
     def sheets(self) -> int:
-        """Return pages of the kit."""
+        """Number of pages of the kit."""
         return sum(self.kinds.values())
 
 
 class KitPrinter:
-    """Prints one thing at a time. Any thread may ask, and who asks first is served first.
+    """Prints one thing at a time. Any thread may ask, and requests are served in order.
 
     `raw` are options of the game. `paper` is one of `PAPERS`, `language` one of
     `companion.core.i18n.LANGUAGES`. Raises `Malformed` for anything else, and `PrinterBusy`.
@@ -65,7 +69,7 @@ class KitPrinter:
         self._plans: dict[_Key, PrintPlan] = {}
 
     def plan(self, game: str, paper: str, language: str) -> PrintPlan:
-        """Tell how many sheets a kit has."""
+        """Return how many sheets a kit has."""
         from companion.printing.kit_pages.sheets import KitStyle, board_in_one_piece, kit_pages  # noqa: PLC0415 - see above
 
         key = (game, paper, language)
@@ -84,7 +88,7 @@ class KitPrinter:
     def kit(
         self, game: str, raw: Mapping[str, Any], paper: str, language: str, *, low_ink: bool = False
     ) -> bytes:
-        """Print board, pieces and cards to cut out. With `low_ink` the sides in light colours."""
+        """Print board, pieces and cards to cut out. `low_ink` prints the sides in light colours."""
         from companion.printing.kit_pages.sheets import KitStyle, kit_pdf  # noqa: PLC0415 - see above
 
         kit_of_game = self._games[game]
@@ -96,9 +100,9 @@ class KitPrinter:
         )
 
     def board(self, game: str, raw: Mapping[str, Any], language: str) -> bytes:
-        """Print the board alone, on the smallest sheet that holds it in one piece.
+        """Print only the board, on the smallest sheet that holds it in one piece.
 
-        Raises `Malformed` where none does.
+        Raises `Malformed` if there is none.
         """
         from companion.printing.kit_pages.sheets import KitStyle, board_in_one_piece, kit_pdf  # noqa: PLC0415 - see above
 
@@ -118,8 +122,8 @@ class KitPrinter:
     def join_card(
         self, addresses: Sequence[str], wifi: Wifi | None, paper: str, language: str
     ) -> bytes:
-        """Print where phones go: the table screen's addresses, the best first, and Wi-Fi. It is not
-        kept.
+        """Print the table card: the table screen's addresses, best first, and the Wi-Fi. It is not
+        cached.
         """
         from companion.printing.join_card import join_card_pdf  # noqa: PLC0415 - see above
 
@@ -130,11 +134,11 @@ class KitPrinter:
     # ---- inside ----
 
     def _printed(self, key: _Key, run: Callable[[], bytes]) -> bytes:
-        """Return what is kept under this key, else what `run` prints."""
+        """Return the print cached under this key, or call `run` and cache its result."""
         pdf = self.kept.get(key)
         if pdf is None:
             with self._alone():
-                # somebody else may just have asked for the same
+                # another thread may have printed the same in the meantime
                 pdf = self.kept.get(key) or run()
                 self.kept[key] = pdf
                 while len(self.kept) > 1 and sum(map(len, self.kept.values())) > KEPT_BYTES:
@@ -144,7 +148,7 @@ class KitPrinter:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Wait for a turn at the press. Raises `PrinterBusy` when it does not come soon."""
+        """Wait for a turn at the printer. Raises `PrinterBusy` after the time-out."""
         if not self.running.acquire(timeout=WAIT_S):
             raise PrinterBusy(
                 say("Other sheets are being made right now. Wait a moment and try again.")
@@ -171,5 +175,4 @@ def _language(name: str) -> str:
 
 
 def _text(raw: Mapping[str, Any]) -> str:
-    """Return options as a key."""
     return json.dumps(raw, sort_keys=True)

@@ -1,4 +1,4 @@
-"""The printed page from which a lens is measured: a chessboard with markers in its white squares
+"""The printed page for calibrating a lens: a chessboard with markers in its white squares
 (ChArUco).
 """
 
@@ -22,7 +22,7 @@ def calibration_page(paper: Paper) -> bytes:
         say("Print at 100 %, matt. The bar is 100 mm long."),
     )
 
-    # the pattern stands in the middle, its markers in the order in which OpenCV numbers them
+    # the pattern is centred, with its markers in the order in which OpenCV numbers them
     room = page_room(paper, landscape=False)
     x = (pen.width_mm - COLUMNS * SQUARE_MM) / 2
     y = room.bottom + (room.height - _HEAD_MM - ROWS * SQUARE_MM) / 2

@@ -1,7 +1,7 @@
-"""A pen for printed pages, in millimetres: the only place that knows reportlab and svglib.
+"""A pen for printed pages, in millimetres. Only this module uses reportlab and svglib.
 
-Page axes: origin at the page's lower left, x to the right, y up. Font sizes are in mm as well.
-Sentences are printed in the language that is spoken meanwhile, see `companion.core.i18n`.
+Page axes: origin at the page's lower left, x to the right, y up. Font sizes are also in mm.
+Sentences are printed in the current language, see `companion.core.i18n`.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ INK, INK_2, RULE, TILE_2, STONE, WHITE, BLACK, HATCH = (
     "#000000",
     "#4A4339",
 )
-"""The light theme's colours. The ground of a page is the paper itself."""
+"""Colours of the light theme. The background of a page is the paper itself."""
 BAR_MM, STROKE_MM, HAIR_MM = 1.2, 0.5, 0.15
 RULER_MM = 100
 SHUTTER_MM = 5.0
 """Width of a stripe of the shutter."""
 LEADING = 1.32
-"""Distance of the lines of a paragraph, in font sizes."""
+"""Line spacing of a paragraph, in font sizes."""
 MODULES = 7
 """Modules along a marker: five bits and the border on both sides."""
 REGULAR, BOLD = "Helvetica", "Helvetica-Bold"
 DIGIT, CELL = 0.72, 0.62
-"""Height of a digit of `BOLD` and width of a cell of `Pen.notation`, in font sizes."""
+"""Height of a digit in `BOLD` and width of a cell of `Pen.notation`, in font sizes."""
 _RIM_DOTS_MM = 2.4
 _STEM = 0.145
 _STROKES = {
@@ -61,15 +61,18 @@ _STROKES = {
         ((-0.242, 0.14), (0.242, -0.14)),
     ),
 }
-"""Signs that fonts set high, low or small, as strokes round the middle of their cell, in font
-sizes."""
+"""Signs that fonts set too high, too low or too small, as strokes around the middle of their cell,
+in font sizes.
+"""
 _SQUEEZED = {"&": (0.8, 1.0, 0.0), "%": (0.65, 0.92, 0.02), "@": (0.6, 0.74, 0.05)}
-"""Signs of `BOLD` that are wider than a cell: scale along x and y, and what makes their lines as
-thick as others'."""
+"""Signs of `BOLD` that are wider than a cell: scale along x and y, and the stroke width that makes
+their lines as thick as those of other signs.
+"""
 
 _FIXED, _STAND_IN = "\N{NO-BREAK SPACE}", "\N{MIDDLE DOT}"
-"""Lines are broken at every kind of space: while that is done this stands for the one at which they
-must not."""
+"""The library breaks lines at every kind of space. The stand-in replaces non-breaking spaces
+meanwhile.
+"""
 _STAND_INS = str.maketrans(
     {
         "\N{NARROW NO-BREAK SPACE}": _FIXED,
@@ -83,26 +86,26 @@ _STAND_INS = str.maketrans(
 
 Anchor = Literal["left", "middle", "right"]
 _BEFORE_ANCHOR: dict[Anchor, float] = {"left": 0.0, "middle": 0.5, "right": 1.0}
-"""Share of a line's width that stands left of its anchor."""
+"""Share of a line's width that is left of its anchor."""
 Point = tuple[float, float]
 Modules = Sequence[bytes]
-"""The rows of a code, the upper one first: a byte 1 is a black module."""
+"""Rows of a code, the upper one first. A byte 1 is a black module."""
 
 
 class Pen:
-    """Draws one document. `bytes` ends it. Equal calls give equal bytes."""
+    """Draws one document. `bytes` finishes it. Equal calls give equal bytes."""
 
     def __init__(self, title: str, *, low_ink: bool = False) -> None:
         self._low_ink = low_ink
         self.width_mm = self.height_mm = 0.0
         self._buffer = io.BytesIO()
-        # neither date nor random id in the file, so that equal calls give equal bytes
+        # no date and no random id in the file, so that equal calls give equal bytes
         self._canvas: Any = Canvas(self._buffer, invariant=1, pageCompression=1)
         self._canvas.setTitle(translate(title))
         self._canvas.setCreator("Tabletop Companion")
 
     def page(self, width_mm: float, height_mm: float) -> None:
-        """Begin a new page."""
+        """Start a new page."""
         if self.width_mm:
             self._canvas.showPage()
         self.width_mm, self.height_mm = width_mm, height_mm
@@ -127,10 +130,11 @@ class Pen:
         lean: float = 0.0,
         clip: Extent | None = None,
     ) -> Iterator[None]:
-        """Move the origin, turn counter-clockwise, enlarge, show only what lies in `clip` (lines on
-        its edge too).
+        """Move the origin, turn counter-clockwise, scale, and draw only within `clip`. Lines on the
+        edge of `clip` are drawn too.
 
-        With `lean` y goes up by one half and to the right by that: a table top seen askew.
+        With `lean`, y is halved and moves to the right by `lean` times y: a table top seen at an
+        angle.
         """
         self._canvas.saveState()
         self._canvas.translate(x, y)
@@ -146,7 +150,7 @@ class Pen:
                 0,
             )
         if clip:
-            # a hair wider than asked, so that lines on the edge are whole
+            # slightly wider than asked, so that lines on the edge are whole
             left = clip.left - HAIR_MM
             bottom = clip.bottom - HAIR_MM
             frame = self._canvas.beginPath()
@@ -178,9 +182,7 @@ class Pen:
         fill: str | None = None,
         stroke_mm: float = 0.0,
     ) -> None:
-        """Draw a filled rectangle, or one whose outline lies wholly inside the given size, or
-        both.
-        """
+        """Draw a filled rectangle, an outline that lies wholly inside the given size, or both."""
         self._canvas.setDash()
         if fill:
             self._canvas.setFillColor(HexColor(fill))
@@ -195,7 +197,8 @@ class Pen:
         if stroke_mm:
             self._canvas.setStrokeColor(HexColor(INK))
             self._canvas.setLineWidth(stroke_mm)
-            # a stroke lies half on either side of its path: move the path in by that
+            # half of a stroke lies on either side of its path, so the path moves in by half its
+            # width
             half = stroke_mm / 2
             self._canvas.rect(x + half, y + half, width - stroke_mm, height - stroke_mm)
 
@@ -246,8 +249,8 @@ class Pen:
         anchor: Anchor = "left",
         room: float = 0.0,
     ) -> float:
-        """Draw one line of text with its base line at y, set smaller where it is wider than `room`
-        (0: any).
+        """Draw one line of text with its base line at y, in a smaller size if it is wider than
+        `room` (0: no limit).
 
         Return its width.
         """
@@ -279,10 +282,10 @@ class Pen:
     def notation(
         self, x: float, y: float, words: str, size: float, *, squeezed: float = 1.0
     ) -> None:
-        """Draw values and suits in heavy cells of equal width from x on, `CELL` sizes each and
+        """Draw values and suits in bold cells of equal width from x on, each `CELL` sizes wide and
         `DIGIT` sizes high.
 
-        `squeezed` narrows the cells and what stands in them, not their height.
+        `squeezed` scales the width of the cells and their signs, but not the height.
         """
         cell = CELL * size * squeezed
         middle = y + DIGIT * size / 2
@@ -295,7 +298,7 @@ class Pen:
                     self._letter(letter)
 
     def _letter(self, letter: str) -> None:
-        """Draw one letter of a font size of 1 in the middle of its cell at the origin."""
+        """Draw one letter at font size 1 in the middle of its cell at the origin."""
         wide, tall, thicker = _SQUEEZED.get(letter, (1.0, 1.0, 0.0))
         # the @ reaches below the base line
         low = -0.17 if letter == "@" else 0.0
@@ -304,7 +307,7 @@ class Pen:
         self._canvas.setFillColor(HexColor(BLACK))
         self._canvas.setStrokeColor(HexColor(BLACK))
         self._canvas.setLineWidth(thicker)
-        # mode 2 strokes what it fills, which makes the lines thicker
+        # mode 2 fills and strokes, which makes the lines thicker
         self._canvas.drawCentredString(0, -(low + DIGIT) / 2, letter, mode=2 if thicker else 0)
 
     def paragraph(
@@ -318,7 +321,7 @@ class Pen:
         bold: bool = False,
         colour: str = INK,
     ) -> float:
-        """Set broken lines below y. Return the y below the last one."""
+        """Set text in broken lines below y. Return the y below the last one."""
         for line in broken(words, width, size, bold=bold):
             y -= size * LEADING
             self.text(
@@ -332,8 +335,8 @@ class Pen:
         return y
 
     def plate_text(self, words: str) -> None:
-        """Draw a line of text in the middle above the origin, on white, so that it is read on top
-        of anything.
+        """Draw a line of text centred above the origin, on white, so that it is readable on any
+        background.
         """
         size = 2.8
         width = text_width(words, size)
@@ -353,7 +356,7 @@ class Pen:
         )
 
     def scissors(self) -> None:
-        """Draw a pair of scissors at the origin that cuts to the right along y = 0."""
+        """Draw a pair of scissors at the origin, cutting to the right along y = 0."""
         with self.at(0, 0, scale=5):
             for sign in (-1, 1):
                 self.line((0.25, -0.16 * sign), (1.0, 0.14 * sign), width=0.09)
@@ -363,7 +366,7 @@ class Pen:
     def modules(self, rows: Modules, x: float, y: float, size: float, *, fill: str = BLACK) -> None:
         """Draw a code with its lower left corner at (x, y).
 
-        All black is one path, so that no viewer and no printer shows seams between the modules.
+        All black modules are one path, so that no viewer and no printer shows seams between them.
         """
         module = size / len(rows)
         path = self._canvas.beginPath()
@@ -376,8 +379,8 @@ class Pen:
         self._canvas.drawPath(path, stroke=0, fill=1)
 
     def marker(self, marker: int, x: float, y: float, size: float) -> None:
-        """Draw a marker of `companion.core.kit.CARD_DICTIONARY`, centred at (x, y), `size` with its
-        black border.
+        """Draw a marker of `companion.core.kit.CARD_DICTIONARY`, centred at (x, y). `size` includes
+        its black border.
         """
         # it begins with the markers of `DICTIONARY`, so it serves boards, pieces and cards
         dictionary = cv2.aruco.getPredefinedDictionary(getattr(cv2.aruco, CARD_DICTIONARY))
@@ -398,20 +401,19 @@ class Pen:
     ) -> None:
         """Draw a drawing of `companion.core.drawings`, centred at (x, y).
 
-        It has the side's colour, or else `fill`.
-
-        `plain`: nothing is printed on the fill, no dots.
+        It has the side's colour, or `fill` without a side. With `plain`, nothing is printed on the
+        fill, not even dots.
         """
         drawing = _picture(name, side.rgb if side else fill, plain)
         with self.at(x - size / 2, y - size / 2, scale=size / drawing.width):
             renderPDF.draw(drawing, self._canvas, 0, 0)
 
     def hairline(self, *points: Point) -> None:
-        """Draw a thin line to cut along."""
+        """Draw a thin cutting line."""
         self.line(*points, width=HAIR_MM)
 
     def fold(self, start: tuple[float, float], end: tuple[float, float]) -> None:
-        """Draw a dashed line to fold along, white below the dashes."""
+        """Draw a dashed fold line, with white below the dashes."""
         self.line(start, end, width=2 * HAIR_MM, colour=WHITE)
         self.line(start, end, width=2 * HAIR_MM, dash=(1.2, 0.8))
 
@@ -432,11 +434,10 @@ class Pen:
         self.line(*corners, width=line_mm, dash=dash)
 
     def shutter(self, width: float, height: float, clip: Extent) -> None:
-        """Draw the black diagonal shutter in `clip`.
+        """Draw the black diagonal shutter within `clip`.
 
-        A half turn about the middle of width x height does not change it.
-
-        Only thin lines where ink is saved.
+        It looks the same after a half turn about the middle of width x height. Saving ink, it is
+        only thin lines.
         """
         reach = max(clip.width, clip.height)
         # stripes are symmetric about the middle, so a half turn changes nothing
@@ -463,7 +464,9 @@ class Pen:
                     )
 
     def rim(self, size: float, width: float, side: Side | None, *, dotted: bool) -> None:
-        """Draw the coloured frame of a tag at the origin, dotted for North. Nobody's is grey."""
+        """Draw the coloured frame of a tag at the origin, dotted for North. It is grey without a
+        side.
+        """
         colour = side.rgb if side else STONE
         far = size - width
         inner = size - 2 * width
@@ -483,7 +486,7 @@ class Pen:
         self.outline(width, width, inner, inner)
         if not dotted:
             return
-        # dots at equal distances along all four sides, none twice at a corner
+        # dots at equal distances along all four sides, and only one at a corner
         low = width / 2
         high = size - width / 2
         count = max(1, round((high - low) / _RIM_DOTS_MM))
@@ -497,7 +500,7 @@ class Pen:
         self.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
 
     def head(self, title: str, words: str) -> None:
-        """Draw the head of a page within its margins: a rule, the title, one sentence at the
+        """Draw the head of a page within its margins: a rule, the title, and one sentence at the
         right.
         """
         left = MARGIN_MM
@@ -522,7 +525,7 @@ class Pen:
         )
 
     def sign(self, x: float, y: float, width: float, height: float, *, words: str) -> None:
-        """Draw the yellow signpost: what is to be done now, its tip to the right."""
+        """Draw the yellow signpost, which says what to do now, with its tip to the right."""
         tip = height / 2
         neck = x + width - tip
         top = y + height
@@ -545,8 +548,10 @@ class Pen:
         )
 
     def foot(self, words: str, hint: str, counted: str = "") -> None:
-        """Draw the foot of a page: a bar of exactly `RULER_MM` in black and white pieces of 10 mm,
-        beside it the page's name, a hint below it, and its number at the right.
+        """Draw the foot of a page: the ruler, the page's name beside it with a hint below, and the
+        page number at the right.
+
+        The ruler is a bar of exactly `RULER_MM`, in black and white sections of 10 mm.
         """
         left = low = MARGIN_MM
         self.rectangle(
@@ -556,7 +561,7 @@ class Pen:
             2.4,
             fill=BLACK,
         )
-        # every second piece is white, with the black of the bar round it
+        # every second section is white on the black bar
         for piece in range(1, RULER_MM // 10, 2):
             self.rectangle(
                 left + 10 * piece,
@@ -602,8 +607,8 @@ class Pen:
 
 
 def printable(words: str) -> str:
-    """Return a sentence in the language that is spoken, in letters that the fonts of every PDF
-    reader have (Windows-1252).
+    """Return a sentence in the current language, in letters that every PDF reader's fonts have
+    (Windows-1252).
 
     >>> printable("«\N{NARROW NO-BREAK SPACE}¿Œuf, ni\N{SOFT HYPHEN}ño? »")
     '«\xa0¿Œuf, niño? »'
@@ -620,16 +625,15 @@ def text_width(words: str, size: float, *, bold: bool = False) -> float:
 
 
 def broken(words: str, width: float, size: float, *, bold: bool = False) -> list[str]:
-    """Return a paragraph as lines of at most that width.
+    """Break a paragraph into lines of at most `width`.
 
-    A space before a unit, or one that must not break a line, does not.
-
-    No word stands alone in the last line where the one above has others to keep it company.
+    A line does not break at a non-breaking space or before a unit. The last line gets a second word
+    if it has one only and the line above can spare one.
 
     >>> broken("une plaque de 5 mm", text_width("une plaque de 5", 3), 3)
     ['une plaque', 'de 5\\xa0mm']
     """
-    # no line is broken between a number and its unit
+    # no line break between a number and its unit
     unbroken = re.sub(r"(?<=\d) (?=mm\b|g\b|%)", _STAND_IN, printable(words))
     unbroken = unbroken.replace(_FIXED, _STAND_IN)
     lines = simpleSplit(unbroken, BOLD if bold else REGULAR, size, width)
@@ -643,7 +647,7 @@ def broken(words: str, width: float, size: float, *, bold: bool = False) -> list
 
 
 def tinted(colour: str, share: float) -> str:
-    """Return a colour that is so much `#rrggbb` and else white paper."""
+    """Return a colour mixed with white paper. `share` is the share of `#rrggbb`."""
     parts = [round(255 + share * (part - 255)) for part in _parts_of(colour)]
     return "#" + "".join(f"{part:02X}" for part in parts)
 
@@ -655,17 +659,17 @@ def _parts_of(colour: str) -> tuple[int, int, int]:
 
 
 def printed_on(colour: str) -> str:
-    """Return ink or white, whichever stands out more on a `#rrggbb` fill (relative luminance as in
-    WCAG 2).
+    """Return ink or white, whichever has more contrast on a `#rrggbb` fill (relative luminance as
+    in WCAG 2).
     """
-    # the exponent stands for sRGB's curve: near enough to choose between two
+    # the exponent approximates sRGB's curve, closely enough to choose between two colours
     red, green, blue = ((part / 255) ** 2.2 for part in _parts_of(colour))
     return INK if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 else WHITE
 
 
 @cache
 def _picture(name: str, colour: str, plain: bool) -> Any:
-    """Return a drawing as reportlab's own graphics: vectors."""
+    """Return a drawing as vector graphics of reportlab."""
     face = colour if plain else printed_on(colour)
     svg = standalone(name, colour=colour, edge=BLACK if colour == BLACK else INK, face=face)
     return svg2rlg(io.BytesIO(svg.encode()))

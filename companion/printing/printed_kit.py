@@ -1,7 +1,6 @@
-"""A kit as the camera sees it once it is printed and cut out: its own pages, turned into pictures.
+"""A printed kit as the camera sees it once it is cut out: its own pages, rendered as pictures.
 
-The simulated table shows these, so that what is read in a simulation is what people hold in their
-hands.
+The simulated table shows these, so that a simulation reads what people hold in their hands.
 """
 
 from __future__ import annotations
@@ -24,25 +23,27 @@ from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
 
 PX_PER_MM = 6.0
-"""Finer than any camera sees it: a marker's module of 1.8 mm is 11 px."""
+"""Resolution of the pictures. It is finer than any camera's: a marker's module of 1.8 mm is 11
+px.
+"""
 _PAPER_BGR, _INK_BGR = (238, 243, 244), (27, 20, 24)
-"""White paper and black toner reflect so much light, of 255."""
+"""Light reflected by white paper and by black toner, of 255."""
 _MAX_KEPT = 8
 
 Picture = NDArray[np.uint8]
 
 _kept: OrderedDict[str, PrintedKit] = OrderedDict()
 _lock = Lock()
-"""PDFium works for one thread at a time."""
+"""PDFium may be used by one thread at a time."""
 
 
 def printed_table(kit: Kit, view: View | None = None) -> SimulatedTable:
-    """Return a simulated table with this kit on it, as it is printed."""
+    """Return a simulated table with this kit on it, as printed."""
     return SimulatedTable(kit, view, print_kit=printed_kit)
 
 
 def printed_kit(kit: Kit) -> PrintedKit:
-    """Print a kit and cut it out. The last ones are kept."""
+    """Return the pictures of a printed and cut-out kit. The latest ones are cached."""
     key = repr(kit)
     with _lock:
         if key not in _kept:
@@ -74,9 +75,11 @@ def _board(kit: Kit) -> PrintedSheet:
 
 
 def _tops(kit: Kit) -> Mapping[int, bytes]:
-    """Return the top of each face of each piece, by its marker, printed on pages of its size."""
+    """Return the top of each face of each piece by its marker. Each is printed on a page of its own
+    size.
+    """
     pen = Pen(kit.title)
-    # also of a kit with more equal pieces than markers, which is refused when people print it
+    # includes kits with more equal pieces than markers, which cannot be printed for people
     tags = [Tag(kit, faces) for faces in kit.tags]
     markers = []
     for tag in tags:
@@ -90,8 +93,8 @@ def _tops(kit: Kit) -> Mapping[int, bytes]:
 
 
 def _cards(kit: Kit) -> tuple[Mapping[str, bytes], bytes]:
-    """Return the faces of all cards by their names, and their back, printed on pages of their
-    size.
+    """Return the faces of all cards by their names, and their back. Each is printed on a page of
+    its own size.
     """
     deck = kit.deck
     if deck is None:
@@ -109,13 +112,13 @@ def _cards(kit: Kit) -> tuple[Mapping[str, bytes], bytes]:
 
 
 def _pictures(pen: Pen) -> list[Picture]:
-    """Turn each page of a document into a picture (height, width, 3), as ink on paper."""
+    """Render each page of a document as a picture (height, width, 3) of ink on paper."""
     import pypdfium2  # noqa: PLC0415 - needed for a simulated table alone
 
     mm = 72 / 25.4
     ink = np.array(_INK_BGR)
     paper = np.array(_PAPER_BGR)
-    # a grey of the page is so much ink on so much paper
+    # a grey level of the page mixes ink and paper
     tones = np.arange(256)[:, None] / 255
     printed = (ink + (paper - ink) * tones).round().astype(np.uint8)
     document = pypdfium2.PdfDocument(pen.bytes())

@@ -1,5 +1,5 @@
-"""The pictures in the rules of a game: examples that the game itself plays, and its board at the
-beginning.
+"""The pictures in the rules of a game: examples, played by the game itself, and the board at the
+start.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from companion.table.board_check import hand_moves
 
 @dataclass(frozen=True)
 class Illustration:
-    """An example as it is drawn: the board before, what goes where from square to square, events
-    and sums.
+    """The picture of an example: the boards before and after, the moves between squares, events and
+    sums.
 
-    `ways` are faces of a stack with the squares they leave and reach (None: beside the board).
+    `ways` are the faces of a stack with the squares they leave and reach (None: beside the board).
     """
 
     kit: Kit
@@ -37,14 +37,14 @@ class Illustration:
 
 @lru_cache(maxsize=8)
 def illustrations(game: Game[Any, Any]) -> Mapping[str, Illustration]:
-    """Return the pictures of a game's rules by the paragraph's id. Played once."""
+    """Return the pictures of a game's rules by the ids of their paragraphs. Cached."""
     return {rule.id: illustrate(game, rule.example) for rule in game.rules if rule.example}
 
 
 def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
-    """Return what an example shows.
+    """Play an example and return its picture.
 
-    Raises `Malformed`, `Illegal` or IndexError where the game does not play it so.
+    Raises `Malformed`, `Illegal` or IndexError if the game cannot play it as written.
     """
     options = game.options(example.options)
     rng = Random(0)
@@ -64,12 +64,12 @@ def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
         return _drawn(kit, example, before, before)
     last = step.stages[example.stage]
     stages = step.stages[: example.stage + 1]
-    # the last stage that says how the board lies
+    # the last stage with a layout
     after = next(
         (stage.expected for stage in reversed(stages) if stage.expected is not None), before
     )
     events = tuple(event for stage in stages for event in stage.events)
-    # a tally without a total shows cards, no sum
+    # a tally without a total shows cards, not a sum
     tallies = tuple(tally for stage in stages for tally in stage.tallies if tally.total)
     caption = example.caption or joined(
         " ", [event.text for event in last.events if event.kind.look.is_told]
@@ -80,7 +80,9 @@ def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
 
 
 def _drawn(kit: Kit, example: Example, before: Layout, after: Layout) -> Illustration:
-    """Return the moves from one board to the other, of both only the part that is shown."""
+    """Return an illustration of the moves from one board to the other, limited to the part that is
+    shown.
+    """
     board = kit.board
     files = example.files or board.files
     ranks = example.ranks or board.ranks
@@ -90,7 +92,7 @@ def _drawn(kit: Kit, example: Example, before: Layout, after: Layout) -> Illustr
 
     marks = tuple(mark for mark in board.marks if is_shown(mark.square))
     holes = frozenset(filter(is_shown, board.holes))
-    # the far goal stands behind the last rank, which a part does not reach
+    # the far goal is behind the last rank, so a part without that rank does not show it
     has_goals = board.has_goals and ranks == board.ranks
     part = replace(
         board,

@@ -1,4 +1,4 @@
-"""How a printed board is spread over pages: pure geometry in millimetres, board axes as in
+"""How a printed board is split into pages. Pure geometry in millimetres, in board axes as in
 `companion.core.kit`.
 """
 
@@ -21,22 +21,23 @@ SIZES_MM: Mapping[Paper, tuple[float, float]] = {
     "a2": (420.0, 594.0),
     "a1": (594.0, 841.0),
 }
-"""Upright width and height, ISO 216 and ANSI/ASME Y14.1. Those above A4 are a print shop's."""
+"""Upright width and height, ISO 216 and ANSI/ASME Y14.1. Sizes above A4 need a print shop."""
 MARGIN_MM = 7.0
-"""Kept free all round: most printers leave 4 to 6.4 mm white."""
+"""White margin on all sides. Most printers leave 4 to 6.4 mm."""
 FOOT_MM = 10.0
 """Height of the band with the ruler above the lower margin."""
 LOW_FOOT_MM = 6.4
-"""Height of the ruler and its words themselves: all that pages of cards leave for it."""
+"""Height of the ruler with its words, without a margin. Pages of cards leave only this."""
 FLAP_MM = 10.0
-"""How far a page goes on beyond a joint at its right and upper edge: the next page is glued on
-this."""
+"""Width of the flap beyond a joint at the right and upper edge of a page. The next page is glued on
+it.
+"""
 BLEED_MM = 4.0
-"""How far a page begins before a joint at its left and lower edge: this is cut off."""
+"""Width of the bleed before a joint at the left and lower edge of a page. It is cut off."""
 TRIM_MM = 0.6
 """White between the outermost quiet zone and the edge of the board."""
 LABEL_MM = 7.0
-"""Room for coordinates that are printed outside the squares."""
+"""Width reserved for coordinates that are printed outside the squares."""
 
 
 @dataclass(frozen=True)
@@ -50,16 +51,16 @@ class Extent:
 
     @property
     def width(self) -> float:
-        """Return the extent along x."""
+        """Width along x."""
         return self.right - self.left
 
     @property
     def height(self) -> float:
-        """Return the extent along y."""
+        """Height along y."""
         return self.top - self.bottom
 
     def shifted(self, x: float, y: float) -> Extent:
-        """Return the same rectangle, that much further right and up."""
+        """Return the rectangle moved to the right by `x` and up by `y`."""
         return Extent(self.left + x, self.bottom + y, self.right + x, self.top + y)
 
 
@@ -70,16 +71,16 @@ def page_size(paper: Paper, landscape: bool) -> tuple[float, float]:
 
 
 def page_room(paper: Paper, landscape: bool) -> Extent:
-    """Return what a page has within its margins and above its foot, from its lower left corner."""
+    """Return the room of a page within its margins and above its foot, measured from its lower left
+    corner.
+    """
     width, height = page_size(paper, landscape)
     return Extent(MARGIN_MM, MARGIN_MM + FOOT_MM, width - MARGIN_MM, height - MARGIN_MM)
 
 
 @dataclass(frozen=True)
 class Window:
-    """One page's part of the board: `core` is what stays visible, `printed` has the overlap with
-    it.
-    """
+    """The part of the board on one page: `core` stays visible, `printed` includes the overlap."""
 
     column: int
     row: int
@@ -88,7 +89,7 @@ class Window:
 
     @property
     def label(self) -> str:
-        """Return its name: columns are A B C from South's left, rows 1 2 3 from South."""
+        """Name of the page: columns are A B C from South's left, rows 1 2 3 from South."""
         return page_label(self.column, self.row)
 
 
@@ -99,34 +100,34 @@ def page_label(column: int, row: int) -> str:
 
 @dataclass(frozen=True)
 class Tiling:
-    """The whole board on pages: `cuts_x` and `cuts_y` are the joints between columns and rows."""
+    """The board split into pages: `cuts_x` and `cuts_y` are the joints between columns and rows."""
 
     extent: Extent
     landscape: bool
     cuts_x: tuple[float, ...]
     cuts_y: tuple[float, ...]
     spots_x: Sequence[float] = ()
-    """Good places along a horizontal joint for a cross: where it hides no label."""
+    """Preferred places for a cross along a horizontal joint, where it hides no label."""
     spots_y: Sequence[float] = ()
 
     @property
     def across(self) -> int:
-        """Return the number of pages side by side."""
+        """Number of pages side by side."""
         return len(self.cuts_x) + 1
 
     @property
     def down(self) -> int:
-        """Return the number of pages one above the other."""
+        """Number of pages one above the other."""
         return len(self.cuts_y) + 1
 
     @property
     def pages(self) -> int:
-        """Return the number of pages."""
+        """Number of pages."""
         return self.across * self.down
 
     @cached_property
     def windows(self) -> tuple[Window, ...]:
-        """Return the pages, row by row from South."""
+        """The pages, row by row from South."""
         whole = self.extent
         columns = _spans((whole.left, *self.cuts_x, whole.right))
         rows = _spans((whole.bottom, *self.cuts_y, whole.top))
@@ -142,7 +143,9 @@ class Tiling:
         )
 
     def joints(self) -> Iterator[tuple[float, float]]:
-        """Yield two crosses on every edge that two pages share, printed on both pages."""
+        """Yield the places of two crosses on every edge that two pages share. Both pages print
+        them.
+        """
         for window in self.windows:
             core = window.core
             if window.column < self.across - 1:
@@ -152,9 +155,9 @@ class Tiling:
 
 
 def _pair(low: float, high: float, spots: Sequence[float]) -> tuple[float, float]:
-    """Return two places well apart between low and high, on spots where there are any."""
+    """Return two places well apart between low and high, on `spots` if there are at least two."""
     inside = [spot for spot in spots if low + 8 < spot < high - 8]
-    # a fifth from either end keeps a page from turning about one cross
+    # a fifth from either end: crosses far apart keep a page from turning about one of them
     first = low + 0.2 * (high - low)
     second = low + 0.8 * (high - low)
     if len(inside) < 2:
@@ -168,28 +171,32 @@ def _spans(edges: tuple[float, ...]) -> list[tuple[float, float, float, float]]:
     """Return for each part between two edges: core low and high, printed low and high."""
     last = len(edges) - 2
     return [
-        # a page reaches beyond its lower joint by a bleed, beyond its upper one by a flap
+        # a page extends beyond its lower joint by a bleed, beyond its upper one by a flap
         (low, high, low - BLEED_MM * (part > 0), high + FLAP_MM * (part < last))
         for part, (low, high) in enumerate(pairwise(edges))
     ]
 
 
 def quiet_mm(marker_mm: float) -> float:
-    """Return one module of a marker of 5 x 5 bits and its border: the white that it wants around
-    it."""
+    """Return the width of the white around a marker: one module, of 5 bits plus a border on both
+    sides.
+    """
     return marker_mm / 7
 
 
 def has_outside_labels(board: Board) -> bool:
-    """Return whether coordinates stand beyond the strips. Lanes have their numbers in them."""
+    """Return whether coordinates are printed beyond the strips. Lanes have their numbers in
+    them.
+    """
     return not board.labels_in_squares and not board.depth_mm
 
 
 def board_extent(board: Board) -> Extent:
-    """Return everything that belongs to a board: squares, strips, the corner markers' quiet zones,
-    outside labels."""
+    """Return the extent of a whole board: squares, strips, the corner markers' quiet zones, outside
+    labels.
+    """
     side = quiet_mm(board.corner_mm) + TRIM_MM
-    # corner markers may reach beyond the strip in which they stand
+    # corner markers may reach beyond their strip
     strip = (
         max(board.strip_mm, board.strip_mm / 2 + board.corner_mm / 2 + quiet_mm(board.corner_mm))
         + TRIM_MM / 2
@@ -201,21 +208,21 @@ def board_extent(board: Board) -> Extent:
 
 
 def tile_board(board: Board, width_mm: float, height_mm: float, foot_mm: float) -> Tiling:
-    """Return the fewest pages that carry a board, upright pages if possible.
+    """Return the split into the fewest pages, upright if possible.
 
-    `width_mm` and `height_mm` are an upright page within its margins, of which `foot_mm` are lost
-    at the lower edge however the page is turned. Joints run between squares and clear of the corner
-    markers. Raises `Malformed` when the squares are too large for any page.
+    `width_mm` and `height_mm` are those of an upright page within its margins. `foot_mm` of the
+    height are lost at the lower edge whichever way the page is turned. Joints run between squares
+    and clear of the corner markers. Raises `Malformed` when the squares are too large for any page.
     """
     extent = board_extent(board)
     gaps_x = _seams(board.files, board.pitch_mm, board.gap_mm)
-    # corner markers lie beyond all gaps between ranks, but not beyond those between files
+    # corner markers are clear of all gaps between ranks, but not of all gaps between files
     reach = board.corner_mm + quiet_mm(board.corner_mm)
     seams_x = [x for x in gaps_x if reach <= x <= board.width_mm - reach]
     seams_y = _seams(board.ranks, board.rank_pitch_mm, board.gap_mm)
     spots_x, spots_y = gaps_x, seams_y
     if not board.gap_mm:
-        # a cross would vanish in the lines: it goes to the middles of squares
+        # a cross would vanish in the lines, so it goes to the middle of a square
         spots_x = [(n + 0.5) * board.pitch_mm for n in range(board.files)]
         spots_y = [(n + 0.5) * board.rank_pitch_mm for n in range(board.ranks)]
     tilings = []
@@ -238,7 +245,7 @@ def tile_board(board: Board, width_mm: float, height_mm: float, foot_mm: float) 
             f"Squares of {max(board.square_mm, board.depth_mm):g} mm do not fit the paper:"
             f" make them smaller than {width_mm - 30:.0f} mm"
         )
-    # of as many pages min takes the first, the upright ones
+    # on a tie min takes the first, the upright one
     return min(tilings, key=lambda tiling: tiling.pages)
 
 
@@ -248,11 +255,11 @@ def _seams(count: int, pitch_mm: float, gap_mm: float) -> list[float]:
 
 
 def _cuts(low: float, high: float, room: float, seams: list[float]) -> tuple[float, ...] | None:
-    """Return the fewest joints, of those the ones that part most evenly.
+    """Return the fewest joints that fit, and of those the most even ones.
 
     None when no choice of seams fits.
     """
-    # the fewest joints first; of as many the choice whose widest page is narrowest
+    # the fewest joints first, then the choice whose widest page is narrowest
     for count in range(len(seams) + 1):
         fitting = [
             cuts

@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from companion.core.i18n import say
 from companion.core.kit import Board, Kit
@@ -228,12 +227,10 @@ def _solve(
     points_mm = np.vstack([corner_points_mm(board, marker) for marker in corners])
     points_px = np.vstack(list(corners.values()))
     before, limit = _pose_of(board, corners, tuner.lens, size)
-    # Of four markers three tell what has moved; a lens that is not known yet explains none.
-    is_told = len(corners) >= 4 and (tuner.exact or tuner.views > 0)
-    if is_told and before is not None and before.rms_px > _MISFIT_PX * size[0]:
-        is_good = _unmoved(board, corners, before, points_mm, points_px)
-        points_mm, points_px = points_mm[is_good], points_px[is_good]
-        before = refined_pose(before, points_mm, points_px, tuner.lens)
+    # A lens that is not known yet explains none of them.
+    is_known = tuner.exact or tuner.views
+    if is_known and before is not None and before.rms_px > _MISFIT_PX * size[0]:
+        points_mm, points_px, before = _without_moved(board, corners, before, points_mm, points_px)
 
     # What the pose is to explain: corner markers, and pieces where corners are hidden.
     evidence = Evidence(points_mm, points_px, _tags(kit, others))
@@ -244,10 +241,10 @@ def _solve(
     if (pose is None or pose.rms_px > limit) and not tuner.exact and located.tries < _TRIES:
         # No pose fits: the lens may be another one than is believed.
         wide = best_start(evidence, located.nominal, size)
-        pose = wide[1].pose if wide else pose
-        if pose is None or pose.rms_px > limit:
+        if wide is None or wide[1].pose.rms_px > limit:
             located = replace(located, tries=located.tries + 1)
         else:
+            pose = wide[1].pose
             tuner = LensTuner.of(located.nominal).told(pose.lens, _BY_CORNERS, by_lines=False)
     if pose is None or pose.rms_px > limit:
         problem = located.problem or say(
@@ -259,10 +256,16 @@ def _solve(
 
     # The printed lines have not been asked about this pose yet.
     pose = replace(pose, markers=len(corners))
-    located = replace(
-        located, tuner=tuner, pose=pose, seen=evidence, anchors=others, corners=corners
+    return pose, replace(
+        located,
+        tuner=tuner,
+        pose=pose,
+        seen=evidence,
+        anchors=others,
+        corners=corners,
+        is_aligned=False,
+        unconfirmed=NO_SQUARES,
     )
-    return pose, replace(located, is_aligned=False, unconfirmed=NO_SQUARES)
 
 
 def _tags(kit: Kit, others: Mapping[int, Points]) -> list[Tag]:
@@ -275,10 +278,15 @@ def _tags(kit: Kit, others: Mapping[int, Points]) -> list[Tag]:
     return tags
 
 
-def _unmoved(
+def _without_moved(
     board: Board, corners: Corners, pose: Pose, points_mm: Points, points_px: Points
-) -> NDArray[np.bool_]:
-    """Tell which corners (N,) nothing has moved, as what touches a marker or hides it in part."""
+) -> tuple[Points, Points, Pose | None]:
+    """Leave out what something has moved, as it touches one of four markers or hides it in part.
+
+    Returns the other points and their pose.
+    """
+    if len(corners) < 4:
+        return points_mm, points_px, pose
     # The three markers that fit best tell where all of the fourth has to be.
     for hidden in corners:
         rest = {marker: px for marker, px in corners.items() if marker != hidden}
@@ -287,7 +295,9 @@ def _unmoved(
             pose = other
     off_px = np.linalg.norm(pose.to_px(points_mm) - points_px, axis=1)
     least_px = _MISFIT_PX * pose.size[0]
-    return np.asarray(off_px <= max(least_px, _TOUCHED * float(np.median(off_px))))
+    is_good = off_px <= max(least_px, _TOUCHED * float(np.median(off_px)))
+    points_mm, points_px = points_mm[is_good], points_px[is_good]
+    return points_mm, points_px, refined_pose(pose, points_mm, points_px, pose.lens)
 
 
 def _pose_of(

@@ -1,4 +1,4 @@
 """The settings file as pages and commands change it, and the words for every setting.
 
-May import what `maintenance` may.
+May import what `maintenance` may import.
 """

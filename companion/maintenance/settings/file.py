@@ -1,4 +1,4 @@
-"""Change the settings file as a careful person would: comments and order stay."""
+"""Changes the settings file as a careful person would: comments and order stay."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ from companion.core.files import MAX_TEXT, read_file, replace_file, why_refused
 from companion.core.i18n import say
 
 PAD_SECTIONS = ("panel.south", "panel.north")
-"""A table of its own replaces all that is in it, so it is always written whole."""
+"""Sections that are always written completely, since a pad's table in the file replaces all
+defaults of that pad.
+"""
 
 
 @dataclass(frozen=True)
 class FileContents:
-    """What a file says, and `seen`: a mark of its bytes, by which a change by hand is noticed.
-    Empty: no file.
+    """The settings in a file, and `seen`, a digest of its bytes that reveals a change by hand. It
+    is empty without a file.
     """
 
     settings: Settings
@@ -32,26 +34,24 @@ class FileContents:
 
 
 class SettingsFile:
-    """One TOML file, which need not exist yet: it is made with the first change."""
+    """One TOML file. It need not exist: the first change creates it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def read(self) -> FileContents:
-        """Return what it says now. Raises `ConfigError` for a wrong file, and for one that cannot
-        be read.
-        """
+        """Return the current contents. Raises `ConfigError` for a wrong or unreadable file."""
         content = self._content()
         return FileContents(
             read_settings(_text(content, self.path), str(self.path)), _mark(content)
         )
 
     def change(self, changes: Mapping[str, object], seen: str) -> Settings:
-        """Write some values (`{"table.theme": "dark"}`, None removes the entry) and return what the
-        file says then.
+        """Write some values (`{"table.theme": "dark"}`, None removes the entry) and return the new
+        settings of the file.
 
-        Raises `Stale` when the file is not the one that was seen, `ConfigError` for values that do
-        not fit (nothing is written), and `SystemTrouble` when it cannot be written.
+        Raises `Stale` when the file has changed since `seen`, `ConfigError` for values that do not
+        fit (nothing is written), and `SystemTrouble` when it cannot be written.
         """
         content = self._content()
         if _mark(content) != seen:
@@ -79,7 +79,7 @@ class SettingsFile:
         return new
 
     def put_aside(self) -> None:
-        """Keep a copy of the file under another name beside it. Raises `SystemTrouble`."""
+        """Copy the file to another name beside it. Raises `SystemTrouble`."""
         aside = self.path.with_name(f"{self.path.stem}.before-reset{self.path.suffix}")
         with _trouble(self.path):
             if self.path.exists():
@@ -87,7 +87,7 @@ class SettingsFile:
                 shutil.copy(self.path, aside)  # with its mode
 
     def begin_anew(self, values: Mapping[str, object]) -> Settings:
-        """Write a file with these values alone, and return what it says.
+        """Replace the file by one with only these values, and return its settings.
 
         Raises `ConfigError` and `SystemTrouble`.
         """
@@ -96,7 +96,7 @@ class SettingsFile:
         return new
 
     def replace(self, content: bytes) -> None:
-        """Write the whole file anew. Raises `ConfigError` for a wrong one, and `SystemTrouble`."""
+        """Replace the whole file. Raises `ConfigError` for wrong content, and `SystemTrouble`."""
         read_settings(_text(content, self.path), str(self.path))
         self._write(content)
 
@@ -127,7 +127,7 @@ def flat(settings: Settings) -> dict[str, Any]:
 
 
 def changed(settings: Settings, changes: Mapping[str, object]) -> Settings:
-    """Return settings with some values changed. Raises `ConfigError` that names the place."""
+    """Return settings with some values changed. Raises `ConfigError` that names the wrong entry."""
     tree = msgspec.to_builtins(settings)
     for key, value in changes.items():
         *sections, name = key.split(".")
@@ -173,7 +173,7 @@ def _leaves(tree: Mapping[str, Any], before: str) -> Iterator[tuple[str, Any]]:
 
 
 def _without_none(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entries without None, for which TOML has no word."""
+    """Return the entries without those that are None, which TOML cannot express."""
     values = {
         name: _without_none(value) if isinstance(value, dict) else value
         for name, value in tree.items()
@@ -182,9 +182,7 @@ def _without_none(tree: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def edited_text(text: str, new: Settings, changes: Mapping[str, object]) -> str | None:
-    """Return the file with the changes, or None when the result does not say exactly what it
-    should.
-    """
+    """Return the text of the file with the changes, or None if it would not read back as `new`."""
     import tomlkit  # noqa: PLC0415 - only who changes the file needs it
     from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415 - as above
 
@@ -199,8 +197,8 @@ def edited_text(text: str, new: Settings, changes: Mapping[str, object]) -> str 
 
 
 def _whole_pads(document: Any, new: Settings, changes: Mapping[str, object]) -> dict[str, object]:
-    """Return the changes, and of a pad that is new in the file every wired pin, because its table
-    replaces all.
+    """Return the changes, and every wired pin of a pad that is new in the file, because its table
+    replaces all defaults.
     """
     whole = dict(changes)
     after = flat(new)
@@ -217,7 +215,7 @@ def _whole_pads(document: Any, new: Settings, changes: Mapping[str, object]) -> 
 
 
 def _put(document: Any, key: str, value: object) -> None:
-    """Change one entry where it stands, or add it to its table, or its table to the file."""
+    """Change one entry in place, or add it to its table, or add its table to the file."""
     import tomlkit  # noqa: PLC0415 - only who changes the file needs it
 
     *sections, name = key.split(".")
@@ -239,7 +237,7 @@ def _put(document: Any, key: str, value: object) -> None:
 
 
 def _add(branch: Any, name: str, item: Any) -> None:
-    """Add an entry below the last one of its table. Blank lines and comments behind that are about
+    """Add an entry after the last one of its table. Blank lines and comments after that belong to
     the next table.
     """
     from tomlkit.items import Comment, Table  # noqa: PLC0415 - only who changes the file needs it

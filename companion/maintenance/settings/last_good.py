@@ -1,8 +1,8 @@
-"""Three failed starts bring back the last settings that worked, so that nobody has to find a
+"""Restores the last settings that worked after three failed starts, so that nobody needs a
 keyboard.
 
-Beside the settings file lie a copy of it as it was when the service was last well, and how many
-starts have failed since. Whatever cannot be written here keeps nobody from playing.
+Two files beside the settings file hold a copy of the last settings that worked, and the number of
+failed starts since. If they cannot be written, the service runs nevertheless.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from companion.core.i18n import say
 log = logging.getLogger(__name__)
 MAX_FAILED_STARTS = 3
 WELL_AFTER_S = 35.0
-"""Seconds after which a start has succeeded: longer than any part may be silent
-(`companion.core.heartbeat`)."""
+"""Time in seconds after which a start counts as successful. It is longer than any part may be
+silent (`companion.core.heartbeat`).
+"""
 
 
 class LastGoodSettings:
-    """The last settings that worked, of one settings file."""
+    """The last settings that worked, for one settings file."""
 
     def __init__(self, path: Path) -> None:
         path = path.resolve()  # a link stays a link
@@ -31,12 +32,10 @@ class LastGoodSettings:
         self._starts_path = path.with_name(f".{path.stem}.failed-starts")
         self._told_path = path.with_name(f".{path.stem}.put-back")
         self.refused_path = path.with_name(f"{path.stem}.refused{path.suffix}")
-        """Where the settings are kept that did not work."""
+        """Path of the copy of the settings that did not work."""
 
     def starting(self) -> None:
-        """Count a start. After three that failed, put the last settings that worked in their
-        place.
-        """
+        """Count a start. After three failed ones, restore the last settings that worked."""
         with suppress(OSError):
             failed = len(_content(self._starts_path) or b"")
             if failed >= MAX_FAILED_STARTS:
@@ -46,7 +45,7 @@ class LastGoodSettings:
                 replace_file(self._starts_path, (failed + 1) * b"*")
 
     def _put_back(self) -> None:
-        """Put the last settings that worked back, if there are any and they are others."""
+        """Restore the last settings that worked, if there are any and they differ."""
         content, good = self.content(), _content(self._good_path)
         if good is None or content == good:
             return
@@ -58,11 +57,11 @@ class LastGoodSettings:
         log.warning("%s", self.sentence())
 
     def content(self) -> bytes:
-        """Return the settings file as it is now. Empty: there is none."""
+        """Return the current content of the settings file. Empty if there is none."""
         return _content(self._path) or b""
 
     def succeeded(self, content: bytes) -> None:
-        """Note that the service is well with these settings."""
+        """Record that the service works with these settings."""
         with suppress(OSError):
             self._starts_path.unlink(missing_ok=True)
             if self._path.parent.exists() and content != _content(self._good_path):
@@ -70,12 +69,12 @@ class LastGoodSettings:
                 self._told_path.unlink(missing_ok=True)
 
     def excuse(self) -> None:
-        """Count no failed start: something else than the settings was at fault."""
+        """Reset the count of failed starts: something other than the settings was at fault."""
         with suppress(OSError):
             self._starts_path.unlink(missing_ok=True)
 
     def sentence(self) -> str:
-        """Return what people are told."""
+        """Return the message for people."""
         return say(
             "The companion did not start three times, so the last settings that worked are back. "
             "The others are in "
@@ -84,8 +83,8 @@ class LastGoodSettings:
         )
 
     def told(self) -> str:
-        """Return that settings were put back, until they are changed again. Empty: they were
-        not.
+        """Return the message that settings were restored, until they are changed again. Empty if
+        they were not.
         """
         was_put_back = self._told_path.exists() and self.content() == _content(self._good_path)
         return self.sentence() if was_put_back else ""

@@ -1,7 +1,7 @@
-"""Every setting as a person meets it: a title, one sentence, its unit, range, choices and default.
+"""Every setting as shown to people: a title, one sentence, its unit, range, choices and default.
 
 Names, ranges and defaults come from the types of `companion.core.config`, the words from
-`companion.maintenance.settings.words`. A test fails on a setting without words.
+`companion.maintenance.settings.words`. A test fails for a setting without words.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SPELLED = {
     "mqtt.topic": _LEVELS,
     "mqtt.discovery": _LEVELS,
 }
-"""How texts are written that have a `spelling`."""
+"""Help for texts that have a `spelling`."""
 _TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 
 
@@ -57,16 +57,16 @@ HUB_MAY_SET = frozenset(
         "voice.volume",
     }
 )
-"""The settings that a hub may send: how a table looks and sounds.
+"""Settings that a hub may send: how a table looks and sounds.
 
-Nothing else, because a hub could have names, passwords or games sent or deleted by it.
+Anything else could let a hub have names, passwords or games sent or deleted.
 """
 LAMPS_ACTIVE_LOW = frozenset(f"panel.{seat}.lamps_active_low" for seat in SEATS)
-"""Ticks beside the pins of each pad: rows of their own they have none."""
+"""Checkboxes beside the pins of each pad. They have no rows of their own."""
 
 
 class FieldKind(StrEnum):
-    """How a value is typed in."""
+    """How people enter a value."""
 
     TEXT = "text"
     WHOLE = "whole"
@@ -79,7 +79,9 @@ class FieldKind(StrEnum):
 
 
 def _figure(number: float) -> float | int:
-    """Return a bound as a sentence names it: `60`, and `0.5` with the comma of its language."""
+    """Return a bound as written in a sentence: `60` without decimals, or a float, whose decimal
+    mark follows the language.
+    """
     return int(number) if number == int(number) else number
 
 
@@ -87,9 +89,9 @@ def _figure(number: float) -> float | int:
 class SettingRow:
     """One setting. `low` and `high` bound a number.
 
-    `longest` is how many characters a text has at most, `spelling` the expression that it matches,
-    where it has one. `choices` are values with their words. `may_be_empty`: nothing is a value too,
-    such as a pin that is not wired. `page`: may the settings page write it?
+    `longest` is the maximum length of a text, `spelling` its regular expression, if any. `choices`
+    are values with their words. `may_be_empty` is whether the setting may have no value, such as a
+    pin that is not wired. `page` is whether the settings page may write it.
     """
 
     key: str
@@ -113,7 +115,9 @@ class SettingRow:
         return self.page
 
     def typed(self, value: Any) -> str:
-        """Return a value as it stands in its field, with the comma of the language spoken now."""
+        """Return the text of a value in its field, with the decimal mark of the current
+        language.
+        """
         if value is None:
             return ""
         if isinstance(value, bool):
@@ -125,7 +129,9 @@ class SettingRow:
         return str(value)
 
     def read(self, text: str) -> Any:
-        """Return the value that was typed. Raises `Malformed` with what would be right."""
+        """Return the value of a text that was entered. Raises `Malformed` with what would be
+        right.
+        """
         text = text.strip()
         if not text and self.may_be_empty:
             return [] if self.kind is FieldKind.LIST else None if self.default is None else ""
@@ -151,7 +157,7 @@ class SettingRow:
 
     @property
     def range_words(self) -> str:
-        """Return the least and the most as a sentence. Empty: it is no number."""
+        """Return the minimum and maximum as a sentence. Empty if it is not a number."""
         if self.kind not in (FieldKind.WHOLE, FieldKind.NUMBER, FieldKind.PIN):
             return ""
         return say("{low} to {high}.", low=_figure(self.low), high=_figure(self.high))
@@ -171,7 +177,7 @@ class SettingRow:
         try:
             number = float(text.replace(",", "."))
         except ValueError:
-            # no number fits no range, so it is refused below
+            # NaN is in no range, so it is refused below
             number = math.nan
         is_number = self.kind is FieldKind.NUMBER
         if not self.low <= number <= self.high or not (is_number or number == int(number)):
@@ -186,7 +192,7 @@ class SettingRow:
 
 @dataclass(frozen=True)
 class SettingsSection:
-    """Settings that belong together, as the page shows them."""
+    """Settings that the page shows under one heading."""
 
     name: str
     title: str
@@ -195,7 +201,7 @@ class SettingsSection:
 
 @cache
 def rows() -> Mapping[str, SettingRow]:
-    """Return all settings by their dotted names, the pads' pins among them."""
+    """Return all settings by their dotted names, including the pads' pins."""
     rows_by_key = {}
     for key, kind in _types(inspect.type_info(Settings), ""):
         words = WORDS.get(key)
@@ -211,7 +217,7 @@ def rows() -> Mapping[str, SettingRow]:
 
 @cache
 def sections() -> tuple[SettingsSection, ...]:
-    """Return all settings but the pads' pins, by heading."""
+    """Return all settings except the pads' pins, by heading."""
     parts = []
     for name, title in SECTIONS.items():
         own = [row for key, row in rows().items() if key.rpartition(".")[0] == name]
@@ -228,8 +234,8 @@ def pad_rows() -> Mapping[str, tuple[SettingRow, ...]]:
 
 
 def page_may_write(key: str, value: object) -> bool:
-    """Return whether the settings page may give this value to this setting. Only what is declared
-    may be written.
+    """Return whether the settings page may set this setting to this value. Only known settings may
+    be written.
     """
     if key in LAMPS_ACTIVE_LOW:
         return True
@@ -237,12 +243,14 @@ def page_may_write(key: str, value: object) -> bool:
 
 
 def by_hand() -> str:
-    """Say why the page does not write a setting, and who does."""
+    """Return why the page does not write a setting, and how to set it."""
     return say("Written into the file by hand, or given on the command line.")
 
 
 def kept_by_hand(here: Settings, wanted: Settings) -> dict[str, object]:
-    """Return what of some settings must stay as it is here, because the page may not write it."""
+    """Return the settings of `here` that differ from `wanted` but must stay, because the page may
+    not write them.
+    """
     values = flat(here)
     return {
         key: values[key]
@@ -252,7 +260,7 @@ def kept_by_hand(here: Settings, wanted: Settings) -> dict[str, object]:
 
 
 def works_at_once(key: str) -> bool:
-    """Return whether a change of this setting works without a restart."""
+    """Return whether a change of this setting takes effect without a restart."""
     return key in AT_ONCE or key.rpartition(".")[0] in AT_ONCE
 
 
@@ -260,7 +268,7 @@ def works_at_once(key: str) -> bool:
 
 
 def _types(of: inspect.Type, before: str) -> list[tuple[str, inspect.Type]]:
-    """Return every value of a tree of structs, by its dotted name in TOML."""
+    """Return the type of every value in a tree of structs, with its dotted name in TOML."""
     if not isinstance(of, inspect.StructType):
         return [(before, of)]
     return [
@@ -274,7 +282,7 @@ def _types(of: inspect.Type, before: str) -> list[tuple[str, inspect.Type]]:
 
 def _row(key: str, of: inspect.Type, words: Words) -> SettingRow:
     empty = False
-    # a number or nothing: unset, or a pin that is not wired
+    # a union of a number and None: unset, or a pin that is not wired
     if isinstance(of, inspect.UnionType):
         empty = True
         of = next(
@@ -303,7 +311,7 @@ def _row(key: str, of: inspect.Type, words: Words) -> SettingRow:
             return replace(row, kind=kind, low=of.ge or 0, high=of.le or 0)
         case inspect.VarTupleType():
             return replace(row, kind=FieldKind.LIST, may_be_empty=True)
-        # only a time of day has a colon in its spelling
+        # only the pattern of a time of day contains a colon
         case inspect.StrType(pattern=pattern) if pattern and ":" in pattern:
             return replace(row, kind=FieldKind.TIME, may_be_empty=True)
         case inspect.StrType(pattern=pattern, max_length=longest):

@@ -1,5 +1,5 @@
-"""The settings file of a new installation: where its games are kept, and where every other setting
-is explained.
+"""The settings file of a new installation. It says where games are kept, and where every other
+setting is explained.
 
 python3 -m companion.maintenance.settings.template STATE_DIR
 """
@@ -20,12 +20,12 @@ INTRODUCTION = """\
 
 
 def settings_text(state_dir: str) -> str:
-    """Return the settings as TOML. Nothing but the state's folder is set."""
+    """Return the settings as TOML. Only the state directory is set."""
     return f"{INTRODUCTION}state_dir = {tomlkit.item(state_dir).as_string()}\n"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write it to standard output."""
+    """Write the settings to standard output."""
     sys.stdout.write(settings_text(arguments[0]))
     return 0
 

@@ -1,5 +1,5 @@
-"""What people are told of every setting: a title, a sentence, a unit and the words of its choices,
-by heading.
+"""The words for every setting, by heading: a title, a sentence, a unit and the words of its
+choices.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from companion.core.i18n import LANGUAGES, say
 
 @dataclass(frozen=True)
 class Words:
-    """What is said of a setting. `choices` by value, in the order in which they are shown."""
+    """The words for one setting. `choices` are by value, in the order in which they are shown."""
 
     title: str
     sentence: str
@@ -25,10 +25,10 @@ CAMERAS = (
     r"auto|none|picamera(:([0-9]{1,3}|[a-z][a-z0-9_]{2,31}|/base/[a-zA-Z0-9_@/,.-]{1,150}))?"
     r"|usb:[^/\\]{1,100}"
 )
-"""Cameras that are devices: the settings page writes no other.
+"""Camera sources that are devices. The settings page writes no others.
 
-Behind `picamera:` a place, a sensor, or libcamera's id, which is no path of a file. Pictures
-are for trying things out, at the machine itself.
+After `picamera:` follows a number, a sensor, or libcamera's id, which is not a file path. Pictures
+as a source are for tests at the machine itself.
 """
 
 AT_ONCE = frozenset(
@@ -43,7 +43,7 @@ AT_ONCE = frozenset(
         "panel.switch_off",
     }
 )
-"""Sections, and single settings, of which a change works without a restart."""
+"""Sections and single settings that take effect without a restart."""
 
 SECTIONS: Mapping[str, str] = {
     "table": say("Table"),
@@ -59,7 +59,7 @@ SECTIONS: Mapping[str, str] = {
     "bots": say("Opponents"),
     "": say("Files"),
 }
-"""The headings, in the page's order. The settings beside all tables have no name."""
+"""Headings in the page's order. Settings outside all TOML tables have an empty name."""
 
 ON_PAGE: Mapping[str, Words] = {
     "table.reading_time_s": Words(
@@ -394,8 +394,9 @@ BY_HAND: Mapping[str, Words] = {
         say("The certificate of the authority that signed it. Empty: those this machine trusts."),
     ),
 }
-"""What leads to a file or an address of this machine: the page is used by whoever has the host key,
-from a phone."""
+"""Settings with a file or an address of this machine, which the page may not write: anybody with
+the host key uses it from a phone.
+"""
 
 WORDS = {**ON_PAGE, **BY_HAND}
 
@@ -413,4 +414,4 @@ PAD_PARTS: Mapping[str, str] = {
     "lamp_3": say("lamp 3"),
     "lamp_turn": say("turn lamp"),
 }
-"""The keys and lamps of a pad, by their names in the settings."""
+"""Keys and lamps of a pad, by their names in the settings."""

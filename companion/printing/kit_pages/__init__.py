@@ -1,3 +1,3 @@
 """The pages of a printable kit: instructions, board, pieces, cards. May import what
-`companion.printing` may.
+`companion.printing` may import.
 """

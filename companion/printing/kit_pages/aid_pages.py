@@ -1,5 +1,5 @@
-"""What is printed below a kit's pieces: player aids, cards for the hand, tiles and walls for
-orders, a score sheet.
+"""The aids that are printed below a kit's pieces: player aids, hand cards, tiles and walls for
+orders, and a score sheet.
 """
 
 from __future__ import annotations
@@ -32,20 +32,22 @@ _COLUMN_MM = 15.0
 _CARD_MM = (30.0, 42.0)
 _TILE_MM = 30.0
 _FRONT_MM = 12.0
-"""The flap before a wall of two leaves."""
+"""Flap in front of a wall of two leaves."""
 _STEPS_MM = 36.0
-"""What tells below the walls how orders are given with tiles."""
+"""Height of the steps below the walls, which explain how to give orders with tiles."""
 _QUIET_MM = 3.0
-"""White round a marker."""
+"""White around a marker."""
 _COPIES = 3
-"""Tiles of each order: as many as may be laid at once."""
+"""Number of tiles of each order: the most that may be laid at once."""
 _WALL_MM, _PLACES_MM, _FOOT_MM = 48.0, 44.0, 12.0
-"""A wall stands on its foot between the tiles and the other player."""
+"""Heights of a wall, the places for tiles and the wall's foot. A wall stands on its foot between
+the tiles and the other player.
+"""
 _SCORE_HEAD_MM, _SCORE_ROW_MM, _SCORE_ROWS = 12.0, 8.0, 8
 
 
 def blocks_of(kit: Kit, extras: Extras, room: Extent) -> Iterator[Block]:
-    """Yield everything that stands below the pieces, in the order in which it is wanted."""
+    """Yield everything that is printed below the pieces, in printing order."""
     width = room.width
     for seat, aid in extras.aids.items():
         draw = partial(
@@ -87,7 +89,7 @@ def blocks_of(kit: Kit, extras: Extras, room: Extent) -> Iterator[Block]:
         draw = partial(_walls, kit=kit, places=extras.places, width=width)
         yield Block(height, ("walls",), draw)
 
-    # elsewhere the score sheet stands beside a seat's own piles
+    # with piles at a seat's side, the score sheet stands beside those
     has_side_piles = kit.deck is not None and kit.deck.side_piles
     if extras.aids and not has_side_piles:
         height = _SCORE_HEAD_MM + _SCORE_ROWS * _SCORE_ROW_MM
@@ -99,7 +101,7 @@ def blocks_of(kit: Kit, extras: Extras, room: Extent) -> Iterator[Block]:
 
 
 def _aid_height(aid: PlayerAid, width: float) -> float:
-    # printed on a page that nobody sees
+    # measured by drawing on a page that is thrown away
     points = -_aid_points(Pen(""), aid, 0, 0, width)
     rows = len(aid.rows) * _ROW_MM + _HEADS_MM
     return _HEAD_MM + 1.5 + max(points, rows) + _PAD_MM
@@ -129,8 +131,8 @@ def _aid_points(pen: Pen, aid: PlayerAid, x: float, y: float, width: float) -> f
 
 
 def _aid(pen: Pen, height: float, *, kit: Kit, seat: Seat, aid: PlayerAid, width: float) -> None:
-    """Draw a card: whose it is and the goal, the list at the left, the rules in brief at the
-    right.
+    """Draw a player aid: its seat and the goal at the head, the list at the left, the rules in
+    brief at the right.
     """
     side = kit.sides[seat]
     right = width - _PAD_MM
@@ -143,7 +145,7 @@ def _aid(pen: Pen, height: float, *, kit: Kit, seat: Seat, aid: PlayerAid, width
         stroke_mm=0.8,
     )
 
-    # the head: whose card it is at the right, the goal in what is left
+    # the head: the seat at the right, the goal in the remaining width
     pen.drawing(
         side.drawing,
         _PAD_MM + 5,
@@ -187,12 +189,14 @@ def _aid(pen: Pen, height: float, *, kit: Kit, seat: Seat, aid: PlayerAid, width
 
 
 def _aid_list(pen: Pen, kit: Kit, aid: PlayerAid, room: tuple[float, float]) -> None:
-    """Draw the list below its heading, the origin at its upper left. Its rows share the height."""
+    """Draw the list below its heading, with the origin at its upper left. Its rows share the
+    height.
+    """
     width, height = room
-    # few rows stay together instead of spreading over the whole height
+    # a few rows stay together instead of spreading over the whole height
     row_height = min(1.5 * _ROW_MM, (height - _HEADS_MM) / len(aid.rows))
 
-    # figures stand in columns at the right, below their heads
+    # figures are in columns at the right, below their headings
     first = width - _COLUMN_MM * len(aid.heads)
     middles = [first + (place + 0.5) * _COLUMN_MM for place in range(len(aid.heads))]
     heads_y = -_HEADS_MM + 1.6
@@ -242,13 +246,13 @@ def _aid_list(pen: Pen, kit: Kit, aid: PlayerAid, room: tuple[float, float]) -> 
                 room=name_room,
             )
         for x, figure in zip(middles, row.figures, strict=False):
-            # a dash is as wide as a figure's minus, a hyphen is not
+            # a dash is as wide as the minus of a figure, a hyphen is narrower
             minus = figure.replace("-", "–")
             pen.label(x, y - 1.8, minus, 5.0)
 
 
 def _aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
-    """Draw what a row shows at its left, eight millimetres high."""
+    """Draw the sign at the left of a row, eight millimetres high."""
     if row.face:
         print_picture(
             pen,
@@ -274,7 +278,7 @@ def _aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
 
 
 def _hand_cards(pen: Pen, high: float, *, side: Side, cards: tuple[str, ...]) -> None:
-    """Draw cards with a big figure and whose they are, side by side."""
+    """Draw hand cards side by side, each with a big figure and its side."""
     wide = _CARD_MM[0]
     for number, card in enumerate(cards):
         with pen.at(number * (wide + 2.4), 0):
@@ -293,13 +297,13 @@ def _hand_cards(pen: Pen, high: float, *, side: Side, cards: tuple[str, ...]) ->
 def _tiles(
     pen: Pen, _: float, *, kit: Kit, seat: Seat, tiles: tuple[OrderTile, ...], across: int
 ) -> None:
-    """Draw tiles edge to edge, every order as often as it may be laid."""
+    """Draw tiles edge to edge, with enough copies of every order."""
     copies = tiles * _COPIES
     rows = -(-len(copies) // across)
     deep = _tile_depth(kit)
     for number, tile in enumerate(copies):
         row, column = divmod(number, across)
-        # rows are counted from above, heights from below
+        # rows are counted from the top, heights from the bottom
         with pen.at(column * _TILE_MM, (rows - 1 - row) * deep):
             _tile(pen, kit, seat, tile)
 
@@ -309,7 +313,7 @@ def _tile_depth(kit: Kit) -> float:
 
 
 def _tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
-    """Draw a tile: letter, drawing and word. One that the camera reads has its marker on white
+    """Draw a tile: letter, drawing and word. A tile that the camera reads has its marker on white
     below.
     """
     spec = kit.order_tiles
@@ -317,7 +321,7 @@ def _tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
     if spec:
         wide = spec.width_mm
         deep = spec.depth_mm
-        # above the marker and its white
+        # above the marker and the white around it
         foot = spec.marker_up_mm + spec.marker_mm / 2 + _QUIET_MM
         picture_mm, picture_y = 10.0, deep - 6.6
         word_mm, word_y = 3.8, foot + 2.2
@@ -363,7 +367,7 @@ def _tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
 
 
 def _tile_ground(pen: Pen, kit: Kit, seat: Seat, size: tuple[float, float]) -> None:
-    """Draw the colour of a side, and North's dots along two edges, clear of letter, drawing and
+    """Draw the colour of a side. North also gets dots along two edges, clear of letter, drawing and
     word.
     """
     wide, high = size
@@ -386,7 +390,7 @@ def _tile_ground(pen: Pen, kit: Kit, seat: Seat, size: tuple[float, float]) -> N
 
 
 def _row_steps(pen: Pen, width: float) -> None:
-    """Draw how orders are given with tiles, in three columns, the origin at the lower left."""
+    """Draw in three columns how to give orders with tiles, with the origin at the lower left."""
     steps = (
         (
             say("Lay your tiles"),
@@ -424,9 +428,11 @@ def _row_steps(pen: Pen, width: float) -> None:
 
 
 def _rows(pen: Pen, _: float, *, kit: Kit, spec: OrderTiles, width: float) -> None:
-    """Draw for each side the strip of markers by which the camera finds its tiles, their places,
-    the foot, a wall of two leaves to glue back to back, and a flap that is folded outwards so that
-    it stands. Below, how they are used.
+    """Draw a row of tiles for each side, and below both the steps for using them.
+
+    From the near edge, a row has the strip of markers by which the camera finds its tiles, the
+    places for tiles, the foot, a wall of two leaves to glue back to back, and a flap. The flap is
+    folded outwards so that the wall stands.
     """
     wide = spec.row_width_mm
     foot = spec.strip_mm + spec.places_mm
@@ -464,7 +470,7 @@ def _walls(pen: Pen, _: float, *, kit: Kit, places: int, width: float) -> None:
             _numbered_places(pen, places, (_TILE_MM, _PLACES_MM - 2.0), 1.0)
             with pen.at(0, wall):
                 _leaf(pen, kit.sides[seat], (wide, _WALL_MM), 20, 15)
-            # the shutter's lowest line reaches a little into the foot
+            # the lowest line of the shutter reaches a little into the foot
             pen.rectangle(
                 0,
                 foot,
@@ -483,7 +489,7 @@ def _walls(pen: Pen, _: float, *, kit: Kit, places: int, width: float) -> None:
 
 
 def _numbered_places(pen: Pen, places: int, size: tuple[float, float], gap: float) -> None:
-    """Draw places for tiles side by side, with a gap round each."""
+    """Draw places for tiles side by side, with a gap around each."""
     wide, deep = size
     for place in range(places):
         left = gap + place * (wide + gap)
@@ -524,7 +530,7 @@ def _wall(
     label_y: float,
     folds: tuple[float, ...],
 ) -> None:
-    """Draw whose a wall is, where it is cut out and where it is folded."""
+    """Draw the label of a wall, its outline to cut and its folds."""
     wide, high = size
     pen.label(
         wide / 2,
@@ -539,12 +545,12 @@ def _wall(
 
 
 def print_score_sheet(pen: Pen, height: float, *, kit: Kit, width: float) -> None:
-    """Draw a table for names, who won, and in how many turns."""
+    """Draw a table for names, winners and numbers of turns."""
     names = [kit.sides[seat].name for seat in SEATS]
     heads = [say("date"), *names, say("winner"), say("turns")]
     edges = [share * width for share in (0.0, 0.14, 0.42, 0.70, 0.86)]
     top = height - _SCORE_HEAD_MM
-    # as many whole rows as there is room for
+    # as many whole rows as fit
     rows = int(top / _SCORE_ROW_MM)
     bottom = top - rows * _SCORE_ROW_MM
 

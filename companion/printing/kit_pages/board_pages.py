@@ -1,9 +1,9 @@
-"""The printed board on its pages: squares or lanes, the strips with the corner markers, joints and
-edges to glue.
+"""The pages of the printed board: squares or lanes, the strips with the corner markers, and the
+joints and edges to glue.
 
-Everything is drawn in board axes, see `companion.core.kit`. Lanes are the boards of cards: numbered
-from 0 at South's left, each with a zone of either seat, in which a fan of cards grows away from the
-seat's edge.
+Everything is drawn in board axes, see `companion.core.kit`. Boards of cards have lanes, numbered
+from 0 at South's left. Each lane has a zone for either seat, in which a fan of cards grows away
+from the seat's edge.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from companion.printing.tiling import (
 
 _LANE_FIGURE_MM = 17.0
 _SIGN_MM = 10.0
-"""Neither a diamond nor a ring of this size is as large as a card's marker."""
+"""Size of a side's drawing. A diamond or a ring of this size is smaller than a card's marker."""
 _TICK_MM = 6.0
 _TURN_DEG = {Seat.SOUTH: 0.0, Seat.NORTH: 180.0}
-"""How what a seat reads is turned."""
+"""Angle by which text for a seat is turned."""
 _GOAL_RIM_MM, _GOAL_DOTS_MM = 1.5, 5.0
 
 
 def print_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, room: Extent) -> None:
-    """Draw one page of the board, in the middle of its room on the page."""
+    """Draw one page of the board, centred in the room on the page."""
     printed = window.printed
     x = (room.left + room.right - printed.width) / 2 - printed.left
     y = (room.bottom + room.top - printed.height) / 2 - printed.bottom
@@ -51,7 +51,7 @@ def print_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, room: Extent
             with pen.at(*cross):
                 pen.line((-4, 0), (4, 0), width=0.25)
                 pen.line((0, -4), (0, 4), width=0.25)
-                # its number in two opposite corners, so that one stays on each side of the cut
+                # the page number in two opposite corners, so that one is on each side of the cut
                 for corner in ((4.6, 2.8), (-4.6, -4.9)):
                     with pen.at(*corner):
                         pen.plate_text(str(number))
@@ -59,7 +59,7 @@ def print_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, room: Extent
 
 
 def seat_words(kit: Kit, seat: Seat) -> str:
-    """Return who sits where, such as “South is purple”."""
+    """Return which side sits at a seat, such as “South is purple”."""
     side = kit.sides[seat].name
     return (
         say("South is {side}", side=side)
@@ -124,8 +124,9 @@ def _squares(pen: Pen, kit: Kit) -> None:
 
 
 def _goals(pen: Pen, kit: Kit) -> None:
-    """Draw the strips as goals, lightly in the pattern of who defends them, clear of the corner
-    markers' white."""
+    """Draw the strips as goals, lightly in the pattern of the side that defends them, clear of the
+    white around the corner markers.
+    """
     board = kit.board
     left = board.corner_mm + 2 * quiet_mm(board.corner_mm)
     width = board.width_mm - 2 * left
@@ -152,7 +153,7 @@ def _goals(pen: Pen, kit: Kit) -> None:
 
 
 def _strips(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:
-    """Draw title and seat in both strips, in the widest room between markers, cuts and numbers."""
+    """Draw title and seat in both strips, in the widest gap between markers, cuts and numbers."""
     board = kit.board
     reach = board.corner_mm + quiet_mm(board.corner_mm) + 2
     occupied = [(cut, cut) for cut in cuts_x]
@@ -160,14 +161,14 @@ def _strips(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:
         half = _LANE_FIGURE_MM / 2
         occupied += [(x - half, x + half) for x in _lane_middles(board)]
 
-    # rooms lie between the end of one thing and the beginning of the next
+    # a gap lies between the end of one thing and the beginning of the next
     edges = [reach]
     for low, high in sorted(occupied):
         edges += [low, high]
     edges.append(board.width_mm - reach)
     rooms = list(pairwise(edges))[::2]
 
-    # of rooms that are as wide, South's is the first one and North's the last
+    # of equally wide gaps, South takes the first and North the last
     widest = max(right - left for left, right in rooms)
     wide_rooms = [room for room in rooms if room[1] - room[0] > widest - 1]
     for seat, (left, right) in zip(SEATS, (wide_rooms[0], wide_rooms[-1]), strict=True):
@@ -177,15 +178,15 @@ def _strips(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:
 
 
 def _strip_y(board: Board, seat: Seat) -> float:
-    """Return the middle of a seat's strip."""
+    """Return the y of the middle of a seat's strip."""
     half = board.strip_mm / 2
     return -half if seat is Seat.SOUTH else board.height_mm + half
 
 
 def _strip(pen: Pen, kit: Kit, seat: Seat, room: float) -> None:
-    """Draw title and seat between two corner markers, for the eyes of who sits there.
+    """Draw title and seat between two corner markers, turned towards the seat.
 
-    The origin is their middle.
+    The origin is the middle between them.
     """
     side = kit.sides[seat]
     words = seat_words(kit, seat)
@@ -215,7 +216,7 @@ def _strip(pen: Pen, kit: Kit, seat: Seat, room: float) -> None:
 
 
 def _lanes(pen: Pen, kit: Kit, deck: Deck) -> None:
-    """Draw the lanes of a board of cards: both seats' zones, and each lane's number in both
+    """Draw the lanes of a board of cards: the zones of both seats, and each lane's number in both
     strips.
     """
     board = kit.board
@@ -231,13 +232,15 @@ def _lanes(pen: Pen, kit: Kit, deck: Deck) -> None:
 
 
 def _lane_middles(board: Board) -> list[float]:
-    """Return where along x the lanes lie."""
+    """Return the x of the middle of each lane."""
     return [board.square_mm / 2 + file * board.pitch_mm for file in range(board.files)]
 
 
 def _zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
-    """Draw a zone as its seat sees it, the origin in the middle of its near edge: place of the
-    first card, steps, arrow."""
+    """Draw a zone as its seat sees it: outline, place of the first card, steps and arrow.
+
+    The origin is the middle of the zone's near edge.
+    """
     half = board.square_mm / 2
     depth = board.depth_mm
     card = deck.width_mm / 2
@@ -250,7 +253,7 @@ def _zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
         stroke_mm=0.5,
     )
 
-    # the first card lies on its outline, open to the near edge
+    # the outline of the first card is open towards the near edge
     pen.line(
         (-card, 0.0),
         (-card, high),
@@ -284,7 +287,7 @@ def _zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
         room=room,
     )
 
-    # marks show how far each next card reaches
+    # marks show how far each further card reaches
     number = 2
     top = high + deck.step_mm
     while top <= depth:
@@ -309,8 +312,9 @@ def _zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
 
 
 def _outside_labels(pen: Pen, board: Board) -> None:
-    """Draw files beyond the strips, ranks left and right of the squares, to be read from both
-    seats."""
+    """Draw the files beyond the strips and the ranks left and right of the squares, readable from
+    both seats.
+    """
     corner_reach = board.strip_mm / 2 + board.corner_mm * (0.5 + 1 / 7)
     low = -max(board.strip_mm, corner_reach) - 5.2
     far = (board.width_mm, board.height_mm)
@@ -329,7 +333,7 @@ def _outside_labels(pen: Pen, board: Board) -> None:
 
 
 def _edges(pen: Pen, tiling: Tiling, window: Window) -> None:
-    """Draw where to cut (scissors) and where the next page is glued on (its name)."""
+    """Draw where to cut (scissors) and where to glue on the next page (its name)."""
     core = window.core
     printed = window.printed
     whole = tiling.extent

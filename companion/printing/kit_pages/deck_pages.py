@@ -1,8 +1,8 @@
-"""A deck on paper: the cards' faces, their common back, the grid in which they are cut out, and
+"""The pages of a deck of cards: faces, the common back, the grid along which they are cut out, and
 places for piles.
 
-Card axes: origin at the lower left corner of the upright card, x to the right, y up, mm. The grid
-lies in the middle of its page, so that backs meet fronts however a printer turns the sheet.
+Card axes: origin at the lower left corner of the upright card, x to the right, y up, in mm. The
+grid is centred on its page, so that backs meet fronts whichever way a printer turns the sheet.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ _RULE_MM = 0.55
 _PICTURE_MM = 14.0
 """Width of the big suit, and of the big value beside it."""
 _FIGURE_MM = 23.0
-"""Size of the big value. Its digits are `DIGIT` of that."""
+"""Font size of the big value. Its digits are `DIGIT` times as high."""
 _NARROWED = 0.75
-"""A big value of two digits is that narrow, so as not to be much lower than the others."""
+"""Horizontal scale of a big value of two digits. It keeps them nearly as high as single digits."""
 _APART_MM = 1.0
 _ABOVE_MM = 5.0
 _PLACE_GAP_MM = 3.0
 _BESIDE_MM = 8.0
-"""Between places and what is printed beside them."""
+"""Gap between the places and what is printed beside them."""
 _NOTE_PAD_MM = 6.0
 
 
 class Grid:
-    """Where cards stand on a page: lower left corner at (`x`, `y`), columns and rows of cells that
-    share their edges.
+    """The positions of cards on a page: lower left corner at (`x`, `y`), with columns and rows of
+    cells that share their edges.
 
-    `x` and `y` are also the white left round the grid, `free_x` and `free_y` how much of it may be
-    printed on. With `landscape` the page and its cards lie on their left long edge.
+    `x` and `y` are also the white left around the grid. `free_x` and `free_y` are the part of it
+    that may be printed on. With `landscape`, the page and its cards lie on their left long edge.
     """
 
     def __init__(self, deck: Deck, paper: Paper, landscape: bool) -> None:
@@ -50,17 +50,17 @@ class Grid:
         if landscape:
             self.cell_width, self.cell_height = deck.height_mm, deck.width_mm
         room_x = self.page_mm[0] - 2 * MARGIN_MM
-        # as much stays free at the head as the ruler needs at the foot
+        # the head keeps as much free as the ruler needs at the foot
         low = MARGIN_MM + LOW_FOOT_MM
         room_y = self.page_mm[1] - 2 * low
         self.columns = int(room_x / self.cell_width)
         self.rows = int(room_y / self.cell_height)
-        # the grid lies in the middle of the page, so that backs meet fronts
+        # the grid is centred on the page, so that backs meet fronts
         self.free_x = (room_x - self.columns * self.cell_width) / 2
         self.free_y = (room_y - self.rows * self.cell_height) / 2
         self.x = MARGIN_MM + self.free_x
         self.y = low + self.free_y
-        # lower left corners as one reads, the upper row first
+        # lower left corners in reading order, the upper row first
         self.cells = [
             (self.x + column * self.cell_width, self.y + row * self.cell_height)
             for row in reversed(range(self.rows))
@@ -69,12 +69,12 @@ class Grid:
 
 
 def card_grid(deck: Deck, paper: Paper) -> Grid:
-    """Return the grid that holds most cards a page, upright if possible.
+    """Return the grid that holds the most cards on a page, upright if possible.
 
-    Raises `Malformed` for cards larger than that.
+    Raises `Malformed` if not even one card fits the page.
     """
     grids = [Grid(deck, paper, landscape) for landscape in (False, True)]
-    # of two that hold as many cards max takes the first, the upright one
+    # on a tie max takes the first, the upright one
     grid = max(grids, key=lambda grid: len(grid.cells))
     if not grid.cells:
         raise Malformed(
@@ -92,13 +92,13 @@ def print_fronts(
 ) -> None:
     """Draw one page of cards with its cutting marks.
 
-    Cells without a card, on the last page, have a rule in brief.
+    Cells without a card, on the last page, hold rules in brief.
     """
     for card, cell in zip(cards, grid.cells, strict=False):
         with _cell(pen, grid, cell):
             print_card(pen, deck, card)
     bare = grid.cells[len(cards) :]
-    # with fewer cells than rules in brief only the last ones are printed
+    # if there are fewer cells than rules in brief, only the last rules are printed
     for note, cell in zip(notes[-len(bare) :], bare, strict=False):
         with _cell(pen, grid, cell):
             _note(pen, deck, note)
@@ -108,7 +108,7 @@ def print_fronts(
 
 
 def _note(pen: Pen, deck: Deck, note: AidPoint) -> None:
-    """Draw a rule in brief on a card that is none of the deck: it has no marker."""
+    """Draw a rule in brief on a card that is not part of the deck: it has no marker."""
     wide = deck.width_mm - 2 * _NOTE_PAD_MM
     y = pen.paragraph(
         _NOTE_PAD_MM,
@@ -128,9 +128,10 @@ def _note(pen: Pen, deck: Deck, note: AidPoint) -> None:
 
 
 def print_backs(pen: Pen, grid: Grid) -> None:
-    """Draw the backs of one page, a back in every cell: so it fits a page that was turned over any
-    of its edges."""
-    # ink goes a little beyond the outer cards, for cuts that are not exact
+    """Draw the backs of one page, with a back in every cell. The page then fits whichever edge it
+    is turned over.
+    """
+    # ink reaches a little beyond the outer cards, to allow for inexact cuts
     bleed_x = min(_BLEED_MM, grid.free_x)
     bleed_y = min(_BLEED_MM, grid.free_y)
     left, top = grid.cells[0]
@@ -148,17 +149,18 @@ def print_backs(pen: Pen, grid: Grid) -> None:
 
 @contextmanager
 def _cell(pen: Pen, grid: Grid, cell: Point) -> Iterator[None]:
-    """Draw on the card of a cell in the card's axes."""
+    """Draw on the card in a cell, in the axes of the card."""
     x, y = cell
     with pen.at(x + grid.cell_width * grid.landscape, y, turn_deg=90 * grid.landscape):
         yield
 
 
 def _cutting_marks(pen: Pen, grid: Grid, rows: int) -> None:
-    """Draw ticks round the upper rows where there is room, and crosses where four cards meet: one
-    cut parts two cards."""
+    """Draw ticks around the upper rows where there is room, and crosses where four cards meet. One
+    cut separates two cards.
+    """
     xs = [grid.x + column * grid.cell_width for column in range(grid.columns + 1)]
-    # rows are filled from above
+    # rows are filled from the top
     ys = [grid.y + row * grid.cell_height for row in range(grid.rows - rows, grid.rows + 1)]
     out_x = min(_TICK_MM, grid.free_x)
     out_y = min(_TICK_MM, grid.free_y)
@@ -176,10 +178,10 @@ def _cutting_marks(pen: Pen, grid: Grid, rows: int) -> None:
 
 
 def print_card(pen: Pen, deck: Deck, card: Card, *, readable: bool = True) -> None:
-    """Draw the face of a card: both halves alike, the second turned by 180 degrees.
+    """Draw the face of a card: both halves are alike, the second turned by 180 degrees.
 
-    `readable=False` prints a black square instead of the marker, for pictures that no camera may
-    take for a card.
+    `readable=False` prints a black square instead of the marker, for pictures that a camera must
+    not take for a card.
     """
     for turned in (False, True):
         with pen.at(deck.width_mm * turned, deck.height_mm * turned, turn_deg=180 * turned):
@@ -187,8 +189,9 @@ def print_card(pen: Pen, deck: Deck, card: Card, *, readable: bool = True) -> No
 
 
 def _half(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
-    """Draw value and suit, marker, and both once more, big, between the columns of the markers,
-    which stay clear.
+    """Draw one half of a card: value and suit, the marker, and value and suit once more, big.
+
+    The big ones are between the columns of the markers, which stay clear.
     """
     inset, side = deck.inset_mm, deck.marker_mm
     right = deck.width_mm - inset
@@ -235,19 +238,20 @@ def _half(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
 
 
 Part = tuple[tuple[str, tuple[str, ...]], ...]
-"""One page to cut out: columns of piles, the one nearest to the middle of the table first, each
-with its lane's number, or nothing beside the lanes."""
+"""One page to cut out, as columns of places for piles. The pile nearest to the middle of the table
+comes first. Each column has the number of its lane, or an empty string for piles beside the lanes.
+"""
 
 
 def pile_parts(kit: Kit, deck: Deck, room_mm: tuple[float, float]) -> tuple[Part, ...]:
-    """Return the places for all piles on pages with that room: the ends of the lanes, then North's
-    own.
+    """Return the pages of places for piles that fit the room: the ends of the lanes, then North's
+    own piles.
 
     Raises `Malformed` when the places of a lane do not fit.
     """
     lanes = range(kit.board.files if deck.lane_piles else 0)
     columns = [(str(lane), deck.lane_piles) for lane in lanes]
-    # the last column needs no gap behind it
+    # the last column needs no gap after it
     a_page = int((room_mm[0] + kit.board.gap_mm) / kit.board.pitch_mm)
     tallest = _part_height(deck, max(len(deck.lane_piles), len(deck.side_piles)))
     if a_page < 1 or tallest > room_mm[1]:
@@ -263,7 +267,7 @@ def pile_parts(kit: Kit, deck: Deck, room_mm: tuple[float, float]) -> tuple[Part
 
 
 def part_title(part: Part) -> str:
-    """Return what a page of places is called, such as “ends of lanes 0 to 2”."""
+    """Return the title of a page of places, such as “ends of lanes 0 to 2”."""
     first, piles = part[0]
     if first:
         return say("ends of lanes {first} to {last}", first=first, last=part[-1][0])
@@ -279,11 +283,10 @@ def print_part(
     *,
     beside: Callable[..., None] | None = None,
 ) -> None:
-    """Draw one page of places, in the middle of its room.
+    """Draw one page of places, centred in its room.
 
-    Columns are as far apart as the lanes of the board.
-
-    With something `beside` them, which is given its height and `width`, they stand at the left.
+    Columns are as far apart as the lanes of the board. `beside` draws something at the right, with
+    its height and `width`, and moves the places to the left.
     """
     board = kit.board
     width = len(part) * board.pitch_mm - board.gap_mm
@@ -313,7 +316,7 @@ def _part_height(deck: Deck, piles: int) -> float:
 
 
 def _place(pen: Pen, kit: Kit, deck: Deck, lane: str, pile: str, *, nearest: bool) -> None:
-    """Draw the outline of one pile, the origin at its lower left corner."""
+    """Draw the outline of one pile, with the origin at its lower left corner."""
     wide, high = deck.width_mm, deck.height_mm
     if nearest:
         pen.rectangle(

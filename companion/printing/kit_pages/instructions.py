@@ -26,8 +26,9 @@ from companion.printing.tiling import Extent, Tiling
 
 _TEXT_SIZES_MM = (4.0, 3.8, 3.6, 3.4, 3.2, 3.0, 2.8, 2.6, 2.4)
 _PICTURE_SCALES = (1.0, 0.85, 0.7, 0.6)
-"""The largest text, and with it the largest pictures, with which the page holds all steps are
-taken."""
+"""Text sizes and picture scales, largest first. The first pair that fits all steps on the page is
+used.
+"""
 _HEAD_MM, _FIGURE_MM = 6.4, 14.0
 _TEXT_X, _PICTURE_WIDTH, _PICTURE_HEIGHT = 16.0, 58.0, 36.0
 
@@ -99,8 +100,9 @@ _SHEET_CELLS = {
     "places": (4.6, 1.4, 2, 2),
     "cards": (3.4, 0.6, 3, 3),
 }
-"""What a page looks like from afar: the cells' width and distance, and how many stand side by side
-and below, mm."""
+"""Thumbnail of each kind of page: width of a cell and gap between cells in mm, number of columns
+and rows.
+"""
 
 _CODE = (
     "####...####",
@@ -115,15 +117,15 @@ _CODE = (
     "#..#.#.....",
     "####...#..#",
 )
-"""A code as it is drawn on a screen. Nothing can be read in it."""
+"""A sketch of a QR code on a screen. It cannot be read."""
 
 Picture = Callable[[Pen], None]
-"""Draws in a box of 58 x 36 mm, the origin at its lower left corner."""
+"""Draws in a box of 58 x 36 mm, with the origin at its lower left corner."""
 
 
 class _Setting(NamedTuple):
-    """How all steps are set: the page's width within its margins and the size of the text, mm, and
-    of the pictures.
+    """Measures for all steps: the page's width within its margins and the text size, both in mm,
+    and the scale of the pictures.
     """
 
     width: float
@@ -138,11 +140,11 @@ class _Step(NamedTuple):
 
 
 def print_instructions(pen: Pen, kit: Kit, tiling: Tiling, room: Extent, kinds: list[str]) -> None:
-    """Fill the room of the current page.
+    """Fill the room of the current page with the instructions.
 
-    `kinds` are those of the pages that follow, see `sheets.Page`.
+    `kinds` are the kinds of the pages that follow, see `sheets.Page`.
 
-    Raises ValueError when the kit's notes do not fit: a defect of the kit.
+    Raises ValueError when the kit's notes do not fit, which is a defect of the kit.
     """
     left = room.left
     right = room.right
@@ -178,7 +180,7 @@ def print_instructions(pen: Pen, kit: Kit, tiling: Tiling, room: Extent, kinds: 
     y = top - 44.0
     setting, spare = _setting(kit, steps, width, y - floor)
     scale = setting.pictures
-    # what is left of the page goes between the steps, up to a bound
+    # the spare height goes between the steps, up to a limit
     gap = min(6.0, spare / len(steps))
     for number, step in enumerate(steps, start=1):
         pen.line((left, y), (right, y), width=0.5)
@@ -193,10 +195,10 @@ def print_instructions(pen: Pen, kit: Kit, tiling: Tiling, room: Extent, kinds: 
 def _setting(
     kit: Kit, steps: tuple[_Step, ...], width: float, height: float
 ) -> tuple[_Setting, float]:
-    """Return the largest setting that fits, and the height that it leaves."""
-    # printed on a page that nobody sees, as often as needed
+    """Return the largest setting that fits, and the spare height."""
+    # each setting is measured by drawing on a page that is thrown away
     scratch = Pen("")
-    # pictures become smaller before the text does
+    # pictures shrink before the text does
     for text_mm, pictures in product(_TEXT_SIZES_MM, _PICTURE_SCALES):
         setting = _Setting(width, text_mm, pictures)
         spare = height - sum(_print_text(scratch, 0, step, setting) for step in steps)
@@ -208,10 +210,10 @@ def _setting(
 
 
 def _print_text(pen: Pen, number: int, step: _Step, setting: _Setting) -> float:
-    """Draw a step's text below its rule, the origin at the rule's left end: big figure, title and
-    paragraphs.
+    """Draw a step's text below its rule: big figure, title and paragraphs. The origin is the left
+    end of the rule.
 
-    Return the height of the step, its picture included.
+    Return the height of the step, including its picture.
     """
     pen.text(
         0,
@@ -252,7 +254,7 @@ def _steps(kit: Kit, tiling: Tiling, kinds: list[str]) -> Iterator[_Step]:
     yield _Step(title, joining, partial(_board_picture, kit=kit, tiling=tiling))
     notes = kit.notes
     if kit.deck:
-        # the instructions are page 1, so the first of these is page 2
+        # the instructions are page 1, so the pages that follow start at 2
         first = kinds.index("cards") + 2
         last = first + kinds.count("cards") + kinds.count("backs") - 1
         deck = kit.deck
@@ -288,9 +290,10 @@ def _steps(kit: Kit, tiling: Tiling, kinds: list[str]) -> Iterator[_Step]:
 
 
 def _sheets_picture(pen: Pen, kinds: list[str]) -> None:
-    """Draw the pages that follow in their order: a small pile for each kind, its page numbers and
-    its name."""
-    # backs go with their cards
+    """Draw the pages that follow in their order: a small pile for each kind, with its page numbers
+    and its name.
+    """
+    # backs belong to their cards
     names = ["cards" if kind == "backs" else kind for kind in kinds]
     numbered = groupby(enumerate(names, start=2), key=itemgetter(1))
     piles = [(name, [number for number, _ in pages]) for name, pages in numbered]
@@ -299,7 +302,7 @@ def _sheets_picture(pen: Pen, kinds: list[str]) -> None:
     with pen.at(_PICTURE_WIDTH, 33 * (1 - scale), scale=scale):
         x = apart / 2 - len(piles) * (wide + apart)
         for kind, pages in piles:
-            # from the back to the front, three sheets of a pile at most
+            # from back to front, at most three sheets of a pile
             for back in range(min(2, len(pages) - 1), -1, -1):
                 step = 0.9 * back
                 pen.rectangle(
@@ -326,7 +329,7 @@ def _sheets_picture(pen: Pen, kinds: list[str]) -> None:
 
 
 def _sheet(pen: Pen, kind: str, wide: float, high: float) -> None:
-    """Draw what a page of this kind looks like from afar, its lower left corner at the origin."""
+    """Draw a thumbnail of a page of this kind, with its lower left corner at the origin."""
     size, gap, columns, rows = _SHEET_CELLS[kind]
     tall = size if kind in ("board", "pieces") else 1.4 * size
     left = (wide - columns * (size + gap) + gap) / 2
@@ -354,7 +357,7 @@ def _sheet(pen: Pen, kind: str, wide: float, high: float) -> None:
 
 
 def _start_picture(pen: Pen) -> None:
-    """Draw a phone that is held over the code on a screen."""
+    """Draw a phone held over the code on a screen."""
     # the screen and its foot, the phone and its screen
     for x, y, wide, high, line in (
         (4, 5, 34, 22, 0.9),
@@ -394,7 +397,7 @@ def _start_picture(pen: Pen) -> None:
 
 
 def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
-    """Draw the whole board, small, with its pages' names."""
+    """Draw the whole board at a small scale, with the names of its pages."""
     whole = tiling.extent
     scale = min(_PICTURE_WIDTH / whole.width, _PICTURE_HEIGHT / whole.height)
     with pen.at(_PICTURE_WIDTH - whole.right * scale, -whole.bottom * scale, scale=scale):
@@ -420,7 +423,7 @@ def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
                 fill=TILE_2,
                 stroke_mm=0.15 / scale,
             )
-        # plain squares: a camera must not take this for a board
+        # plain squares, so that a camera does not take this for a board
         for x, y in board.corner_centres_mm.values():
             pen.square(x, y, board.corner_mm, fill=INK)
         cuts = [((x, whole.bottom), (x, whole.top)) for x in tiling.cuts_x]
@@ -444,11 +447,11 @@ def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
 
 
 def _piece_picture(pen: Pen, kit: Kit) -> None:
-    """Draw a tag glued on its block, seen from in front."""
+    """Draw a tag glued on its block, seen from the front."""
     face = kit.face(kit.pieces[0][0])
     side = side_of(kit, face) or kit.sides[SEATS[0]]
     size, x, low = 30.0, 12.0, 1.0
-    # as high as the block is beside a tag with its white
+    # height of the block in proportion to a tag with its white
     high = max(1.5, min(14.0, size * face.height_mm / (kit.tag_mm * 9 / 7)))
     right = x + size
     top = low + high
@@ -469,7 +472,7 @@ def _piece_picture(pen: Pen, kit: Kit) -> None:
             picture,
             side,
         )
-    # the right side of the block, as askew as its top
+    # the right side of the block, slanted like its top
     lean = 0.45
     back_x = right + lean * size
     rise = 0.5 * size
@@ -485,13 +488,13 @@ def _piece_picture(pen: Pen, kit: Kit) -> None:
             fill=WHITE,
         )
         pen.rim(size, 1.4, side, dotted=face.seat is SEATS[1])
-        # a camera must not take the picture for the piece: no marker has a white ring
+        # a white ring keeps a camera from taking the picture for the piece: no marker has one
         for share, fill in ((1.0, INK), (4 / 6, WHITE), (2 / 6, INK)):
             pen.square(size / 2, size / 2, share * 0.7 * size, fill=fill)
 
 
 def _card_picture(pen: Pen, deck: Deck) -> None:
-    """Draw a card and its back, with the crosses along which they are cut out."""
+    """Draw a card and its back, with the crosses along which to cut them out."""
     scale = (_PICTURE_HEIGHT - 5) / deck.height_mm
     wide = deck.width_mm * scale
     high = deck.height_mm * scale
@@ -509,8 +512,8 @@ def _card_picture(pen: Pen, deck: Deck) -> None:
 
 
 def _fan_picture(pen: Pen, deck: Deck) -> None:
-    """Draw four open cards of one stack, seen from the side of who laid them: he sits at the
-    left.
+    """Draw four open cards of one stack, seen from the side of the player who laid them. That
+    player sits at the left.
     """
     count = min(4, len(deck.cards))
     long = deck.height_mm + (count - 1) * deck.step_mm
@@ -532,7 +535,7 @@ def _fan_picture(pen: Pen, deck: Deck) -> None:
 
 
 def _card(pen: Pen, deck: Deck, number: int) -> None:
-    """Draw a card of the deck on white. No camera takes it for one."""
+    """Draw a card of the deck on white. A camera does not take it for a real one."""
     pen.rectangle(
         0,
         0,

@@ -40,9 +40,9 @@ from companion.printing.tiling import (
 )
 
 BACK = "back"
-"""Name of a card's back."""
+"""Name of the back of a card in `Page.names`."""
 _LIGHT = 0.18
-"""Share of a side's colour that is left where ink is saved."""
+"""Share of a side's colour that remains when saving ink."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class KitStyle:
     """How a kit is printed.
 
     `low_ink` prints the sides' colours lightly and the backs of cards as lines. Markers and board
-    stay as they are. `board_only` leaves out everything else.
+    stay as they are. `board_only` leaves out everything but the board.
     """
 
     paper: Paper = "a4"
@@ -61,11 +61,11 @@ class KitStyle:
 
 @dataclass(frozen=True)
 class Page:
-    """A page of a kit: its kind, the names of what is on it, its own, and what draws it.
+    """One page of a kit.
 
     `kind` is `instructions`, `board`, `pieces`, `extras`, `places`, `cards` or `backs`. `names` are
-    such as `("board A1",)`, the faces whose tags are on it and what stands below them, piles, the
-    names of cards, or as many `BACK`s as there are places for them.
+    the things on the page: `("board A1",)`, the faces of its tags and the blocks below them, piles,
+    the names of cards, or one `BACK` for each cell. `draw` draws the page.
     """
 
     kind: str
@@ -76,10 +76,10 @@ class Page:
 
 
 def kit_pages(kit: Kit, style: KitStyle, extras: Extras | None = None) -> Sequence[Page]:
-    """Return what would be printed, without printing it."""
+    """Return the pages of a kit without printing them."""
     paper = style.paper
     if style.low_ink:
-        # only the colours of the sides: markers and boards are printed as ever
+        # only the sides' colours are lighter: markers and boards are printed as always
         sides = {
             seat: replace(side, rgb=tinted(side.rgb, _LIGHT)) for seat, side in kit.sides.items()
         }
@@ -106,7 +106,7 @@ def kit_pages(kit: Kit, style: KitStyle, extras: Extras | None = None) -> Sequen
 def kit_pdf(
     kit: Kit, style: KitStyle, extras: Extras | None = None
 ) -> tuple[bytes, Sequence[Page]]:
-    """Return the printable kit as a PDF, and what is on its pages."""
+    """Return the printable kit as a PDF, and its pages."""
     pages = kit_pages(kit, style, extras)
     with speaking(style.language):
         pen = Pen(say("{game}: board and pieces", game=kit.title), low_ink=style.low_ink)
@@ -122,9 +122,8 @@ def kit_pdf(
 
 
 def board_in_one_piece(kit: Kit) -> Paper | None:
-    """Return the smallest paper on which the board needs no joint.
-
-    None where none is large enough.
+    """Return the smallest paper that holds the board without a joint. None if no paper is large
+    enough.
     """
     board = board_extent(kit.board)
     for paper in SIZES_MM:
@@ -180,9 +179,8 @@ def _tag_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[Page]:
 
 
 def _deck_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[Page]:
-    """Yield places for piles, beside a seat's own the score sheet, then cards and their backs in
-    turn.
-
+    """Yield the places for piles, then cards and their backs in turn. The score sheet is beside a
+    seat's own piles.
     """
     deck = kit.deck
     if deck is None:
@@ -216,7 +214,7 @@ def _deck_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[Page]:
     size = len(grid.cells)
     fronts = [deck.cards[start : start + size] for start in range(0, len(deck.cards), size)]
     for number, cards in enumerate(fronts, start=1):
-        # the last page of cards may have cells to spare, which take the rules in brief
+        # spare cells on the last page of cards hold the rules in brief
         notes = extras.shared_points if number == len(fronts) else ()
         draw = partial(
             print_fronts,

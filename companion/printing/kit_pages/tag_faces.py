@@ -1,5 +1,5 @@
-"""A tag and its measures, and what is printed round a piece's marker: its rim with letters or
-drawings, or the stone of one of several squares.
+"""A tag with its measures, and what is printed around a piece's marker: a rim with letters or
+drawings, or the stone of a piece of several squares.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from companion.printing.pdf_pen import DIGIT, STONE, WHITE, Pen, Point, printed_
 from companion.printing.tiling import Extent, quiet_mm
 
 _MIN_RIM_MM = 2.4
-"""Nothing is written into a narrower rim: it could not be read."""
+"""Minimum width of a rim with writing. It could not be read in a narrower one."""
 _THIN_MM = 1.0
 _MAGNIFIED = 1.8
-"""Size of a drawing by the rim through which its middle shows: an eye or a ring has to be told from
-a step away."""
+"""Size of a drawing divided by the width of the rim, through which only its middle shows. An eye or
+a ring must be recognisable from a step away.
+"""
 _LETTER = 0.7
-"""Height of a letter by the rim in which it stands, clear of its edges."""
+"""Height of a letter divided by the width of its rim, clear of the edges."""
 _STONE_SIGN_MM = 10.0
 _RIM_MM = 1.4
 CAPTION_MM = 10.5
@@ -29,14 +30,12 @@ _LEAST_MM = 24.0
 
 
 def side_of(kit: Kit, face: Face) -> Side | None:
-    """Return whose face it is. None: nobody's."""
+    """Return the side that a face belongs to. None if it belongs to nobody."""
     return kit.sides.get(face.seat) if face.seat else None
 
 
 class Tag:
-    """One thing to cut out: the faces of a piece, each with the marker that this piece shows, and
-    all measures in mm.
-    """
+    """One cut-out: the faces of a piece, each with its marker, and all measures in mm."""
 
     def __init__(self, kit: Kit, faces: tuple[tuple[Face, int], ...]) -> None:
         self.kit, self.faces = kit, faces
@@ -46,38 +45,39 @@ class Tag:
         self.is_big = first.size != (1, 1)
         is_wide = kit.has_wide_rim(first)
         folds_down = len(faces) == 1 and first.height_mm >= _FOLD_DOWN_MM and not self.is_big
-        # a rim takes what the square leaves beside the marker and its white
+        # the rim gets what the square has left beside the marker and its white
         self.rim = max(0.0, min(_RIM_MM, (square - white) / 2))
         if is_wide:
             self.rim = max(self.rim, (kit.tops_mm[first.name][0] - white) / 2)
         self.apron = 0.0
-        """Height of the drawing below the marker on a flat tag, where the square has room for
-        it."""
+        """Height of the drawing below the marker on a flat tag. 0 where the square has no room for
+        it.
+        """
         self.sides = min(_APRON_MM, first.height_mm) if folds_down else 0.0
-        """What folds down over each side of a block."""
-        # room for a drawing below the marker, with a whole rim or with half of one
+        """Width of the flap that folds down over each side of a block."""
+        # try to fit a drawing below the marker, with a whole rim or with half of one
         for rim in () if is_wide or self.is_big or self.sides else (_RIM_MM, _RIM_MM / 2):
             flat = square - white - 2 * rim - _PLAY_MM
             if not self.apron and flat >= MIN_APRON_MM:
                 self.rim, self.apron = rim, min(_APRON_MM, flat)
         self.outer, self.deep = (white + 2 * self.rim,) * 2
-        """Width and depth of what is cut out for one face, without the drawings on it."""
+        """Width and depth of the cut-out for one face, without its drawings."""
         if self.is_big:
             self.outer, self.deep = kit.tops_mm[first.name]
         self.spine = first.height_mm if len(faces) > 1 and first.height_mm >= 1 else 0.0
-        """Between two faces: the thickness of what lies between them."""
+        """Gap between two faces: the thickness of the piece between them."""
         has_drawing = self.is_big or self.sides or self.apron or len(faces) > 1
         self.picture = 0.0 if has_drawing else _PICTURE_MM
-        """Height of a drawing that stands below what is cut out, where there is none on it."""
+        """Height of a drawing below the cut-out. 0 if the cut-out has a drawing on it."""
         self.width = max(self.outer + 2 * self.sides, _LEAST_MM)
-        # there is one spine less than there are faces
+        # there is one spine fewer than faces
         self.cut = len(faces) * (self.deep + self.apron + self.spine) - self.spine + 2 * self.sides
-        """Height of what is cut out."""
+        """Height of the cut-out."""
         self.height = self.cut + self.picture + CAPTION_MM
 
 
 def print_top(pen: Pen, tag: Tag, face: Face, marker: int) -> None:
-    """Draw a face with its marker, its lower left corner at the origin."""
+    """Draw a face with its marker, with its lower left corner at the origin."""
     if tag.is_big:
         _big_face(pen, tag, face)
     else:
@@ -86,17 +86,17 @@ def print_top(pen: Pen, tag: Tag, face: Face, marker: int) -> None:
 
 
 def _face(pen: Pen, tag: Tag, face: Face) -> None:
-    """Draw the rim of a tag at the origin. A wide one tells from all sides what it is.
+    """Draw the rim of a tag at the origin. A wide rim names the piece on all four sides.
 
-    What has a sign shows it with its name to both players. A face that lies is white with a thin
-    edge, and its letters are turned by a right angle.
+    A face with a sign shows it with its name to both players. A face that lies down is white with a
+    thin edge, and its letters are turned by a right angle.
     """
     kit, outer, rim = tag.kit, tag.outer, tag.rim
     side = side_of(kit, face)
     pen.rim(outer, min(rim, _THIN_MM) if face.lies else rim, side, dotted=face.seat is Seat.NORTH)
     if not kit.has_wide_rim(face) or rim < _MIN_RIM_MM:
         return
-    # white for a face that lies, stone for nobody's
+    # white for a face that lies down, stone for one that belongs to nobody
     fill = WHITE if face.lies else side.rgb if side else STONE
     edge = _THIN_MM if face.lies else 0.0
     name = kit.letters.get(face.letter, face.letter)
@@ -122,7 +122,9 @@ def _face(pen: Pen, tag: Tag, face: Face) -> None:
 
 
 def _named(pen: Pen, face: Face, name: str, room: tuple[float, float], fill: str) -> None:
-    """Draw a sign and a name side by side in the middle of a rim at the origin, on a plain core."""
+    """Draw a sign and a name side by side in the middle of a rim at the origin, on a plain
+    background.
+    """
     width, rim = room
     words = name.capitalize()
     picture = 0.9 * rim
@@ -157,10 +159,11 @@ def _named(pen: Pen, face: Face, name: str, room: tuple[float, float], fill: str
 
 
 def _sign(pen: Pen, face: Face, rim: float, fill: str, side: Side | None) -> None:
-    """Draw a letter on a plain core, or the middle of a drawing, in the middle of a rim at the
-    origin."""
+    """Draw in the middle of a rim at the origin a letter on a plain background, or the middle of a
+    drawing.
+    """
     if not face.letter:
-        # enlarged, so that only the middle of the drawing fits into the rim
+        # enlarged, so that only the middle of the drawing fits the rim
         size = _MAGNIFIED * rim
         reach = 0.5 * _MAGNIFIED * rim
         half = 0.47 * rim
@@ -181,7 +184,7 @@ def _sign(pen: Pen, face: Face, rim: float, fill: str, side: Side | None) -> Non
             )
         return
     size = _LETTER * rim / DIGIT
-    # a face that lies has its letter on its side
+    # a face that lies down has its letter on its side
     with pen.at(0, 0, turn_deg=90 if face.lies else 0):
         wide = text_width(face.letter, size, bold=True)
         core = max(wide, _LETTER * rim) + 0.5
@@ -202,10 +205,10 @@ def _sign(pen: Pen, face: Face, rim: float, fill: str, side: Side | None) -> Non
 
 
 def print_picture(pen: Pen, kit: Kit, face: Face, size: float, place: Point) -> None:
-    """Draw a face as screens show it, `size` mm wide, its middle at a place: its drawing and its
-    letter.
+    """Draw a face as screens show it: its drawing and its letter, `size` mm wide and centred at
+    `place`.
 
-    Only lines if it lies.
+    A face that lies down is drawn as outlines only.
     """
     side = None if face.lies else side_of(kit, face)
     pen.drawing(
@@ -228,8 +231,10 @@ def print_picture(pen: Pen, kit: Kit, face: Face, size: float, place: Point) -> 
 
 
 def _big_face(pen: Pen, tag: Tag, face: Face) -> None:
-    """Draw the top of a piece of several squares, its lower left corner at the origin: stone, whose
-    it is, white middle."""
+    """Draw the top of a piece of several squares: stone, the sign of its side, and a white middle.
+
+    The origin is its lower left corner.
+    """
     width, depth = tag.outer, tag.deep
     tag_mm = tag.kit.tag_mm
     side = side_of(tag.kit, face)
@@ -250,7 +255,7 @@ def _big_face(pen: Pen, tag: Tag, face: Face) -> None:
             None,
         )
     if side:
-        # half-way between the white of the marker and the edge
+        # half-way between the white around the marker and the edge
         away = (width / 2 + tag_mm / 2 + quiet_mm(tag_mm)) / 2
         for turn in (0, 180):
             with pen.at(width / 2, depth / 2, turn_deg=turn):

@@ -1,8 +1,8 @@
-"""The pages with a kit's pieces: tags to cut out, in rows like words, and below them whatever else
-has to be printed.
+"""The pages with a kit's pieces: tags to cut out, in rows like words, and below them the other
+blocks to print.
 
-A tag with one face folds down over all four sides of a high block. One with two faces folds round
-its piece, the other face below.
+A tag with one face folds down over all four sides of a high block. A tag with two faces folds
+around its piece, with the other face below.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _HEAD_MM, _SECTION_MM, _BLOCK_GAP_MM = 20.0, 9.0, 6.0
 
 @dataclass(frozen=True)
 class Block:
-    """Something as wide as the page that is not cut by a page's end.
+    """Something as wide as the page that is never split between two pages.
 
-    `height` in mm. `names` are those of the things on it, see `Sheets.names`. `draw` is given the
-    height that it has, and has its origin at the lower left. What `grows` takes all that is left
-    below it, on every page that has room.
+    `height` is in mm. `names` are the things on it, see `sheets.Page`. `draw` gets the height that
+    the block has, with the origin at the lower left. A block that `grows` takes all the height left
+    below it, on every page with room for it.
     """
 
     height: float
@@ -45,9 +45,10 @@ class Block:
 
 @dataclass
 class TagPage:
-    """What is on a page: blocks with the height of their lower edges.
+    """The contents of one page: blocks with the y of their lower edges.
 
-    `has_tags` is whether rows of tags are among them. `free_mm` is left at the bottom.
+    `has_tags` is whether there are rows of tags among them. `free_mm` is the height left at the
+    bottom.
     """
 
     free_mm: float
@@ -56,17 +57,19 @@ class TagPage:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the names of all that is on it."""
+        """Names of everything on the page."""
         return tuple(name for _, block in self.blocks for name in block.names)
 
     def add(self, block: Block, gap: float) -> None:
-        """Place a block below everything, with a gap between."""
+        """Place a block below the others, after a gap."""
         self.free_mm -= gap + block.height
         self.blocks.append((self.free_mm, block))
 
 
 def tag_pages(kit: Kit, blocks: Iterable[Block], room: Extent) -> list[TagPage]:
-    """Return rows of all tags in their order, and all blocks, each on the first page with room."""
+    """Return pages with rows of all tags in their order, and each block on the first page with
+    room.
+    """
     empty = room.height - _HEAD_MM
     pages: list[TagPage] = []
     section = ""
@@ -74,7 +77,7 @@ def tag_pages(kit: Kit, blocks: Iterable[Block], room: Extent) -> list[TagPage]:
         height = max(tag.height for tag in row)
         head = 0.0 if title == section else _SECTION_MM
         if pages:
-            # a row keeps a distance from the one above
+            # a row keeps a gap to the one above
             pages[-1].free_mm -= _CELL_GAP_MM / 2
         if not pages or pages[-1].free_mm < head + height:
             pages.append(TagPage(empty, has_tags=True))
@@ -90,7 +93,7 @@ def tag_pages(kit: Kit, blocks: Iterable[Block], room: Extent) -> list[TagPage]:
         section = title
 
     for block in blocks:
-        # the first page with room, not the last: gaps at the foot of earlier pages are filled
+        # the first page with room, not the last, to fill gaps at the foot of earlier pages
         roomy = [page for page in pages if page.free_mm >= block.height + _BLOCK_GAP_MM]
         if not roomy:
             roomy = [TagPage(empty, has_tags=False)]
@@ -106,10 +109,10 @@ def tag_pages(kit: Kit, blocks: Iterable[Block], room: Extent) -> list[TagPage]:
 
 
 def _rows(kit: Kit, width: float) -> Iterator[tuple[str, list[Tag]]]:
-    """Yield all pieces in rows below the names of their sections, South's first.
+    """Yield all pieces in rows, each with the title of its section, South's first.
 
-    Equal pieces take their face's markers in turn. Raises ValueError when two would have to share
-    one.
+    Equal pieces take the markers of their face in turn. Raises ValueError when two would have to
+    share one.
     """
     for name, number in Counter(name for piece in kit.pieces for name in piece).items():
         if number > len(kit.face(name).markers):
@@ -141,7 +144,7 @@ def print_tag_page(pen: Pen, page: TagPage, kit: Kit, title: str, room: Extent) 
 
 
 def _print_row(pen: Pen, height: float, *, row: list[Tag], width: float, heading: str) -> None:
-    """Draw tags side by side below the name of their section, if it begins here."""
+    """Draw tags side by side, below the title of their section if it starts here."""
     if heading:
         pen.line((0, height + 7.2), (width, height + 7.2), width=0.3)
         pen.text(
@@ -159,9 +162,8 @@ def _print_row(pen: Pen, height: float, *, row: list[Tag], width: float, heading
 
 
 def _print_tag(pen: Pen, tag: Tag) -> None:
-    """Draw one cut-out.
-
-    The origin is its lower left corner, a picture and the caption hang below.
+    """Draw one cut-out, with the origin at its lower left corner. Picture and caption are below
+    it.
     """
     face = tag.first
     if tag.sides:
@@ -177,7 +179,7 @@ def _print_tag(pen: Pen, tag: Tag) -> None:
             size,
             (tag.outer / 2, -tag.picture / 2),
         )
-    # the name in two lines at most, smaller where that needs it
+    # the name in at most two lines, in a smaller size if needed
     fitting = (
         size
         for size in (3.0, 2.7, 2.4, 2.1, 1.9)
@@ -203,7 +205,7 @@ def _print_tag(pen: Pen, tag: Tag) -> None:
 
 
 def _leaves(pen: Pen, tag: Tag) -> None:
-    """Draw the faces of a tag one below the other, each with its drawing, and what lies between
+    """Draw the faces of a tag one below the other, each with its drawing, with the spine between
     them.
     """
     y = tag.cut
@@ -218,14 +220,15 @@ def _leaves(pen: Pen, tag: Tag) -> None:
                 _pictures(pen, tag, face, tag.apron)
         pen.outline(0, y, tag.outer, tag.deep + tag.apron)
         if number:
-            # over the outlines, so that its lines to fold along stay dashed
+            # drawn over the outlines, so that the fold lines stay dashed
             with pen.at(0, top):
                 _spine(pen, tag)
 
 
 def _lid(pen: Pen, tag: Tag) -> None:
-    """Draw a face with four flaps that fold down over the sides of its block, each with the drawing
-    upright."""
+    """Draw a face with four flaps that fold down over the sides of its block, each with an upright
+    drawing.
+    """
     side = tag.sides
     half = tag.outer / 2
     edge = half + side
@@ -240,9 +243,9 @@ def _lid(pen: Pen, tag: Tag) -> None:
 
 
 def _pictures(pen: Pen, tag: Tag, face: Face, high: float) -> None:
-    """Draw a face's drawing in a strip round the origin.
+    """Draw the drawing of a face in a strip around the origin.
 
-    A small one three times, a sign beside its letter.
+    A small drawing is repeated three times, a sign is beside its letter.
     """
     # a little white above and below the drawing
     size = high - (1.2 if high >= 6 else 0.5)
@@ -270,8 +273,9 @@ def _pictures(pen: Pen, tag: Tag, face: Face, high: float) -> None:
 
 
 def _spine(pen: Pen, tag: Tag) -> None:
-    """Draw what is seen from in front between two faces that are glued round a piece, with the
-    lines to fold along."""
+    """Draw the strip between two faces that are glued around a piece, which is seen from the front,
+    with its fold lines.
+    """
     pen.rectangle(
         0,
         0,
