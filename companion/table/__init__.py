@@ -1,5 +1,5 @@
-"""The live table: one owner thread, a pure reducer, what the board says, and what each may know of
-it.
+"""The live table: its owner thread, the pure reducer, the board check, and the views for each
+viewer.
 
 May import `core` and `games`.
 """

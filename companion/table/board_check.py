@@ -1,5 +1,5 @@
-"""What the board says: how it differs from what should lie there, what hands do next, which action
-explains it.
+"""The board check: how the reading differs from the expected layout, which moves of pieces are left
+to do, and which action explains the board.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from companion.games.base import Game
 
 @dataclass(frozen=True)
 class HandMove:
-    """One thing a hand has to do with the faces of a stack, from the bottom to the top, as they lie
-    afterwards.
+    """One move that hands make with the faces of a stack, listed from the bottom to the top as they
+    lie afterwards.
 
-    `origin` None: from beside the board, `target` None: off the board; the same square twice: it
-    only turns over.
+    The piece comes from beside the board if `origin` is None, and leaves the board if `target` is
+    None. If both are the same square, it only turns over.
     """
 
     faces: tuple[str, ...]
@@ -33,12 +33,12 @@ class HandMove:
     target: Square | None
     done: bool = False
     turned: bool = False
-    """Is a piece turned over on the way?"""
+    """Whether a piece is turned over on the way."""
 
 
 @dataclass(frozen=True)
 class Before:
-    """What lay on the board before a play, and the markers that were read there."""
+    """The layout of the board before a play, and the markers that were read on it."""
 
     kit: Kit
     board: Layout
@@ -47,10 +47,10 @@ class Before:
 
 @dataclass(frozen=True)
 class Problem:
-    """Something on the board that should not be so.
+    """One fault on the board.
 
-    `text` says which piece, where, and how to mend it; `sign` says only what to do. `face` is the
-    piece, `square` where it is seen (or missing), `home` where it belongs.
+    `text` says which piece is wrong, where, and how to correct it. `sign` says only what to do.
+    `face` is the piece, `square` is where it is seen (or missing), `home` is where it belongs.
     """
 
     face: str
@@ -61,7 +61,7 @@ class Problem:
 
 
 def tops(layout: Layout) -> dict[Square, str]:
-    """Return the face on top of each square: what a camera can see of a layout."""
+    """Return the top face of each square, which is all that a camera can see of a layout."""
     shown = {}
     for square, faces in layout.items():
         if faces:
@@ -70,13 +70,13 @@ def tops(layout: Layout) -> dict[Square, str]:
 
 
 def known_faces(reading: Reading, board: Layout) -> dict[Square, str]:
-    """Return the face on top of each square.
+    """Return the top face of each square.
 
-    What is hidden now is as it was, unless that piece is seen elsewhere.
+    A hidden square keeps its previous face, unless that piece is seen elsewhere.
     """
     faces = {square: face for square, face in reading.seen.items() if square not in reading.unknown}
     was = tops(board)
-    # faces that lay there and are seen nowhere now
+    # Faces of the layout that are not seen anywhere now.
     left = Counter(was.values()) - Counter(faces.values())
     for square in sorted(reading.unknown & was.keys()):
         if left[was[square]] > 0:
@@ -92,29 +92,27 @@ def as_people_lay(
     before: Layout | None = None,
     touched: Collection[Square] = (),
 ) -> Reading:
-    """Return the reading as if what is carried lay where the layout has it.
+    """Return the reading with carried pieces moved to where the layout has them.
 
-    A flag or a ball may lie above or below its carrier.
-
-    Of the two only the upper one is seen. It stands for both where the other is seen nowhere else.
-    A flag that lay there by itself `before` tells nothing of a robot that is to come, unless a hand
-    has `touched` it since.
+    A flag or a ball may lie above or below its carrier, and the camera sees only the upper one.
+    That one stands for both if the other is seen nowhere else. A flag that already lay there alone
+    `before` does not prove that a robot has arrived, unless hands have `touched` the square since.
     """
     faces = dict(reading.seen)
     expected, there = Counter(tops(layout).values()), Counter(faces.values())
     for square, stack in layout.items():
         face = faces.get(square)
-        # only a pair of a carrier and what it carries may lie the other way round
+        # Only a carrier and the piece it carries may lie in either order.
         if (
             len(stack) != 2
             or face != stack[0]
             or kit.face(face).carried == kit.face(stack[1]).carried
         ):
             continue
-        # what lay here by itself before may not have been touched at all
+        # A piece that lay here alone may not have been touched at all.
         lay_alone = before is not None and before.get(square) == (face,) and square not in touched
         is_clear = kit.face(stack[1]).carried or not lay_alone
-        # not where the upper one is seen on another square
+        # Not if the upper piece is seen on another square.
         if is_clear and there[stack[1]] < expected[stack[1]]:
             faces[square] = stack[1]
             there[stack[1]] += 1
@@ -131,14 +129,14 @@ def hand_moves(
     """Return the moves that turn one layout into another, each with whether the reading already
     shows it.
 
-    Equal pieces are matched on their square, then in the order of their squares; what goes the same
-    way is one move. What turns over under another piece is done where hands have `touched` its
-    square.
+    Equal pieces are matched first on the same square, then in the order of their squares. Pieces
+    with the same origin and target make one move. A turn below another piece counts as done once
+    hands have `touched` its square.
     """
     before, after = kit.anchored(before), kit.anchored(after)
     reading = as_people_lay(kit, after, reading, before, touched) if reading else None
     gone, come = _surplus(kit, before, after), _surplus(kit, after, before)
-    # what goes the same way goes in one hand
+    # Pieces with the same origin and target are moved by one hand.
     ways: dict[tuple[Square | None, Square | None], list[tuple[str, bool]]] = {}
     for kind in sorted(gone.keys() | come.keys()):
         for (origin, was), (target, face) in _pair_pieces(gone.get(kind, []), come.get(kind, [])):
@@ -151,7 +149,7 @@ def hand_moves(
         )
         ordered = tuple(sorted((face for face, _ in pieces), key=stack.index))
         done = _is_done(ordered, origin, target, after, reading)
-        # no picture shows what turns over below the top: a hand at the square has to do
+        # No picture shows a turn below the top, so a hand over the square must be enough.
         is_below = origin == target and target is not None and stack[-1] not in ordered
         done &= not is_below or target in touched
         moves.append(HandMove(ordered, origin, target, done, any(turned for _, turned in pieces)))
@@ -163,8 +161,8 @@ _NOWHERE: _Piece = (None, "")
 
 
 def _surplus(kit: Kit, one: Layout, other: Layout) -> dict[str, list[_Piece]]:
-    """Return for each kind of piece the squares where `one` shows a face more often than `other`,
-    and that face.
+    """Return the surplus faces of `one` over `other`, each with its square, by the kind of
+    piece.
     """
     surplus: dict[str, list[_Piece]] = {}
     for square in sorted(one):
@@ -175,11 +173,13 @@ def _surplus(kit: Kit, one: Layout, other: Layout) -> dict[str, list[_Piece]]:
 
 
 def _pair_pieces(gone: list[_Piece], come: list[_Piece]) -> Iterator[tuple[_Piece, _Piece]]:
-    """Yield where each piece was and will be: what stays on its square, then what keeps its face,
-    then any.
+    """Yield pairs of the old and the new place of each piece.
+
+    Pieces that stay on their square are paired first, then those that keep their face, then the
+    rest.
     """
     gone, come = list(gone), list(come)
-    # a piece is its square and its face
+    # A piece is a pair of square and face.
     for same in (itemgetter(0), itemgetter(1)):
         for old in list(gone):
             new = next((piece for piece in come if same(piece) == same(old)), None)
@@ -199,7 +199,7 @@ def _is_done(
 ) -> bool:
     if reading is None:
         return False
-    # a hidden square proves nothing: the piece may still lie there
+    # A hidden square proves nothing, because the piece may still lie there.
     left = origin in (None, target) or (
         origin not in reading.unknown and reading.seen.get(origin) not in faces
     )
@@ -208,17 +208,17 @@ def _is_done(
 
 
 def agrees(layout: Layout, reading: Reading, before: Layout | None = None) -> bool:
-    """Return whether a settled reading shows exactly this layout.
+    """Return whether a quiet reading shows exactly this layout.
 
-    Every piece must be seen, but for what has not moved since `before`: a tall neighbour or a
-    resting hand may hide it, also when what lay on top of it has gone.
+    Every piece must be seen, except one that has not moved since `before`. A tall neighbour or a
+    resting hand may hide such a piece, even after the piece on top of it has gone.
     """
     if not reading.quiet or reading.game is None:
         return False
     expected = {}
     for square, face in tops(layout).items():
         stack = (before or {}).get(square, ())
-        # the same stack, or the same without the piece that was on top
+        # The same stack, or the same without its top piece.
         is_unmoved = layout[square] in (stack, stack[:-1])
         if square not in reading.unknown or not is_unmoved:
             expected[square] = face
@@ -227,7 +227,7 @@ def agrees(layout: Layout, reading: Reading, before: Layout | None = None) -> bo
 
 
 def cards_agree(layout: Layout, reading: Reading) -> bool:
-    """Return whether the zones that a layout names show exactly its open cards, settled.
+    """Return whether a quiet reading shows exactly the open cards in all zones of the layout.
 
     The order within a fan does not matter.
     """
@@ -241,9 +241,9 @@ def cards_agree(layout: Layout, reading: Reading) -> bool:
 def card_problems(
     kit: Kit, before: Layout, target: Layout, reading: Reading
 ) -> tuple[Problem, ...]:
-    """Return what is wrong in the zones that `target` names while hands turn `before` into it.
+    """Return the faults in the zones of `target` while hands turn `before` into it.
 
-    Unknown zones say nothing.
+    Hidden zones have no faults.
     """
     faults = []
     for zone, cards in sorted(target.items()):
@@ -255,7 +255,7 @@ def card_problems(
             text = say("{card} does not belong in {place}: take it away.", card=card, place=place)
             sign = say("Take {card} out of lane {lane}", card=card, lane=zone.file)
             faults.append(Problem(card, zone, None, text, sign))
-        # "X" is a card that could not be read: it may be the one that is missing
+        # "X" is an unreadable card. It may be the missing one.
         if "X" not in reading.fans.get(zone, ()):
             for card in sorted(set(cards) - seen):
                 text = say(
@@ -267,7 +267,7 @@ def card_problems(
 
 
 def zone_words(kit: Kit, zone: Square) -> str:
-    """Return a zone of a board of cards, such as “the attacker's stack of lane 3”."""
+    """Return the name of a zone on a board of cards, such as “the attacker's stack of lane 3”."""
     seats = {rank: seat for seat, rank in kit.deck.zones.items()} if kit.deck else {}
     if zone.rank not in seats:
         return say("the other's stack of lane {lane}", lane=zone.file)
@@ -279,11 +279,10 @@ def zone_words(kit: Kit, zone: Square) -> str:
 
 
 def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tuple[Problem, ...]:
-    """Return what is wrong on the board while hands turn `before` into `target` (the same layout:
-    nothing may move).
+    """Return the faults on the board while hands turn `before` into `target`.
 
-    Unknown squares say nothing. A piece that is seen on a wrong square is named once, with the
-    place where it is missing.
+    If both are the same layout, no piece may move. Unknown squares have no faults. A piece on a
+    wrong square is reported once, together with the place where it is missing.
     """
     if kit.large:
         before, target = kit.anchored(before), kit.anchored(target)
@@ -298,7 +297,7 @@ def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tupl
     missing, hidden = {}, {}
     for square, stack in target.items():
         is_unknown = square in reading.unknown
-        # what no camera can see here: all of it, or what lies below the top
+        # The part of the stack that no camera can see: all of it, or all below the top.
         hidden[square] = stack if is_unknown else stack[:-1]
         if stack and not is_unknown and reading.seen.get(square) != stack[-1]:
             missing[square] = stack[-1]
@@ -308,7 +307,7 @@ def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tupl
             problem = _misplaced(kit, face, square, target.get(square, ()))
             problem = problem or _stray(face, square, missing, hidden, before)
             faults.append(problem)
-            # one fault, one sentence: the place where this piece is missed needs none
+            # One fault per piece: do not report the place where it is missing as well.
             if problem.home is not None:
                 missing.pop(problem.home, None)
     for square in sorted(missing.keys() & wrong.keys()):
@@ -326,12 +325,11 @@ def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tupl
 
 
 def _is_wrong(kit: Kit, face: str | None, was: tuple[str, ...], will_be: tuple[str, ...]) -> bool:
-    """Return whether a square may not show this face (None: nothing) while hands turn one stack
-    into another.
+    """Return whether a square must not show this face (None for an empty square) while hands turn
+    one stack into another.
 
-    It may show anything of what lay or will lie there, either face of it, and may be empty while a
-    piece is on its way. It may not show a piece that has come to lie on top of the one that belongs
-    there.
+    It may show either face of any piece of both stacks, and may be empty while a piece is moved. It
+    must not show a piece that was laid on top of the one that belongs there.
     """
     if was == will_be:
         return face != (will_be[-1] if will_be else None)
@@ -342,8 +340,9 @@ def _is_wrong(kit: Kit, face: str | None, was: tuple[str, ...], will_be: tuple[s
 
 
 def _misplaced(kit: Kit, face: str, square: Square, stack: tuple[str, ...]) -> Problem | None:
-    """Return what is wrong with a piece that belongs on this square in another way. None: it
-    belongs elsewhere.
+    """Return the fault of a piece on its own square, such as the wrong face or the wrong order.
+
+    None if the piece belongs elsewhere.
     """
     due = stack[-1] if stack else ""
     if kit.kind(face) == kit.kind(due):
@@ -361,7 +360,7 @@ def _misplaced(kit: Kit, face: str, square: Square, stack: tuple[str, ...]) -> P
 def _stray(
     face: str, square: Square, missing: Mapping[Square, str], hidden: Layout, before: Layout
 ) -> Problem:
-    """Return that a piece is seen on a square where it has no place.
+    """Return the fault of a piece that does not belong on its square.
 
     It belongs where it is missing, else where it may lie out of sight (`hidden`), else beside the
     board.
@@ -381,14 +380,14 @@ def _stray(
 
 
 Plays = Iterable[tuple[Any, tuple[Layout, ...]]]
-"""Legal actions, each with how hands that make it may leave the board."""
+"""Legal actions, each with the layouts that hands may produce when they carry it out."""
 
 
 def plays_shown(plays: Plays, reading: Reading, before: Before) -> tuple[list[Any], list[Any]]:
-    """Return the actions that the reading shows, and those that hands may have made out of the
+    """Return the actions that the reading shows, and those that may have been made out of the
     camera's sight.
 
-    What no action has moved may be hidden.
+    Pieces that an action does not move may be hidden.
     """
     shown, possible = [], []
     for action, layouts in plays:
@@ -409,8 +408,8 @@ def explain(
 ) -> Any:
     """Return the one action that the reading shows, or None.
 
-    Raises `Ambiguous` with the notations when several actions lead to what is seen, or when a piece
-    is gone that may have left the board or lie under one that is carried, such as a ball.
+    Raises `Ambiguous` with the notations if several actions lead to this reading. It also does so
+    if a piece is gone that may have left the board or may lie under a carried piece such as a ball.
     """
     shown, possible = plays_shown(plays, reading, before)
     if len(shown) > 1 or (possible and not shown):
@@ -420,11 +419,11 @@ def explain(
 
 
 def hidden_growth(before: Before, after: Layout) -> list[Square]:
-    """Return the squares on which a piece comes to lie on one that looks the same: only its marker
-    tells.
+    """Return the squares where a piece is laid on one that looks the same, so that only its marker
+    shows the change.
 
-    What goes under one that is carried, such as a ball, counts where nothing else of a change can
-    be seen.
+    A piece that goes under a carried one, such as a ball, counts if nothing else of the change is
+    visible.
     """
     is_all_hidden = tops(before.board) == tops(after)
     grown = []
@@ -437,10 +436,10 @@ def hidden_growth(before: Before, after: Layout) -> list[Square]:
 
 
 def known_markers(before: Mapping[Square, int], reading: Reading) -> dict[Square, int]:
-    """Return the markers that are read on a board as it should be.
+    """Return the markers on a board that has no faults.
 
-    While something is hidden, those read `before` stay: a hand that is still over the board may
-    have laid a piece on one that looks the same.
+    While something is hidden, the markers read `before` stay: a hand over the board may have laid a
+    piece on one that looks the same.
     """
     markers = dict(reading.markers)
     for square, marker in before.items():
@@ -450,21 +449,18 @@ def known_markers(before: Mapping[Square, int], reading: Reading) -> dict[Square
 
 
 def shows_growth(before: Before, after: Layout, reading: Reading) -> bool:
-    """Return whether every piece that comes to lie on one that looks the same is told by its
-    marker.
+    """Return whether its marker proves every piece that is laid on one that looks the same.
 
-    True where there is none.
-
-    It is one that was read where a piece has left, or that was read nowhere while the one below
-    was. A marker that was hidden before and is read now tells nothing: the piece may have been put
-    straight.
+    True if there is no such piece. A marker proves it if it was read before where a piece has left,
+    or if it was read nowhere while the marker below was. A marker that was hidden before proves
+    nothing, because the piece may only have been straightened.
     """
     left = {
         square for square, stack in before.board.items() if len(after.get(square, ())) < len(stack)
     }
     for square in hidden_growth(before, after):
         now, was = reading.markers.get(square), before.markers.get(square)
-        # where the marker that is on top now was read before
+        # Squares on which the marker now on top was read before.
         homes = {home for home, marker in before.markers.items() if marker == now}
         if now in (None, was) or (not homes & left if homes else was is None):
             return False
@@ -472,8 +468,9 @@ def shows_growth(before: Before, after: Layout, reading: Reading) -> bool:
 
 
 def turned_below(before: Layout, after: Layout) -> set[Square]:
-    """Return squares where a piece turns over under one that stays on top, such as a ball: no
-    picture shows it.
+    """Return the squares where a piece turns over below one that stays on top, such as a ball.
+
+    No picture shows this.
     """
     turned = set()
     for square in before.keys() & after.keys():
@@ -486,13 +483,13 @@ def turned_below(before: Layout, after: Layout) -> set[Square]:
 def _is_shown(layout: Layout, reading: Reading, before: Before) -> bool:
     """Return whether the board shows more than that a piece is gone.
 
-    On a piece that looks the same only its marker tells.
+    On a piece that looks the same only the marker shows it.
     """
     was, now = tops(before.board), tops(layout)
     grown = hidden_growth(before, layout)
     if grown or any(was.get(square) != face for square, face in now.items()):
         return shows_growth(before, layout, reading)
-    # nothing new is to be seen: what has gone must lie beside the board
+    # Nothing new is visible, so the pieces that are gone must lie beside the board.
     gone = _faces(before.board) - _faces(layout)
     return bool(gone) and gone <= Counter(reading.beside)
 
@@ -502,9 +499,9 @@ def _faces(layout: Layout) -> Counter[str]:
 
 
 def _may_be_meant(before: Before, layout: Layout) -> bool:
-    """Return whether a piece has left the board, or gone under one that is carried on top.
+    """Return whether a piece has left the board, or lies under a carried one.
 
-    Both look as if it were only lifted.
+    Both look the same as a piece that was only lifted.
     """
     if _faces(layout).total() < _faces(before.board).total():
         return True

@@ -1,5 +1,5 @@
-"""What the camera tells the table: the board is read, hands are followed, plays recognised, early
-presses judged.
+"""Follows the board through the camera: ticks off moves of pieces, recognises plays, and judges
+early presses of the clock.
 """
 
 from __future__ import annotations
@@ -26,44 +26,42 @@ from companion.table.store import TableStore
 from companion.table.turns import Turns
 
 EARLY_PRESS_S = 3.0
-"""Time in seconds for which a press of the clock waits until the camera sees the board lie
-still."""
+"""Timeout in seconds for a press of the clock that waits until the camera sees a still board."""
 
 
 class BoardFollower:
-    """Follows the board for one table; every method is called by somebody who holds the table."""
+    """Follows the board of one table. Callers of its methods hold the table."""
 
     def __init__(self, store: TableStore, turns: Turns) -> None:
         self._store = store
         self._turns = turns
         self._place: tuple[int, int, Phase, int, str] | None = None
-        """What was waited for when the last reading was judged."""
+        """Place in the game for which the last reading was judged."""
         self._lay_last: str | None = None
-        """The game whose board lay on the table last; empty: none did, None: nobody has looked
-        yet."""
+        """Game of the board that lay on the table last. Empty if none did, None before the first
+        reading.
+        """
 
     def saw(self, reading: Reading) -> None:
-        """Take in the board as the camera reads it now.
-
-        One that is equal to the last has been judged.
-        """
+        """Process a reading of the board. A reading equal to the last one is not judged again."""
         before = self._store.live
         last = before.reading
         self._store.live = replace(before, reading=reading)
         if last != reading:
             touched = before.touched
             if last is not None and last.game == reading.game:
-                # A hand is over a piece that the camera no longer sees, or has lifted it.
+                # A hand hides a piece or has lifted it.
                 changed = dict(last.seen.items() - reading.seen.items())
                 touched |= changed.keys() | (last.seen.keys() & reading.unknown)
             self._judge(reading, before, touched)
         self.look_again()
 
     def look_again(self) -> None:
-        """Judge the last reading once more where something else is waited for now, and go on where
-        that has come.
+        """Judge the last reading again if the game has moved on, and continue if it shows what is
+        due.
 
-        The board may never change again: it may have been right before anybody asked for it.
+        The board may not change again, because it may have been right before the table asked for
+        it.
         """
         live = self._store.live
         is_followed = live.sees_board or live.session.is_between
@@ -75,8 +73,8 @@ class BoardFollower:
             self._settle_early_press()
 
     def _judge(self, reading: Reading, before: TableState, touched: frozenset[Square]) -> None:
-        """Say what is wrong, and recognise a play. `before`: the table with the reading before this
-        one.
+        """Find the faults of the board, and recognise a play. `before` is the state with the
+        previous reading.
         """
         session = before.session
         self._place = _place_of(session)
@@ -92,7 +90,7 @@ class BoardFollower:
         problems = problems_of(live)
         is_due = is_due and live.sees_board
         seat = _seat_on_turn(session) if is_due else None
-        # what looks wrong may be a play: that is asked first
+        # An apparent fault may be a play, so check for plays first.
         if seat is not None and (problems or _has_other_markers(before, reading)):
             self._recognise(reading, seat, problems)
             return
@@ -110,20 +108,20 @@ class BoardFollower:
             self._publish(live, before.problems)
 
     def _is_brought(self, reading: Reading) -> bool:
-        """Return whether somebody has laid this board on the table, since the table was looked at
-        first.
+        """Return whether somebody has just laid this board on the table.
 
-        It chooses its game.
+        A board that lay there at the first reading does not count. A new board chooses its game.
         """
         if not reading.quiet:
             return False
-        # no board in view keeps the last one: laid down again, it chooses nothing
+        # A board that is taken away and laid down again is not new.
         before, self._lay_last = self._lay_last, reading.game or self._lay_last or ""
         return before is not None and reading.game not in (None, before)
 
     def _publish(self, live: TableState, before: tuple[Problem, ...]) -> None:
-        """Show how things are, and signal a board that became wrong, to whoever the sign asks, or
-        right again.
+        """Publish the state, and signal when the board becomes wrong or right.
+
+        A wrong board is signalled to the seats that the sign asks.
         """
         signals: tuple[Signal, ...] = ()
         if live.problems and live.problems != before:
@@ -133,7 +131,7 @@ class BoardFollower:
         self._store.publish(live, signals)
 
     def tick_off(self) -> None:
-        """Accept the set-up or the stage that the camera shows finished."""
+        """Accept the set-up or the stage that the camera shows as finished."""
         live = self._store.live
         session = live.session
         if session.target is None or not live.sees_board or session.is_shown_here:
@@ -142,7 +140,7 @@ class BoardFollower:
             self._store.accept(Begin("camera", self._store.now_s()))
         elif session.phase is Phase.STAGES and session.has_moves and self._is_followed():
             self._end_stage()
-            # the same reading may show the next stage done as well
+            # The same reading may also show the next stage as finished.
             if self._store.session.phase is Phase.STAGES:
                 self.tick_off()
 
@@ -154,40 +152,40 @@ class BoardFollower:
         return StageDone(session.moment, session.stage, "camera", self._store.now_s())
 
     def _is_followed(self) -> bool:
-        """Return whether hands have done the stage that is shown, or a later one of a lone seat's
-        turn.
+        """Return whether the board shows the current stage as done, or a later stage of a turn of
+        one seat.
         """
         live, session = self._store.live, self._store.session
         if headline_of(live):
             return False  # what has happened is read before the board moves on
         if live.agrees:
             return True
-        # a turn of both is revealed step by step, so none of its steps is skipped
+        # A turn of both seats is revealed step by step, so no step may be skipped.
         is_lone = len(session.turns[-1].sealed) == 1
         later = session.stages[session.stage + 1 :]
         return is_lone and any(live.shows(stage.expected) for stage in later)
 
     def _is_played_on(self) -> bool:
-        """Return whether hands have done one seat's last stage and a play of the next in one go."""
+        """Return whether hands have finished the last stage of one seat and already made the next
+        play.
+        """
         session = self._store.session
         if session.is_shown_here or session.paused:
             return False
         is_last = session.stage == len(session.stages) - 1
         if not is_last or session.stages[-1].tallies or len(session.turns[-1].sealed) != 1:
             return False
-        # tried out on a copy: nothing is accepted yet
+        # Test it on a copy, because nothing is accepted yet.
         return self._is_next_play_shown(advance(session, self._stage_done())[0])
 
     def _is_next_play_shown(self, session: Session) -> bool:
-        """Return whether the board shows one legal play of the person on turn after a machine's
-        turn.
-        """
+        """Return whether the board shows a legal play of the next person on turn."""
         live, now_s = self._store.live, self._store.now_s()
         if live.reading is None or not live.sees_board:
             return False
         seat = _seat_on_turn(session)
         if seat is not None and session.is_machines(seat):
-            # where the machine can end its turn now, hands may be at the play after that
+            # If the machine can end its turn now, hands may already have made the play after that.
             endings = (action for action, layouts in candidates(session, seat) if not layouts)
             ending = next(endings, None)
             if ending is None:
@@ -206,7 +204,7 @@ class BoardFollower:
     def _recognise(self, reading: Reading, seat: Seat, problems: tuple[Problem, ...]) -> None:
         """Accept the play that hands have made on the board.
 
-        Ask when it can mean several, say why it is none.
+        If it is ambiguous, show the choices. If it is not a legal play, show why.
         """
         live, session = self._store.live, self._store.session
         in_hand = is_in_hand(live, problems)
@@ -222,13 +220,13 @@ class BoardFollower:
             plays = candidates(session, seat)
             action = board_check.explain(game, seat, reading, plays, before)
         except Ambiguous as question:
-            # while a piece is in the air, choices are shown and nothing sounds
+            # While a piece is in the air, the choices appear without a sound.
             asked = () if in_hand else (signal_to(seat, Cue.ASKED),)
             self._store.publish(replace(live, problems=problems, choices=question.choices), asked)
             return
         if action is not None:
             self._store.live = replace(live, problems=())
-            # a play counts from when it was seen, or from when the clock was pressed before that
+            # The play counts from the time it was seen, or from an earlier press of the clock.
             at_s = min(reading.at_s, live.early.now_s) if live.early else reading.at_s
             stamp_s = min(at_s, self._store.now_s())
             self._turns.hand_in(HandIn(seat, session.moment, game.format(action), now_s=stamp_s))
@@ -246,7 +244,7 @@ class BoardFollower:
     # ---- a clock pressed while hands are still at the board --------------------------------------
 
     def _settle_early_press(self) -> None:
-        """Judge a press that waits for the camera, by its own time stamp, as soon as the board lies
+        """Judge an early press of the clock, by its own time stamp, as soon as the board is
         still.
         """
         live, now_s = self._store.live, self._store.now_s()
@@ -255,7 +253,7 @@ class BoardFollower:
         if order is None:
             return
         is_over = order.seat not in session.awaited
-        # only a still picture younger than the press tells how the board lay
+        # Only a still picture newer than the press shows the board that counts.
         is_read = reading is not None and reading.quiet and reading.at_s >= order.now_s
         if not (is_over or is_read) and now_s < order.now_s + EARLY_PRESS_S:
             return
@@ -268,14 +266,14 @@ class BoardFollower:
             self._store.publish(self._store.live, (signal_to(order.seat, Cue.KEY_REFUSED),))
 
     def camera_is(self, status: CameraStatus) -> None:
-        """Take in how the camera is."""
+        """Process a new state of the camera."""
         before = self._store.live
         if status == before.camera:
             return
         live = replace(before, camera=status)
         if status.state is not CameraState.SEES_BOARD:
             live = replace(live, reading=None, problems=(), suggested=None)
-        # One trouble after the other, as it is tried again, is told in words but signalled once.
+        # Troubles of repeated attempts are shown as text, but only the first is signalled.
         is_new = before.camera.state is not CameraState.TROUBLE
         is_trouble = status.state is CameraState.TROUBLE and is_new
         self._store.publish(live, (Signal(Cue.TROUBLE, BOTH),) if is_trouble else ())
@@ -286,24 +284,21 @@ def _place_of(session: Session) -> tuple[int, int, Phase, int, str]:
 
 
 def _before(live: TableState, session: Session) -> Before:
-    """Return what lay on the board before a play of this session."""
+    """Return the layout and the markers of the board before a play of this session."""
     kit = session.playing.kit(session.options)
     return Before(kit, session.board or {}, live.markers_before)
 
 
 def _has_other_markers(before: TableState, reading: Reading) -> bool:
-    """Return whether any marker is another one than before.
-
-    A piece may lie on one that looks the same.
-    """
+    """Return whether any marker differs from before. A piece may lie on one that looks the same."""
     markers = before.markers_before.items()
     return reading.markers != {at: marker for at, marker in markers if at not in reading.unknown}
 
 
 def _seat_on_turn(session: Session) -> Seat | None:
-    """Return the one seat whose play hands may make on the board.
+    """Return the one seat whose play may be made on the board.
 
-    None where actions are sealed, also for the last of them.
+    None if actions are sealed, even if only one is outstanding.
     """
     if session.game is None:
         return None
@@ -312,10 +307,9 @@ def _seat_on_turn(session: Session) -> Seat | None:
 
 
 def candidates(session: Session, seat: Seat) -> Iterator[tuple[Any, tuple[Layout, ...]]]:
-    """Yield every legal action of a seat that has the turn, with how hands that make it may leave
-    the board.
+    """Yield every legal action of a seat on turn, with the layouts that hands may produce for it.
 
-    They may have followed its stages already, such as a piece that is turned over.
+    These include layouts after its stages, such as a piece that is already turned over.
     """
     game, asked = session.playing, session.asked_of(seat)
     for play in game.plays(session.state, seat):
@@ -328,9 +322,9 @@ def candidates(session: Session, seat: Seat) -> Iterator[tuple[Any, tuple[Layout
 
 
 def _laid_actions(live: TableState, reading: Reading) -> dict[Seat, str]:
-    """Return the actions that cards or pieces on the table mean.
+    """Return the actions that cards or pieces on the table stand for.
 
-    They lie still, and every zone is seen.
+    The caller makes sure that the reading is quiet and that nothing is hidden.
     """
     session, game = live.session, live.session.game
     if game is None or reading.game != game.name:

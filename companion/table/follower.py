@@ -1,5 +1,5 @@
-"""A thread that follows a table: whoever photographs, speaks, advises or plays does so after its
-changes.
+"""A thread that runs after the table's changes, for those who take pictures, speak, advise or
+play.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ _JOIN_S = 5.0
 
 
 class Follower:
-    """Calls `step` after every change of the table and at least every `rest_s` seconds; `close` may
-    be called twice.
+    """Calls `step` after every change of the table and at least every `rest_s` seconds.
 
-    A step that answers how many seconds to rest is called again after these, but at most after
-    `rest_s`, whatever the table does meanwhile; one that raises `Stale` is the last.
+    `close` may be called twice. If a step returns a pause in seconds, the next one follows after
+    that pause, but at most after `rest_s`, even if the table changes sooner. The thread ends when a
+    step raises `Stale`.
     """
 
     def __init__(
@@ -32,19 +32,19 @@ class Follower:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin, once."""
+        """Start the thread, once."""
         if self._thread is None and not self._ends.is_set():
             self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
             self._thread.start()
 
     def end_soon(self) -> None:
-        """Step no more, without waiting."""
+        """Ask the thread to end, and return at once."""
         self._ends.set()
         if self._thread:
             self._table.redraw()  # it waits for the table's next change
 
     def close(self) -> None:
-        """Step no more, and wait for the step that is on."""
+        """End the thread, and wait for a step that is running."""
         self.end_soon()
         if self._thread:
             self._thread.join(_JOIN_S)

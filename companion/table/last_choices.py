@@ -1,4 +1,4 @@
-"""What was played last: the game and each game's options, as the host chose them. Kept on disk."""
+"""The last game and each game's last options, as the host chose them. Stored on disk."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ log = logging.getLogger(__name__)
 
 
 class _Kept(msgspec.Struct, forbid_unknown_fields=True):
-    """The file: the game that was started last, and the options of every game."""
+    """The content of the file: the last game that was started, and the options of every game."""
 
     last: str = ""
     options: dict[str, dict[str, Any]] = {}
 
 
 class Choices:
-    """The host's last choices in one JSON file, or in memory alone. A comfort: no trouble with it
-    stops anything.
+    """The host's last choices in one JSON file, or only in memory without a path.
+
+    They are a convenience, so a file error never stops anything.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -41,15 +42,15 @@ class Choices:
 
     @property
     def last(self) -> str:
-        """Return the game that was started last. Empty: none was."""
+        """Return the game that was started last. Empty if there is none."""
         return self._kept.last
 
     def options(self, game: str) -> Mapping[str, Any] | None:
-        """Return the options with which a game was started last. None: it never was."""
+        """Return the options with which a game was last started. None if it never was."""
         return self._kept.options.get(game)
 
     def remember(self, game: str, options: Mapping[str, Any]) -> None:
-        """Remember a choice."""
+        """Store the last game and its options."""
         self._kept = _Kept(game, {**self._kept.options, game: dict(options)})
         if self._path is None:
             return

@@ -1,5 +1,5 @@
-"""Who is told of the table: pages that wait for a change, lamps, cues, alarms, and the kit that
-lies there.
+"""Notifies everybody who follows the table: waiting pages, lamps, cues, alarms, and those who need
+the kit.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from companion.table.session import Phase
 from companion.table.state import NO_DRAFT, TableState, instructions
 
 REVEAL_S = 0.6
-"""Seconds for which the reveal's own cue has the lamps and the buzzer before the first step's
-begins."""
+"""Duration in seconds of the reveal's cue on lamps and buzzer, before the cues of the first
+step.
+"""
 
 
 def _ignore(*_: object) -> None:
@@ -26,27 +27,30 @@ def _ignore(*_: object) -> None:
 
 @dataclass(frozen=True)
 class TableListener:
-    """What an adapter is told. Whoever holds the table calls it: it must return within
+    """The callbacks of an adapter. The holder of the table calls them, so they must return within
     milliseconds.
     """
 
     on_signal: Callable[[Signal], None] = _ignore
-    """Called with every cue to come."""
+    """Called with every cue."""
     on_lamps: Callable[[Mapping[Seat, SeatLamps], bool], None] = _ignore
-    """Called with the steady lamps and whether something is wrong, now and after every change."""
+    """Called with the steady lamps and whether the table is in trouble, on connecting and after
+    every change.
+    """
     on_kit: Callable[[Kit | None], None] = _ignore
-    """Called with the kit on the table, now and whenever another one lies there."""
+    """Called with the kit on the table, on connecting and whenever it changes."""
     on_alarms: Callable[[tuple[Alarm, ...]], None] = _ignore
-    """Called with all alarms of the turn, now and whenever they change."""
+    """Called with all alarms of the turn, on connecting and whenever they change."""
     on_rows: Callable[[RowsWanted], None] = _ignore
-    """Called whenever rows of order tiles are to be read."""
+    """Called whenever rows of order tiles have to be read."""
     on_game: Callable[[int, int], None] = _ignore
-    """Called now and whenever a game begins or ends, with the number of the game that is on (0:
-    none), and the turns of the one before."""
+    """Called on connecting and whenever a game begins or ends, with the number of the running game
+    (0 for none) and the number of turns of the previous one.
+    """
 
 
 class Listeners:
-    """Tells everybody in the table's thread. `wait` may be called from any thread."""
+    """Notifies all adapters in the table's thread. `wait` may be called from any thread."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -57,11 +61,11 @@ class Listeners:
         self._game, self._turns = 0, 0
         self._alarms: tuple[Alarm, ...] = ()
         self.put_off: tuple[Signal, ...] = ()
-        """Cues that wait until the reveal has been seen."""
+        """Cues that wait until the reveal has been shown."""
         self._put_off_until_s = 0.0
 
     def connect(self, listener: TableListener, live: TableState, in_trouble: bool) -> None:
-        """Tell an adapter how things are, and from now on what changes."""
+        """Tell an adapter the present state, and add it to those who are told of changes."""
         self._listeners.append(listener)
         listener.on_lamps(lamps_of(live), in_trouble)
         listener.on_kit(live.session.kit)
@@ -69,9 +73,8 @@ class Listeners:
         listener.on_game(0 if live.session.is_between else live.session.number, 0)
 
     def wait(self, version: int, timeout_s: float) -> int:
-        """Wait until the table has changed since `version`, at most so long.
-
-        Return the newest version.
+        """Wait until the table's version differs from `version`, or until the timeout. Return the
+        newest version.
         """
         with self._changed:
             if self._version == version and not self._closed:
@@ -79,26 +82,24 @@ class Listeners:
         return self._version
 
     def kit_is(self, kit: Kit | None) -> None:
-        """Tell that another kit lies on the table."""
+        """Notify adapters of another kit on the table."""
         for listener in self._listeners:
             listener.on_kit(kit)
 
     def request_rows(self, wanted: RowsWanted) -> None:
-        """Ask for rows of order tiles to be read."""
+        """Ask adapters to read rows of order tiles."""
         for listener in self._listeners:
             listener.on_rows(wanted)
 
     def show(self, live: TableState, in_trouble: bool, signals: tuple[Signal, ...] = ()) -> None:
-        """Tell how the table looks now: lamps, alarms and cues first, who are waited for by a
-        finger.
-
-        Then pages.
+        """Show a state: first lamps, alarms and cues, because a finger waits for them, then
+        pages.
         """
         lamps = lamps_of(live)
         for listener in self._listeners:
             listener.on_lamps(lamps, in_trouble)
         alarms = alarms_of(live.session) if live.session.countdown else ()
-        # after the lamps: what still blinks for the old turn ends in the same instant
+        # Alarms follow the lamps, so that the old turn's blinking ends at the same instant.
         if alarms != self._alarms:
             self._alarms = alarms
             for listener in self._listeners:
@@ -115,10 +116,7 @@ class Listeners:
             self._changed.notify_all()
 
     def send(self, *signals: Signal) -> None:
-        """Give cues.
-
-        What comes with a reveal waits until the reveal itself has been seen and heard.
-        """
+        """Send cues. Cues after a reveal wait until the reveal itself was shown and heard."""
         if signals:
             self.put_off = ()
         for number, signal in enumerate(signals, start=1):
@@ -130,12 +128,12 @@ class Listeners:
                 break
 
     def send_put_off(self) -> None:
-        """Give the cues that have waited for a reveal, once it is their time."""
+        """Send the cues that waited for a reveal, once they are due."""
         if self._clock.monotonic_s() >= self._put_off_until_s:
             self.send(*self.put_off)
 
     def close(self) -> None:
-        """Wake everybody who waits: the table closes."""
+        """Wake everybody who waits, because the table closes."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -144,7 +142,7 @@ class Listeners:
 def lamps_of(live: TableState) -> dict[Seat, SeatLamps]:
     """Return the steady pattern of every seat's lamps.
 
-    It depends on how many orders are entered, never on which.
+    It depends on the number of orders entered, never on which ones.
     """
     return {Seat.SOUTH: _seat_lamps(live, Seat.SOUTH), Seat.NORTH: _seat_lamps(live, Seat.NORTH)}
 
@@ -154,12 +152,12 @@ def _seat_lamps(live: TableState, seat: Seat) -> SeatLamps:
     if session.is_between:
         return SeatLamps(turn=TurnLamp.HOTSPOT if live.has_own_wifi else TurnLamp.OFF)
     is_asked = bool(live.choices) and seat in session.awaited
-    # a question concerns the seat on turn, a wrong board both
+    # A question concerns the seat on turn, a wrong board both.
     is_wrong = is_asked or (bool(live.problems) and not live.choices)
     offered = TurnLamp.OFFERED if session.draw_offer else None
     if session.phase is not Phase.ORDERS:
         is_wanted = any(i.seat is seat and not i.move.done for i in instructions(live))
-        # a pad has three lamps: the fourth step lights the first again
+        # A pad has three order lamps, so the fourth step lights the first one again.
         lit = {session.stage % 3 + 1} if session.phase is Phase.STAGES else set()
         turn = TurnLamp.HANDS if is_wanted else offered or TurnLamp.OFF
         return SeatLamps(frozenset(lit), TurnLamp.WRONG if is_wrong else turn)

@@ -1,4 +1,4 @@
-"""Between two games: what is played next, with which options, and who changes places."""
+"""The lobby between two games: the next game, its options, and changing sides."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from companion.table.store import TableStore
 
 
 class Lobby:
-    """Begins games; every method is called by somebody who holds the table."""
+    """Starts games. Callers of its methods hold the table."""
 
     def __init__(
         self,
@@ -35,12 +35,13 @@ class Lobby:
         self._remote = remote
         self._choices = choices
         self.has_room = True
-        """Is there enough room on the disk for a game?"""
+        """Whether the disk has enough free space for a game."""
         self.is_closed = False
-        """Has the hub's host closed this table?"""
+        """Whether the hub's host has closed this table."""
         self.round_game: tuple[str, GameOptions] | None = None
-        """The game of a tournament's round that is to be played here, with its options; None:
-        any."""
+        """The game and options of a tournament's round at this table. None if there is no such
+        round.
+        """
         remembered = choices.last if choices.last in GAMES else None
         store.live = replace(store.live, remembered=remembered)
 
@@ -56,7 +57,7 @@ class Lobby:
         self._store.accept(self._chance.beginning(game, options or {}, seed, score))
 
     def begin_lesson(self, game: str) -> None:
-        """Start the first game with a guide. Raises `Malformed` for a game that has none."""
+        """Start the lesson of a game. Raises `Malformed` if the game has none."""
         lesson = game_named(game).lesson
         if lesson is None:
             raise Malformed(say("{game} has no lesson", game=game_named(game).title))
@@ -67,7 +68,7 @@ class Lobby:
     def choose(self, game: str) -> None:
         """Show a game to everybody before it begins.
 
-        Raises `Malformed`, and `Illegal` while one is on.
+        Raises `Malformed` for an unknown game, and `Illegal` during a game.
         """
         name = game_named(game).name
         if self._store.session.phase is not Phase.LOBBY:
@@ -76,14 +77,14 @@ class Lobby:
         self._store.publish(live)
 
     def go_home(self) -> None:
-        """Offer all games again. Raises `Illegal` while one is on."""
+        """Return to the list of all games. Raises `Illegal` during a game."""
         if not self._store.session.is_between:
             raise wrong_phase(say("A game is on: end it before you start another one"))
         self._store.go_home()
         self._seating.send_machines_away()
 
     def begin_chosen(self) -> None:
-        """Start the game that was chosen. Raises `Illegal` where none was."""
+        """Start the chosen game. Raises `Illegal` if none is chosen."""
         chosen = self._store.live.chosen
         if chosen is None:
             raise Illegal(Refusal.NO_GAME, say("No game is on: choose one first"))
@@ -96,9 +97,10 @@ class Lobby:
         self.begin(chosen, options)
 
     def begin_by_key(self, is_guided: bool = False) -> None:
-        """Start the game that is chosen, or lies there, or was the last.
+        """Start the round's game, else the chosen one, else the one whose board is on the table,
+        else the last one.
 
-        Raises `Illegal` where there is none.
+        A lesson is not affected by the round. Raises `Illegal` if there is no such game.
         """
         live = self._store.live
         if self.round_game is not None and not is_guided:
@@ -113,15 +115,15 @@ class Lobby:
             self.begin(game, self._options_of(game))
 
     def begin_round(self) -> None:
-        """Start the game of the tournament's round. Raises `Illegal` where there is none."""
+        """Start the game of the tournament's round. Raises `Illegal` if there is none."""
         if self.round_game is None:
             raise Illegal(Refusal.NO_GAME, say("No game of a round is to be played here"))
         self.begin(*self.round_game)
 
     def rematch(self, swap: bool = False) -> None:
-        """Start the same game with the same options once more.
+        """Start the same game with the same options again, as the next game of the match.
 
-        The match goes on. `swap`: with sides changed, if possible.
+        With `swap` the players change sides, if possible.
         """
         session = self._store.session
         if session.phase is not Phase.OVER:
@@ -133,7 +135,7 @@ class Lobby:
         south, north, ties = session.score
         if swap and session.can_swap and self.has_room and not self.is_closed:
             self._seating.swap()
-            # the wins go with the people who change places
+            # The wins follow the people who change places.
             south, north = north, south
         name = session.playing.name
         options = self._options_of(name) if session.is_guided else session.raw_options
@@ -141,7 +143,7 @@ class Lobby:
 
     @property
     def must_replay(self) -> bool:
-        """Return whether the game is over with a draw that is played again at once."""
+        """Return whether the game ended in a draw that is replayed at once."""
         return self.has_room and not self.is_closed and self._store.session.is_tie_to_replay
 
     def _require_open(self) -> None:
@@ -153,8 +155,8 @@ class Lobby:
             )
 
     def _options_of(self, game: str) -> GameOptions:
-        """Return the options with which a game begins by a key: as the host chose last, else by its
-        last way.
+        """Return the options for starting a game by key: the host's last choice, else its last
+        preset.
         """
         options = self._choices.options(game)
         if options is not None:

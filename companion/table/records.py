@@ -1,4 +1,4 @@
-"""What the journal keeps: one record for every input that the table has accepted."""
+"""The records of the journal: one for every input that the table has accepted."""
 
 from __future__ import annotations
 
@@ -12,26 +12,25 @@ from companion.table.chance.fairness import FairChance
 from companion.table.remote.messages import RemoteMessage, RemoteSeat
 
 Score = tuple[int, int, int]
-"""A match so far: wins of South, wins of North, ties."""
+"""The score of the match: wins of South, wins of North, ties."""
 GameOptions = Mapping[str, Any]
-"""Options of a game by name, as somebody has chosen them."""
+"""Options of a game by name, as they were chosen."""
 
 
 class Record(
     msgspec.Struct, frozen=True, tag_field="is", forbid_unknown_fields=True, omit_defaults=True
 ):
-    """Base of everything that is accepted at the table.
+    """Base class of all records.
 
-    `now_s`, where a record has it, is the monotonic time that counts for the clock of the turn,
-    such as that of a key's edge; between two starts of the service such times have nothing in
-    common, so the clock stands still in between.
+    `now_s` is the monotonic time that counts for the turn's clock, such as that of a key's edge.
+    Such times are not comparable across a restart of the service, so the clock stops in between.
     """
 
 
 class TakeSeat(Record, frozen=True, tag="take_seat"):
-    """Somebody sits down; `nonce` is what the seat's token must carry from now on.
+    """A person or machine takes a seat. The seat's token must carry this `nonce` from now on.
 
-    `card`: whoever changes sides keeps the player's card that was shown.
+    `card` keeps the player's card of somebody who changes sides.
     """
 
     seat: Seat
@@ -42,17 +41,17 @@ class TakeSeat(Record, frozen=True, tag="take_seat"):
 
 
 class FreeSeat(Record, frozen=True, tag="free_seat"):
-    """The seat is open again; its token is worth nothing any more."""
+    """A seat becomes free, and its token is no longer valid."""
 
     seat: Seat
 
 
 class MoveSeat(Record, frozen=True, tag="move_seat"):
-    """Whoever sits there goes on through another door; what is sealed stays sealed.
+    """The player of a seat continues through another door. A sealed action stays sealed.
 
-    An empty `nonce` leaves the token as it is: the same person with the same phone. With another
-    one somebody at the seat's pad has let a phone in, that may take back what was sealed before,
-    but never sees it.
+    An empty `nonce` keeps the token: the same person with the same phone. A new nonce means that
+    somebody at the seat's pad has let in a phone. That phone may take back an action that was
+    sealed before, but never sees it.
     """
 
     seat: Seat
@@ -62,8 +61,8 @@ class MoveSeat(Record, frozen=True, tag="move_seat"):
 
 
 class ShowCard(Record, frozen=True, tag="show_card"):
-    """Whoever sits there has shown a player's card of the hub: `card` is how the hub calls it;
-    empty: none any more.
+    """The player of a seat has shown a player's card of the hub. `card` is its id at the hub, empty
+    if the card is removed.
     """
 
     seat: Seat
@@ -71,13 +70,13 @@ class ShowCard(Record, frozen=True, tag="show_card"):
 
 
 class Commit(Record, frozen=True, tag="commit"):
-    """The table is bound to a secret for the next game: `commitment` is SHA-256 of it."""
+    """The table commits to a secret for the next game. `commitment` is the secret's SHA-256."""
 
     commitment: str
 
 
 class Contribute(Record, frozen=True, tag="contribute"):
-    """What a seat gave to chance in older versions; kept because their games are drawn from it."""
+    """A seat's contribution to chance in older versions. It is needed to replay their games."""
 
     seat: Seat
     commitment: str
@@ -86,12 +85,10 @@ class Contribute(Record, frozen=True, tag="contribute"):
 
 
 class NewGame(Record, frozen=True, tag="new_game"):
-    """A game begins with its set-up. `score` is the match so far: wins of South, wins of North,
-    ties.
+    """A game begins with its set-up. `score` is the match so far.
 
-    `chance` is where the seed comes from; without it `seed` is one that the host has chosen
-    (`is_chosen`), or that an older version of the program has drawn, or one that nothing is drawn
-    from.
+    `chance` is the source of the seed. Without it, the host has chosen the `seed` (`is_chosen`), an
+    older version has drawn it, or the game uses no chance.
     """
 
     game: str
@@ -102,26 +99,26 @@ class NewGame(Record, frozen=True, tag="new_game"):
     chance: FairChance | None = None
     is_chosen: bool = False
     is_guided: bool = False
-    """Does it begin with the lesson of the game?"""
+    """Whether the game begins with its lesson."""
     coach_for: Seat | None = None
-    """A handicap of an older version: nothing follows from it any more."""
+    """A handicap of an older version, without effect now."""
     remote: RemoteSeat | None = None
-    """The seat that is played at another table; None: both are played here."""
+    """The seat that is played at another table. None if both are played here."""
 
 
 class Begin(Record, frozen=True, tag="begin"):
-    """The pieces are in place; `by` says who says so: `camera`, a seat, `host` or `table`."""
+    """The pieces are in place. `by` is who confirmed it: `camera`, a seat, `host` or `table`."""
 
     by: str
     now_s: float = 0.0
 
 
 class HandIn(Record, frozen=True, tag="hand_in"):
-    """A seat's action for this moment. `salt` makes the receipt unguessable; `at` is Unix time in
+    """A seat's action for this moment. `salt` makes the receipt unguessable, `at` is a Unix time in
     seconds.
 
-    `read_s`: until then the program read the board before it could judge the action; nobody is
-    charged for that.
+    Until `read_s` the program was reading the board to judge the action. Nobody's clock is charged
+    for that time.
     """
 
     seat: Seat
@@ -134,7 +131,7 @@ class HandIn(Record, frozen=True, tag="hand_in"):
 
 
 class TakeBack(Record, frozen=True, tag="take_back"):
-    """A seat wants its sealed action back, or its last turn where nobody has learned anything by
+    """A seat takes back its sealed action, or its last turn if nobody has learned anything from
     it.
     """
 
@@ -144,7 +141,7 @@ class TakeBack(Record, frozen=True, tag="take_back"):
 
 
 class StageDone(Record, frozen=True, tag="stage_done"):
-    """The board shows the stage, or `by` says so."""
+    """The board shows the stage as done, or `by` confirms it."""
 
     moment: str
     stage: int
@@ -153,34 +150,32 @@ class StageDone(Record, frozen=True, tag="stage_done"):
 
 
 class TimeOut(Record, frozen=True, tag="time_out"):
-    """The time of the turn was over at `now_s`."""
+    """The time of the turn ran out at `now_s`."""
 
     moment: str
     now_s: float
 
 
 class Pause(Record, frozen=True, tag="pause"):
-    """The clock of the turn stands still; `by` as in `Begin`, or `restart`."""
+    """The turn's clock is paused. `by` as in `Begin`, or `restart`."""
 
     by: str
     now_s: float
 
 
 class Resume(Record, frozen=True, tag="resume"):
-    """The clock of the turn goes on."""
+    """The turn's clock resumes."""
 
     by: str
     now_s: float
 
 
 class Undo(Record, frozen=True, tag="undo"):
-    """The last turn did not happen."""
+    """The last turn is undone."""
 
 
 class AskBack(Record, frozen=True, tag="ask_back"):
-    """A seat wants the last turn back, which the other has taken, or says yes to the other who
-    wants it.
-    """
+    """A seat asks to undo the last turn, or agrees to the other seat's request."""
 
     seat: Seat
     moment: str
@@ -188,23 +183,21 @@ class AskBack(Record, frozen=True, tag="ask_back"):
 
 
 class Decline(Record, frozen=True, tag="decline"):
-    """A seat says no to what the other wants, or no longer wants it itself: a draw, the last turn
-    back.
-    """
+    """A seat declines the other's offer of a draw or request to undo, or withdraws its own."""
 
     seat: Seat
     now_s: float = 0.0
 
 
 class SkipLesson(Record, frozen=True, tag="skip_lesson"):
-    """The guide leaves, and the game goes on as any other; `by` as in `Begin`."""
+    """The lesson is left, and the game continues as a normal one. `by` as in `Begin`."""
 
     by: str
     now_s: float = 0.0
 
 
 class Resign(Record, frozen=True, tag="resign"):
-    """A seat gives up."""
+    """A seat resigns."""
 
     seat: Seat
 
@@ -216,7 +209,7 @@ class OfferDraw(Record, frozen=True, tag="offer_draw"):
 
 
 class AskCoach(Record, frozen=True, tag="ask_coach"):
-    """A seat asks the coach; what it answers is kept nowhere."""
+    """A seat asks the coach. The answer is not stored."""
 
     seat: Seat
 
@@ -226,15 +219,13 @@ class Abandon(Record, frozen=True, tag="abandon"):
 
 
 class Disclose(Record, frozen=True, tag="disclose"):
-    """A game that is over cannot be taken back any more: everything that was hidden in it may be
-    told.
-    """
+    """A finished game can no longer be undone, so everything hidden in it may be shown."""
 
     by: str
 
 
 class RemoteSaid(Record, frozen=True, tag="remote_said"):
-    """The other table of a game has told its message of this number."""
+    """A message with this number arrived from the other table of a game."""
 
     number: int
     message: RemoteMessage

@@ -1,8 +1,8 @@
 """The fold of a journal: the next session after a record, and the cues that announce it.
 
-Pure: it either raises and nothing happened, or answers. The table writes the record to disk before
-anybody sees the new session, so that a restart ends in the same place by folding the same records.
-Times come with the records.
+The functions are pure. They either raise, and nothing has happened, or return the result. The table
+writes the record to disk before anybody sees the new session. After a restart, folding the same
+records leads to the same session. All times come with the records.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ from companion.table.ways_back import ask_back, decline, take_back, undo
 
 
 def fold(session: Session, record: AnyRecord) -> Advance:
-    """Return the session after a record, where both seats are played at this table, and the cues
-    that announce it.
+    """Return the session after a record in a game with both seats at this table, and the cues that
+    announce it.
 
-    Raises a `CompanionError` and changes nothing.
+    Raises a `CompanionError` and changes nothing if the record is refused.
     """
     return _FOLDS[type(record)](session, record)
 
@@ -83,7 +83,7 @@ def _new_game(session: Session, record: NewGame) -> Advance:
     has_begun = session.phase is Phase.SETUP and session.tick > 0  # a turn was taken back
     if session.phase in (Phase.ORDERS, Phase.STAGES) or has_begun:
         raise wrong_phase(say("A game is on: end it before you start another one"))
-    # without fair chance the record holds the seed itself
+    # Without fair chance the record itself has the seed.
     seed = record.chance.seed if record.chance else record.seed
     state = game.setup(options, chance(seed, 0))
     board = game.expected(state)
@@ -109,12 +109,10 @@ def _new_game(session: Session, record: NewGame) -> Advance:
 
 
 def _seats_of(session: Session, record: NewGame) -> dict[Seat, Sitter]:
-    """Return who sits where as a game begins: at a seat of another table whoever sits there, for
-    that game alone.
-    """
+    """Return the players as a game begins. The player of another table stays for that game only."""
     seats = {seat: sitter for seat, sitter in session.seats.items() if sitter.door != REMOTE}
     if remote := record.remote:
-        # with sides changed since the last one
+        # The sides have changed since the last game.
         if remote.seat in seats and remote.seat.other not in seats:
             seats[remote.seat.other] = seats.pop(remote.seat)
         seats[remote.seat] = Sitter(checked_name(remote.name), remote.nonce, REMOTE)
@@ -130,9 +128,9 @@ def _begin(session: Session, record: Begin) -> Advance:
 
 
 def _await_orders(session: Session, now_s: float) -> Advance:
-    """Begin a new turn: nothing is sealed, everybody in `to_act` is asked.
+    """Begin a new turn: nothing is sealed, and every seat in `to_act` is asked.
 
-    A game with a clock begins with the clock stopped.
+    The clock of a game is stopped at first.
     """
     opened = replace(
         session, phase=Phase.ORDERS, tick=session.tick + 1, sealed={}, stage=0, has_reverted=False
@@ -141,9 +139,9 @@ def _await_orders(session: Session, now_s: float) -> Advance:
 
 
 def _with_clock(opened: Session, now_s: float) -> Advance:
-    """Return the clock of the decision that is due.
+    """Set the clock of the decision that is due.
 
-    In a lesson there is none, and after it it begins standing still.
+    A lesson has no clock. After a lesson the clock starts paused.
     """
     game = opened.playing
     is_learning = opened.is_guided and opened.lesson_number is not None
@@ -155,7 +153,7 @@ def _with_clock(opened: Session, now_s: float) -> Advance:
         opened = replace(opened, countdown=None, paused="")
     else:
         countdown = Countdown(limit_s, limit_s)
-        # the first clock of a game, or the first after its lesson, waits until somebody starts it
+        # The first clock of a game, or after its lesson, waits until somebody starts it.
         if opened.countdown is None and (not opened.turns or opened.is_guided):
             return replace(opened, countdown=countdown, paused="start"), (Signal(Cue.PAUSED, BOTH),)
         opened = replace(opened, countdown=countdown if opened.paused else countdown.start(now_s))
@@ -167,8 +165,8 @@ def _with_clock(opened: Session, now_s: float) -> Advance:
 
 
 def _await_player(opened: Session, clock: ChessClock, now_s: float) -> Advance:
-    """Return the next decision by a chess clock: it runs on for the same seat, and passes to the
-    other.
+    """Begin the next decision on a chess clock. The clock keeps running for the same seat, or
+    passes to the other.
     """
     (seat,) = opened.playing.to_act(opened.state)
     before = opened.bank
@@ -184,13 +182,13 @@ def _await_player(opened: Session, clock: ChessClock, now_s: float) -> Advance:
 
 
 def _hand_in(session: Session, record: HandIn) -> Advance:
-    # an order given before the time-out counts, however late the table hears of it
+    # An order given before the time-out counts, even if it reaches the table later.
     earlier = (
         _before_time_out(session, record) if session.turns and session.turns[-1].by_time else None
     )
     if earlier is not None:
         after, signals = _hand_in(earlier, record)
-        # the tick goes on, so that pages which show the time-out are out of date
+        # The tick still advances, so that pages that show the time-out are out of date.
         return replace(after, tick=session.tick + 1), signals
     game, seat = session.playing, record.seat
     if record.moment != session.moment or session.phase is not Phase.ORDERS:
@@ -216,7 +214,7 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
     asked = session.asked_of(seat) if session.is_guided else None
     if asked is not None and text != asked:
         raise Illegal(Refusal.LESSON, lesson_reminder(game, session.state, seat, asked))
-    # whoever sits here later may take the order back, but never see it
+    # A later player of this seat may take the order back, but never see it.
     owner = session.seats[seat].nonce if seat in session.seats else ""
     sealed = Sealed(
         text, record.salt, record.at, receipt(session.moment, seat, text, record.salt), owner
@@ -225,7 +223,8 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
     signal = Signal(Cue.SEALED, frozenset({seat}))
     if full.awaited:
         return full, (signal,)
-    # the own clock stops with the press, the next one waits until the camera has read it
+    # The seat's own clock stops at the press. The next one waits until the camera has read the
+    # board.
     revealed, signals = _reveal(full, record.now_s, go_on_s=max(record.now_s, record.read_s))
     return revealed, ((signal, *signals) if len(full.sealed) > 1 else signals)
 
@@ -238,15 +237,15 @@ def _skip_lesson(session: Session, record: SkipLesson) -> Advance:
 
 
 def _before_time_out(session: Session, record: HandIn) -> Session | None:
-    """Return the session in which an action counts that was given in time and is heard only after
-    the time-out.
+    """Return the session in which an action counts that was given in time but arrives after the
+    time-out.
 
-    Else None.
+    None if the action was late.
     """
     earlier = session.before
     if earlier is None or record.moment != earlier.moment or session.phase is not Phase.ORDERS:
         return None
-    # at two tables the other one was told that the time is over
+    # At two tables the other table already knows of the time-out.
     if session.sealed or session.remote is not None:
         return None
     turn = session.turns[-1]
@@ -255,7 +254,7 @@ def _before_time_out(session: Session, record: HandIn) -> Session | None:
     if record.seat not in turn.sealed or not 0 < record.now_s <= turn.due_s:
         return None
     limit_s = earlier.countdown.limit_s
-    # a clock that runs out at the same time as it did
+    # A clock that runs out at the same time as the original.
     countdown = Countdown(limit_s, limit_s, turn.due_s - limit_s)
     earlier = replace(
         earlier, seats=session.seats, commitment=session.commitment, coached=session.coached
@@ -266,7 +265,7 @@ def _before_time_out(session: Session, record: HandIn) -> Session | None:
 def _reveal(
     session: Session, now_s: float, by_time: bool = False, go_on_s: float | None = None
 ) -> Advance:
-    """Resolve what everybody has handed in at `now_s`: one `apply`, then hands follow.
+    """Resolve all sealed actions at `now_s` with one `apply`, and begin the stages.
 
     The next clock runs from `go_on_s`.
     """
@@ -299,13 +298,13 @@ def _reveal(
         draw_offer=None,
         back_wanted=None,
         countdown=countdown.stop(now_s) if countdown else None,
-        # if the turn is taken back, the seat has the time that it had left
+        # If the turn is taken back, the seat gets the time back that it had left.
         before=replace(session, countdown=countdown.stop(now_s) if countdown else None),
     )
     signals = (Signal(Cue.REVEAL, BOTH),) if len(session.sealed) > 1 else ()
     if not step.stages:
         settled, more = _next_turn(replace(after, board=game.expected(step.state)), go_on_s)
-        # one cue: that of the end, else what has happened, else whose turn it is
+        # Play only one cue: the end of the game, else the events, else the next turn.
         cues = () if settled.outcome else event_signals(step.events)
         return settled, (*signals, *(cues or more))
     return after, (*signals, *stage_signals(after))
@@ -348,9 +347,9 @@ def _commit(session: Session, record: Commit) -> Advance:
 
 
 def _contribute(session: Session, record: Contribute) -> Advance:
-    """Fold what a seat gave to the chance of a running game, in a journal of an older version.
+    """Fold a contribution to the chance of a running game, from a journal of an older version.
 
-    What was given before a game stands in the game's own record.
+    Contributions before a game are part of the game's own record.
     """
     fair = session.chance
     if fair is None or session.is_between:
@@ -364,9 +363,9 @@ def _contribute(session: Session, record: Contribute) -> Advance:
 
 
 def _time_out(session: Session, record: TimeOut) -> Advance:
-    """Pass the turn, or keep it with its clock at nothing where only the alarm sounds.
+    """End the turn, or keep it with an expired clock if the game only sounds an alarm.
 
-    The alarm itself is no cue.
+    The alarm itself is not a cue.
     """
     countdown = session.countdown
     if record.moment != session.moment or session.phase is not Phase.ORDERS or countdown is None:
@@ -374,7 +373,7 @@ def _time_out(session: Session, record: TimeOut) -> Advance:
     game = session.playing
     (seat,) = session.awaited
     if session.bank:
-        # no time left on a chess clock ends the game, whatever its rules say
+        # No time left on a chess clock ends the game, whatever the game's rules say.
         lost = replace(session, countdown=Countdown(countdown.limit_s, 0.0))
         return _finish(
             lost,
@@ -389,14 +388,14 @@ def _time_out(session: Session, record: TimeOut) -> Advance:
     text = game.format(action)
     sealed = Sealed(text, "", 0.0, receipt(session.moment, seat, text, ""))
     after, signals = _reveal(replace(session, sealed={seat: sealed}), record.now_s, by_time=True)
-    # the alarm has sounded already: it says the same
+    # The alarm has already announced the change of turn.
     return after, tuple(signal for signal in signals if signal.cue is not Cue.TURN_PASSES)
 
 
 def _pause(session: Session, record: Pause) -> Advance:
     if session.phase is not Phase.ORDERS or session.countdown is None or session.paused:
         raise wrong_phase(say("No clock is running"))
-    # "line": an earlier version stopped the clock of a remote phone that it could not reach
+    # In an earlier version, "line" meant that a remote phone could not be reached.
     by = "restart" if record.by == "line" else record.by
     stopped = session.countdown.stop(record.now_s)
     return replace(session, countdown=stopped, paused=by), (Signal(Cue.PAUSED, BOTH),)
@@ -445,7 +444,7 @@ def _finish(session: Session, outcome: Outcome) -> Advance:
 
 
 def _ask_coach(session: Session, record: AskCoach) -> Advance:
-    """Mark the game as one with the coach, whatever is taken back."""
+    """Mark the game as coached for this seat. Taking back turns does not change that."""
     if session.phase not in (Phase.ORDERS, Phase.STAGES) or session.is_machines(record.seat):
         raise wrong_phase(say("There is nothing to ask the coach now"))
     return replace(session, coached=session.coached | {record.seat}), ()
@@ -457,7 +456,7 @@ def _offer_draw(session: Session, record: OfferDraw) -> Advance:
     if session.is_machines(record.seat.other):
         name = Verbatim(session.seats[record.seat.other].name)
         raise wrong_phase(say("{name} plays on: there is no draw against the machine", name=name))
-    # an offer in return is a yes
+    # A counter-offer accepts the offer.
     if session.draw_offer is record.seat.other:
         return _finish(session, Outcome(frozenset(), say("A draw.")))
     return replace(session, draw_offer=record.seat), (Signal(Cue.OFFER, BOTH),)
@@ -469,7 +468,7 @@ def _resign(session: Session, record: Resign) -> Advance:
 
 
 def _abandon(session: Session, _: Abandon) -> Advance:
-    # no tie is counted, and nothing sounds
+    # No tie is counted, and no cue is played.
     return replace(_finish(session, ABANDONED)[0], score=session.score), ()
 
 
@@ -509,4 +508,4 @@ _FOLDS: Mapping[type[Record], Callable[[Session, Any], Advance]] = {
     Disclose: _disclose,
     RemoteSaid: _refuse_message,
 }
-"""What follows from each kind of record."""
+"""The function that folds each kind of record."""

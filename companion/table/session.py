@@ -1,5 +1,5 @@
-"""One game at the table as a value: what `companion.table.reducer` folds from the records of its
-journal.
+"""The state of seats and game as a value. `companion.table.reducer` folds it from the journal's
+records.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ BOTH = frozenset(SEATS)
 MACHINE = "machine"
 """The door of a seat that a program plays."""
 ABANDONED = Outcome(frozenset(), say("The owner ended the game."))
-"""How a game ends that the host ends: nobody has won, and it does not count."""
+"""The outcome of a game that the host ends: nobody wins, and it does not count."""
 
 
 class Phase(StrEnum):
-    """Where a table stands. `ORDERS`: actions are collected; `STAGES`: hands follow what was
-    revealed.
+    """The phase of a table. In `ORDERS` actions are collected, in `STAGES` hands carry out the
+    revealed turn.
     """
 
     LOBBY = "lobby"
@@ -46,14 +46,14 @@ class Phase(StrEnum):
 
 
 IDLE_TURNS = 4
-"""How many turns in a row nobody took, two of each side, before the clock stops."""
+"""Number of timed-out turns in a row, two of each side, after which the clock is stopped."""
 
 
 @dataclass(frozen=True)
 class Sitter:
-    """Who sits at a seat, and through which door (`phone`, `pad`, `machine` or `remote`).
+    """The player of a seat, and the door (`phone`, `pad`, `machine` or `remote`).
 
-    `card` is the player's card of a hub that was shown; empty: none.
+    `card` is the player's card of a hub that was shown, or empty.
     """
 
     name: str
@@ -64,10 +64,10 @@ class Sitter:
 
 @dataclass(frozen=True)
 class Sealed:
-    """An action handed in. `receipt` is public at once, the rest after the reveal.
+    """An action that was handed in. `receipt` is public at once, the rest after the reveal.
 
-    `owner` is the nonce of whoever sat there: who takes the seat later may take the action back,
-    but never see it.
+    `owner` is the nonce of its player. A later player of the seat may take the action back, but
+    never see it.
     """
 
     action: str
@@ -79,11 +79,11 @@ class Sealed:
 
 @dataclass(frozen=True)
 class Turn:
-    """A turn that was revealed: what was sealed, and what came of it.
+    """A revealed turn: the sealed actions and their effect.
 
-    `acted_s` is the monotonic time of what completed it; `by_time`: that was the clock, nobody
-    acted; `due_s` is when its time ran out, or would have (None: never). `number` is its number as
-    the game counts; 0: it was part of the set-up.
+    `acted_s` is the monotonic time at which it was completed. With `by_time` the clock ran out and
+    nobody acted. `due_s` is when its time ran out or would have run out, None without a limit.
+    `number` is the game's number of the turn, 0 during the game's set-up.
     """
 
     moment: str
@@ -98,7 +98,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Session:
-    """The table's public and secret state. Never hand one to a page: `views` filters it for a
+    """The table's public and secret state. Never give it to a page: `views` filters it for a
     viewer.
     """
 
@@ -108,20 +108,21 @@ class Session:
     options: Any = None
     raw_options: GameOptions = field(default_factory=dict)
     seed: int = 0
-    """What chance is drawn from."""
+    """The seed of all chance."""
     chance: FairChance | None = None
-    """Where the seed comes from; None: somebody chose it, or an older version of the program drew
-    it."""
+    """The source of the seed. None if somebody chose it or an older version of the program drew
+    it.
+    """
     is_chosen: bool = False
-    """Did the host choose the seed?"""
+    """Whether the host chose the seed."""
     is_guided: bool = False
-    """Did this game begin with a lesson?"""
+    """Whether this game began with a lesson."""
     is_alone: bool = False
-    """Has the guide left before the lesson was over?"""
+    """Whether the lesson was left before its end."""
     is_disclosed: bool = False
-    """Is it over for good, so that everything that was hidden may be told?"""
+    """Whether the game can no longer be undone, so that everything hidden may be shown."""
     commitment: str = ""
-    """What binds the table to the chance of the next game; empty: nothing yet."""
+    """The commitment to the chance of the next game. Empty if there is none yet."""
     state: Any = None
     phase: Phase = Phase.LOBBY
     tick: int = 0
@@ -129,71 +130,72 @@ class Session:
     stage: int = 0
     turns: tuple[Turn, ...] = ()
     board: Layout | None = None
-    """What should lie on the board before the current stage is carried out; None: the board is not
-    checked."""
+    """Layout that is expected before the current stage is carried out. None if the board is not
+    checked.
+    """
     put_back: Layout = field(default_factory=dict)
-    """What lies on the board in a set-up that puts a turn back; empty in one that begins a game."""
+    """Layout on the board during a set-up that puts a turn back. Empty in the set-up of a new
+    game.
+    """
     outcome: Outcome | None = None
     score: Score = (0, 0, 0)
     draw_offer: Seat | None = None
     back_wanted: Seat | None = None
-    """Who wants the last turn back and waits for the other's yes."""
+    """The seat that wants to undo the last turn and waits for the other's consent."""
     back_since_s: float = 0.0
-    """The monotonic time since when."""
+    """Monotonic time of that request."""
     coached: frozenset[Seat] = frozenset()
-    """Who has asked the coach in this game."""
+    """Seats that have asked the coach in this game."""
     countdown: Countdown | None = None
-    """The clock of the decision that is due; None: it may take as long as it likes."""
+    """The clock of the decision that is due. None without a time limit."""
     bank: Bank | None = None
-    """What each seat has left on its chess clock, of which `countdown` is the one that runs; None:
-    there is none."""
+    """Time left on the chess clock of each seat, or None without one. `countdown` is the running
+    one.
+    """
     paused: str = ""
-    """Who has stopped the clock; empty: nobody."""
+    """Who paused the clock. Empty while it is not paused."""
     turns_before_resume: int = 0
-    """How many turns had been taken when the clock last went on after a stop."""
+    """Number of turns taken when the clock was last resumed."""
     has_reverted: bool = False
-    """Was the action of this turn taken back once already?"""
+    """Whether the action of this turn was already taken back once."""
     remote: RemoteGame | None = None
-    """What is known of the table at which the other seat is played; None: both are played here."""
+    """State of the table at which the other seat is played. None if both are played here."""
     before: Session | None = None
-    """The session in which the last turn was taken, for taking it back; its clock stands still at
-    that time."""
+    """The session before the last turn, for taking it back. Its clock is stopped at that time."""
 
     @property
     def moment(self) -> str:
-        """Return what an action must name to be in time. It changes with every turn alone."""
+        """Return the moment that an action must name to be in time. It changes with every turn
+        only.
+        """
         return f"{self.number}.{self.tick}"
 
     @property
     def turn_due(self) -> int:
-        """Return the number of the turn for which actions are collected, as the game counts.
-
-        0: it is still being set up.
+        """Return the game's number of the turn for which actions are collected. 0 during the game's
+        set-up.
         """
         number = self.game.turn_number(self.state) if self.game and self.state is not None else None
         return len(self.turns) + 1 if number is None else number
 
     @property
     def _lesson(self) -> Lesson | None:
-        """Return the lesson while its guide is here."""
+        """Return the lesson, unless it was left."""
         return self.game.lesson if self.game and self.is_guided and not self.is_alone else None
 
     @property
     def lesson_number(self) -> int | None:
-        """Return the number of the step of the lesson that is on, counted from 0.
-
-        None: no guide is here (any more).
-        """
+        """Return the number of the current lesson step, counted from 0. None without a lesson."""
         lesson = self._lesson
         if lesson is None or self.is_between:
             return None
-        # while a turn is shown, the step that asked for it is still on
+        # While a turn is shown, the step that asked for it is still current.
         number = len(self.turns) - (self.phase is Phase.STAGES)
         return number if number < len(lesson.steps) else None
 
     @property
     def has_just_learned(self) -> bool:
-        """Return whether the first decision is due that a lesson has led up to."""
+        """Return whether the first decision after a lesson is due."""
         lesson = self._lesson
         if lesson is None or self.phase is not Phase.ORDERS:
             return False
@@ -201,14 +203,13 @@ class Session:
 
     @property
     def lesson_step(self) -> LessonStep | None:
-        """Return the step of the lesson that is on. None: no guide is here."""
+        """Return the current lesson step. None without a lesson."""
         lesson, number = self._lesson, self.lesson_number
         return lesson.steps[number] if lesson and number is not None else None
 
     def asked_of(self, seat: Seat) -> str | None:
-        """Return the one action that the lesson wants of a seat now, in notation.
-
-        None: it may do as it likes.
+        """Return the one action, in notation, that the lesson wants from a seat now. None if the
+        choice is free.
         """
         if not self.is_guided or self.phase is not Phase.ORDERS:
             return None
@@ -217,30 +218,29 @@ class Session:
 
     @property
     def is_between(self) -> bool:
-        """Return whether no game is on."""
+        """Return whether no game is running."""
         return self.phase in (Phase.LOBBY, Phase.OVER)
 
     @property
     def draws(self) -> Drawn:
-        """Return since when the game on the table draws something from its seed."""
+        """Return when the game first draws from its seed."""
         drawn = self.game.drawn(self.options) if self.game else None
         return drawn or Drawn.NEVER
 
     @property
     def rng(self) -> Random:
-        """Return the chance of the turn that is due.
-
-        A turn that was taken back draws the same once more.
+        """Return the random generator of the turn that is due. A turn that was taken back draws the
+        same again.
         """
-        # older versions counted by ticks, which also number what was taken back
+        # Older versions counted ticks, which also include turns that were taken back.
         counts_turns = self.chance is not None or self.is_chosen
         return chance(self.seed, len(self.turns) + 1 if counts_turns else self.tick)
 
     @property
     def is_opened(self) -> bool:
-        """Return whether everybody may see where chance came from.
+        """Return whether everybody may see the source of chance.
 
-        When the game is over and nothing hidden can be of use any more.
+        That is so when the game is over and nothing hidden can be of use any more.
         """
         if self.phase is not Phase.OVER or self.game is None:
             return False
@@ -248,7 +248,7 @@ class Session:
 
     @property
     def kit(self) -> Kit | None:
-        """Return what lies on the table, or None in the lobby."""
+        """Return the kit on the table, or None in the lobby."""
         return self.game.kit(self.options) if self.game else None
 
     @property
@@ -258,14 +258,16 @@ class Session:
 
     @property
     def opened_turns(self) -> tuple[Turn, ...]:
-        """Return the turns of which every stage has been shown: only their orders may be told."""
-        # the last stage shows the rest of both orders
+        """Return the turns whose stages have all been shown. Only their orders may be shown."""
+        # The last stage shows the rest of both orders.
         hidden = self.phase is Phase.STAGES and self.stage + 1 < len(self.stages)
         return self.turns[:-1] if hidden else self.turns
 
     @property
     def target(self) -> Layout | None:
-        """Return what should lie on the board when hands are done. None: nobody checks now."""
+        """Return the layout that is expected when hands are done. None if nothing is checked
+        now.
+        """
         if self.phase is Phase.STAGES:
             return self.stages[self.stage].expected
         if self.game is None or self.phase is not Phase.ORDERS or self.game.is_checked(self.state):
@@ -274,10 +276,10 @@ class Session:
 
     @property
     def awaited(self) -> frozenset[Seat]:
-        """Return who still has to hand in an action.
+        """Return the seats that still have to hand in an action.
 
-        A seat at another table has once its order is sealed there, unless nothing but that order is
-        waited for.
+        A seat at another table counts as done once its order is sealed there, unless only that
+        order is missing.
         """
         if self.phase is not Phase.ORDERS or self.game is None:
             return frozenset()
@@ -286,25 +288,26 @@ class Session:
 
     @property
     def awaits_tiles(self) -> bool:
-        """Return whether orders that are due may lie as tiles."""
+        """Return whether the orders that are due may be given by tiles."""
         return (
             self.phase is Phase.ORDERS and self.kit is not None and self.kit.order_tiles is not None
         )
 
     @property
     def has_moves(self) -> bool:
-        """Return whether a hand has anything to do for the current stage."""
+        """Return whether hands have anything to do for the current stage."""
         if self.phase is Phase.STAGES and self.stages[self.stage].todo:
             return True
         return self.target is not None and (self.board or {}) != self.target
 
     @property
     def idle_since_s(self) -> float | None:
-        """Return since when the clock runs for nobody: time ran out for both seats twice in a row.
+        """Return since when the clock has been running for nobody, after two time-outs in a row for
+        each seat.
 
-        None: somebody plays.
+        None if somebody is playing.
         """
-        # whoever lets the clock go on is there: the count begins anew
+        # Somebody who resumes the clock is present, so the count starts again.
         last = self.turns[self.turns_before_resume :][-IDLE_TURNS:]
         if self.phase is not Phase.ORDERS or self.countdown is None or self.remote is not None:
             return None
@@ -318,8 +321,8 @@ class Session:
 
     @property
     def open_actions(self) -> frozenset[str]:
-        """Return what anybody at the table may do for the seat on turn, where that seat is at this
-        table.
+        """Return the actions that anybody at the table may take for the seat on turn, if that seat
+        is played here.
         """
         if self.game is None or not any(map(self.is_here, self.awaited)):
             return frozenset()
@@ -330,45 +333,45 @@ class Session:
 
     @property
     def is_tie_to_replay(self) -> bool:
-        """Return whether this is the end of a game whose tie is played again."""
+        """Return whether the game ended in a draw that is replayed."""
         if self.game is None or self.outcome is None or not self.game.replays_ties or self.remote:
             return False
         return not self.outcome.winners and self.outcome == self.game.outcome(self.state)
 
     @property
     def is_void(self) -> bool:
-        """Return whether no result of this game counts: a lesson, an ended game, a draw played
-        again.
+        """Return whether the game has no result that counts: a lesson, a game that was ended, a
+        replayed draw.
         """
         return self.is_guided or self.is_tie_to_replay or self.outcome == ABANDONED
 
     @property
     def can_swap(self) -> bool:
-        """Return whether both sides can change places by a key.
+        """Return whether the sides can be changed by a key.
 
-        Not where somebody plays by a pad, or elsewhere: that stays there.
+        Not with a player at a pad or at another table, because that place is fixed.
         """
         doors = {sitter.door for sitter in self.seats.values()}
         return self.is_between and bool(doors) and not doors & {"pad", REMOTE}
 
     def at_home(self) -> Session:
-        """Return the lobby, with those who sit here: nothing of the last game, and nobody of
-        another table.
+        """Return the lobby with the people at this table, without the last game and the other
+        table's player.
 
-        It needs no record of its own: whatever follows a game folds the same from its end.
+        It needs no record: all that follows a game folds the same from the end of the game.
         """
         seats = {seat: sitter for seat, sitter in self.seats.items() if sitter.door != REMOTE}
         return Session(seats=seats, commitment=self.commitment)
 
     def is_left_for_home(self, before: Session) -> bool:
-        """Return whether nobody looks back on this game: it was ended, or a seat changed hands
-        since.
+        """Return whether nobody needs the end of this game: it was ended, or a seat has changed
+        hands since.
 
-        At two tables the other one is still to be told how it ended.
+        A game at two tables stays, because the other table has yet to learn its end.
         """
         if self.remote is not None:
             return False
-        # a nonce is a person, so that two who change places are the same two
+        # A nonce stands for a person, so two people who change places stay the same.
         sitters = {sitter.nonce for sitter in self.seats.values()}
         has_changed = sitters != {sitter.nonce for sitter in before.seats.values()}
         return self.outcome == ABANDONED or (before.phase is Phase.OVER and has_changed)
@@ -376,7 +379,7 @@ class Session:
     def is_machines(self, seat: Seat) -> bool:
         """Return whether a program plays this seat.
 
-        Not where people deal the cards themselves: it cannot know its own.
+        Not if people deal the cards themselves, because a program cannot know its cards.
         """
         sitter = self.seats.get(seat)
         if sitter is None or sitter.door != MACHINE:
@@ -386,7 +389,7 @@ class Session:
     def is_remote(self, seat: Seat) -> bool:
         """Return whether this seat is played at another table.
 
-        Not once the game is over: then anybody may sit down.
+        False once the game is over, because then anybody may sit down.
         """
         return self.remote is not None and seat is self.remote.seat and self.phase is not Phase.OVER
 
@@ -395,26 +398,26 @@ class Session:
         return self.phase is Phase.OVER and seat in self.seats and self.seats[seat].door == REMOTE
 
     def is_here(self, seat: Seat) -> bool:
-        """Return whether a person at this table plays this seat, or nobody yet."""
+        """Return whether this seat is played by a person at this table, or is free."""
         is_elsewhere = self.remote is not None and self.is_remote(seat)
         return not (is_elsewhere or self.is_machines(seat))
 
     @property
     def is_shown_here(self) -> bool:
-        """Return whether this table has said that its board shows the step that is on."""
+        """Return whether this table has reported that its board shows the current step."""
         return self.remote is not None and (self.remote.is_shown_here or bool(self.remote.asked))
 
     def require_now(self, moment: str) -> None:
-        """Raise `Stale` unless this is the moment that is due."""
+        """Raise `Stale` unless this is the current moment."""
         if moment != self.moment:
             raise turn_is_over()
 
     def hands_for(self, seat: Seat) -> Seat:
-        """Return whose hands move this seat's pieces: its own or those of whoever sits opposite."""
+        """Return the seat whose hands move this seat's pieces: its own, else the one opposite."""
         return seat if self.is_here(seat) or not self.is_here(seat.other) else seat.other
 
     def sealed_at(self, seat: Seat, moment: str) -> Sealed | None:
-        """Return what a seat has handed in for a moment, sealed or revealed already."""
+        """Return the action that a seat handed in for a moment, sealed or already revealed."""
         if moment == self.moment and seat in self.sealed:
             return self.sealed[seat]
         for turn in self.turns:
@@ -423,26 +426,26 @@ class Session:
         return None
 
     def has_counted(self, seat: Seat, moment: str, action: str) -> bool:
-        """Return whether this end of a turn by the chess clock has counted, if need be for a later
-        moment.
+        """Return whether this press of the chess clock has counted already, for this moment or a
+        later one.
         """
         if self.bank is None:
             return False
-        # the turns from that moment on, as long as this seat alone has the turn
+        # The turns since that moment in which only this seat acted.
         later = dropwhile(lambda turn: turn.moment != moment, self.turns)
         own = takewhile(lambda turn: seat in turn.sealed, later)
         return any(turn.sealed[seat].action == action for turn in own)
 
     @property
     def playing(self) -> Game[Any, Any]:
-        """Return the game. Raises `Illegal` when none is chosen."""
+        """Return the game. Raises `Illegal` if none is chosen."""
         if self.game is None:
             raise Illegal(Refusal.NO_GAME, say("No game is on: choose one first"))
         return self.game
 
 
 def turn_is_over() -> Stale:
-    """Return the refusal of what belongs to a turn before."""
+    """Return the error for input that belongs to an earlier turn."""
     return Stale(say("That turn is over: look at the page again"))
 
 
@@ -451,9 +454,8 @@ Advance = tuple[Session, tuple[Signal, ...]]
 
 
 def named_sides(game: Game[Any, Any] | None, names: Mapping[Seat, str]) -> Mapping[str, str]:
-    """Return who plays each side, by the side's word.
-
-    Two of one name are told apart by their sides.
+    """Return the player of each side, by the side's name. Empty if both players have the same
+    name.
     """
     people: dict[str, str] = {}
     if game is None or len(set(names.values())) < len(names):
@@ -467,7 +469,7 @@ def named_sides(game: Game[Any, Any] | None, names: Mapping[Seat, str]) -> Mappi
 def receipt(moment: str, seat: Seat, action: str, salt: str) -> str:
     """Return the SHA-256 of `"MOMENT SEAT ACTION SALT"` in UTF-8, as 64 hexadecimal digits.
 
-    Everyone can check it after the reveal.
+    Everybody can check it after the reveal.
 
     >>> receipt("1.1", Seat.SOUTH, "UUS", "00")[:8]
     '6b5ecad5'
@@ -476,26 +478,26 @@ def receipt(moment: str, seat: Seat, action: str, salt: str) -> str:
 
 
 def chance(seed: int, place: int) -> Random:
-    """Return the chance of one turn, counted from 1 (0: the set-up): the same for the live game and
-    for its replay.
+    """Return the random generator of one turn, counted from 1 (0 for the set-up), for the game and
+    its replay.
 
-    In games of older versions `place` is the tick of the turn's moment, which also counts what was
-    taken back.
+    In games of older versions `place` is the tick of the turn's moment, which also counts turns
+    that were taken back.
     """
     return Random(f"{seed}/{place}")
 
 
 def chosen_words(game: Game[Any, Any], options: Any, is_chosen: bool) -> str:
-    """Return what of a game's chance was chosen by the host, as a sentence.
+    """Return a sentence on what the host has chosen of a game's chance.
 
-    Empty: nothing, or nothing is drawn in it.
+    Empty if nothing was chosen or the game draws nothing.
     """
     is_drawn = (game.drawn(options) or Drawn.NEVER) is not Drawn.NEVER
     return game.chosen(options) or (game.seed_chosen if is_chosen and is_drawn else "")
 
 
 def event_signals(events: tuple[Event, ...]) -> tuple[Signal, ...]:
-    """Return the cues of what happened."""
+    """Return the cues of events."""
     signals = []
     for event in events:
         if event.kind.cue:
@@ -504,9 +506,7 @@ def event_signals(events: tuple[Event, ...]) -> tuple[Signal, ...]:
 
 
 def stage_signals(session: Session) -> tuple[Signal, ...]:
-    """Return the cues of the stage that is shown now: its number, what happened in it, whose hands
-    are wanted.
-    """
+    """Return the cues of the current stage: its number, its events, or that hands are wanted."""
     stage = session.stages[session.stage]
     happened = event_signals(stage.events)
     if session.has_moves and not happened:

@@ -1,4 +1,4 @@
-"""The table at one moment, with what is known beside the game and need not survive a restart."""
+"""The state of the table at one moment, including what need not survive a restart."""
 
 from __future__ import annotations
 
@@ -21,18 +21,17 @@ from companion.table.session import Phase, Session
 
 NO_CAMERA = CameraStatus(CameraState.NONE)
 About = Literal["now", "last", "theirs"]
-"""What is asked about: the action that is due, the own last one that everybody knows of, or the
-machine's opposite."""
+"""Subject of a question: the action that is due, the seat's own last public action, or the last one
+of the machine opposite.
+"""
 NO_REASONS = say("The machine has nothing to explain right now")
 MAX_REASONS = 40
-"""Maximum number of actions of machines whose reasons are kept."""
+"""Maximum number of machine actions whose reasons are stored."""
 
 
 @dataclass(frozen=True)
 class Draft:
-    """What is entered on a pad and not handed in: its keys, and how many orders the lamps show for
-    them.
-    """
+    """The draft of a pad: its keys, and the number of orders that the lamps show for them."""
 
     keys: tuple[str, ...] = ()
     count: int = 0
@@ -43,8 +42,8 @@ NO_DRAFT = Draft()
 
 @dataclass(frozen=True)
 class TileState:
-    """Who has said that the tiles lie, what was wrong with whose row, and what the camera is asked
-    for.
+    """The order tiles: which seats are ready, which rows were faulty, and what the camera is asked
+    to read.
     """
 
     ready: frozenset[Seat] = frozenset()
@@ -57,24 +56,22 @@ NO_TILES = TileState()
 
 @dataclass(frozen=True)
 class TableState:
-    """The table at one moment: the session, and what is known beside it and need not survive a
-    restart.
+    """The table at one moment: the session, and what need not survive a restart.
 
-    `drafts`: what is entered on each seat's pad. `overruled`: problems that somebody confirmed by
-    hand. `suggested`: the game whose board lies there while none is on. `choices`: the plays that
-    the board can mean. `laid`: the action of a seat that the table shows laid open, until somebody
-    says yes. `why_not`: the rule that the board breaks as hands have left it. `notices`: standing
-    troubles, as sentences.
+    `drafts`: the entries on each seat's pad. `overruled`: problems that somebody confirmed by hand.
+    `suggested`: the game whose board lies on the table between games. `choices`: the plays that the
+    board can mean. `laid`: a seat's action that lies open on the table and waits to be confirmed.
+    `why_not`: the rule that the board breaks now. `notices`: lasting troubles, as sentences.
     """
 
     session: Session
     version: int = 0
     stage_since_s: float = 0.0
-    """Since when what is shown is shown, a monotonic time."""
+    """Monotonic time at which the current phase or stage was first shown."""
     headlines_read: int = 0
-    """How many of the stage's headlines have been read."""
+    """Number of the stage's headlines that have been read."""
     headline_due_s: float = math.inf
-    """Until when the next of them is to be read, a monotonic time; never: until somebody taps."""
+    """Monotonic time at which the current headline ends. Infinite if it waits for a tap."""
     headline_lasts_s: float = 0.0
     reading: Reading | None = None
     camera: CameraStatus = NO_CAMERA
@@ -87,43 +84,45 @@ class TableState:
     remembered: str | None = None
     """The game that the host started last."""
     chosen: str | None = None
-    """The game that somebody has chosen in the lobby; None: all are offered."""
+    """The game that was chosen in the lobby. None while all are offered."""
     choices: tuple[str, ...] = ()
     why_not: Illegal | None = None
     asked: Literal["", "moves", "reasons"] = ""
-    """What somebody at the table has asked: what can be done now, or why the machine did what it
-    did last."""
+    """A question from the table: what can be done now, or why the machine acted as it did."""
     reasons: Mapping[tuple[Seat, str], tuple[str, ...]] = field(default_factory=dict)
-    """What machines say of their actions, by seat and moment: secret until the turn is open
-    (`open_reasons`)."""
+    """Reasons of machines for their actions, by seat and moment. Secret until the turn is open
+    (`open_reasons`).
+    """
     laid: Mapping[Seat, str] = field(default_factory=dict)
     fans_before: Layout = field(default_factory=dict)
-    """The cards that lay open when the decision that is due began."""
+    """The open cards at the beginning of the decision that is due."""
     markers_before: Mapping[Square, int] = field(default_factory=dict)
-    """The markers that were read on the board when it was last as it should be."""
+    """The markers that were read when the board last had no faults."""
     touched: frozenset[Square] = frozenset()
-    """The squares whose pieces were seen and hidden since hands were told what to do now: somebody
-    was there."""
+    """Squares whose pieces were hidden or lifted since the current instruction, which shows that
+    hands were there.
+    """
     early: HandIn | None = None
-    """The end of a turn that a seat gave while hands were still at the board: it waits for the
-    camera, as stamped."""
+    """A press that ended a turn while hands were at the board. It waits for the camera and keeps
+    its time stamp.
+    """
     tiles: TileState = NO_TILES
     panel: str = ""
     notices: tuple[str, ...] = ()
     has_own_wifi: bool = False
-    """Whether the table has opened its own Wi-Fi, which the lamps say while nobody plays."""
+    """Whether the table has opened its own Wi-Fi. The lamps show that between games."""
     round: str = ""
-    """Who is to play here in a tournament's round, as a sentence; empty: nobody in particular."""
+    """The players of a tournament's round at this table, as a sentence. Empty without a round."""
 
     @property
     def has_cards(self) -> bool:
-        """Return whether cards lie on this game's board, and no pieces."""
+        """Return whether this game's board has cards instead of pieces."""
         kit = self.session.kit
         return kit is not None and kit.deck is not None
 
     @property
     def agrees(self) -> bool:
-        """Return whether the camera sees what should lie on the board when hands are done."""
+        """Return whether the camera sees the expected layout."""
         return self.shows(self.session.target)
 
     def shows(self, layout: Layout | None) -> bool:
@@ -138,7 +137,7 @@ class TableState:
             reading = board_check.as_people_lay(kit, layout, reading, self.before, self.touched)
         if not board_check.agrees(layout, reading, self.before) or _missed_and_hidden(self, layout):
             return False
-        # no picture shows a piece that turns over below another: a hand must have been there
+        # No picture shows a turn below another piece, so hands must have been there.
         if not board_check.turned_below(self.before, layout) <= self.touched:
             return False
         before = Before(kit, self.before, self.markers_before) if kit else None
@@ -146,31 +145,31 @@ class TableState:
 
     @property
     def before(self) -> Layout:
-        """Return what lay on the board before hands began: nothing where a game is set up."""
+        """Return the layout before hands began. Empty in the set-up of a new game."""
         return (
             self.session.put_back if self.session.phase is Phase.SETUP else self.session.board or {}
         )
 
     @property
     def still_reading(self) -> Reading | None:
-        """Return what the camera sees of this game's board while nothing moves there. None: it does
-        not.
-        """
+        """Return a reading of this game's board on which nothing moves. None if there is none."""
         return self.reading if self.sees_board and self.reading and self.reading.quiet else None
 
     @property
     def sees_board(self) -> bool:
-        """Return whether the camera sees this game's board, so that it can tick things off."""
+        """Return whether the camera sees this game's board, so that it can tick off
+        instructions.
+        """
         game = self.session.game
         return bool(game and self.reading and self.reading.game == game.name)
 
 
 def open_reasons(live: TableState, seat: Seat) -> Mapping[int, tuple[str, ...]]:
-    """Return why a machine did what it did in the last turn in which it has given reasons.
+    """Return a machine's reasons for its last turn with reasons.
 
-    By the place of each of its actions in `Session.turns`, in their order. Empty: nothing can be
-    told. Reasons tell the action, so a sealed one has none; what a game hides to its end they tell
-    when that may be told.
+    The keys are the places of its actions in `Session.turns`, in order. Empty if nothing may be
+    shown. Reasons reveal the action, so those of a sealed action stay secret. In a game with hidden
+    information they are shown only after the game.
     """
     session = live.session
     if (
@@ -187,7 +186,7 @@ def open_reasons(live: TableState, seat: Seat) -> Mapping[int, tuple[str, ...]]:
     for place, turn in enumerate(session.opened_turns):
         sealed, reasons = turn.sealed.get(seat), live.reasons.get((seat, turn.moment))
         if sealed and reasons and sealed.owner == session.seats[seat].nonce:
-            # a later turn with reasons takes the place of the one before
+            # A later turn with reasons replaces the earlier one.
             if turn.number != number:
                 number, open_reasons = turn.number, {}
             open_reasons[place] = reasons
@@ -195,18 +194,16 @@ def open_reasons(live: TableState, seat: Seat) -> Mapping[int, tuple[str, ...]]:
 
 
 def explaining_machine(live: TableState) -> Seat | None:
-    """Return the machine whose reasons for its last action may be told.
-
-    Of two, the one that acted later.
+    """Return the machine whose reasons for its last action may be shown. Of two machines, the later
+    one.
     """
     last = {max(reasons): seat for seat in SEATS if (reasons := open_reasons(live, seat))}
     return last[max(last)] if last else None
 
 
 def with_session(live: TableState, session: Session, now_s: float) -> TableState:
-    """Return the table once a record has made another session of it.
-
-    What was known of an older decision or step is gone.
+    """Return the table's state with the session after a record, without what belonged to an older
+    decision or step.
     """
     before, reading = live.session, live.reading
     live = replace(live, session=session)
@@ -217,7 +214,7 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
             live = replace(live, markers_before=reading.markers)
     if session.phase is not Phase.LOBBY or (before.seats and not session.seats):
         live = replace(live, chosen=None)
-    # by a phone or a pad: what lies there does not count
+    # A seat that played by phone or pad is no longer ready: its tiles do not count.
     if gone := live.tiles.ready - session.awaited:
         faults = {seat: row for seat, row in live.tiles.faults.items() if seat in session.awaited}
         live = replace(live, tiles=TileState(live.tiles.ready - gone, faults))
@@ -231,16 +228,14 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
             headlines_read=0,
         )
         live = replace(live, disagrees_since_s=now_s if live.problems else None)
-    # another kit: what was read belongs to the board before it
+    # The reading belongs to the board of another kit.
     if session.kit != before.kit:
         live = replace(live, reading=None, problems=(), suggested=None)
     return live
 
 
 def headlines_of(session: Session) -> tuple[Headline, ...]:
-    """Return the headlines of the stage that is shown: all where hands have nothing to do, else its
-    scenes.
-    """
+    """Return the headlines of the current stage. If hands have work, only its scenes."""
     if session.phase is not Phase.STAGES:
         return ()
     stage = session.stages[session.stage]
@@ -252,12 +247,12 @@ def headlines_of(session: Session) -> tuple[Headline, ...]:
 
 
 def headline_of(live: TableState) -> Headline | None:
-    """Return the headline that is shown now. None: hands are at work, or nothing is shown."""
+    """Return the current headline. None while hands are at work or no stage is shown."""
     return next(iter(headlines_of(live.session)[live.headlines_read :]), None)
 
 
 def must_wait(live: TableState, order: HandIn) -> bool:
-    """Return whether the camera must look again before this end of a turn, after a moving hand."""
+    """Return whether this press must wait for the camera, because a hand was moving."""
     session, reading = live.session, live.reading
     if order.moment != session.moment or order.seat not in session.awaited or not live.sees_board:
         return False
@@ -268,13 +263,13 @@ def must_wait(live: TableState, order: HandIn) -> bool:
     try:
         session.playing.check(session.state, order.seat, session.playing.parse(order.action))
     except Illegal:
-        # an older picture may lack the move that makes the press legal
+        # An older picture may not show the move that makes the press legal.
         return reading.at_s < order.now_s
     return False
 
 
 def problems_of(live: TableState) -> tuple[Problem, ...]:
-    """Return what is wrong on the board now. While something moves, what was wrong before stays."""
+    """Return the faults of the board. While something moves, the previous faults stay."""
     session, reading = live.session, live.reading
     if session.phase in (Phase.LOBBY, Phase.OVER) or reading is None or not live.sees_board:
         return ()
@@ -299,8 +294,8 @@ def problems_of(live: TableState) -> tuple[Problem, ...]:
 
 
 def _missed_and_hidden(live: TableState, layout: Layout) -> tuple[Problem, ...]:
-    """Return what was missed when its place was last seen: that a hand hides the place now mends
-    nothing.
+    """Return the pieces that were missing when their place was last seen, if a hand hides the place
+    now.
     """
     hidden = live.reading.unknown if live.reading else frozenset()
     missed = []
@@ -311,8 +306,8 @@ def _missed_and_hidden(live: TableState, layout: Layout) -> tuple[Problem, ...]:
 
 
 def is_in_hand(live: TableState, problems: tuple[Problem, ...]) -> bool:
-    """Return whether all that is wrong is that the seat on turn holds a piece of its own, or of
-    nobody.
+    """Return whether the only fault is that the seat on turn holds one of its pieces, or a neutral
+    one.
     """
     session, reading = live.session, live.reading
     if len(session.awaited) != 1 or len(problems) != 1 or reading is None:
@@ -324,7 +319,7 @@ def is_in_hand(live: TableState, problems: tuple[Problem, ...]) -> bool:
 
 @dataclass(frozen=True)
 class Instruction:
-    """A move of a hand in words, and whose hand it is."""
+    """A move of a piece in words, and the seat that makes it."""
 
     move: HandMove
     seat: Seat
@@ -332,7 +327,7 @@ class Instruction:
 
 
 def instructions(live: TableState) -> tuple[Instruction, ...]:
-    """Return what hands have to do now, with what the camera has ticked off."""
+    """Return the instructions for hands, with those done that the camera has ticked off."""
     session = live.session
     kit, target = session.kit, session.target
     if session.phase is Phase.STAGES and (todo := session.stages[session.stage].todo):
@@ -356,9 +351,10 @@ def instructions(live: TableState) -> tuple[Instruction, ...]:
 
 
 def who_and_what(session: Session, kit: Kit, move: HandMove) -> tuple[Seat, str]:
-    """Return the seat whose piece moves, with what it carries, or the person opposite a machine.
+    """Return the seat that makes a move, and its instruction of at most 40 letters.
 
-    40 letters at most.
+    It is the seat that owns the piece, or the person opposite a machine. The text names carried
+    pieces too.
     """
     *carried, piece = sorted(
         move.faces, key=lambda face: kit.face(face).seat is not None
@@ -366,7 +362,7 @@ def who_and_what(session: Session, kit: Kit, move: HandMove) -> tuple[Seat, str]
     owner = kit.face(piece).seat
     seat = session.hands_for(owner or Seat.SOUTH)
     side = kit.sides[seat].name
-    # the sentence begins with the side, so the piece goes without it
+    # The sentence begins with the side, so the piece is named without it.
     own = kit.kind(piece).removeprefix(f"{kit.sides[owner or Seat.SOUTH].name} ")
     first, *others = (
         say("{piece}", piece=word)

@@ -1,6 +1,6 @@
-"""The state of a table: a lock, the journal, who listens, and a thread that lets time pass.
+"""The state of a table: its lock, the journal, the listeners, and a thread for time.
 
-An input is checked by the reducer, written and synced, and only then shown to anybody.
+The reducer checks an input, then it is written and synced, and only then shown to anybody.
 """
 
 from __future__ import annotations
@@ -37,31 +37,33 @@ _Given = ParamSpec("_Given")
 _Answer = TypeVar("_Answer")
 
 WRITE_AGAIN_S = 2.0
-"""Seconds after which the table tries again by itself what the disk has refused."""
+"""Seconds after which the table retries after a failed write."""
 LESSON_READS = 3
-"""Factor by which a lesson stays longer on the screen than a game."""
+"""Factor by which texts of a lesson stay on the screen longer than those of a game."""
 BEAT_S = 0.1
-"""Longest time in seconds between two looks at what is due."""
+"""Maximum time in seconds between two checks of what is due."""
 SHORTEST_PAUSE_S = 0.0005
-"""Shortest time in seconds between two rounds: whoever waits for the table comes first."""
+"""Minimum time in seconds between two rounds of the thread, so that waiting callers come first."""
 FIRST_S, WORD_S = 1.0, 0.3
-"""Seconds in which a sentence is read: to find it, and for each of its words."""
+"""Reading time in seconds: to find a sentence, and for each of its words."""
 USUAL_READING_S = 3.0
-"""Reading time in seconds as delivered: the setting scales the others by it."""
+"""Default of the reading-time setting in seconds. The setting scales the other times relative to
+it.
+"""
 MOVES_S = 1.4
-"""Seconds in which pieces move and then lie still before the sign tells what came of it."""
+"""Seconds for which pieces move and then rest before the sign shows the effect."""
 HUNG_S = 30.0
-"""Seconds after which whoever waits for the table gives up: something in it hangs."""
+"""Timeout in seconds for the table's lock. After that the table counts as hung."""
 
 
 class RecordJournal(Protocol):
-    """Every accepted input, synced to disk before anybody sees its effect. Methods raise
-    `JournalError`.
+    """The journal of accepted inputs, synced to disk before anybody sees their effect. Methods
+    raise `JournalError`.
     """
 
     @property
     def notice(self) -> str:
-        """Return what is wrong with the journal, for people. Empty: nothing is."""
+        """Return what is wrong with the journal, as a sentence for people. Empty if nothing is."""
 
     def restore(self) -> Session:
         """Return the session that the last game's records fold to."""
@@ -70,42 +72,41 @@ class RecordJournal(Protocol):
         """Return the number of the next game."""
 
     def append(self, game: int, record: AnyRecord, at: float, now_s: float | None = None) -> None:
-        """Keep a record of a game, accepted at a time of day `at` (seconds since 1970) and a
-        monotonic time.
+        """Append a record of a game. `at` is the Unix time and `now_s` the monotonic time of its
+        acceptance.
         """
 
     def append_together(
         self, game: int, records: Sequence[AnyRecord], at: float, now_s: float | None = None
     ) -> None:
-        """Keep several records, or none of them."""
+        """Append several records, or none of them."""
 
     def note_clock(self, moment: str, now_s: float) -> None:
-        """Note that the clock of a moment was still running at this monotonic time."""
+        """Record that the clock of a moment was still running at this monotonic time."""
 
     def clock_of(self, moment: str) -> float | None:
-        """Return the last time that was noted for a moment, None: none was."""
+        """Return the last recorded time of a moment, or None."""
 
     def checkpoint(self) -> None:
-        """Bring what was appended into the file itself, since a turn is over."""
+        """Move appended records into the file itself, because a turn is over."""
 
     def key(self, name: str, length: int = 32) -> bytes:
-        """Return the random key of a name, made when it is first asked for."""
+        """Return the random key of this name. It is created at the first request."""
 
     def renew_key(self, name: str, length: int = 32) -> bytes:
-        """Make another random key in the place of the one of a name."""
+        """Replace the key of this name by another random one."""
 
 
 class TableStore:
-    """Keeps the one `TableState` of a table.
+    """Holds the one `TableState` of a table.
 
-    Whoever changes something holds the table (`hold`). Every method but `hold`, `hold_for_device`
-    and those of the thread is called by somebody who does. A state that is published is never
-    changed any more, so looking at it needs no lock. The parts of the table set `live` where nobody
-    sees the difference, and `publish` where somebody may. What must survive a restart goes through
-    `accept` alone.
+    Callers hold the table (`hold`) for every method except `hold`, `hold_for_device` and those of
+    the thread. A published state never changes, so reading it needs no lock. Parts of the table set
+    `live` if nobody can see the difference, and call `publish` if somebody can. What must survive a
+    restart goes through `accept` only.
 
-    `start` runs the thread that calls `do_due`, which answers in how many seconds it wants to be
-    called again. Without it (tests, fast simulation) time passes after each input, and in `step`.
+    `start` runs the thread that calls `do_due`, which returns the seconds until its next call.
+    Without the thread (tests, fast simulation) time passes after each input and in `step`.
     """
 
     def __init__(
@@ -122,12 +123,13 @@ class TableStore:
         self.journal = journal
         self.listeners = Listeners(clock)
         self.round_s = clock.monotonic_s()
-        """Monotonic time of the thread's last round, whatever went wrong in it: the table is
-        alive."""
+        """Monotonic time of the thread's last round, even a failed one. It shows that the table is
+        alive.
+        """
         self._do_due = do_due
         self._lock = threading.RLock()
         self._depth = 0
-        """How often the thread that holds the table has asked for it."""
+        """Number of nested holds of the thread that holds the table."""
         self._waiting: deque[None] = deque()
         self._is_closed = False
         self._wake = threading.Event()
@@ -141,7 +143,7 @@ class TableStore:
         self._notices: tuple[str, ...] = (journal.notice,) if journal.notice else ()
         if pause := pause_after_restart(session, journal.clock_of(session.moment)):
             session = advance(session, pause)[0]
-            # a full disk: the next restart comes to the same
+            # On a full disk the next restart comes to the same result.
             with contextlib.suppress(JournalError):
                 journal.append(session.number, pause, clock.wall_s(), clock.monotonic_s())
         if session.phase is Phase.OVER and session.remote is None:  # who comes now was not there
@@ -151,21 +153,21 @@ class TableStore:
 
     @property
     def session(self) -> Session:
-        """Return what the journal can make again."""
+        """Return the part of the state that the journal can restore."""
         return self.live.session
 
     # ---- the lock and the thread -----------------------------------------------------------------
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Hold the table while something is decided and done. Raises `Stale` once it is closed."""
+        """Hold the table during a change. Raises `Stale` once it is closed."""
         with self._lock_table():
             self._require_open()
             yield
 
     @contextmanager
     def hold_for_device(self) -> Iterator[None]:
-        """Hold the table for what a device tells: nothing that goes wrong with it may stop the
+        """Hold the table for a device's input. Errors are logged, because they must not stop the
         device.
         """
         try:
@@ -179,7 +181,7 @@ class TableStore:
             log.error("table: an input failed, the rest goes on: %s", trace_of(error))
 
     def held(self, act: Callable[_Given, _Answer]) -> Callable[_Given, _Answer]:
-        """Return an act of a part as a door: whoever calls it holds the table meanwhile."""
+        """Return a method of a part as a public method that holds the table."""
 
         def door(*args: _Given.args, **kwargs: _Given.kwargs) -> _Answer:
             with self.hold():
@@ -188,7 +190,7 @@ class TableStore:
         return door
 
     def told(self, act: Callable[_Given, None]) -> Callable[_Given, None]:
-        """Return an act of a part as a door for a device, which it never fails."""
+        """Return a method of a part as a public method for a device, which never raises."""
 
         def door(*args: _Given.args, **kwargs: _Given.kwargs) -> None:
             with self.hold_for_device():
@@ -198,7 +200,8 @@ class TableStore:
 
     @contextmanager
     def _lock_table(self) -> Iterator[None]:
-        # counted, because no turn is timed out while somebody waits who may have been in time
+        # Waiting callers are counted: no turn times out while somebody waits who may have been in
+        # time.
         self._waiting.append(None)
         is_held = self._lock.acquire(timeout=HUNG_S)
         self._waiting.pop()
@@ -209,7 +212,7 @@ class TableStore:
             yield
         finally:
             self._depth -= 1
-            # without a thread, time passes when the last holder lets go
+            # Without a thread, time passes when the last holder releases the lock.
             if self._depth == 0 and self._thread is None:
                 self.step()
             self._wake.set()
@@ -225,7 +228,7 @@ class TableStore:
         return len(self._waiting)
 
     def start(self) -> None:
-        """Run the thread."""
+        """Start the thread."""
         self._thread = threading.Thread(target=self._run, name="table", daemon=True)
         self._thread.start()
 
@@ -238,7 +241,7 @@ class TableStore:
             self._pause_s = BEAT_S
             try:
                 self._pause_s = min(BEAT_S, max(SHORTEST_PAUSE_S, self._do_due()))
-                # once a turn is over and shown, what was appended goes into the file
+                # Once a turn is over and shown, appended records go into the file.
                 if self._has_ended_turn:
                     self._has_ended_turn = False
                     self.journal.checkpoint()
@@ -250,7 +253,7 @@ class TableStore:
                 self._depth -= 1
 
     def close(self) -> None:
-        """End the thread. What is accepted is on disk already."""
+        """End the thread. Accepted records are already on disk."""
         with self._lock:
             self._is_closed = True
         self._wake.set()
@@ -271,8 +274,8 @@ class TableStore:
     def accept(self, *records: AnyRecord) -> None:
         """Check records of one kind, write and sync them, and only then show their effect.
 
-        Raises a `CompanionError`, and then nothing has happened. Nobody ever sees what is between
-        two of them.
+        If it raises a `CompanionError`, nothing has happened. Nobody ever sees a state between
+        two of the records.
         """
         self._require_open()
         before = session = self.session
@@ -282,7 +285,7 @@ class TableStore:
             signals += given
         since_s = session.countdown.since_s if session.countdown else None
         if since_s and session.bank and not before.bank and not session.remote:
-            # A chess clock never starts by itself: somebody presses its key.
+            # A chess clock never starts by itself. Somebody presses its key.
             records = (*records, Pause("start", since_s))
             session, given = advance(session, records[-1])
             signals += given
@@ -307,17 +310,17 @@ class TableStore:
             self._has_ended_turn = True
 
     def accept_in_time(self, at_s: float, record: AnyRecord) -> None:
-        """Accept what was stamped at a time, and before it the time-out that was due by then."""
+        """Accept a record that was stamped at a time, after the time-out that was due by then."""
         if self.session.countdown and (time_out := time_out_of(self.session, at_s)):
             self.accept(time_out)
         self.accept(record)
 
     def on_accept(self, follow: Callable[[], None]) -> None:
-        """Have this called after every record, for what follows from it by itself."""
+        """Register a callback that runs after every record."""
         self._followers.append(follow)
 
     def _write(self, records: Sequence[AnyRecord], session: Session) -> None:
-        # seats and commitments outlast a game: they stand under the number 0
+        # Seats and commitments outlast a game, so they are stored under the number 0.
         is_beside = isinstance(records[0], TakeSeat | FreeSeat | MoveSeat | Commit)
         game = 0 if is_beside else session.number
         try:
@@ -327,7 +330,7 @@ class TableStore:
             raise
 
     def go_home(self) -> None:
-        """Show the lobby, where a game is over or one is chosen."""
+        """Show the lobby, after a game or instead of a chosen one."""
         session = self.session.at_home() if self.session.phase is Phase.OVER else self.session
         live = with_session(self.live, session, self.now_s())
         if session.kit != self.session.kit:
@@ -337,13 +340,13 @@ class TableStore:
     # ---- showing ---------------------------------------------------------------------------------
 
     def publish(self, live: TableState, signals: tuple[Signal, ...] = ()) -> None:
-        """Make this state visible to everybody, and give cues."""
+        """Publish this state, and send cues."""
         self.live = replace(live, version=self.live.version + 1)
         self.listeners.show(self.live, self.in_trouble, signals)
 
     def notices(self, changed: Mapping[str, str]) -> None:
-        """Show lasting troubles that stop nothing, beside what is wrong with the journal. Empty: it
-        is over.
+        """Update the lasting troubles that stop nothing, by topic. An empty sentence removes
+        one.
         """
         self._troubles |= changed
         troubles = (self.journal.notice, *self._troubles.values())
@@ -352,15 +355,15 @@ class TableStore:
 
     @property
     def in_trouble(self) -> bool:
-        """Return whether something is wrong that the lamps should say."""
-        # `cannot_write` has added what the disk refused
+        """Return whether the lamps should show trouble."""
+        # `cannot_write` has added the disk's error.
         return self.live.notices != self._notices or self.live.camera.state is CameraState.TROUBLE
 
     def time_headline(self, live: TableState) -> TableState:
-        """Return the table as it shows its next headline from now on, until that can be read.
+        """Return the state with the times of its next headline, which starts now.
 
-        A scene is read for twice the time, once the pieces of its stage have moved; in a lesson all
-        takes longer.
+        A scene lasts twice as long, after a delay for moving the pieces of its stage. Everything
+        lasts longer in a lesson.
         """
         headline = headline_of(live)
         if headline is None:
@@ -380,9 +383,9 @@ class TableStore:
     # ---- a disk that refuses ---------------------------------------------------------------------
 
     def cannot_write(self, error: JournalError) -> None:
-        """Say that nothing can be kept.
+        """Show that the journal cannot be written.
 
-        What the table does by itself it tries again only after a while.
+        Automatic actions are retried only after a while.
         """
         self._write_again_s = self.now_s() + WRITE_AGAIN_S
         notices = (*self._notices, error.message)
@@ -391,13 +394,11 @@ class TableStore:
 
     @property
     def may_write(self) -> bool:
-        """Return whether the disk has refused nothing just now, so that the table may do something
-        by itself.
-        """
+        """Return whether no write has failed just now, so that the table may act by itself."""
         return self.now_s() >= self._write_again_s
 
     def note_clock(self) -> None:
-        """Write a running clock down every now and then."""
+        """Record a running clock at intervals."""
         session, now_s = self.session, self.now_s()
         is_running = session.countdown is not None and session.countdown.since_s is not None
         if not is_running or now_s - self._noted_s < NOTE_S:

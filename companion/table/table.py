@@ -1,7 +1,7 @@
-"""The table: what seats, the host and devices say to it, and what may be known of it.
+"""The table: the inputs of seats, host and devices, and the views of its state.
 
-Whoever calls takes the table's lock, so inputs are handled one after the other. An accepted input
-is in the journal, synced, before `view` or any cue shows its effect.
+Each caller takes the table's lock, so inputs are handled one after the other. An accepted input is
+in the journal and synced before `view` or a cue shows its effect.
 """
 
 from __future__ import annotations
@@ -51,27 +51,26 @@ from companion.table.turns import TileOrders, Turns
 from companion.table.views import progress_of, view_of
 
 ANSWER_S = 20.0
-"""Time in seconds in which the other answers whether the last turn may be taken back; then it is a
-no."""
+"""Timeout in seconds for the answer to a request to undo the last turn. Then it counts as no."""
 
 HOME_AFTER_S = 600.0
-"""Time in seconds for which the end of a game, or a game that was chosen, is shown to nobody in
-particular."""
+"""Timeout in seconds after which the end of a game, or a chosen game, gives way to the lobby."""
 
 Topic = Literal["damage", "machines", "memory", "photographs", "power", "remote", "trial", "upkeep"]
-"""What a notice may be about: games that are damaged on the disk, opponents whose program fails,
-games kept in memory only, photographs, the machine that is switched off, the line to another table,
-keys tried out, a restart to come."""
+"""Topics of notices: damaged games on the disk, opponents whose program fails, games only in
+memory, photographs, switching off, the line to another table, the check of the keys, a coming
+restart.
+"""
 
 
 class Table(Closeable):
-    """The doors of one table. Every method may be called from any thread.
+    """The public methods of one table. They may be called from any thread.
 
-    What changes something waits for the lock, and raises a `CompanionError` where it is refused.
-    What a device or an adapter tells (`saw`, `press`, `notice` and the like) never raises.
+    A method that changes something waits for the lock, and raises a `CompanionError` if it is
+    refused. Input of devices and adapters (`saw`, `press`, `notice` and the like) never raises.
 
-    `start` runs the thread that lets time pass; without it (tests, fast simulation) time passes
-    with each input and in `step`. `close` may be called twice.
+    `start` runs the thread for time. Without it (tests, fast simulation) time passes with each
+    input and in `step`. `close` may be called twice.
     """
 
     def __init__(
@@ -96,7 +95,7 @@ class Table(Closeable):
         self.start, self.step = store.start, store.step
         self.wait = store.listeners.wait
         self.seat_nonce = self._seating.nonce
-        # doors that are the act of one part, which says what it does and refuses
+        # Public methods of a single part. Their docstrings and errors are those of the part.
         self.swap_seats = store.held(self._seating.swap)
         self.move_to_phone = store.held(self._seating.move_to_phone)
         self.choose = store.held(self._lobby.choose)
@@ -111,7 +110,7 @@ class Table(Closeable):
         self.read = store.held(self._turns.read)
         self.ask_back = store.held(self._turns.ask_back)
         self.help = store.held(self._turns.help)
-        # and those of devices
+        # Public methods for devices.
         self.saw = store.told(self._board.saw)
         self.camera_is = store.told(self._board.camera_is)
         self.saw_rows = store.told(self._tiles.take_answer)
@@ -121,9 +120,7 @@ class Table(Closeable):
     # ---- looking ---------------------------------------------------------------------------------
 
     def player_names(self) -> Mapping[str, str]:
-        """Return who plays each side, by the side's word, for sentences that are shown at this
-        table.
-        """
+        """Return the player of each side, by the side's name, for sentences shown at this table."""
         session = self._store.session
         names = {}
         for seat, sitter in session.seats.items():
@@ -131,7 +128,7 @@ class Table(Closeable):
         return named_sides(session.game, names)
 
     def view(self, viewer: Seat | None = None) -> TableView:
-        """Return what a viewer may know now."""
+        """Return what a viewer may see now."""
         return view_of(self._store.live, viewer)
 
     def progress(self) -> Progress:
@@ -140,17 +137,17 @@ class Table(Closeable):
 
     @property
     def version(self) -> int:
-        """Counts every change that a page could show."""
+        """Number of changes that a page could show."""
         return self._store.live.version
 
     def connect(self, listener: TableListener) -> None:
-        """Tell an adapter how things are, and from now on what changes."""
+        """Tell an adapter the present state, and all changes from now on."""
         with self._store.hold():
             self._store.listeners.connect(listener, self._store.live, self._store.in_trouble)
 
     @property
     def round_s(self) -> float:
-        """Monotonic time at which the table's thread was last heard."""
+        """Monotonic time of the last round of the table's thread."""
         return self._store.round_s
 
     @property
@@ -160,11 +157,11 @@ class Table(Closeable):
 
     @property
     def settings(self) -> TableSettings:
-        """Return the table's settings as they hold now."""
+        """Return the current settings of the table."""
         return self._store.settings
 
     def use(self, settings: TableSettings) -> None:
-        """Go by other settings from now on. Every page is drawn anew."""
+        """Use other settings from now on. All pages are redrawn."""
         with self._store.hold():
             self._store.settings = settings
             self._store.publish(self._store.live)
@@ -178,18 +175,18 @@ class Table(Closeable):
     def is_open(self) -> bool:
         """Return whether anybody at the table may act for the seat on turn, as on a chess clock.
 
-        A press counts at once then.
+        Then a press counts at once.
         """
         return self._store.session.is_open
 
     # ---- time ------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Stop the thread. What is accepted is on disk already."""
+        """Stop the thread. Accepted records are already on disk."""
         self._store.close()
 
     def _do_due(self) -> float:
-        """Do what is due by now. Return in how many seconds the next thing may be due."""
+        """Do what is due now. Return the seconds until something may be due again."""
         store = self._store
         now_s = store.now_s()
         if self._seating.open_until_s:
@@ -203,13 +200,14 @@ class Table(Closeable):
         self._board.look_again()
         session = store.live.session
         shown_s = now_s - store.live.stage_since_s
-        # silence is a no, and so is a time from before a restart, when the clock was another one
+        # No answer means no. A time from before a restart is by another clock, so it means no as
+        # well.
         if session.back_wanted and not 0 <= now_s - session.back_since_s < ANSWER_S:
             store.accept(Decline(session.back_wanted.other, now_s))
         elif session.phase is Phase.STAGES and session.is_shown_here:
             pass  # the other table's board does not show it yet
         elif session.phase is Phase.STAGES:
-            # nothing goes on by itself while the board is wrong
+            # The table does not continue by itself while the board is wrong.
             is_read = now_s >= store.live.headline_due_s and not store.live.problems
             if is_read and headline_of(store.live):
                 self._turns.read_on("clock")
@@ -223,7 +221,7 @@ class Table(Closeable):
             self._lobby.go_home()
         elif session.countdown and store.live.early is None:
             due_s = session.countdown.due_s
-            # who waits may have been in time
+            # A waiting caller may have been in time.
             if due_s is not None and now_s >= due_s and not store.waiting:
                 self._end_turn(session, now_s)
         if store.live.session.countdown is None:
@@ -232,22 +230,22 @@ class Table(Closeable):
         return pause_s(store.live.session, now_s)
 
     def _end_turn(self, session: Session, now_s: float) -> None:
-        """End a turn whose time is over. A clock that runs while nobody acts is stopped."""
+        """End a turn whose time is over. Stop the clock if nobody plays."""
         if time_out := time_out_of(session, now_s):
             self._store.accept(time_out)
-            # nobody has acted for some turns: this one's clock stands still from its beginning
+            # Nobody has acted for some turns, so stop the clock at the beginning of this one.
             if since_s := self._store.session.idle_since_s:
                 self._store.accept(Pause("idle", since_s))
 
     def _stamp(self, at_s: float | None) -> float:
-        """Return when an input counts: when it came in, but never in the future."""
+        """Return the time at which an input counts: when it came in, but never in the future."""
         now_s = self.now_s()
         return now_s if at_s is None else min(at_s, now_s)
 
     # ---- seats -----------------------------------------------------------------------------------
 
     def take_seat(self, seat: Seat, name: str, door: str = "phone") -> str:
-        """Sit down. Return the nonce for the seat's token. Raises `Illegal` when the seat is
+        """Take a seat. Return the nonce for the seat's token. Raises `Illegal` if the seat is
         taken.
         """
         record = TakeSeat(seat, name, secrets.token_urlsafe(18), door)
@@ -256,17 +254,17 @@ class Table(Closeable):
         return record.nonce
 
     def free_seat(self, seat: Seat, sitting: str | None = None) -> None:
-        """Make a seat free. What it has sealed stays sealed.
+        """Free a seat. Its sealed action stays sealed.
 
-        `sitting`: who is meant, by `SeatView.sitting`; raises `Stale` where somebody else sits
-        there by now.
+        `sitting` names the player that is meant, as `SeatView.sitting`. Raises `Stale` if somebody
+        else sits there now.
         """
         with self._store.hold():
             self._seating.require(seat, sitting)
             self._seating.free(seat)
 
     def show_card(self, seat: Seat, card: str, sitting: str | None = None) -> None:
-        """Show a player's card of whoever sits there, or take it away (empty).
+        """Show a player's card for the player of a seat, or remove it (empty).
 
         `sitting` as for `free_seat`.
         """
@@ -275,7 +273,7 @@ class Table(Closeable):
             self._store.accept(ShowCard(seat, card))
 
     def play_by(self, seat: Seat, door: str, sitting: str | None = None) -> None:
-        """Go on by `pad` or `phone`, with the same token. `sitting` as for `free_seat`."""
+        """Continue by `pad` or `phone`, with the same token. `sitting` as for `free_seat`."""
         with self._store.hold():
             self._seating.require(seat, sitting)
             self._store.accept(MoveSeat(seat, door))
@@ -283,25 +281,25 @@ class Table(Closeable):
     # ---- games -----------------------------------------------------------------------------------
 
     def host_starts(self, game: str, options: GameOptions, seed: int | None = None) -> None:
-        """Start a game as the host has chosen, and remember the choice. Raises `Malformed`."""
+        """Start a game for the host, and store the choice. Raises `Malformed`."""
         with self._store.hold():
             self._lobby.begin(game, options, seed)
             self.choices.remember(game, options)
             self._store.publish(replace(self._store.live, remembered=game))
 
     def skip_lesson(self, by: str) -> None:
-        """Let the guide leave, and the game go on. Raises `Illegal` where no lesson is on."""
+        """Leave the lesson, and continue with the game. Raises `Illegal` without a lesson."""
         with self._store.hold():
             self._store.accept(SkipLesson(by, self.now_s()))
 
     def abandon(self) -> None:
-        """End the game without a result, by the host's word."""
+        """End the game without a result, for the host."""
         with self._store.hold():
             self._store.accept(Abandon())
             self._seating.send_machines_away()
 
     def disclose(self, by: str) -> None:
-        """Tell everything in a game that is over: it cannot be taken back any more."""
+        """Show everything hidden in a finished game. After that it cannot be undone."""
         with self._store.hold():
             self._store.accept(Disclose(by))
 
@@ -310,57 +308,55 @@ class Table(Closeable):
     def hand_in(
         self, seat: Seat, moment: str, action: str, salt: str = "", at_s: float | None = None
     ) -> str:
-        """Seal a seat's action. Return the receipt. The same order sent once more is answered once
-        more.
+        """Seal a seat's action, and return its receipt. The same order may be sent again and gets
+        the same answer.
 
-        `at_s` is when it came in, by `now_s`: an action within its turn counts, however late the
-        table hears of it.
+        `at_s` is its time of arrival by `now_s`. An action within its turn counts, even if it
+        reaches the table later.
         """
         order = HandIn(seat, moment, action, salt, now_s=self._stamp(at_s))
         with self._store.hold():
             return self._turns.hand_in(order)
 
     def act(self, moment: str, action: str, at_s: float | None = None) -> None:
-        """Act for the seat on turn, as anybody at the table may where the game is as open as a
-        chess clock.
-        """
+        """Act for the seat on turn, in a game in which anybody at the table may do so."""
         stamp_s = self._stamp(at_s)
         with self._store.hold():
             self._turns.act(moment, action, stamp_s)
 
     def take_back(self, seat: Seat, moment: str, at_s: float | None = None) -> None:
-        """Get a sealed action back, or the last turn where nobody has learned anything by it."""
+        """Take back a sealed action, or the last turn if nobody has learned anything from it."""
         record = TakeBack(seat, moment, self._stamp(at_s))
         with self._store.hold():
             self._store.accept(record)
 
     def undo(self, moment: str | None = None) -> None:
-        """Take the last turn back: the owner's word, or, at the table screen, after asking whose
-        turn it was.
+        """Undo the last turn.
 
-        Whoever is at the table names the moment.
+        The owner needs no `moment`. The table screen names it, and then the player whose turn it
+        was is asked first.
         """
         with self._store.hold():
             self._turns.undo(moment, asks=moment is not None)
 
     def decline(self, seat: Seat) -> None:
-        """Say no to what the other wants, or want it no longer: a draw, the last turn back."""
+        """Decline the other's offer of a draw or request to undo, or withdraw one's own."""
         with self._store.hold():
             self._store.accept(Decline(seat, self._store.now_s()))
 
     def pause(self, by: str, at_s: float | None = None) -> None:
-        """Stop the clock of the turn. `by` is a seat, `host` or `table`."""
+        """Pause the turn's clock. `by` is a seat, `host` or `table`."""
         stamp_s = self._stamp(at_s)
         with self._store.hold():
             self._store.accept_in_time(stamp_s, Pause(by, stamp_s))
 
     def resume(self, by: str) -> None:
-        """Let the clock of the turn go on."""
+        """Resume the turn's clock."""
         with self._store.hold():
             self._store.accept(Resume(by, self.now_s()))
 
     def resign(self, seat: Seat) -> None:
-        """Give up."""
+        """Resign for a seat."""
         with self._store.hold():
             self._store.accept(Resign(seat))
 
@@ -372,30 +368,28 @@ class Table(Closeable):
     # ---- devices and adapters --------------------------------------------------------------------
 
     def panel_is(self, sentence: str) -> None:
-        """Say something about the pads. Empty: nothing."""
+        """Show a sentence about the pads. Empty removes it."""
         with self._store.hold_for_device():
             self._store.publish(replace(self._store.live, panel=sentence))
 
     def notice(self, topic: Topic, sentence: str) -> None:
-        """Say a standing trouble that stops nothing. Empty: it is over."""
+        """Show a lasting trouble that stops nothing. Empty removes it."""
         with self._store.hold_for_device():
             self._store.notices({topic: sentence})
 
     def wifi_is(self, is_own: bool) -> None:
-        """Say whether the table has opened its own Wi-Fi, and draw anew what the pages say of
-        it.
-        """
+        """Set whether the table has opened its own Wi-Fi, and redraw the pages."""
         with self._store.hold_for_device():
             self._store.publish(replace(self._store.live, has_own_wifi=is_own))
 
     def disk_is(self, sentence: str, may_begin: bool) -> None:
-        """Say how full the disk is, and whether there is enough room for a game."""
+        """Show how full the disk is, and set whether it has enough room for a game."""
         with self._store.hold_for_device():
             self._lobby.has_room = may_begin
             self._store.notices({"disk": sentence})
 
     def round_is(self, sentence: str, game: tuple[str, GameOptions] | None) -> None:
-        """Say who is to play here in a tournament's round (empty: nobody), and its game with its
+        """Set the players of a tournament's round at this table, as a sentence, and its game with
         options.
         """
         with self._store.hold_for_device():
@@ -403,12 +397,12 @@ class Table(Closeable):
             self._store.publish(replace(self._store.live, round=sentence))
 
     def close_for(self, sentence: str) -> None:
-        """Let no game begin here as long as the pages say this. Empty: the table is open."""
+        """Close the table for new games and show this sentence. Empty opens it again."""
         with self._store.hold_for_device():
             self._lobby.is_closed = bool(sentence)
             self._store.notices({"closed": sentence})
 
     def redraw(self) -> None:
-        """Draw all pages anew: something beside the table that they show has changed."""
+        """Redraw all pages, because something else that they show has changed."""
         with self._store.hold_for_device():
             self._store.publish(self._store.live)

@@ -1,4 +1,4 @@
-"""What one viewer may know of the table, as values; `companion.table.views` makes them."""
+"""What one viewer may know of the table, as values. `companion.table.views` makes them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from companion.table.state import Instruction
 
 @dataclass(frozen=True)
 class SeatView:
-    """A seat as everybody may see it. `name` is as it was typed (None: free), `entered`: orders on
-    the pad so far.
+    """A seat as everybody may see it. `name` is as typed (None if free), `entered` the number of
+    orders on the pad.
 
-    `sitting` changes with whoever sits there and tells nothing else: who acts on what is shown
-    names it. `coached`: it has asked the coach in this game. `has_card`: a player's card of the hub
-    was shown.
+    `sitting` changes with the player and reveals nothing else. An input that refers to the shown
+    player names it. `coached`: the player has asked the coach in this game. `has_card`: a player's
+    card of the hub was shown.
     """
 
     seat: Seat
@@ -58,11 +58,11 @@ class Opened:
 
 @dataclass(frozen=True)
 class ClockView:
-    """The clock of the decision that is due. Times are those of `Table.now_s`, seconds.
+    """The clock of the decision that is due. Times are in seconds, by `Table.now_s`.
 
-    `due_s`: when it runs out (None: it stands still with `left_s`). `paused` says who stopped it
-    (`start`: nobody has started it yet; `restart`, `undo`); `has_run_out`: the time is over and
-    only the alarm sounded.
+    `due_s` is when it runs out, None while it is paused with `left_s` to go. `paused` names who
+    paused it (`start` before its first start, `restart`, `undo`). `has_run_out`: the time is over,
+    and only the alarm sounded.
     """
 
     limit_s: float
@@ -74,10 +74,9 @@ class ClockView:
 
 @dataclass(frozen=True)
 class TimedHeadline:
-    """A headline, its number in its stage from 0, and until when it is to be read, a monotonic
-    time.
+    """A headline, its number in its stage from 0, and the monotonic time at which it ends.
 
-    `lasts_s` is the whole time to read; 0: until somebody taps.
+    `lasts_s` is its whole reading time, 0 if it waits for a tap.
     """
 
     content: Headline
@@ -93,79 +92,80 @@ class TurnView:
     number: int
     stage: int
     title: str
-    """Of the stage that is shown."""
+    """Title of the stage that is shown."""
     steps: int
-    """How many stages a turn can have; how many this one has is not told before the last."""
+    """Number of stages that a turn can have. The number of this turn stays secret until its last
+    stage.
+    """
     instructions: tuple[Instruction, ...]
     orders: tuple[Mapping[Seat, Order], ...]
-    """The orders of the stages that are open."""
+    """Orders of the stages that are open."""
     sheets: Mapping[Seat, tuple[UnitOrder, ...]]
-    """The orders of each seat's pieces, as far as the stages that were shown have opened them."""
+    """Orders of each seat's pieces, as far as the shown stages have revealed them."""
     events: tuple[Event, ...]
     opened: tuple[Opened, ...]
     tallies: tuple[Tally, ...]
-    """Sums to be shown with the stage: its own, or the last ones before it in this turn."""
+    """Sums to show with the stage: its own, or the last ones before it in this turn."""
     is_open: bool
-    """Anybody at the table may act for the seat on turn."""
+    """Whether anybody at the table may act for the seat on turn."""
     headline: TimedHeadline | None
-    """What is told now while nobody has to do anything; None: hands are at work, or nothing is
-    shown."""
+    """The current headline. None while hands are at work or no stage is shown."""
     past: tuple[Stage, ...]
-    """The stages of the last turn of both, while the next orders are due."""
+    """Stages of the last turn of both seats, while the next orders are due."""
 
 
 @dataclass(frozen=True)
 class BoardView:
-    """What lies on the table, what should lie there, and what the game shows beside it."""
+    """The layouts of the board, as it is and as it should be, and what the game shows beside it."""
 
     layout: Layout
-    """What lay on the board before the stage that is shown."""
+    """Layout before the stage that is shown."""
     put_back: Layout
-    """What lies there while a turn is put back; empty: none is."""
+    """Layout on the board while a turn is put back. Empty at other times."""
     back_moves: tuple[HandMove, ...]
-    """The moves that would take the last turn back, while a seat wants that."""
+    """Moves that would undo the last turn, while a seat asks for that."""
     target: Layout | None
-    """What should lie there when hands are done; None: nobody checks."""
+    """Layout that is expected when hands are done. None if nothing is checked."""
     unknown: frozenset[Square]
     problems: tuple[Problem, ...]
     why_not: Illegal | None
-    """The rule that the board breaks as hands have left it."""
+    """The rule that the board breaks now."""
     watched: bool
     suggested: str | None
-    """The game whose board lies there while none is on."""
+    """The game whose board lies on the table between games."""
     fans: Layout
-    """The open cards that the camera reads, by zone."""
+    """Open cards that the camera reads, by zone."""
     tableau: CardUi | None
-    """What a game of cards and counters shows this viewer; None: the board says it all."""
+    """What a game of cards and counters shows this viewer. None if the board shows everything."""
     standing: BoardUi | None
-    """What a game of pieces shows this viewer beside its board; None: the board says it all."""
+    """What a game of pieces shows this viewer beside its board. None if the board shows
+    everything.
+    """
     tiles_ready: frozenset[Seat] | None
-    """Whose order tiles lie, as they have said; None: the camera reads none now."""
+    """Seats that have said that their order tiles lie. None if the camera reads no tiles now."""
 
 
 @dataclass(frozen=True)
 class OwnView:
-    """What is the viewer's alone to know or to do."""
+    """What only the viewer may know or do."""
 
     pad: PadGrammar | None
     sealed: Sealed | None
     back: str | None
-    """The moment to name in order to take back what the viewer handed in or did last; None:
-    nothing."""
+    """The moment to name for taking back the viewer's last action. None if nothing can be taken
+    back.
+    """
     laid: str | None
-    """The action that cards or pieces laid open mean: ready says yes."""
+    """The action that the open cards or pieces stand for. Ready confirms it."""
     choices: tuple[str, ...]
-    """The plays that the board can mean, where the viewer has to say which."""
+    """The plays that the board can mean, if the viewer has to choose one."""
     examples: tuple[str, ...]
-    """Sensible first actions, for who asks; nothing once the game is under way or while a guide
-    leads."""
+    """Sensible first actions as examples. Empty later in the game and during a lesson."""
 
 
 @dataclass(frozen=True)
 class TimeView:
-    """The clock of the decision that is due, and both seats' chess clocks, of which it is one,
-    where there are any.
-    """
+    """The clock of the decision that is due, and both seats' chess clocks if there are any."""
 
     clock: ClockView | None
     clocks: Mapping[Seat, ClockView]
@@ -173,26 +173,26 @@ class TimeView:
 
 @dataclass(frozen=True)
 class MatchView:
-    """How the game and the match stand; `log` has the last sentences, oldest first."""
+    """The state of game and match. `log` has the last sentences, oldest first."""
 
     score: Score
     outcome: Outcome | None
     draw_offer: Seat | None
     offer: str
-    """That a draw is offered, and how a pad accepts it; empty: none is."""
+    """A sentence that a draw is offered and how a pad accepts it. Empty without an offer."""
     back_wanted: Seat | None
-    """Who wants the last turn back and waits for the other's yes."""
+    """The seat that wants to undo the last turn and waits for the other's consent."""
     can_undo: bool
     can_swap: bool
-    """Can a rematch be played with sides changed?"""
+    """Whether a rematch can be played with changed sides."""
     log: tuple[str, ...]
     round: str
-    """Who is to play here in a tournament's round, as a sentence; empty: nobody in particular."""
+    """The players of a tournament's round at this table, as a sentence. Empty without a round."""
 
 
 @dataclass(frozen=True)
 class DevicesView:
-    """Camera, pads and what is wrong."""
+    """The state of camera and pads, and notices of trouble."""
 
     camera: CameraStatus
     panel: str
@@ -201,14 +201,14 @@ class DevicesView:
 
 @dataclass(frozen=True)
 class FairnessView:
-    """Where chance comes from in this game (None: there is none in it), and the commitment for the
-    next one.
+    """The source of chance in this game (None without chance), and the commitment for the next
+    one.
     """
 
     chance: ChanceView | None
     next_commitment: str
     can_disclose: bool
-    """Is it over, but still hides where its chance came from because it can be taken back?"""
+    """Whether the game is over but still hides its source of chance, because it can be undone."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ class TableView:
     moment: str
     game: str | None
     chosen: str | None
-    """The game that somebody has chosen in the lobby."""
+    """The game that was chosen in the lobby."""
     title: str
     kit: Kit | None
     sign: Sign
@@ -234,23 +234,21 @@ class TableView:
     devices: DevicesView
     fairness: FairnessView
     guide: GuideView | None
-    """The lesson of a guided first game, as far as it has come; None: there is none, or it is
-    over."""
+    """The lesson of a guided first game at its current step. None without a lesson or after it."""
     help: tuple[Possible, ...]
-    """What the rules allow now, once somebody at the table has asked; nothing that only a seat may
-    know."""
+    """What the rules allow now, if somebody at the table has asked. It contains nothing secret."""
     reasons: MachineReasons | None
-    """Why the machine did what it did last, once somebody at the table has asked."""
+    """The machine's reasons for its last action, if somebody at the table has asked."""
     explains: Seat | None
-    """The machine that can be asked why it did what it did last; None: there is none now."""
+    """The machine that can be asked about its last action. None if there is none now."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a game has come, and whether the camera works; cheap to ask.
+    """The progress of a game, and whether the camera works. Cheap to compute.
 
-    `turns` are the moments of the turns so far, each with its number as the game counts; `number`
-    is the game's.
+    `number` is the game's. `turns` maps the moment of each turn so far to the game's number of the
+    turn.
     """
 
     number: int
@@ -258,5 +256,5 @@ class Progress:
     moment: str
     turns: Mapping[str, int]
     is_right: bool
-    """Nothing is known to be wrong on the board."""
+    """Whether the board has no known faults."""
     camera: CameraState

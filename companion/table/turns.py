@@ -1,6 +1,4 @@
-"""What is done with the turn that is due: handing in, acting, confirming, taking back, asking, and
-laying tiles.
-"""
+"""Input for the turn that is due: hand in, act, confirm, take back, ask, and lay tiles."""
 
 from __future__ import annotations
 
@@ -32,23 +30,22 @@ MAX_SALT = 64
 DISAGREES_S = 5.0
 """Time in seconds for which the camera has to disagree before players can overrule it."""
 ANSWER_S = 12.0
-"""Time in seconds after which a camera that has not answered counts as one that does not see the
-board."""
+"""Timeout in seconds for the camera's answer. After that the board counts as not visible."""
 
 
 class Turns:
-    """Moves a turn on, or back; every method is called by somebody who holds the table."""
+    """Moves a turn forward or back. Callers of its methods hold the table."""
 
     def __init__(self, store: TableStore) -> None:
         self._store = store
 
     def hand_in(self, order: HandIn) -> str:
-        """Seal a seat's action. Return its receipt, empty while it waits for the camera to see the
-        board lie still.
+        """Seal a seat's action. Return its receipt, or an empty string while it waits for a still
+        board.
 
-        The same order with the same salt once more is answered once more; a second press of a chess
-        clock is none, and has no receipt of its own. The salt, if there is none, and the time of
-        day are filled in.
+        The same order with the same salt may be sent again and gets the same answer. A second press
+        of a chess clock has no effect and no receipt. A missing salt and the time of day are filled
+        in.
         """
         store, session = self._store, self._store.session
         seat, moment, salt = order.seat, order.moment, order.salt
@@ -57,13 +54,13 @@ class Turns:
         before = session.sealed_at(seat, moment)
         if before and salt and (before.action, before.salt) == (order.action, salt):
             return before.receipt
-        # the same press once more, while the first one waits for the camera, with its time
+        # The same press again, while the first one waits for the camera with its own time.
         early = store.live.early
         is_again = early and (early.seat, early.action, early.salt) == (seat, order.action, salt)
         if is_again and salt and not order.read_s:
             return ""
         if session.bank and not order.read_s:
-            # a second press of the key: the first one has ended the turn
+            # This is a second press of the key. The first one has ended the turn.
             if session.has_counted(seat, moment, order.action):
                 return ""
             if must_wait(store.live, order):
@@ -77,7 +74,7 @@ class Turns:
         return sealed.receipt if sealed else ""
 
     def act(self, moment: str, action: str, at_s: float) -> None:
-        """Act for the seat on turn, where the game is open to anybody at the table."""
+        """Act for the seat on turn, if anybody at the table may do so in this game."""
         session = self._store.session
         session.require_now(moment)
         if not session.is_open:
@@ -92,10 +89,10 @@ class Turns:
         self.hand_in(HandIn(seat, moment, action, now_s=at_s))
 
     def undo(self, moment: str | None, asks: bool = False) -> None:
-        """Take the last turn back: the owner's word (None), or anybody's who names the moment of an
-        open game.
+        """Undo the last turn: for the owner (None), or for anybody who names the moment in an open
+        game.
 
-        `asks`: where both seats have people, the one whose turn it was is asked.
+        With `asks` the player whose turn it was is asked, if both seats have people.
         """
         if moment is not None:
             self._require_open(moment)
@@ -103,22 +100,22 @@ class Turns:
         doers = list(session.turns[-1].sealed) if session.turns and asks else []
         if len(doers) == 1:
             other = doers[0].other
-            # as if the other had asked, so that the doer is the one who says yes
+            # Act as if the other seat had asked, so that the player of the turn has to agree.
             if other in session.seats and not session.is_machines(other):
                 self._store.accept(AskBack(other, session.moment, self._store.now_s()))
                 return
         self._store.accept(Undo())
 
     def ask_back(self, seat: Seat, moment: str) -> None:
-        """Take the last turn back for a seat, or ask the other whose turn it was."""
+        """Undo the last turn for a seat, or ask the other seat if the turn was not its own."""
         self._require_open(moment)
         self._store.accept(AskBack(seat, moment, self._store.now_s()))
 
     def confirm(self, by: str, moment: str, stage: int, force: bool = False) -> None:
-        """Say that the board is as it should be, in the set-up or after a stage.
+        """Confirm that the board is right, in the set-up or after a stage.
 
-        While the camera sees the board and disagrees, only `force` overrules it, otherwise it
-        raises `Illegal`.
+        If the camera sees the board and disagrees, this raises `Illegal` unless `force` overrules
+        the camera.
         """
         session, now_s = self._store.session, self._store.now_s()
         if (moment, stage) != (session.moment, session.stage):
@@ -130,15 +127,12 @@ class Turns:
         else:
             self._store.accept(StageDone(moment, stage, by, now_s))
         live = self._store.live
-        # what somebody has overruled is not called wrong again in this step
+        # Overruled problems are not reported again in this step.
         if force and live.problems:
             self._store.publish(replace(live, overruled=frozenset(live.problems), problems=()))
 
     def read(self, by: str, moment: str, stage: int, number: int) -> None:
-        """Say that what is told has been read.
-
-        Raises `Stale` where something else is told by now.
-        """
+        """Mark the current headline as read. Raises `Stale` if another one is shown now."""
         live = self._store.live
         now = (live.session.moment, live.session.stage, live.headlines_read)
         if (moment, stage, number) != now or headline_of(live) is None:
@@ -147,8 +141,8 @@ class Turns:
             self.read_on(by)
 
     def read_on(self, by: str) -> None:
-        """Tell what comes next, or end a stage of which all is told and in which hands have nothing
-        to do.
+        """Show the next headline, or end a stage after its last headline if hands have nothing to
+        do.
         """
         live, session = self._store.live, self._store.session
         number = live.headlines_read + 1
@@ -158,9 +152,7 @@ class Turns:
             self._store.accept(StageDone(session.moment, session.stage, by, self._store.now_s()))
 
     def help(self, is_wanted: bool, reasons: bool = False) -> None:
-        """Tell what the rules allow now, or why the machine did what it did, or nothing any
-        more.
-        """
+        """Show what the rules allow now, or why the machine acted as it did, or close this help."""
         live = self._store.live
         if is_wanted and live.session.phase is not Phase.ORDERS:
             raise wrong_phase(say("There is nothing to decide now: do as the sign says"))
@@ -173,14 +165,14 @@ class Turns:
             self._store.publish(replace(live, asked=question))
 
     def _require_open(self, moment: str) -> None:
-        """Raise `Stale` for another moment, `Illegal` where only the owner takes turns back."""
+        """Raise `Stale` for another moment, and `Illegal` if only the owner may undo turns."""
         self._store.session.require_now(moment)
         if not self._store.session.is_open:
             raise Illegal(Refusal.HOST_ONLY, say("Only the owner can take this turn back"))
 
     def _refuse_if_disagreeing(self, by: str, force: bool) -> None:
-        """Raise `Illegal` with what the camera sees, said to `by`, when that is not what is to be
-        confirmed.
+        """Raise `Illegal` if the camera sees another layout, with a sentence for `by` on what it
+        sees.
 
         `force` overrules a camera that has disagreed for `DISAGREES_S`. The owner need not wait.
         """
@@ -198,7 +190,7 @@ class Turns:
             raise wrong_phase(live.problems[0].text)
         todo = [i for i in instructions(live) if not i.move.done]
         if todo:
-            # first what whoever confirms has to do himself
+            # Begin with what the person who confirms has to do.
             first = min(todo, key=lambda i: i.seat != by)
             own = to_owner(first.text, kit.sides[first.seat].name)
             text = own if first.seat == by else first.text
@@ -206,10 +198,10 @@ class Turns:
 
 
 class TileOrders:
-    """Orders as tiles behind walls; every method is called by somebody who holds the table.
+    """Orders as tiles behind walls. Callers of its methods hold the table.
 
-    A row is read once everybody whose orders are due has said ready, and handed in by the same call
-    as a pad's orders; nothing of it is shown, logged or kept before.
+    The rows are read once all seats with orders due are ready. They are handed in by the same call
+    as a pad's orders. Nothing of them is shown, logged or stored before.
     """
 
     def __init__(self, store: TableStore, turns: Turns) -> None:
@@ -221,7 +213,7 @@ class TileOrders:
     def ready(self, seat: Seat, moment: str, is_ready: bool = True) -> None:
         """Note that a seat's tiles lie, or no longer.
 
-        Raises `Illegal` where no tiles are read or no order is due, `Stale`.
+        Raises `Illegal` if no tiles are read or no order is due, and `Stale` for another moment.
         """
         session = self._store.session
         if session.kit is None or session.kit.order_tiles is None:
@@ -239,7 +231,7 @@ class TileOrders:
         self._ask()
 
     def take_answer(self, answer: RowsSeen) -> None:
-        """Take in what the camera has read. An answer to an older question is passed over."""
+        """Process the camera's answer. An answer to an older request is ignored."""
         tiles = self._store.live.tiles
         if tiles.wanted is None or tiles.wanted.number != answer.number:
             return
@@ -251,7 +243,7 @@ class TileOrders:
             )
             return
         session, now_s = self._store.session, self._store.now_s()
-        # cleared first: each order that is accepted asks anew, and the rows would be read again
+        # Clear first: each accepted order calls `_ask`, which would request the rows again.
         self._store.live = replace(self._store.live, tiles=NO_TILES)
         try:
             for seat in sorted(answer.rows):
@@ -262,13 +254,13 @@ class TileOrders:
             self._show(NO_TILES, Signal(Cue.KEY_REFUSED, frozenset(answer.rows)))
 
     def expire(self) -> None:
-        """Give up a question that the camera does not answer."""
+        """Give up a request that the camera does not answer in time."""
         wanted = self._store.live.tiles.wanted
         if wanted and self._store.now_s() >= wanted.since_s + ANSWER_S:
             self._answer_unseen(wanted)
 
     def _ask(self) -> None:
-        """Have the rows read once everybody who is to act is ready."""
+        """Request the rows once all people with orders due are ready."""
         if not self._store.live.tiles.ready:
             return
         live, session = self._store.live, self._store.session
@@ -286,7 +278,7 @@ class TileOrders:
             self._answer_unseen(wanted)
 
     def _answer_unseen(self, wanted: RowsWanted) -> None:
-        """Answer a question as a camera does that does not see the board."""
+        """Answer a request like a camera that does not see the board."""
         rows = dict.fromkeys(wanted.seats, RowSeen(fault=RowFault.NO_BOARD))
         self.take_answer(RowsSeen(wanted.number, rows))
 

@@ -1,7 +1,7 @@
-"""What somebody may know of the table: the only way from a session to a page, a lamp or a voice.
+"""What a viewer may know of the table: the only way from a session to a page, a lamp or a voice.
 
-Everything here is computed for one viewer; a sealed action reaches nobody but its seat, and a
-revealed one only step by step.
+Everything here is computed for one viewer. A sealed action reaches only its own seat, and a
+revealed one appears step by step.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ def progress_of(live: TableState) -> Progress:
 
 
 def turn_title(moment: str, turns: Mapping[str, int]) -> str:
-    """Return what a photograph of a moment shows.
+    """Return the caption of a photograph of a moment.
 
-    `turns` are the numbers of the game's turns, as it counts them, by moment.
+    `turns` maps moments to the game's numbers of its turns.
 
     >>> [turn_title(moment, {"3.1": 1, "3.2": 1}) for moment in ("3.0", "3.2", "3.3")]
     ['Set-up', 'Turn 1', 'Taken back']
@@ -76,7 +76,7 @@ def turn_title(moment: str, turns: Mapping[str, int]) -> str:
 
 
 def view_of(live: TableState, viewer: Seat | None) -> TableView:
-    """Return the table as `viewer` may know it."""
+    """Return the table as `viewer` may see it."""
     session = live.session
     game = session.game
     machine = explaining_machine(live) if live.reasons else None
@@ -113,7 +113,7 @@ def _turn_view(live: TableState) -> TurnView:
     session = live.session
     in_stages = session.phase is Phase.STAGES
     stages = session.stages if in_stages or session.phase is Phase.OVER else ()
-    # of a turn that is being shown, nothing of the stages to come
+    # Later stages of a turn that is being shown stay secret.
     open_stages = stages[: session.stage + 1] if in_stages else stages
     return TurnView(
         number=_shown_turn(session),
@@ -140,7 +140,7 @@ def _timed_headline(live: TableState) -> TimedHeadline | None:
 
 
 def _last_layout(session: Session) -> Layout:
-    """Return what lay on the board before a piece left it for good, with the end of the game."""
+    """Return the last layout of a finished game, before a piece left the board for good."""
     for stage in reversed(session.stages):
         if stage.expected:
             return stage.expected
@@ -150,7 +150,7 @@ def _last_layout(session: Session) -> Layout:
 def _past(session: Session) -> tuple[Stage, ...]:
     if session.phase is not Phase.ORDERS:
         return ()
-    # a turn of one seat was open as it was played
+    # A turn of one seat was open when it was played.
     if not session.turns or len(session.turns[-1].sealed) < len(SEATS):
         return ()
     return tuple(stage for stage in session.stages if stage.expected is not None)
@@ -177,7 +177,7 @@ def _board_view(live: TableState, viewer: Seat | None) -> BoardView:
 
 
 def _back_moves(session: Session) -> tuple[HandMove, ...]:
-    """Return what hands would do if the last turn were taken back, while a seat wants that."""
+    """Return the moves that would undo the last turn, while a seat asks for that."""
     kit, earlier = session.kit, session.before
     if earlier is None or kit is None or kit.deck:
         return ()
@@ -229,7 +229,7 @@ def _fairness_view(session: Session) -> FairnessView:
 def _tableau(live: TableState, viewer: Seat | None) -> CardUi | None:
     """Return what the game shows.
 
-    Where cards are asked for in no named lane, in the only one where North's lie open.
+    Cards that are entered without a named lane go into the only lane with open cards of North.
     """
     game, kit = live.session.game, live.session.kit
     cards = game.card_ui(live.session.state, viewer) if game else None
@@ -256,7 +256,7 @@ def _clock_view(session: Session) -> ClockView | None:
 def _standing(live: TableState, viewer: Seat | None) -> BoardUi | None:
     """Return what a game of pieces shows.
 
-    While a turn is shown stage by stage, what held before it, and nobody acts.
+    While a turn is shown stage by stage, this is the state before it, without any action.
     """
     session = live.session
     if session.game is None:
@@ -276,8 +276,8 @@ def _standing(live: TableState, viewer: Seat | None) -> BoardUi | None:
 
 
 def _badges(live: TableState) -> Mapping[Square, Badge]:
-    """Return what stands on the pieces after the stage that is shown, but for what is only going to
-    be told.
+    """Return the badges on the pieces after the stage that is shown, without the effects of later
+    headlines.
     """
     session = live.session
     stage, stages = session.stage, session.stages
@@ -289,7 +289,7 @@ def _badges(live: TableState) -> Mapping[Square, Badge]:
         elif session.before and (pieces := session.playing.board_ui(session.before.state, None)):
             earlier = pieces.badges
         badges = {**earlier, **badges}
-    # pieces still show the figures from before what is yet to be told
+    # Effects of later headlines are not shown yet, so the pieces keep their earlier figures.
     for headline in reversed(headlines_of(session)[live.headlines_read + 1 :]):
         if headline.square and headline.most:
             left = headline.left + headline.lost
@@ -311,9 +311,9 @@ def _chess_clocks(session: Session) -> Mapping[Seat, ClockView]:
 
 
 def _laid_action(live: TableState, viewer: Seat | None) -> str | None:
-    """Return what the viewer has laid open.
+    """Return the action that the viewer has laid open.
 
-    What is open to anybody to confirm is open to everybody.
+    If anybody may confirm it, everybody may see it.
     """
     if live.session.is_open:
         return next(iter(live.laid.values()), None)
@@ -327,7 +327,7 @@ def _back(session: Session, viewer: Seat) -> str | None:
 
 
 def _own_sealed(session: Session, viewer: Seat) -> Sealed | None:
-    """Return what the viewer has sealed, but not what somebody sealed who sat there before."""
+    """Return the viewer's sealed action, but not that of an earlier player of the seat."""
     if viewer not in session.sealed or viewer not in session.seats:
         return None
     sealed = session.sealed[viewer]
@@ -335,9 +335,7 @@ def _own_sealed(session: Session, viewer: Seat) -> Sealed | None:
 
 
 def _handed_in(session: Session, seat: Seat) -> tuple[str | None, float | None]:
-    """Return the receipt of what a seat has sealed for this moment, also at another table, and the
-    time of day.
-    """
+    """Return the receipt and the time of day of a seat's sealed action, also at another table."""
     if seat in session.sealed:
         return session.sealed[seat].receipt, session.sealed[seat].at
     bound = session.remote.bound if session.remote and session.is_remote(seat) else None
@@ -345,9 +343,7 @@ def _handed_in(session: Session, seat: Seat) -> tuple[str | None, float | None]:
 
 
 def _shown_turn(session: Session) -> int:
-    """Return the number of the turn that is revealed or has ended the game, or else of the due
-    one.
-    """
+    """Return the number of the turn that is revealed or ended the game, else of the due one."""
     has_ended = session.phase is Phase.OVER and session.playing.outcome(session.state) is not None
     is_last = session.turns and (session.phase is Phase.STAGES or has_ended)
     return session.turns[-1].number if is_last else session.turn_due
@@ -373,8 +369,8 @@ def _seat_view(live: TableState, seat: Seat) -> SeatView:
 
 
 def sitting_of(nonce: str | None) -> str:
-    """Return what tells one person at a seat from another, of the nonce of its token (None: the
-    seat is free).
+    """Return an id that distinguishes the players of a seat, from the nonce of the token (None if
+    free).
 
     >>> sitting_of(None), len(sitting_of("secret"))
     ('', 12)
@@ -383,7 +379,9 @@ def sitting_of(nonce: str | None) -> str:
 
 
 def _steps(session: Session) -> int:
-    """Return how many steps a turn shows. One that a win cuts short looks as long as any other."""
+    """Return how many steps a turn shows. A turn that a win cuts short looks as long as any
+    other.
+    """
     grammar = session.playing.pad(session.state, Seat.SOUTH)
     return max(grammar.length if grammar else 0, len(session.stages))
 
@@ -396,9 +394,9 @@ def _tallies(session: Session) -> tuple[Tally, ...]:
 
 
 def _revealed_orders(session: Session) -> tuple[Opened, ...]:
-    """Return both orders of the last turn that is wholly revealed.
+    """Return both orders of the last turn that is completely revealed.
 
-    An action of one seat alone may keep a card hidden.
+    Empty for a turn of one seat, because its action may hide a card.
     """
     if not session.opened_turns or len(session.opened_turns[-1].sealed) < len(SEATS):
         return ()
@@ -410,7 +408,7 @@ def _revealed_orders(session: Session) -> tuple[Opened, ...]:
 
 
 def _sheets(session: Session) -> Mapping[Seat, tuple[UnitOrder, ...]]:
-    """Return what the stages so far have opened of orders for several pieces."""
+    """Return the orders of each seat's pieces that the stages so far have revealed."""
     if session.before is None:
         return {}
     game, sealed = session.playing, session.turns[-1].sealed

@@ -1,4 +1,4 @@
-"""Ways back in the fold of a journal: a sealed order, a seat's last turn, everybody's last turn."""
+"""Ways back in the fold of a journal: a sealed order, a seat's last turn, the last turn of both."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from companion.table.session import BOTH, Advance, Phase, Session
 
 
 def may_revert(session: Session) -> Seat | None:
-    """Return the seat that may take back what it did in the last turn. None: nobody."""
+    """Return the seat that may take back its action of the last turn, or None."""
     earlier, turns = session.before, session.turns
     if earlier is None or earlier.has_reverted or session.sealed or not turns:
         return None
@@ -27,7 +27,7 @@ def may_revert(session: Session) -> Seat | None:
 
 
 def take_back(session: Session, record: TakeBack) -> Advance:
-    """Give a seat its sealed order back, or its last turn while nobody has learned anything by
+    """Give a seat its sealed order back, or its last turn if nobody has learned anything from
     it.
     """
     earlier = session.before
@@ -42,12 +42,12 @@ def take_back(session: Session, record: TakeBack) -> Advance:
 
 
 def _revert(session: Session, earlier: Session, record: TakeBack) -> Advance:
-    """Give a seat its turn back, with the time that was left when it acted. Once a turn.
+    """Give a seat its turn back, once a turn, with the time that was left when it acted.
 
-    Where the board has changed it is put back first, as in a set-up, with the clock standing still.
+    If the board has changed, it is put back first as in a set-up, with the clock stopped.
     """
     countdown, has_changed = earlier.countdown, earlier.board != session.board
-    # time goes on at once where no piece has to be put back
+    # The clock starts at once if no piece has to be put back.
     if countdown and not session.paused and not has_changed:
         countdown = countdown.start(record.now_s)
     undone = replace(
@@ -62,14 +62,14 @@ def _revert(session: Session, earlier: Session, record: TakeBack) -> Advance:
 
 
 def undo(session: Session, _: Undo | AskBack) -> Advance:
-    """Go back to the beginning of the last turn.
+    """Return to the beginning of the last turn.
 
-    The board has to be put back as in a set-up, the clock stands still.
+    The board has to be put back as in a set-up, and the clock is stopped.
     """
     earlier = session.before
     if earlier is None or session.phase is Phase.LOBBY:
         raise wrong_phase(say("There is no turn to take back"))
-    # nothing to put back: the turn needs no set-up
+    # If nothing has to be put back, no set-up is needed.
     lies_as_before = earlier.board is None or earlier.board == session.target
     undone = replace(
         _as_before(session, earlier),
@@ -83,11 +83,10 @@ def undo(session: Session, _: Undo | AskBack) -> Advance:
 
 
 def ask_back(session: Session, record: AskBack) -> Advance:
-    """Take the last turn back for a seat, if it was its own.
+    """Undo the last turn for a seat, if it was its own. Otherwise ask the other seat.
 
-    Else ask the other, who says yes by the same record.
-
-    Nobody can be asked at a seat that is free, a program's or a pad's.
+    The other seat agrees by the same record. A seat that is free or played by a program or a pad
+    cannot be asked, so the turn is undone at once.
     """
     is_due = record.moment == session.moment and session.phase is Phase.ORDERS
     if not is_due or session.before is None:
@@ -105,7 +104,7 @@ def ask_back(session: Session, record: AskBack) -> Advance:
 
 
 def decline(session: Session, record: Decline) -> Advance:
-    """Drop what a seat wanted, and let the clock that the question has stopped run on."""
+    """Drop an offer or request, and restart the clock that the request has stopped."""
     if session.back_wanted is None and session.draw_offer is None:
         raise wrong_phase(say("Nobody has asked for anything"))
     countdown = session.countdown
@@ -115,8 +114,8 @@ def decline(session: Session, record: Decline) -> Advance:
 
 
 def _as_before(session: Session, earlier: Session) -> Session:
-    """Return the earlier session with what does not go back: who sits there, what was promised, who
-    was helped.
+    """Return the earlier session with the parts that are never undone: seats, commitment,
+    coaching.
     """
     return replace(
         earlier,

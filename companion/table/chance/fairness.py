@@ -1,10 +1,9 @@
-"""Fair chance: the seed of a game comes from a secret to which the table is committed before the
-game.
+"""Fair chance: the seed of a game comes from a secret to which the table commits before the game.
 
-The commitment is SHA-256 of a secret of 32 bytes; no other game has the same, so it also names the
-game whose chance this is. The seed is SHA-256 of a text of the commitment and the secret, read as a
-number. The secret is opened when the game is over; then anybody can compute all of it again.
-docs/security.md, "Fair chance", says it for outsiders.
+The commitment is SHA-256 of a secret of 32 bytes. It is unique, so it also names the game. The seed
+is SHA-256 of a text of commitment and secret, read as a number. After the game the secret is
+published, so that anybody can compute all of it again. docs/security.md, "Fair chance", explains it
+for outsiders.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
 
 NOTHING = "-"
-"""Stands in the seed's text for a seat that has contributed nothing."""
+"""Placeholder in the seed's text for a seat without a contribution."""
 _HEX = re.compile(r"[0-9a-f]{64}")
 
 
 class Contribution(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A seat's part in the seed: in older versions what its phone or pad gave, at two tables its
-    sealed order's.
+    """A seat's contribution to the seed: in older versions from its phone or pad, at two tables
+    from its sealed order.
     """
 
     value: str
@@ -33,8 +32,8 @@ class Contribution(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FairChance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Where the seed of a game comes from. `secret` are 64 hexadecimal digits, and a secret until
-    the game is over.
+    """The source of a game's seed. `secret` has 64 hexadecimal digits and stays secret until the
+    game is over.
 
     >>> FairChance(commitment_of("00" * 32), "00" * 32).text[-9:]
     '00000 - -'
@@ -46,7 +45,7 @@ class FairChance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
     @property
     def text(self) -> str:
-        """`"COMMITMENT SECRET SOUTH NORTH"`, of which the seed is SHA-256."""
+        """The text `"COMMITMENT SECRET SOUTH NORTH"`, whose SHA-256 is the seed."""
         parts = [self.commitment, self.secret]
         for seat in SEATS:
             contribution = self.contributions.get(seat)
@@ -55,11 +54,11 @@ class FairChance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
     @property
     def seed(self) -> int:
-        """SHA-256 of the text in UTF-8, read as a number of 256 bits with the highest first."""
+        """SHA-256 of the text in UTF-8, read as a big-endian number of 256 bits."""
         return int(hashlib.sha256(self.text.encode()).hexdigest(), 16)
 
     def faults(self, seed: int) -> Iterator[str]:
-        """Say what does not fit in the chance of a game that was played with this seed."""
+        """Yield what does not match in the chance of a game that was played with this seed."""
         if not _HEX.fullmatch(self.secret) or commitment_of(self.secret) != self.commitment:
             yield say(
                 "The secret does not match the commitment: it was changed after the commitment was "
@@ -81,8 +80,8 @@ def commitment_of(secret: str) -> str:
 def chance_of_orders(game: str, salts: Mapping[Seat, str]) -> FairChance:
     """Draw the chance of a game at two tables from SHA-256 of the salts of both sealed orders.
 
-    Both were bound before either was opened, so that nobody could choose. The secret is none, but
-    the game's name.
+    Both orders were sealed before either was opened, so nobody could choose the seed. The secret is
+    only the hash of the game's name.
     """
     secret = hashlib.sha256(game.encode()).hexdigest()
     contributions = {

@@ -1,7 +1,6 @@
-"""The chance of the table's games: what it is bound to before one begins, and what may be known of
-it.
+"""The chance of the table's games: the commitment before a game, and what viewers may know.
 
-The commitment is told at once, the rest when the game is over.
+The commitment is published at once, the rest when the game is over.
 """
 
 from __future__ import annotations
@@ -20,13 +19,11 @@ from companion.table.session import Session, chosen_words
 from companion.table.store import TableStore
 
 _CHANCE = "chance"
-"""The name under which the journal keeps the secret of the next game's chance."""
+"""Name of the journal's key for the next game's secret."""
 
 
 class ChanceKeeper:
-    """Binds the table to the chance of its games. Every method is called by somebody who holds the
-    table.
-    """
+    """Commits the table to the chance of its games. Callers of its methods hold the table."""
 
     def __init__(self, store: TableStore) -> None:
         self._store = store
@@ -38,7 +35,8 @@ class ChanceKeeper:
     def beginning(self, game: str, options: GameOptions, seed: int | None, score: Score) -> NewGame:
         """Return the record of a game that begins now.
 
-        Raises `Malformed`, `JournalError` when no commitment can be kept.
+        Raises `Malformed` for unknown games and options, and `JournalError` if no commitment can be
+        stored.
         """
         rules = game_named(game)
         is_drawn = rules.drawn(rules.options(options)) is not Drawn.NEVER
@@ -50,29 +48,29 @@ class ChanceKeeper:
         return NewGame(game, number, seed, dict(options), score, fair, is_chosen=is_chosen)
 
     def _fair_chance(self) -> FairChance:
-        """Return where the chance of a game that begins now comes from. Raises `JournalError`."""
+        """Return the source of chance for a game that begins now. Raises `JournalError`."""
         if not self._store.session.commitment:
             self._commit()
         return FairChance(self._store.session.commitment, self._journal.key(_CHANCE).hex())
 
     def _keep_commitment(self) -> None:
-        """Go on with the commitment of before a restart, if its secret is still there."""
+        """Keep the commitment from before a restart, if its secret still exists."""
         session = self._store.session
-        # a secret that was lost or renewed no longer fits what everybody was told
+        # A lost or renewed secret no longer matches the published commitment.
         if session.is_between and session.commitment != commitment_of(
             self._journal.key(_CHANCE).hex()
         ):
             self._commit()
 
     def _commit_anew(self) -> None:
-        """Commit to the next game's chance at once, since a game is over."""
+        """After a game, commit to the next game's chance at once."""
         session = self._store.session
         if not session.commitment and session.is_between:
             with contextlib.suppress(JournalError):
                 self._commit()
 
     def _commit(self) -> None:
-        """Bind the table to a new secret for the next game, and tell everybody its commitment."""
+        """Commit to a new secret for the next game, and publish the commitment."""
         secret = self._journal.renew_key(_CHANCE)
         self._store.accept(Commit(commitment_of(secret.hex())))
 
@@ -82,11 +80,10 @@ class ChanceKeeper:
 
 @dataclass(frozen=True)
 class ChanceView:
-    """Where the chance of a game comes from, as everybody may see it.
+    """The source of a game's chance, as everybody may see it.
 
-    `chosen` is a sentence where the host chose something. Without `commitment` an older version has
-    drawn. `opened` comes when the game is over, with the `seed` that was played and what does not
-    fit (`faults`).
+    `chosen` is a sentence on what the host has chosen. Without `commitment` the game is of an older
+    version. After the game, `opened`, the `seed` that was played and its `faults` are set.
     """
 
     number: int
@@ -98,7 +95,7 @@ class ChanceView:
 
     @property
     def words(self) -> str:
-        """Return where chance comes from, in a sentence or two."""
+        """Return the source of chance in one or two sentences."""
         if self.commitment:
             bound = say("The table was bound to its chance before the game began.")
             return joined(" ", (self.chosen, bound)) if self.chosen else bound
@@ -106,9 +103,9 @@ class ChanceView:
 
 
 def chance_of(session: Session) -> ChanceView | None:
-    """Tell the chance of the game on the table. None: there is none in it.
+    """Return the view of the chance of the game on the table. None without chance.
 
-    That a lesson's start is chosen goes unsaid.
+    It does not mention that the start of a lesson is chosen.
     """
     if session.game is None:
         return None
@@ -128,5 +125,5 @@ def chance_of(session: Session) -> ChanceView | None:
 
 
 def reveal_chance(view: ChanceView, fair: FairChance, seed: int) -> ChanceView:
-    """Tell everything, and what does not fit."""
+    """Return the view with everything that is secret during the game, and the faults."""
     return replace(view, opened=fair, seed=seed, faults=tuple(fair.faults(seed)))

@@ -1,6 +1,4 @@
-"""The clock of a turn: when it runs out, which alarms are due until then, and what a restart must
-know of it.
-"""
+"""The deadlines of a turn's clock: its end, its alarms, and how it continues after a restart."""
 
 from __future__ import annotations
 
@@ -14,25 +12,23 @@ from companion.table.records import Pause, TimeOut
 from companion.table.session import Session
 
 NOTE_S = 0.5
-"""Seconds between two notes of a running clock. A power cut gives at most this much back to the
-turn that it hits."""
+"""Interval in seconds at which a running clock is recorded. A power cut returns at most this time
+to the turn.
+"""
 AFTER_S = 0.01
-"""Seconds after the end of a turn at which the table does what follows from it: the buzzer sounds
-first."""
+"""Delay in seconds between the end of a turn and its handling, so that the buzzer sounds first."""
 LAST_SECONDS_S = (2.0, 1.0)
-"""Seconds before the end at which a turn ticks that is longer than both (CUES: last two
-seconds)."""
+"""Seconds before the end at which a turn ticks, if it is longer than both (CUES: last two
+seconds).
+"""
 LOW_S = 30.0
-"""Seconds left at which a chess clock is heard once (CUES: own clock)."""
+"""Seconds left at which a chess clock sounds once (CUES: own clock)."""
 LAST_S = 10
-"""Number of last seconds of a chess clock, each of which is heard."""
+"""Number of last seconds of a chess clock that each sound."""
 
 
 def alarms_of(session: Session) -> tuple[Alarm, ...]:
-    """Return all that sounds in this turn, and when, unless somebody acts before.
-
-    Empty while the clock stands still.
-    """
+    """Return all alarms of this turn, if nobody acts before. Empty while the clock is stopped."""
     countdown, seats = session.countdown, session.awaited
     due_s = countdown.due_s if countdown else None
     if (
@@ -44,7 +40,7 @@ def alarms_of(session: Session) -> tuple[Alarm, ...]:
     if session.bank:
         return _last_seconds(countdown, round(due_s, 4), seats)
     end = Alarm(due_s, Signal(Cue.TIME_OUT, seats))
-    # so short a turn would tick from its first moment
+    # Such a short turn would tick from its start.
     if countdown.limit_s <= max(LAST_SECONDS_S):
         return (end,)
     ticks = [Alarm(due_s - left_s, Signal(Cue.TIME_SHORT, seats)) for left_s in LAST_SECONDS_S]
@@ -52,11 +48,10 @@ def alarms_of(session: Session) -> tuple[Alarm, ...]:
 
 
 def _last_seconds(countdown: Countdown, due_s: float, seats: frozenset[Seat]) -> tuple[Alarm, ...]:
-    """Return what a chess clock of the seat on turn says.
+    """Return the alarms of a chess clock for the seat on turn.
 
-    What was due before this turn shows, but is not heard again.
-
-    The same clock always gives the same times, whatever was played meanwhile.
+    Alarms that were due before this turn are not repeated. The same clock always gives the same
+    times, regardless of what was played.
     """
     lasts = [left_s for left_s in range(LAST_S, 0, -1) if left_s < countdown.left_s + 1]
     return (
@@ -67,21 +62,19 @@ def _last_seconds(countdown: Countdown, due_s: float, seats: frozenset[Seat]) ->
 
 
 def pause_after_restart(session: Session, noted_s: float | None) -> Pause | None:
-    """Return the pause with which a turn that was running comes back, at the last time that was
-    noted for it.
-    """
+    """Return the pause of a turn that was running before a restart, at its last recorded time."""
     countdown = session.countdown
     if countdown is None or countdown.since_s is None:
         return None
     if any(map(session.is_remote, session.awaited)):
         return None
-    # a note may be older than the last start of the clock
+    # The recorded time may be older than the last start of the clock.
     now_s = countdown.since_s if noted_s is None else max(noted_s, countdown.since_s)
     return Pause("restart", now_s)
 
 
 def time_out_of(session: Session, now_s: float) -> TimeOut | None:
-    """Return the end of the turn, if it is due."""
+    """Return the time-out of the turn, if it is due."""
     due_s = session.countdown.due_s if session.countdown else None
     if due_s is None or now_s < due_s or not _counts_here(session):
         return None
@@ -89,10 +82,7 @@ def time_out_of(session: Session, now_s: float) -> TimeOut | None:
 
 
 def pause_s(session: Session, now_s: float) -> float:
-    """Return how many seconds the table may sleep before this clock wants something.
-
-    Infinite while it stands still.
-    """
+    """Return the seconds until this clock runs out. Infinite while it is stopped."""
     due_s = session.countdown.due_s if session.countdown else None
     if due_s is None or not _counts_here(session):
         return math.inf
@@ -100,9 +90,9 @@ def pause_s(session: Session, now_s: float) -> float:
 
 
 def remote_clock_anew(session: Session, now_s: float) -> Session:
-    """Show a clock that runs at the other table, after a restart, as if its turn had begun now.
+    """Return the session after a restart, with a clock of the other table restarted at `now_s`.
 
-    Nothing follows from what it shows here: what the turn has taken is told by that table.
+    It is only for display. The other table reports how much time the turn has taken.
     """
     countdown = session.countdown
     if countdown is None or countdown.since_s is None:
@@ -115,7 +105,8 @@ def remote_clock_anew(session: Session, now_s: float) -> Session:
 def _counts_here(session: Session) -> bool:
     """Return whether this table's clock ends the turn.
 
-    A clock at another table does not, nor one whose turn that table has been asked about.
+    Not if the seat on turn is at the other table, or if this table waits for the answer to a
+    question.
     """
     remote = session.remote
     return remote is None or (session.awaited == {remote.own} and not remote.asked)

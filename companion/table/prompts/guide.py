@@ -1,8 +1,8 @@
-"""The guide of a first game: what of its lesson is shown, and the sign meanwhile.
+"""The guide of a first game: the visible part of its lesson, and the sign during it.
 
-In a lesson nothing is secret: its orders are part of the program, and the table takes no others. So
-the table screen shows those of both seats, and who plays by a pad needs no phone. The views of a
-guided game say so.
+Nothing is secret in a lesson: its orders are part of the program, and the table accepts no others.
+So the table screen shows the orders of both seats, and nobody at a pad needs a phone. The views of
+a guided game say so.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from companion.table.session import Phase, Session, chance
 
 @dataclass(frozen=True)
 class GuideView:
-    """The step of the lesson that is on: `number` counts from 0, `part` too. `is_over`: all of it
-    has happened.
+    """The current step of the lesson. `number` and `part` count from 0. `is_over`: the step is
+    fully shown.
 
-    `orders` are those of both seats in words and drawings, `ways` where they lead.
+    `orders` has the orders of both seats in words and drawings, `ways` the squares they lead to.
     """
 
     lesson: Lesson
@@ -36,7 +36,7 @@ class GuideView:
 
 
 def guide_of(session: Session) -> GuideView | None:
-    """Return what of the lesson is shown. None: no guide is here."""
+    """Return the visible part of the lesson. None without a lesson."""
     number, step = session.lesson_number, session.lesson_step
     lesson = session.game.lesson if session.game else None
     if number is None or step is None or lesson is None:
@@ -62,13 +62,13 @@ _TURNED = {
     "order-left": "order-right",
     "order-right": "order-left",
 }
-"""The keys of whoever sits opposite, as they lead on a picture with South below."""
+"""North's keys as they lead on a picture with South below."""
 
 
 def _as_on_board(
     session: Session, state: Any, step: LessonStep, orders: Mapping[Seat, tuple[SpelledOrder, ...]]
 ) -> Mapping[Seat, tuple[SpelledOrder, ...]]:
-    """Return orders that are keys, drawn as they lead on a picture with South below."""
+    """Return orders with their drawings turned as they lead on a picture with South below."""
     game = session.playing
     if game.board_ui(state, None) or game.card_ui(state, None):
         north = []
@@ -76,7 +76,7 @@ def _as_on_board(
             north.append(replace(order, drawing=_TURNED.get(order.drawing, order.drawing)))
         return {**orders, Seat.NORTH: tuple(north)}
     actions = {seat: game.parse(text) for seat, text in step.orders.items()}
-    # played only to see how each order is drawn on the board
+    # Apply the orders only to get their drawings on the board.
     stages = game.apply(state, actions, chance(0, 0)).stages
     on_board = {}
     for seat, spelled in orders.items():
@@ -91,9 +91,9 @@ def _as_on_board(
 def lesson_words(
     session: Session, step: LessonStep, viewer: Seat | None, *, is_watched: bool = False
 ) -> tuple[str, str]:
-    """Return what the sign says while the lesson waits for orders, and the smaller line below it.
+    """Return the sign and its smaller line while the lesson waits for orders.
 
-    `is_watched`: the camera sees the board, so that hands can give what a pad cannot.
+    With `is_watched` the camera sees the board, so hands can enter what a pad cannot.
     """
     sides = session.playing.sides
     awaited = sorted(session.awaited)
@@ -109,7 +109,7 @@ def lesson_words(
     (seat,), name = people, sides[people[0]].name
     if session.seats[seat].door != "pad":
         return say("{side!c}: do what is shown here", side=name), step.why
-    # the keys that spell this order before ready hands it in, where there are any
+    # The keys that enter this order before ready, if the pad can enter it.
     text, grammar = step.orders[seat], session.playing.pad(session.state, seat)
     keys = grammar.spell(text) if grammar else ()
     if grammar and grammar.text(keys) == text:

@@ -1,4 +1,4 @@
-"""The one line that says what the table waits for."""
+"""The sign: the one sentence that says what the table waits for."""
 
 from __future__ import annotations
 
@@ -17,21 +17,19 @@ from companion.table.state import Instruction, TableState, headline_of, instruct
 
 @dataclass(frozen=True)
 class Sign:
-    """The one line that says what the table waits for, a smaller one that says why, and for whom it
-    waits.
+    """The sentence that says what the table waits for, a smaller one with the reason, and the seats
+    concerned.
     """
 
     text: str
     small: str = ""
     seats: frozenset[Seat] = frozenset()
     orders_left: int = 0
-    """How many orders it says are to go: the page of the seat counts them down as they are
-    entered."""
+    """Number of orders to go in the text. The seat's page counts them down as they are entered."""
     is_elsewhere: bool = False
-    """Is there nothing to do for hands here until the other table, or the hub, has done its
-    part?"""
+    """Whether hands have nothing to do here until the other table or the hub has done its part."""
     is_headline: bool = False
-    """Does it tell what happened, while nobody has to do anything?"""
+    """Whether it says what happened, while nobody has to do anything."""
 
 
 # ---- the sign ------------------------------------------------------------------------------------
@@ -40,9 +38,8 @@ class Sign:
 def sign_of(live: TableState, viewer: Seat | None) -> Sign:
     """Return what the table waits for, in at most 40 characters, and why.
 
-    Then what lies on the table that has no place.
-
-    A seat's own sign speaks to its owner, and names the key that is on the device there.
+    The small line also names a piece that does not belong on the table. A seat's own sign speaks to
+    its player, and names the key on the player's device.
     """
     sign = _awaited_sign(live, viewer)
     game = live.session.game
@@ -58,23 +55,21 @@ def sign_of(live: TableState, viewer: Seat | None) -> Sign:
 
 
 def _is_by_phone(live: TableState, viewer: Seat | None) -> bool:
-    """Return whether there are no keys but those of pages, at this seat or at any that is taken."""
+    """Return whether this seat (None: every taken seat) is played without a pad."""
     seats = live.session.seats
     doors = {sitter.door for seat, sitter in seats.items() if viewer in (None, seat)}
     return bool(doors) and "pad" not in doors
 
 
 def _tap(key: str, viewer: Seat | None) -> str:
-    """Return which key of a page to tap: of this one, or for the viewer None of the phone of
-    somebody at the table.
+    """Return which key to tap: on this page, or, for the table screen (None), on a phone at the
+    table.
     """
     return say("Tap “{key}”", key=key) if viewer else say("Tap “{key}” on a phone", key=key)
 
 
 def strange_words(kit: Kit | None, marker: int) -> str:
-    """Return a sentence about a marker in view that belongs to no piece of this game, or is there
-    twice.
-    """
+    """Return a sentence on a marker that belongs to no piece of this game, or is visible twice."""
     if face := kit.face_of_marker(marker) if kit else None:
         return say(
             "The {piece} is seen twice (marker {marker}): take one away.",
@@ -102,7 +97,7 @@ def _awaited_sign(live: TableState, viewer: Seat | None) -> Sign:
         return Sign(text, "", asked)
     if live.problems:
         problem = live.problems[0]
-        # a piece that is seen nowhere may lie out of sight
+        # A piece that is not seen anywhere may lie out of sight.
         is_missing = live.reading is not None and problem.square not in live.reading.seen
         small = (is_missing and _unseen_words(live)) or before_colon(problem.text)
         if live.why_not:
@@ -136,9 +131,9 @@ _REMOTE_ASKED = {
 
 
 def _remote_sign(session: Session, remote: RemoteGame) -> Sign | None:
-    """Return the sign while a game at two tables waits for the other one.
+    """Return the sign while a game at two tables waits for the other table.
 
-    None: nothing is waited for but what is to be done here.
+    None if it only waits for something at this table.
     """
     seats = frozenset({remote.seat})
     if session.phase is Phase.OVER:
@@ -165,7 +160,7 @@ def _waiting_words(session: Session, seats: Collection[Seat]) -> str:
 
 
 def _asked_sign(live: TableState, viewer: Seat | None) -> Sign:
-    """Return the sign where the board can mean several moves."""
+    """Return the sign for a board that can mean several moves."""
     awaited = live.session.awaited
     if viewer in awaited:
         return Sign(say("Which move is it?"), say("The board matches each of them."), awaited)
@@ -176,7 +171,7 @@ def _asked_sign(live: TableState, viewer: Seat | None) -> Sign:
 
 
 def _unseen_words(live: TableState) -> str:
-    """Return which squares the camera cannot see, and what to do about it. Empty: it sees all."""
+    """Return which squares the camera cannot see, and what to do about it. Empty if it sees all."""
     reading = live.still_reading
     if reading is None or not reading.unknown:
         return ""
@@ -188,7 +183,7 @@ def _unseen_words(live: TableState) -> str:
 
 
 def _lobby_sign(live: TableState, viewer: Seat | None) -> Sign:
-    """Return who is to sit down, which game is to be chosen, and which key starts it."""
+    """Return who should sit down, which game to choose, or which key starts it."""
     seats = live.session.seats
     free = [seat for seat in SEATS if seat not in seats]
     if len(free) == 2:
@@ -198,7 +193,7 @@ def _lobby_sign(live: TableState, viewer: Seat | None) -> Sign:
         if name := seats[free[0].other].name:
             text = say("Scan here to play against {name}", name=Verbatim(name))
         return Sign(text, seats=frozenset(free))
-    # a pad starts what lies there or the last game, a phone chooses on its page
+    # A pad starts the game on the table or the last one. A phone chooses on its page.
     by_key = None if _is_by_phone(live, viewer) else live.suggested or live.remembered
     if game := live.chosen or by_key:
         return _start_sign(live, viewer, game, free)
@@ -207,7 +202,7 @@ def _lobby_sign(live: TableState, viewer: Seat | None) -> Sign:
 
 
 def _start_sign(live: TableState, viewer: Seat | None, name: str, free: list[Seat]) -> Sign:
-    """Return the sign where a game is chosen: it begins by a pad, the sign itself or a phone."""
+    """Return the sign for a chosen game, which begins by a pad, the sign itself or a phone."""
     title = GAMES[name].title
     if free and viewer:
         return Sign(say("Waiting for {sides}", sides=say("the other side")), seats=frozenset(free))
@@ -221,7 +216,7 @@ def _start_sign(live: TableState, viewer: Seat | None, name: str, free: list[Sea
 def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
     """Return what hands have to do in a set-up or a stage.
 
-    When all is done, what the camera or the table still waits for.
+    When they are done, return what the camera or the table still waits for.
     """
     session = live.session
     if headline := headline_of(live):
@@ -243,7 +238,7 @@ def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
 
 
 def _moves_sign(live: TableState, viewer: Seat | None, todo: list[Instruction]) -> Sign:
-    """Return the first of the moves that hands still have to make, and what helps with them."""
+    """Return the first move that hands still have to make, with advice."""
     if hidden := _hidden(live, todo):
         return Sign(
             say("Camera cannot see {squares}", squares=hidden),
@@ -253,7 +248,7 @@ def _moves_sign(live: TableState, viewer: Seat | None, todo: list[Instruction]) 
     if live.session.phase is Phase.SETUP:
         small = say_n("One piece to go.", "{n} pieces to go.", len(todo))
     else:
-        # a piece that has left its square may lie out of sight
+        # A piece that has left its square may lie out of sight.
         seen = live.still_reading.seen if live.still_reading else {}
         origins = {i.move.origin for i in todo} - {None}
         small = "" if origins <= seen.keys() else _unseen_words(live)
@@ -266,14 +261,14 @@ def _moves_sign(live: TableState, viewer: Seat | None, todo: list[Instruction]) 
 
 
 def _then(live: TableState, viewer: Seat | None) -> str:
-    """Return how to say that hands are done."""
+    """Return how to confirm that hands are done."""
     if not _is_by_phone(live, viewer):
         return say("Then press ready.")
     return say("Then tap Done.") if viewer else say("Then tap Done on a phone.")
 
 
 def _hidden(live: TableState, todo: list[Instruction]) -> str:
-    """Return the squares that matter and are hidden from the camera, as words."""
+    """Return the squares of these instructions that are hidden from the camera, as words."""
     reading = live.still_reading
     if reading is None:
         return ""
@@ -311,7 +306,7 @@ def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
 
 
 def _tiles_sign(live: TableState, viewer: Seat | None, offer: str) -> Sign:
-    """Return what orders that may lie as tiles wait for."""
+    """Return the sign for orders that may be given by tiles."""
     session, tiles = live.session, live.tiles
     if tiles.wanted is not None:
         small = offer or say("Keep your hands away.")
@@ -345,8 +340,8 @@ _STOPPED = {
 
 
 def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) -> Sign:
-    """Return what a game says is awaited, or that its clock stands still, or who has handed in
-    already.
+    """Return what the game waits for, or that its clock is stopped, or which seat has yet to hand
+    in.
     """
     session = live.session
     is_for_all = session.is_open or len(session.awaited) == 1
@@ -369,17 +364,17 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) 
     if session.sealed and viewer not in session.awaited:
         return Sign(_waiting_words(session, session.awaited), offer, session.awaited)
     if isinstance(shown, BoardUi):
-        # on a board that is checked, the seat on turn may play by hand
+        # If the board is checked, the seat on turn may play by hand.
         is_by_hand = session.board is not None and len(session.awaited) == 1
         unseen = _unseen_words(live) if is_by_hand else ""
         return Sign(shown.sign, offer or unseen or shown.hint, session.awaited)
     hint = shown.hint if _is_by_phone(live, viewer) else shown.pad_hint or shown.hint
-    # Whoever says what lies there, both lay their stacks open.
+    # Both lay their stacks open, whichever seat names the cards.
     return Sign(shown.sign, offer or hint, BOTH if shown.wants_both else session.awaited)
 
 
 def _passed_words(session: Session, viewer: Seat | None) -> str:
-    """Return that the turn before has passed by itself, which nobody did. Empty: it has not."""
+    """Return that the previous turn passed because its time ran out. Empty if it did not."""
     if not session.turns or not session.turns[-1].by_time:
         return ""
     (seat,) = session.turns[-1].sealed
@@ -389,7 +384,7 @@ def _passed_words(session: Session, viewer: Seat | None) -> str:
 
 
 def _right_words(live: TableState, viewer: Seat | None) -> str:
-    """Return how to say that what lies open was read right."""
+    """Return how to confirm that the open cards or pieces were read correctly."""
     if not _is_by_phone(live, viewer):
         return say("Read right? Then press ready")
     if viewer is not None and viewer not in live.session.awaited:
@@ -400,9 +395,8 @@ def _right_words(live: TableState, viewer: Seat | None) -> str:
 
 
 def _go_on_words(live: TableState, viewer: Seat | None) -> str:
-    """Return how the clock is started.
-
-    Where anybody may press it, the table screen's sign is the key.
+    """Return how to start the clock. If anybody may press it, the table screen's sign is the
+    key.
     """
     is_start = live.session.paused == "start"
     if not _is_by_phone(live, viewer):
@@ -428,7 +422,7 @@ def _over_sign(session: Session, viewer: Seat | None) -> Sign:
 def offer_words(session: Session, viewer: Seat | None) -> str:
     """Return that a draw is offered, and how a pad accepts it.
 
-    A phone has a key for that. Empty: none is.
+    A phone has a key for that. Empty without an offer.
     """
     seat, sides = session.draw_offer, session.playing.sides
     if seat is None:
@@ -450,9 +444,9 @@ def offer_words(session: Session, viewer: Seat | None) -> str:
 
 
 def fault_words(row: RowSeen, side: Side) -> str:
-    """Return what whoever has a row has to do about it, in at most 40 characters.
+    """Return what the owner of a row has to do about a fault, in at most 40 characters.
 
-    Nothing of what lies there.
+    It says nothing about the tiles themselves.
     """
     name, place = side.name, row.place
     words = {
@@ -470,7 +464,7 @@ def fault_words(row: RowSeen, side: Side) -> str:
 
 
 def fault_advice(row: RowSeen) -> str:
-    """Return why, and what comes next."""
+    """Return the reason, and what to do next."""
     if row.fault is RowFault.NO_BOARD:
         return say("Show it the board, or give your orders on a phone or a pad.")
     if row.fault is RowFault.NO_STRIP:

@@ -1,7 +1,7 @@
-"""Messages about a table for everybody: plain values that can be sent, kept and drawn elsewhere,
-and are read strictly.
+"""Public messages about a table: plain values that can be sent, stored and drawn elsewhere, and are
+read strictly.
 
-Sentences travel packed, so that each reader has them in an own language.
+Sentences are packed, so that each reader sees them in his own language.
 """
 
 from __future__ import annotations
@@ -24,23 +24,24 @@ from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 
 MOST_BYTES = 32 * 1024
-"""Maximum bytes of a message. The view of a game with a map of one's own has some 5 kB."""
+"""Maximum size of a message in bytes. The view of a game with a custom map has some 5 kB."""
 _MOST_DEPTH, _MOST_NAMED = 8, 2
-"""How deep sentences lie in sentences, and how often a pattern names a part: so that few bytes stay
-few once filled."""
+"""Maximum nesting of sentences, and maximum number of uses of a part in a pattern. They keep a
+small message from growing large once filled in.
+"""
 _Short = Annotated[str, msgspec.Meta(max_length=200)]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-"""What SQLite and a browser can hold, and one more."""
+"""The integers that both SQLite and a browser represent exactly, and one more."""
 _FIELD = re.compile(r"\{\{|\}\}|\{(\w+)(?:![cowi])?\}")
 
 
 class _Plain(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Base of everything that is sent."""
+    """Base class of everything that is sent."""
 
 
 class PublicOrder(_Plain, frozen=True):
-    """A revealed order: its letter in the notation, where it leads on a picture, and its letter for
-    players, packed.
+    """A revealed order: its letter in the notation, its direction on a picture, and its packed
+    letter for players.
     """
 
     letter: str
@@ -49,7 +50,7 @@ class PublicOrder(_Plain, frozen=True):
 
 
 class PublicMove(_Plain, frozen=True):
-    """What a hand has to do: faces from one square to another; None is beside the board."""
+    """A move of faces from one square to another. None is a place beside the board."""
 
     faces: tuple[str, ...]
     origin: str | None = None
@@ -58,9 +59,7 @@ class PublicMove(_Plain, frozen=True):
 
 
 class PublicClock(_Plain, frozen=True):
-    """A clock at the moment of its message: what is left of how much, seconds, and whether it
-    runs.
-    """
+    """A clock at the time of its message: limit and time left in seconds, and whether it runs."""
 
     limit_s: float
     left_s: float
@@ -68,7 +67,7 @@ class PublicClock(_Plain, frozen=True):
 
 
 class PublicSeat(_Plain, frozen=True):
-    """A seat: is it taken, and by which door; is it waited for, has it handed in; its chess
+    """A seat: its door if it is taken, whether it is waited for or has handed in, and its chess
     clock.
     """
 
@@ -79,7 +78,7 @@ class PublicSeat(_Plain, frozen=True):
 
 
 class PublicLane(_Plain, frozen=True):
-    """A lane of cards, as `companion.games.screen.Lane`; None is a back."""
+    """A lane of cards, as `companion.games.screen.Lane`. None is the back of a card."""
 
     name: str
     north: tuple[str | None, ...] = ()
@@ -89,8 +88,8 @@ class PublicLane(_Plain, frozen=True):
 
 
 class PublicView(_Plain, frozen=True):
-    """The table for everybody. `layout` is what lay on the board before the moves of the stage that
-    is shown.
+    """The public view of the table. `layout` is the board before the moves of the stage that is
+    shown.
     """
 
     phase: Phase
@@ -116,14 +115,15 @@ class PublicView(_Plain, frozen=True):
     winners: tuple[Seat, ...] = ()
     result: Any = ""
     is_void: bool = False
-    """Is it over without a result that counts: a lesson, ended by the host, or a draw that is
-    played again?"""
+    """Whether it is over without a result that counts: a lesson, ended by the host, or a replayed
+    draw.
+    """
     score: tuple[_Count, _Count, _Count] = (0, 0, 0)
 
 
 class PublicPair(_Plain, frozen=True):
-    """A game at two tables: what it is called at the hub, and the seat that is played at the table
-    that tells this.
+    """A game at two tables: its id at the hub, and the seat that is played at the table that sends
+    this.
     """
 
     id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
@@ -131,12 +131,12 @@ class PublicPair(_Plain, frozen=True):
 
 
 class PublicRecord(_Plain, frozen=True):
-    """One input that the table has accepted, as everybody may know it, and the table after it.
+    """The public part of one accepted input, and the table after it.
 
-    `entry` is its place in the journal and `mark` tells it from another input in that place of a
-    journal that was brought back from a backup; then `epoch` is one more. `at` is Unix time by the
-    table's clock. `cards` are the players' cards that were shown, as the hub calls them; `pair` is
-    set in a game at two tables.
+    `entry` is its place in the journal. `mark` distinguishes it from another input at that place,
+    in a journal that was restored from a backup. Then `epoch` is one higher. `at` is a Unix time by
+    the table's clock. `cards` has the ids at the hub of the players' cards that were shown. `pair`
+    is set in a game at two tables.
     """
 
     entry: _Count
@@ -152,12 +152,13 @@ class PublicRecord(_Plain, frozen=True):
 
 
 class PublicState(_Plain, frozen=True):
-    """How the table is at this moment, beside its game; nothing of it is history.
+    """The present state of the table beside its game. Nothing of it is history.
 
-    `names` are there where the table's owner has agreed to tell them. `health` is the doctor's
-    line, `wrong` what the camera sees wrong on the board; `at` is Unix time by the table's clock.
-    Sentences are packed. `follows` is the mark of the hub's wish that the table follows; `answers`
-    the number of the settings that the hub asked for last, and `answer` what came of it.
+    `names` is set if the table's owner agrees to publish them. `health` is the doctor's line,
+    `wrong` the faults that the camera sees on the board. `at` is a Unix time by the table's clock.
+    Sentences are packed. `follows` is the mark of the hub's desired state that the table follows.
+    `answers` is the number of the settings that the hub asked for last, and `answer` is their
+    result.
     """
 
     version: _Short
@@ -180,12 +181,12 @@ _state = msgspec.json.Decoder(PublicState)
 
 
 def encode_public(message: PublicRecord | PublicState) -> bytes:
-    """Return a message as it is sent: the same bytes for the same value."""
+    """Encode a message. Equal values give equal bytes."""
     return _encoder.encode(message)
 
 
 def read_record(payload: bytes) -> PublicRecord:
-    """Return a record as somebody has sent it. Raises `Malformed` for anything that is none."""
+    """Decode a record. Raises `Malformed` if it is not a valid one."""
     record: PublicRecord = strictly_read(_record, payload)
     view = record.view
     sentences = [view.title, view.step, view.sign, view.why, view.result, *view.happened]
@@ -197,7 +198,7 @@ def read_record(payload: bytes) -> PublicRecord:
 
 
 def read_state(payload: bytes) -> PublicState:
-    """Return a state as somebody has sent it. Raises `Malformed`."""
+    """Decode a state. Raises `Malformed` if it is not a valid one."""
     state: PublicState = strictly_read(_state, payload)
     for sentence in (state.health, *state.notices, *state.wrong, state.answer):
         _require_sentence(sentence)
@@ -205,10 +206,7 @@ def read_state(payload: bytes) -> PublicState:
 
 
 def strictly_read(decoder: msgspec.json.Decoder[Any], payload: bytes) -> Any:
-    """Return what somebody has sent, as its decoder has it.
-
-    Raises `Malformed` for what is too large or anything else.
-    """
+    """Decode a message strictly. Raises `Malformed` if it is too large or not valid."""
     if len(payload) > MOST_BYTES or is_dense(payload):
         raise Malformed(say("This message is too large"))
     try:
@@ -218,10 +216,10 @@ def strictly_read(decoder: msgspec.json.Decoder[Any], payload: bytes) -> Any:
 
 
 def words(packed: Any) -> str:
-    """Return the sentence that was packed, to be said in any language.
+    """Return a packed sentence, to be said in any language.
 
-    Raises `Malformed` for one that is none. A pattern names its parts and does nothing else with
-    them: no attribute, no index, no width.
+    Raises `Malformed` if it is not valid. A pattern may only name its parts, without attribute,
+    index or width.
     """
     _require_sentence(packed)
     sentence: str = i18n.unpacked(packed)
@@ -229,7 +227,7 @@ def words(packed: Any) -> str:
 
 
 def _require_sentence(packed: Any, depth: int = 0) -> None:
-    """Raise `Malformed` for what is no packed sentence."""
+    """Raise `Malformed` unless this is a packed sentence."""
     match packed:
         case str():
             return
@@ -242,7 +240,7 @@ def _require_sentence(packed: Any, depth: int = 0) -> None:
         ):
             for part in parts.values():
                 _require_sentence(part, depth + 1)
-            # a part that the pattern names and nobody gives could not be said
+            # A sentence cannot be said if its pattern names a missing part.
             if parts.keys() >= _parts_of(one) | _parts_of(many):
                 return
     raise _unreadable()
@@ -254,10 +252,10 @@ def _unreadable() -> Malformed:
 
 @lru_cache(maxsize=512)
 def _parts_of(pattern: str) -> frozenset[str]:
-    """Return the parts that a pattern names. Raises `Malformed` for any other brace, and one named
-    without end.
+    """Return the parts that a pattern names.
 
-    Tables tell the same few hundred patterns again and again.
+    Raises `Malformed` for any other brace, or if a part is named too often. The result is cached,
+    because tables use the same few hundred patterns again and again.
     """
     names = Counter(filter(None, _FIELD.findall(pattern)))
     if {"{", "}"} & set(_FIELD.sub("", pattern)) or max(names.values(), default=0) > _MOST_NAMED:

@@ -1,6 +1,6 @@
-"""What everybody may know of a session, as a message. Nothing gets in that is not named here.
+"""The public part of a session, as a message. It has nothing but what is named here.
 
-Names of people never do: whoever makes a view gives a session without them.
+It never has the names of people: the caller passes a session without them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from companion.table.views import view_of
 
 
 def public_view(session: Session, now_s: float) -> PublicView:
-    """Return what everybody may know of a session without names at a monotonic time."""
+    """Return the public view of a session without names at a monotonic time."""
     view = view_of(TableState(session), None)
     cards = view.board.tableau
     outcome = view.match.outcome if view.phase is Phase.OVER else None
@@ -66,8 +66,8 @@ def public_view(session: Session, now_s: float) -> PublicView:
 
 
 def _options(session: Session) -> dict[str, Any]:
-    """Return the options that the host's page offers: any other, such as the order of a deck, may
-    be a secret.
+    """Return the options that the host's page offers. Any other may be secret, such as the order of
+    a deck.
     """
     rows = session.game.option_rows if session.game else ()
     return {
@@ -86,7 +86,7 @@ def _seat(view: TableView, seat: Seat, now_s: float) -> PublicSeat:
 
 
 def _clock(clock: ClockView, now_s: float) -> PublicClock:
-    # a running clock is told as it stands at this moment
+    # A running clock is sent with the time left at this moment.
     left_s = clock.left_s if clock.due_s is None else clock.due_s - now_s
     runs = clock.due_s is not None and not clock.has_run_out
     return PublicClock(round(clock.limit_s, 1), round(max(0.0, left_s), 1), runs)

@@ -1,5 +1,5 @@
-"""One game at two tables: each folds the same game, and owns one of its seats; a line of any kind
-carries messages.
+"""One game at two tables: each table folds the same game and owns one of its seats. A line of any
+kind carries the messages.
 
 May import what `companion.table` may.
 """

@@ -1,14 +1,13 @@
-"""The fold of a game at two tables: what its own seat does here, and what the other table tells.
+"""The fold of a game at two tables: input for the own seat, and messages of the other table.
 
-A seat's order is told only by its receipt until the receipt of the other one is here, so no
-program, however changed, learns an order before its own is bound. A step is over once both boards
-show it. Each table's clock counts for its own seat. What is told is a part of the fold: a table
-that starts again tells the same, in the same order.
+A table sends only the receipt of its order until it has the receipt of the other one. So no
+program, not even a modified one, learns an order before its own is bound. A step is over once both
+boards show it. Each table's clock counts for its own seat. The messages to send are part of the
+fold: a table that restarts sends the same ones in the same order.
 
-What one table does alone can cross what the other does. Where that would lead to two different
-games (resigning while the last step is being done) a table asks, tells nothing more, and does what
-it asked for when the answer comes: then both have done the same before. Where both ask at once,
-South's question counts.
+Two actions can cross on the line. If that could lead to two different games (resigning while the
+last step is being done), a table asks first. Then it sends nothing more, and acts when the answer
+comes, so that both tables have done the same before. If both ask at once, South's question counts.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ from companion.table.session import BOTH, Advance, Phase, Session, receipt
 def advance(session: Session, record: AnyRecord) -> Advance:
     """Return the session after a record, and the cues that announce it.
 
-    Raises a `CompanionError` and changes nothing.
+    Raises a `CompanionError` and changes nothing if the record is refused.
     """
     if session.remote is not None:
         return _advance_at_two_tables(session, session.remote, record)
@@ -123,7 +122,7 @@ def _advance_at_two_tables(session: Session, remote: RemoteGame, record: AnyReco
 
 
 def _show_step(session: Session, remote: RemoteGame, record: Begin | StageDone) -> Advance:
-    """Note that this board shows the step that is on."""
+    """Note that this board shows the current step."""
     fold(session, record)  # is it that step?
     if remote.is_shown_here:
         raise Stale(say("That step is already done"))
@@ -135,7 +134,7 @@ def _show_step(session: Session, remote: RemoteGame, record: Begin | StageDone) 
 
 
 def _after_step(session: Session, record: Begin | StageDone) -> Advance:
-    """Return the next step, once both boards show this one."""
+    """Begin the next step, once both boards show this one."""
     remote = remote_of(session)
     if remote.shown == BOTH:
         return fold(with_remote(session, shown=frozenset()), record)
@@ -143,18 +142,20 @@ def _after_step(session: Session, record: Begin | StageDone) -> Advance:
 
 
 def _hand_in(session: Session, remote: RemoteGame, record: HandIn) -> Advance:
-    """Hand in the own seat's order: bound at the other table first where both act, else told at
+    """Hand in the own seat's order.
+
+    If both seats act, only its receipt is sent at first. Otherwise the order itself is sent at
     once.
     """
     if record.seat is remote.seat:
         raise _elsewhere(record.seat)
     after, signals = fold(session, record)
-    # still sealed: both act in this turn, so nothing but the receipt is told
+    # Still sealed: both seats act in this turn, so only the receipt is sent.
     if remote.own in after.sealed:
         bound = _send(after, OrderSealed(session.tick, after.sealed[remote.own].receipt, record.at))
         return _open_own(bound), signals
     sealed = after.turns[-1].sealed[remote.own]
-    # what the decision has taken of its clock
+    # Time that the decision has taken on its clock.
     since_s = session.countdown.since_s if session.countdown else None
     spent_s = 0.0 if since_s is None else max(0.0, record.now_s - since_s)
     order = OrderOpened(session.tick, sealed.action, sealed.salt, spent_s, sealed.at)
@@ -162,7 +163,7 @@ def _hand_in(session: Session, remote: RemoteGame, record: HandIn) -> Advance:
 
 
 def _open_own(session: Session) -> Session:
-    """Tell the own order, once both are bound."""
+    """Send the own order, once both are bound."""
     remote = remote_of(session)
     sealed = session.sealed.get(remote.own)
     if sealed is None or remote.bound is None or remote.is_opened or remote.asked:
@@ -172,7 +173,7 @@ def _open_own(session: Session) -> Session:
 
 
 def _ask(session: Session, remote: RemoteGame, record: Resign | OfferDraw | Abandon) -> Advance:
-    """Return what takes effect once the other table has answered."""
+    """Send a question whose effect follows when the other table has answered."""
     _require_answer(remote)
     if not isinstance(record, Abandon) and record.seat is remote.seat:
         raise _elsewhere(record.seat)
@@ -193,7 +194,9 @@ def _require_answer(remote: RemoteGame) -> None:
 
 
 def _require_own_turn(session: Session, remote: RemoteGame) -> None:
-    """Let clocks run where their owner sits."""
+    """Raise `Illegal` unless the own seat alone is on turn, because clocks run at the table of
+    their seat.
+    """
     _require_answer(remote)
     if session.awaited != {remote.own}:
         raise Illegal(Refusal.NOT_YOUR_SEAT, say("That clock runs at the other table"))
@@ -235,7 +238,7 @@ def _hear(session: Session, remote: RemoteGame, record: RemoteSaid) -> Advance:
         case ClockHeld() as clock:
             return _hear_clock(session, remote, clock, now_s)
         case DrawOffered() as offer:
-            # an offer for a step that is over, or crossed by South's own, counts for nothing
+            # Ignore an offer for a step that is over, or one that crosses South's own.
             is_same = (offer.tick, offer.in_stages) == (session.tick, session.phase is Phase.STAGES)
             if not is_same or (session.draw_offer is Seat.SOUTH and remote.own is Seat.SOUTH):
                 return session, ()
@@ -252,13 +255,13 @@ def _hear(session: Session, remote: RemoteGame, record: RemoteSaid) -> Advance:
 
 
 def _hear_order(session: Session, remote: RemoteGame, order: OrderOpened, now_s: float) -> Advance:
-    """Return the order of the seat there: what it was bound to, and nothing else."""
+    """Process the order of the other table's seat. It must match its receipt."""
     is_shared = (
         len(session.playing.to_act(session.state)) > 1 if session.phase is Phase.ORDERS else False
     )
     _require(session, order.tick, Phase.ORDERS, is_shared=is_shared)
     game = session.playing
-    # in one spelling only, because the receipt is that of the text
+    # Only one spelling is valid, because the receipt is that of the text.
     if game.format(game.parse(order.action)) != order.action:
         raise unfitting()
     if is_shared:
@@ -267,12 +270,12 @@ def _hear_order(session: Session, remote: RemoteGame, order: OrderOpened, now_s:
         if not is_due or remote.bound is None or remote.bound.receipt != opened:
             raise unfitting()
         game.check(session.state, remote.seat, game.parse(order.action))
-        # the own order is held back by a question: this one waits for the answer
+        # A question holds the own order back, so this one waits for the answer.
         if not remote.is_opened:
             return with_remote(session, opening=order), ()
     session = with_remote(session, bound=None, is_opened=False, opening=None)
     if not is_shared and (countdown := session.countdown):
-        # measured where the clock ran, so that a message on its way costs no time
+        # Use the time measured at the other table, so that a message under way costs no time.
         left_s = countdown.left_s - min(countdown.left_s, order.spent_s)
         session = replace(session, countdown=Countdown(countdown.limit_s, left_s), paused="")
     return fold(
@@ -333,7 +336,7 @@ def _hear_answer(session: Session, remote: RemoteGame, answer: Answered, now_s: 
             return fold(replace(session, draw_offer=remote.seat), OfferDraw(remote.own))
         case _ if not remote.asked:
             raise unfitting()
-    # the answer is no: what the question has held back goes on
+    # The answer is no, so continue with what the question has held back.
     session = with_remote(_open_own(session), opening=None)
     return (
         _hear_order(session, remote_of(session), remote.opening, now_s)
@@ -343,9 +346,9 @@ def _hear_answer(session: Session, remote: RemoteGame, answer: Answered, now_s: 
 
 
 def _require(session: Session, tick: int, phase: Phase, is_shared: bool | None = None) -> None:
-    """Raise `Malformed` unless this can be told now.
+    """Raise `Malformed` unless a message may arrive now.
 
-    `is_shared`: both act, or the seat there alone.
+    `is_shared` requires that both seats act (True), or only the other table's seat (False).
     """
     if (session.tick, session.phase) != (tick, phase):
         raise unfitting()
@@ -359,19 +362,19 @@ def _require(session: Session, tick: int, phase: Phase, is_shared: bool | None =
 
 
 def remote_of(session: Session) -> RemoteGame:
-    """Return what is known of the other table."""
+    """Return the state of the game's other table."""
     if session.remote is None:
         raise RuntimeError("a game at one table")
     return session.remote
 
 
 def with_remote(session: Session, **changes: object) -> Session:
-    """Return the same with something else known of it."""
+    """Return the session with changes to the state of the other table."""
     return replace(session, remote=replace(remote_of(session), **changes))  # type: ignore[arg-type] # as of RemoteGame
 
 
 def unfitting() -> Malformed:
-    """Return the refusal of what does not fit."""
+    """Return the error for a message that does not fit."""
     return Malformed(say("What the other table sends does not fit this game: it cannot go on"))
 
 

@@ -1,8 +1,7 @@
-"""What two tables tell each other in a game that both play: typed, bounded, and read strictly.
+"""The messages between two tables in one game: typed, bounded, and read strictly.
 
-Each table's messages are counted from 1. They are made of what its journal holds, in its order, and
-nothing else, so that they are the same after a restart; the other table takes each of them once and
-in order.
+Each table's messages are counted from 1. They are made from its journal alone and in its order, so
+they are the same after a restart. The other table processes each of them once and in order.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 
 MOST_BYTES = 32 * 1024
-"""Maximum size of a message."""
+"""Maximum size of a message in bytes."""
 SETUP_STEP = -1
-"""The number of the step in which the board is set up, as `StepShown` says it."""
+"""Number of the step in which the board is set up, in `StepShown`."""
 _Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 _Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e7)]
 _Time = Annotated[float, msgspec.Meta(ge=0, le=1e11)]
@@ -32,14 +31,14 @@ REMOTE = "remote"
 class _Message(
     msgspec.Struct, frozen=True, tag_field="is", forbid_unknown_fields=True, omit_defaults=True
 ):
-    """Base of what is sent. `tick` is the second half of the moment that is meant."""
+    """Base class of the messages. `tick` is the second half of the moment."""
 
 
 class OrderSealed(_Message, frozen=True, tag="sealed"):
-    """The seat has sealed an order of a turn in which both act; `receipt` binds it (see
+    """The seat has sealed an order of a turn in which both act. `receipt` binds it (see
     `session.receipt`).
 
-    `at` is the time of day there.
+    `at` is the other table's time of day.
     """
 
     tick: _Count
@@ -48,9 +47,9 @@ class OrderSealed(_Message, frozen=True, tag="sealed"):
 
 
 class OrderOpened(_Message, frozen=True, tag="opened"):
-    """The order itself: of a turn in which both act once both are sealed, else at once.
+    """The order itself. In a turn in which both act it is sent once both are sealed, else at once.
 
-    `spent_s` is what it took of the seat's clock by its own table; `at` the time of day there.
+    `spent_s` is the time that it took on its own table's clock, `at` is that table's time of day.
     """
 
     tick: _Count
@@ -61,7 +60,7 @@ class OrderOpened(_Message, frozen=True, tag="opened"):
 
 
 class StepShown(_Message, frozen=True, tag="shown"):
-    """The board there shows a stage, or the set-up (`SETUP_STEP`)."""
+    """The other table's board shows a stage, or the set-up (`SETUP_STEP`)."""
 
     tick: _Count
     stage: Annotated[int, msgspec.Meta(ge=SETUP_STEP, le=100_000)]
@@ -74,7 +73,7 @@ class TimeIsOver(_Message, frozen=True, tag="time_over"):
 
 
 class ClockHeld(_Message, frozen=True, tag="clock"):
-    """The seat's clock stands still, or goes on (`is_held` false); `left_s` is what it has."""
+    """The seat's clock is paused with `left_s` to go, or resumes (`is_held` false)."""
 
     tick: _Count
     is_held: bool
@@ -82,28 +81,30 @@ class ClockHeld(_Message, frozen=True, tag="clock"):
 
 
 class DrawOffered(_Message, frozen=True, tag="offer"):
-    """The seat offers a draw, while orders are collected or (`in_stages`) while hands follow."""
+    """The seat offers a draw, while orders are collected or (`in_stages`) while hands are at
+    work.
+    """
 
     tick: _Count
     in_stages: bool
 
 
 class Asked(_Message, frozen=True, tag="asked"):
-    """The seat resigns or takes the draw that is offered, or its host ends the game: nothing more
-    comes until the answer.
+    """The seat resigns or accepts a draw, or its host ends the game. Nothing more is sent until the
+    answer.
     """
 
     what: Literal["resign", "draw", "end"]
 
 
 class Answered(_Message, frozen=True, tag="answered"):
-    """The answer to the question: it has happened there, or is of no use any more."""
+    """The answer to a question: it took effect at the other table, or came too late."""
 
     is_agreed: bool
 
 
 class GameLeft(_Message, frozen=True, tag="left"):
-    """The host there has ended the game without waiting."""
+    """The other table's host has ended the game without waiting."""
 
 
 RemoteMessage = (
@@ -120,8 +121,8 @@ RemoteMessage = (
 
 
 class RemoteSeat(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The seat of a game that is played at another table; `id` is the same there, and no other game
-    has it.
+    """The seat that is played at another table. `id` is unique to the game, and the same at both
+    tables.
     """
 
     id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
@@ -132,14 +133,14 @@ class RemoteSeat(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
 @dataclass(frozen=True)
 class RemoteGame:
-    """One game at two tables, as this one has it.
+    """The state of one game at two tables, at this table.
 
-    `sent` is all that this table has to tell, in order, and `heard` how much it was told. `bound`
-    is the receipt of the order that the other table has sealed for this moment. `is_opened`: this
-    table has told its own order since, so that the other one's opens the turn; before, `opening`
-    waits. `shown` are the seats whose table says that its board shows the step that is on. `asked`
-    is what this table has asked and waits to be answered; until then it tells nothing, so that both
-    tables know what came before the answer.
+    `sent` has all messages of this table in order, `heard` is the number of messages received.
+    `bound` is the receipt of the order that the other table has sealed for this moment.
+    `is_opened`: this table has sent its own order since, so that the other order completes the
+    turn. Until then, that order waits in `opening`. `shown` has the seats whose table reports that
+    its board shows the current step. `asked` is this table's open question. Until the answer it
+    sends nothing, so that both tables know what came before.
     """
 
     at: RemoteSeat
@@ -163,12 +164,12 @@ class RemoteGame:
 
     @property
     def is_shown_here(self) -> bool:
-        """Return whether this table says that its board shows the step that is on."""
+        """Return whether this table has reported that its board shows the current step."""
         return self.own in self.shown
 
 
 class _Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A message as it goes over the line: the game, and its number among its table's."""
+    """A message on the line: the game, and the message's number."""
 
     game: str
     number: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
@@ -180,15 +181,12 @@ _decode = msgspec.json.Decoder(_Envelope).decode
 
 
 def encode_message(game: str, number: int, message: RemoteMessage) -> bytes:
-    """Return a message as it is sent: the same bytes for the same message."""
+    """Encode a message. Equal messages give equal bytes."""
     return _encode(_Envelope(game, number, message))
 
 
 def read_message(game: str, number: int, payload: bytes) -> RemoteMessage:
-    """Return the message of this number as somebody has sent it.
-
-    Raises `Malformed` for anything else.
-    """
+    """Decode the message of this number. Raises `Malformed` if it is not a valid one."""
     if len(payload) > MOST_BYTES:
         raise Malformed(say("This message is too large"))
     try:

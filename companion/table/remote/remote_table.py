@@ -1,8 +1,8 @@
-"""The table's own part in a game at two tables: it begins one, says what the other table is to be
-told, and hears it.
+"""One table's part in a game at two tables: begin it, list the messages to send, and process
+received ones.
 
-Whatever carries the messages, such as `companion.hub`, asks here; nothing at the table waits for
-it.
+The carrier of the messages, such as `companion.hub`, calls it. Nothing at the table waits for the
+carrier.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from companion.table.session import Session
 from companion.table.store import TableStore
 
 MAX_AHEAD = 1_000_000
-"""Maximum by which the number of a game at two tables, the higher of both, exceeds this table's
-own."""
+"""Maximum difference between the agreed number of a game at two tables and this table's next
+number.
+"""
 REMATCH_HERE = say("Rematch: waiting for the other table.")
 REMATCH_THERE = say("The other table wants a rematch: press Rematch here, too.")
-"""What the table screen says of the line where a table wants another game: this one, the other
-one."""
+"""Texts of the table screen while a table wants another game: this one, or the other one."""
 
 
 @dataclass(frozen=True)
 class RemoteBeginning:
-    """A game on which two tables have agreed: `id` and `number` are the same at both.
+    """A game on which two tables have agreed. `id` and `number` are the same at both.
 
-    `seat` is the one at the other table, `name` whoever sits there. `follows` is the game whose
-    rematch it is.
+    `seat` is the one at the other table, `name` is its player. `follows` is the id of the game
+    before, in a rematch.
     """
 
     id: str
@@ -49,8 +49,8 @@ class RemoteBeginning:
 
 @dataclass(frozen=True)
 class RemoteProgress:
-    """How far a game at two tables has come: all that this table has to tell, encoded, and how much
-    it was told.
+    """The progress of a game at two tables: all messages of this table, encoded, and the number
+    received.
     """
 
     game: str
@@ -60,9 +60,7 @@ class RemoteProgress:
 
 
 def require_playable(game: str, options: GameOptions) -> None:
-    """Raise `Malformed` or `Illegal` for a game that cannot be played at two tables with these
-    options.
-    """
+    """Raise `Malformed` or `Illegal` if two tables cannot play a game with these options."""
     rules = game_named(game)
     chosen = rules.options(options)
     if rules.is_dealt_by_hand(chosen) or rules.drawn(chosen) is Drawn.SETUP:
@@ -84,7 +82,7 @@ def is_playable(game: str, options: GameOptions) -> bool:
 
 
 class RemoteTable:
-    """One table's end of a line of any kind; every method may be called from any thread."""
+    """One table's end of the line. Its methods may be called from any thread."""
 
     def __init__(self, store: TableStore) -> None:
         self._store = store
@@ -92,21 +90,18 @@ class RemoteTable:
 
     @property
     def progress(self) -> RemoteProgress | None:
-        """Return how far the game that is on, or was last, has come.
-
-        None: it is none at two tables.
-        """
+        """Return the progress of the present or last game. None if it was not at two tables."""
         return progress_of_remote(self._store.session)
 
     def begin(self, beginning: RemoteBeginning, next_number: int) -> None:
-        """Start it with its set-up.
+        """Begin a game with its set-up. `next_number` is this table's next number.
 
-        Raises `Malformed` or `Illegal` where it cannot be. `next_number`: this table's.
+        Raises `Malformed` or `Illegal` if it cannot be played.
         """
         if (session := self._store.session).remote and session.remote.at.id == beginning.id:
             return  # it has begun already
         require_playable(beginning.game, beginning.options)
-        # a lower number has been given to another game here since they agreed
+        # A game that started here in between has taken a lower number.
         if not next_number <= beginning.number <= next_number + MAX_AHEAD:
             raise Illegal(
                 Refusal.TOO_LATE,
@@ -129,11 +124,10 @@ class RemoteTable:
             self._store.accept(record)
 
     def hear(self, game: str, number: int, payload: bytes) -> None:
-        """Take in the message of this number that the other table has told.
+        """Process the message of this number from the other table. A repeated message changes
+        nothing.
 
-        The same once more changes nothing.
-
-        Raises `Malformed` for one that is none or does not fit, and then the game cannot go on.
+        Raises `Malformed` if it is not valid or does not fit. Then the game cannot continue.
         """
         message = read_message(game, number, payload)
 
@@ -143,17 +137,15 @@ class RemoteTable:
                 self._store.accept(RemoteSaid(number, message, self._store.now_s()))
 
     def when_again(self, call: Callable[[bool], None] | None) -> None:
-        """Set who asks the other table for another game, with sides changed or not.
+        """Set the callback that asks the other table for another game, with or without changed
+        sides.
 
-        None: nobody any more.
+        None removes it.
         """
         self._again = call
 
     def play_again(self, swap: bool) -> None:
-        """Ask for another game of these two tables.
-
-        Raises `Illegal` where it cannot be.
-        """
+        """Ask the other table for another game. Raises `Illegal` if nobody can ask it."""
         session = self._store.session
         if self._again is None:
             raise wrong_phase(say("For another game, pair the tables again"))
@@ -162,7 +154,7 @@ class RemoteTable:
 
 
 def progress_of_remote(session: Session) -> RemoteProgress | None:
-    """Return how far the game at two tables of this session has come. None: it is none."""
+    """Return the progress of this session's game at two tables, or None."""
     remote = session.remote
     if remote is None:
         return None
@@ -174,10 +166,11 @@ def progress_of_remote(session: Session) -> RemoteProgress | None:
 
 
 def _change_of_sides(session: Session, elsewhere: Seat) -> list[FreeSeat | TakeSeat]:
-    """Return what lets whoever sits here at the seat that is played elsewhere now have the own one,
-    between two games.
+    """Return the records that move a player to this table's own seat of the next game, between two
+    games.
 
-    It is on the record by itself: a later game, and the list of games, ask who sat where.
+    They are separate records, because later games and the list of games need the players of each
+    seat.
     """
     sitter, other = session.seats.get(elsewhere), session.seats.get(elsewhere.other)
     has_room = other is None or other.door == REMOTE
@@ -188,13 +181,12 @@ def _change_of_sides(session: Session, elsewhere: Seat) -> list[FreeSeat | TakeS
 
 
 def _match_so_far(session: Session, beginning: RemoteBeginning) -> Score:
-    """Return wins of South, wins of North and ties before this game.
-
-    In a rematch sides may have changed.
+    """Return wins of South, wins of North and ties before this game. In a rematch sides may have
+    changed.
     """
     before = session.remote
     if before is None or before.at.id != beginning.follows:
         return (0, 0, 0)
-    # wins belong to the people, not to their seats
+    # Wins belong to the people, not to their seats.
     south, north, ties = session.score
     return (south, north, ties) if before.at.seat is beginning.seat else (north, south, ties)

@@ -1,4 +1,4 @@
-"""What belongs to the seats: drafts on a pad, who sits where, calls for the staff.
+"""The seats: drafts on a pad, the players of each seat, calls for the staff.
 
 May import what `table` may.
 """

@@ -1,7 +1,6 @@
-"""Who may ask the coach about what: the host's rule, and where the game stands.
+"""Who may ask the coach about what: it depends on the host's rule and on the state of the game.
 
-Why the machine opposite did what it did may be asked by everybody, as soon as everybody knows what
-it did.
+Everybody may ask for a machine's reasons as soon as its action is public.
 """
 
 from __future__ import annotations
@@ -24,18 +23,19 @@ from companion.table.state import NO_REASONS, About, TableState, open_reasons
 from companion.table.store import TableStore
 
 MAX_ENTERED = 64
-"""Maximum number of entered orders that are looked at."""
+"""Maximum number of entered orders that are evaluated."""
 MAX_SPOKEN = 400
 """Maximum number of letters of an engine's reasons on the table screen and in the voice. The best
-come first."""
+come first.
+"""
 Allowed = Literal["machine", "always", "never"]
-"""In which games: against the machine alone, in every one, in none."""
+"""Games with a coach: only against the machine, all, or none."""
 
 
 @dataclass(frozen=True)
 class MachineReasons:
-    """Why a machine did what it did: its name, the turn as the game counts (0: the set-up), its
-    actions, its words.
+    """A machine's reasons: its name, the game's number of the turn (0: the set-up), its actions and
+    its words.
     """
 
     name: str
@@ -54,7 +54,7 @@ class MachineReasons:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Return what the table screen and the voice say: what it did, and the first reasons."""
+        """Return the text for table screen and voice: the actions, and the first reasons."""
         orders = joined(", ", [order.whole for order in self.orders])
         lines = [say("{whose}: {orders}.", whose=self.heading, orders=orders)]
         length = 0
@@ -69,7 +69,8 @@ class MachineReasons:
 def _asked_of_coach(session: Session, seat: Seat, allowed: Allowed) -> list[About]:
     """Return what a seat may ask the coach about.
 
-    In a lesson the guide speaks; where people deal the cards nobody knows them.
+    Nothing during a lesson, which has its guide, and nothing if people deal the cards, which nobody
+    else knows.
     """
     if session.game is None or session.phase in (Phase.LOBBY, Phase.SETUP):
         return []
@@ -82,7 +83,7 @@ def _asked_of_coach(session: Session, seat: Seat, allowed: Allowed) -> list[Abou
     about: list[About] = []
     if seat in session.awaited:
         about.append("now")
-    # not about an order of whoever sat here before
+    # Do not explain an order of an earlier player of this seat.
     nonce = session.seats[seat].nonce
     for turn in session.opened_turns:
         if seat in turn.sealed and turn.sealed[seat].owner == nonce:
@@ -91,7 +92,9 @@ def _asked_of_coach(session: Session, seat: Seat, allowed: Allowed) -> list[Abou
 
 
 def asked_about(live: TableState, seat: Seat, allowed: Allowed) -> tuple[About, ...]:
-    """Return all that a seat may ask about: the coach, and after that the machine opposite."""
+    """Return all that a seat may ask about: the coach's answers, then the reasons of the machine
+    opposite.
+    """
     about = _asked_of_coach(live.session, seat, allowed)
     if seat in live.session.seats and open_reasons(live, seat.other):
         about.append("theirs")
@@ -99,9 +102,8 @@ def asked_about(live: TableState, seat: Seat, allowed: Allowed) -> tuple[About, 
 
 
 def reasons_of(live: TableState, machine: Seat) -> MachineReasons:
-    """Return why the machine at a seat did what it did last.
-
-    Raises `Illegal` where there is nothing to tell.
+    """Return a machine's reasons for its last action. Raises `Illegal` if there are none to
+    show.
     """
     session = live.session
     reasons = open_reasons(live, machine)
@@ -119,23 +121,26 @@ def reasons_of(live: TableState, machine: Seat) -> MachineReasons:
 
 
 class Coaching:
-    """Tells seats alone what they may do now, and what they ask the coach. Any thread may call.
+    """Answers a seat's private questions: what it may do now, and what it asks the coach. Any
+    thread may call.
 
-    Who asks about another moment, or is not to act in it, is told nothing of what it may do.
+    A seat that names another moment, or does not have to act, learns nothing of what it may do.
     """
 
     def __init__(self, store: TableStore) -> None:
         self._store = store
 
     def about(self, seat: Seat) -> tuple[About, ...]:
-        """Return what a seat may ask about now. Of the coach nothing where nobody allows it."""
+        """Return what a seat may ask about now. Without the coach if the settings do not allow
+        it.
+        """
         return asked_about(self._store.live, seat, self._store.settings.coach)
 
     def ask(self, seat: Seat, moment: str, about: About) -> tuple[MachineTurn, str]:
-        """Return what the coach may know of the turn that a seat asks about, and what was done.
+        """Return what the coach may know of the turn in question, and the action of that turn.
 
-        A game that is on is one with the coach from now on. Raises `Stale` for another moment,
-        `Illegal` where the seat may not ask.
+        A running game is marked as coached. Raises `Stale` for another moment, and `Illegal` if the
+        seat may not ask.
         """
         session = self._store.session
         session.require_now(moment)
@@ -150,11 +155,10 @@ class Coaching:
         return acted
 
     def spell_action(self, seat: Seat, moment: str, action: str) -> tuple[SpelledOrder, ...]:
-        """Return an action of a seat for the turn that is due, or for one before, in words and
-        drawings.
+        """Return a seat's action for the current or an earlier turn, in words and drawings.
 
-        Raises a `CompanionError` for one that is not legal there, and `Stale` where there is no
-        such turn any more.
+        Raises a `CompanionError` if it is not legal there, and `Stale` if the turn no longer
+        exists.
         """
         session = self._store.session
         moments = [*(turn.moment for turn in session.turns), session.moment]
@@ -166,9 +170,9 @@ class Coaching:
         return spell_action(session.game, state, seat, action)
 
     def reasons(self, seat: Seat, moment: str) -> MachineReasons:
-        """Return why the machine opposite a seat did what it did last. It marks nothing.
+        """Return the reasons of the machine opposite a seat. The game is not marked as coached.
 
-        Raises `Stale` for another moment, `Illegal` where there is nothing to tell.
+        Raises `Stale` for another moment, and `Illegal` if there are none to show.
         """
         live = self._store.live
         live.session.require_now(moment)
@@ -177,19 +181,19 @@ class Coaching:
     # ---- what a seat may do now ----
 
     def plan(self, seat: Seat, moment: str, entered: str) -> tuple[Square | None, ...]:
-        """Return where the orders that a seat has entered so far would lead."""
+        """Return the squares to which the orders entered so far would lead."""
         session = self._due(seat, moment, entered)
         return session.playing.plan(session.state, seat, entered) or () if session else ()
 
     def possible(self, seat: Seat, moment: str, entered: str) -> tuple[Possible, ...]:
-        """Return what a seat may do next after what it has entered."""
+        """Return what a seat may do next after its entries."""
         session = self._due(seat, moment, entered)
         return possibilities(session.playing, session.state, seat, entered) if session else ()
 
     def plays(self, seat: Seat, moment: str) -> tuple[Play, ...]:
         """Return the actions that a seat can tap on its board now.
 
-        None unless it alone is to act.
+        Empty unless only this seat has to act.
         """
         session = self._due(seat, moment)
         return (

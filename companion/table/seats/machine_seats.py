@@ -1,4 +1,4 @@
-"""What a program that plays a seat, or advises it, is given: the seat's own view of the turn, and
+"""What a program that plays or advises a seat receives: the seat's own view of the turn, and
 nothing else.
 """
 
@@ -29,10 +29,10 @@ _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 class MachineTurn:
     """The table as the machine at one seat may know it.
 
-    `view` is what the rules show that seat, `events` those of each turn so far, oldest first.
-    `options` lack what tells of hidden things. `is_due`: an action is wanted of it now, and the
-    clock, where there is one, runs; `due_s` is when its time is over, by `Table.now_s` (None: it
-    may take as long as it likes).
+    `view` is what the rules show to that seat. `events` has the events of each turn so far, oldest
+    first. `options` lacks those that reveal hidden information. `is_due`: the machine has to act
+    now, and the clock runs if there is one. `due_s` is its deadline by `Table.now_s`, None without
+    one.
     """
 
     seat: Seat
@@ -46,23 +46,23 @@ class MachineTurn:
     is_due: bool
     due_s: float | None
     asked: str | None = None
-    """The one action that a lesson wants of it; None: it chooses."""
+    """The one action that a lesson wants. None if the machine may choose."""
 
 
 class MachineSeats:
-    """Seats programs and acts for those that fail. Any thread may call."""
+    """Seats programs, and acts for those that fail. Any thread may call."""
 
     def __init__(self, store: TableStore, turns: Turns) -> None:
         self._store = store
         self._turns = turns
 
     def seat(self, seat: Seat, name: str) -> None:
-        """Let a program of this name play a seat. Raises `Illegal` when the seat is taken."""
+        """Seat a program of this name. Raises `Illegal` if the seat is taken."""
         with self._store.hold():
             self._store.accept(TakeSeat(seat, name, secrets.token_urlsafe(18), MACHINE))
 
     def unseat(self, seat: Seat) -> None:
-        """Make a seat free that a program plays. Raises `Illegal` where none does."""
+        """Free a seat of a program. Raises `Illegal` if no program plays it."""
         with self._store.hold():
             sitter = self._store.session.seats.get(seat)
             if sitter is None or sitter.door != MACHINE:
@@ -70,9 +70,9 @@ class MachineSeats:
             self._store.accept(FreeSeat(seat))
 
     def turns(self) -> tuple[MachineTurn, ...]:
-        """Return the turn of every seat that a program plays, as it may know it.
+        """Return the turn of every seat that a program plays, as that seat may know it.
 
-        None while no game is on.
+        Empty while no game is running.
         """
         session = self._store.session
         if session.phase not in (Phase.ORDERS, Phase.STAGES):
@@ -80,10 +80,10 @@ class MachineSeats:
         return tuple(turn_of(session, seat) for seat in SEATS if session.is_machines(seat))
 
     def keep_reasons(self, seat: Seat, moment: str, reasons: tuple[str, ...]) -> None:
-        """Keep what a machine says of the action that it is about to hand in, for who asks once
-        that turn is open.
+        """Store a machine's reasons for the action that it is about to hand in, until that turn is
+        open.
 
-        It is kept in memory alone: after a restart nobody knows it any more.
+        They are only in memory and are lost in a restart.
         """
         with self._store.hold():
             live = self._store.live
@@ -92,9 +92,9 @@ class MachineSeats:
             self._store.live = replace(live, reasons=dict(newest))
 
     def act_by_chance(self, seat: Seat, moment: str) -> None:
-        """Do any legal action for a machine whose program has failed.
+        """Take a random legal action for a machine whose program has failed.
 
-        Raises `Stale` when it is not to act any more.
+        Raises `Stale` if it no longer has to act.
         """
         with self._store.hold():
             session = self._store.session
@@ -108,7 +108,7 @@ class MachineSeats:
 
 
 def last_own_turn(session: Session, seat: Seat) -> tuple[MachineTurn, str] | None:
-    """Return the last turn that is wholly open in which whoever sits there acted, as he knew it."""
+    """Return the last open turn in which the seat's player acted, as he knew it, and the action."""
     sitter = session.seats.get(seat)
     for number in range(len(session.opened_turns), 0, -1):
         turn = session.opened_turns[number - 1]
@@ -120,27 +120,27 @@ def last_own_turn(session: Session, seat: Seat) -> tuple[MachineTurn, str] | Non
 
 
 def state_before(session: Session, number: int) -> Any:
-    """Return the state after so many turns of a game, all of them resolved anew."""
+    """Return the state after this number of turns of a game, by applying all of them again."""
     game = session.playing
     counts_turns = session.chance is not None or session.is_chosen
     state = game.setup(session.options, chance(session.seed, 0))
     for place, turn in enumerate(session.turns[:number], start=1):
         actions = {seat: game.parse(sealed.action) for seat, sealed in turn.sealed.items()}
-        # games of older versions drew by the tick of the moment
+        # Games of older versions drew by the tick of the moment.
         tick = place if counts_turns else int(turn.moment.rpartition(".")[2])
         state = game.apply(state, actions, chance(session.seed, tick)).state
     return state
 
 
 def plain(value: Any) -> Any:
-    """Return a view, or events, as a program is told them: plain JSON."""
+    """Return a view or events as plain JSON values, for a program."""
     return msgspec.json.decode(_encode(value))
 
 
 def turn_of(session: Session, seat: Seat, number: int | None = None) -> MachineTurn:
-    """Return the turn that is on, as a program at this seat may know it.
+    """Return the current turn as a program at this seat may know it.
 
-    `number`: as it knew the turn after so many.
+    With `number`, return the turn as it was known after that number of turns.
     """
     game, state = session.playing, session.state
     if number is not None:

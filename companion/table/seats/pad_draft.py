@@ -1,5 +1,5 @@
-"""How the keys of a pad become an order: pure, so that lamps and refusals can depend on nothing
-secret.
+"""Turns the keys of a pad into an order. The functions are pure, so that lamps and refusals depend
+on nothing secret.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from companion.table.ways_back import may_revert
 
 @dataclass(frozen=True)
 class PadStep:
-    """What a key does: a longer or shorter draft with its cue, or an input for the table.
+    """The effect of a key: a longer or shorter draft with its cue, or input for the table.
 
-    `draft` are the order keys pressed so far, `count` how many orders they make.
+    `draft` has the order keys pressed so far, `count` is the number of orders they make.
     """
 
     draft: tuple[str, ...]
@@ -30,13 +30,13 @@ class PadStep:
 
 
 def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Press) -> PadStep:
-    """Return what a key means while orders are collected.
+    """Return the effect of a key while orders are collected.
 
-    Keys add orders, back takes one away (held: all), ready hands in. Once sealed, back takes the
-    action back. Only a key that completes an order, or takes one away, is heard: how many keys an
-    order has would tell what it is.
+    Keys add orders, back removes one (held: all), ready hands in. Once sealed, back takes the
+    action back. Only a key that completes or removes an order makes a sound, because the number of
+    keys of an order would reveal it.
 
-    Raises `Malformed` or `Illegal` for a key that is refused.
+    Raises `Malformed` or `Illegal` for a refused key.
     """
     is_ready, is_back = press.key is PadKey.READY, press.key is PadKey.BACK
     if is_back and (taken_back := _take_back(session, seat, draft, press)):
@@ -47,7 +47,7 @@ def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Pre
     )
     if is_ready and press.held and not is_order_key:
         return _held_ready(session, seat, draft, press)
-    # a press from before the time-out belongs to the turn that is over
+    # A press from before the time-out belongs to the turn that is over.
     is_late = session.turns and session.turns[-1].by_time
     moment = _moment_of(session, seat, press) if is_late else session.moment
     if grammar is None or (seat not in session.awaited and moment == session.moment):
@@ -67,7 +67,7 @@ def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Pre
 def _take_back(
     session: Session, seat: Seat, draft: tuple[str, ...], press: Press
 ) -> PadStep | None:
-    """Return the step by which back takes an action back. None: back means something else."""
+    """Return the step that takes an action back. None if back has another effect."""
     if seat in session.sealed:
         moment = session.moment
     elif not draft and seat is may_revert(session) and session.before:
@@ -78,7 +78,7 @@ def _take_back(
 
 
 def _shorten(grammar: PadGrammar, draft: tuple[str, ...], press: Press) -> PadStep:
-    """Take the last key away, or all of them where back is held."""
+    """Remove the last key, or all of them if back is held."""
     if press.held:
         return PadStep((), grammar.count(()), Cue.KEYS_CLEARED)
     shorter = draft[:-1]
@@ -93,13 +93,13 @@ def _lengthen(
     entered: tuple[PadGrammar, tuple[str, ...]],
     press: Press,
 ) -> PadStep:
-    """Add a key to the draft, or hand in what its last key completes."""
+    """Add a key to the draft, or hand in the action that it completes."""
     grammar, draft = entered
     if not grammar.accepts(draft, press.key):
         raise Malformed(say("This key has no use now"))
     longer = (*draft, str(press.key))
     asked = session.asked_of(seat)
-    # in a lesson every key has to lead towards the order that is asked for
+    # In a lesson every key must lead to the order that is asked for.
     if asked is not None and longer != grammar.spell(asked)[: len(longer)]:
         raise Illegal(Refusal.LESSON, say("The lesson asks for another key"))
     text = grammar.text(longer)
@@ -110,7 +110,7 @@ def _lengthen(
 
 
 def _moment_of(session: Session, seat: Seat, press: Press) -> str:
-    """Return the turn that a press belongs to by its own time: the last one, if that ran out only
+    """Return the moment of a press by its own time: that of the last turn, if its time ran out
     after the press.
     """
     turn = session.turns[-1]
@@ -120,7 +120,7 @@ def _moment_of(session: Session, seat: Seat, press: Press) -> str:
 
 
 def _held_ready(session: Session, seat: Seat, draft: tuple[str, ...], press: Press) -> PadStep:
-    """Take the press of a held ready back, and hand in what holding means for the same turn and
+    """Take back what pressing ready did, and hand in what holding it means, for the same turn and
     time.
     """
     grammar = session.playing.pad(session.state, seat)
@@ -130,7 +130,7 @@ def _held_ready(session: Session, seat: Seat, draft: tuple[str, ...], press: Pre
         return unchanged
     earlier_grammar = session.playing.pad(earlier.state, seat)
     action = earlier_grammar.held_ready if earlier_grammar else ""
-    # it must be the very press that ended the last turn: then it has the same time
+    # Only the press that ended the last turn counts, which has the same time.
     if not action or session.turns[-1].acted_s != press.at_s:
         return unchanged
     back = TakeBack(seat, earlier.moment, press.at_s)

@@ -1,4 +1,4 @@
-"""What the keys of the pads and the table's button do: the same as taps on a page, key by key."""
+"""The effects of the pads' keys and the table's button. They do the same as taps on a page."""
 
 from __future__ import annotations
 
@@ -23,15 +23,14 @@ from companion.table.store import TableStore
 from companion.table.turns import TileOrders, Turns
 
 DRAW_KEYS = frozenset({PadKey.LEFT, PadKey.RIGHT})
-"""Held together they offer a draw: nobody does that by accident, and no game means anything by
-it."""
+"""Keys that offer a draw when held together. Nobody does that by accident, and no game uses it."""
 TOGETHER_S = 1.0
-"""Two presses that lie farther apart are two presses; a key that sticks is none of them."""
+"""Maximum time in seconds between two presses that count as one. It rules out a stuck key."""
 
 
 @dataclass
 class _Down:
-    """A key that is down: when and in which turn it was pressed, and what was entered before."""
+    """A key that is down: time and turn of its press, and the draft before it."""
 
     at_s: float
     moment: str
@@ -40,12 +39,12 @@ class _Down:
 
 
 _Keys = Mapping[tuple[PadKey, bool], Callable[[Press], None]]
-"""What keys mean: by the key, and whether it is held."""
+"""Effects of keys, by the key and whether it is held."""
 
 
 class Pads:
-    """Plays what is pressed; what it refuses it says by a cue alone. Called by somebody who holds
-    the table.
+    """Handles presses. A refusal is only signalled by a cue. Callers of its methods hold the
+    table.
     """
 
     def __init__(
@@ -75,7 +74,7 @@ class Pads:
         }
 
     def press(self, press: Press) -> None:
-        """Take a key that went down, or is held."""
+        """Handle a key that is pressed or held."""
         try:
             if press.is_long:
                 self._open_seat(press)
@@ -84,16 +83,18 @@ class Pads:
             else:
                 self._press_pad(press.seat, press)
         except CompanionError:
-            # two keys held together offer a draw: neither of them is a mistake
+            # Two keys held together offer a draw, so neither of them is a mistake.
             if not press.held and not self._draw_keys_of(press.seat):
                 self._refuse(press.seat)
 
     def release(self, press: Press) -> None:
-        """Take the key of a press that was let go."""
+        """Handle the release of a key."""
         self._down.get(press.seat, {}).pop(press.key, None)
 
     def _draw_keys_of(self, seat: Seat | None) -> list[_Down]:
-        """Return the two keys of a draw, the first one first, where both are down together."""
+        """Return the two draw keys in the order of their presses, if both were pressed together and
+        are down.
+        """
         down = self._down.get(seat, {})
         both = sorted((down[key] for key in DRAW_KEYS & down.keys()), key=attrgetter("at_s"))
         return both if len(both) == 2 and both[1].at_s - both[0].at_s <= TOGETHER_S else []
@@ -109,7 +110,7 @@ class Pads:
             self._store.accept(TakeSeat(seat, "", secrets.token_urlsafe(18), "pad"))
             return
         if not session.is_here(seat):
-            # or another table does
+            # The seat may also be played at another table.
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))
         down = self._down.setdefault(seat, {})
         if not press.held:
@@ -131,14 +132,14 @@ class Pads:
             meaning(press)
 
     def _press_table(self, press: Press) -> None:
-        """Take the table's one button: ready, or the shared key of a chess clock."""
+        """Handle the table's one button: ready, or the shared key of a chess clock."""
         session = self._store.session
         ready = replace(press, key=PadKey.READY)
         if session.paused and not press.held:
             self._resume(press)
         elif session.is_open:
             self._press_shared_key(press)
-        # it comes when the button is let go: that may be later
+        # The press arrives when the button is released, which may be after the step has changed.
         elif press.at_s < self._store.live.stage_since_s:
             raise Stale(say("That step is already done"))
         elif session.phase is Phase.ORDERS and not press.held:
@@ -149,9 +150,9 @@ class Pads:
             meaning(ready)
 
     def _press_shared_key(self, press: Press) -> None:
-        """Act for the seat on turn. Held, the press is taken back, or the clock is stopped."""
+        """Act for the seat on turn. Holding the key takes the press back, or pauses the clock."""
         session = self._store.session
-        # still the press that ended the turn: that was not meant
+        # The same press has ended the turn, but the key is held, so it was not meant.
         if press.held and session.turns and session.turns[-1].acted_s == press.at_s:
             self._turns.undo(session.moment)
         elif press.held:
@@ -161,9 +162,7 @@ class Pads:
             self._order(replace(press, seat=seat, key=PadKey.READY))
 
     def _meanings(self, session: Session) -> _Keys:
-        """Return the keys of the phase that is on, and what is added while a clock is stopped or a
-        guide is here.
-        """
+        """Return the keys of the current phase, with those for a paused clock or a lesson."""
         keys = dict(self._keys[session.phase])
         if session.paused:
             keys[PadKey.READY, False] = self._resume
@@ -174,7 +173,7 @@ class Pads:
     # ---- what keys mean --------------------------------------------------------------------------
 
     def _open_seat(self, press: Press) -> None:
-        """Open the seat of a pad whose Back key was held for two seconds to a phone."""
+        """Open a pad's seat to a phone, after its Back key was held for two seconds."""
         if press.seat is not None and press.key is PadKey.BACK:
             self._seating.open_to_phone(press.seat)
             self._store.listeners.send(signal_to(press.seat, Cue.SEAT_TAKEN))
@@ -186,22 +185,22 @@ class Pads:
         self._store.accept(Resume(press.seat or "table", self._store.now_s()))
 
     def _confirm(self, press: Press) -> None:
-        """Say that hands are done.
+        """Confirm that hands are done.
 
-        While the camera disagrees it is refused, and may be overruled.
+        If the camera disagrees, this is refused. Holding the key then overrules the camera.
         """
         by, session = press.seat or "table", self._store.session
         place = (session.moment, session.stage)
         if headline_of(self._store.live):
             self._turns.read(by, *place, self._store.live.headlines_read)
             return
-        # stays only where the next line refuses: holding the key overrules it then
+        # The entry stays only if `confirm` refuses. Then holding the key overrules it.
         self._refused_ready[by] = place
         self._turns.confirm(by, *place, force=False)
         del self._refused_ready[by]
 
     def _overrule(self, press: Press) -> None:
-        """Overrule the camera by holding the key that was refused."""
+        """Overrule the camera, after a refused press of the same key."""
         by, session = press.seat or "table", self._store.session
         place = (session.moment, session.stage)
         if self._refused_ready.pop(by, None) == place:
@@ -216,9 +215,7 @@ class Pads:
             self._refuse(seat)
 
     def _question(self, press: Press) -> None:
-        """Ask what can be done now (B), or why the machine did what it did (A), where it can be
-        asked.
-        """
+        """Ask what can be done now (B), or for the machine's reasons (A), or close the answer."""
         if press.seat is None:
             return
         question = self._store.live.asked
@@ -230,7 +227,7 @@ class Pads:
             self._forget_key(press.seat, key)
 
     def _forget_key(self, seat: Seat, key: _Down) -> None:
-        """Take back what a key has entered that turns out to be no order."""
+        """Remove a key from the draft that turns out to be no order."""
         draft = self._store.live.drafts.get(seat, NO_DRAFT)
         if key.moment == self._store.session.moment and key.draft != draft:
             self._set_draft(seat, key.draft)
@@ -257,7 +254,7 @@ class Pads:
             if isinstance(record, TakeBack):
                 self._take_back(record)
             else:
-                # behind what was taken back it is for the moment that is due since
+                # After a take-back, the order is for the new moment.
                 moment = record.moment if len(step.records) == 1 else self._store.session.moment
                 order = msgspec.structs.replace(record, moment=moment, now_s=press.at_s)
                 self._turns.hand_in(order)
@@ -270,13 +267,13 @@ class Pads:
         self._set_draft(seat, Draft(step.draft, step.count), signal_to(seat, step.cue, step.count))
 
     def _take_back(self, record: TakeBack) -> None:
-        """Get a seat's action back. A sealed one lies on the pad again, key by key."""
+        """Take a seat's action back. A sealed one returns to the pad as a draft, key by key."""
         session, seat = self._store.session, record.seat
         sealed = session.sealed.get(seat)
         grammar = session.playing.pad(session.state, seat)
         self._store.accept(record)
         sitter = session.seats.get(seat)
-        # an order of somebody who sat here before is not shown
+        # Do not show an order of an earlier player of this seat.
         if sealed and grammar and sitter and sealed.owner == sitter.nonce:
             keys = grammar.spell(sealed.action)
             self._set_draft(seat, Draft(keys, grammar.count(keys)))
@@ -286,10 +283,9 @@ class Pads:
         self._store.publish(replace(live, drafts={**live.drafts, seat: draft}), signals)
 
     def _press_tiles(self, seat: Seat, press: Press, *, has_draft: bool) -> bool:
-        """Say that the tiles lie (Ready, where nothing is entered), or that they do not any more
-        (any other key).
+        """Note that a seat's tiles lie (Ready without a draft), or no longer (any other key).
 
-        Return whether that was all that the key means.
+        Return whether the key has no other effect.
         """
         session, is_ready = self._store.session, seat in self._store.live.tiles.ready
         if press.held or seat not in session.awaited:

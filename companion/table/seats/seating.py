@@ -1,4 +1,4 @@
-"""Who sits where: seats are made free, moved and exchanged, and opened to a phone by their pad."""
+"""Changes to the seats: free, move and swap them, and open a pad's seat to a phone."""
 
 from __future__ import annotations
 
@@ -16,28 +16,29 @@ from companion.table.store import TableStore
 from companion.table.views import sitting_of
 
 OPEN_S = 30.0
-"""Time in seconds for which a pad's seat is open to a phone."""
+"""Seconds for which a pad's seat is open to a phone."""
 
 
 class Seating:
-    """Changes who sits where. Every method but `nonce` is called by somebody who holds the
-    table.
-    """
+    """Changes the players of the seats. Callers of all methods except `nonce` hold the table."""
 
     def __init__(self, store: TableStore) -> None:
         self._store = store
         self.open_until_s: dict[Seat, float] = {}
-        """Until when a pad's seat is open to the next phone."""
+        """Times until which pads' seats are open to the next phone."""
 
     def nonce(self, seat: Seat) -> str | None:
-        """Return what the token of whoever sits there must carry. None: the seat is free."""
+        """Return the nonce that the token of a seat's player must carry. None if the seat is
+        free.
+        """
         sitter = self._store.session.seats.get(seat)
         return sitter.nonce if sitter else None
 
     def swap(self, sittings: Mapping[Seat, str] | None = None) -> None:
-        """Let both sides change places, between two games.
+        """Swap the players of the two seats, between two games.
 
-        `sittings`: who is meant, by `SeatView.sitting`. Raises `Stale`, `Illegal` while one is on.
+        `sittings` names the players that are meant, as `SeatView.sitting`. Raises `Stale` if
+        somebody else sits there, and `Illegal` during a game.
         """
         session = self._store.session
         for seat, sitting in (sittings or {}).items():
@@ -50,18 +51,18 @@ class Seating:
             TakeSeat(seat.other, sitter.name, sitter.nonce, sitter.door, sitter.card)
             for seat, sitter in sitters.items()
         ]
-        # a phone that looked in between would find its seat free, and itself at the join page
+        # Accept both together. A phone in between would find its seat free and show the join page.
         if sitters:
             self._store.accept(*frees, *takes)
 
     def free(self, seat: Seat) -> None:
-        """Make a seat free."""
+        """Free a seat."""
         self._store.accept(FreeSeat(seat))
         self.send_machines_away()
 
     def send_machines_away(self) -> None:
-        """Free the seats of machines that sit alone between two games: whoever they played against
-        is gone.
+        """Free the seats of machines that are alone between two games, because their opponents have
+        left.
         """
         session = self._store.session
         doors = {sitter.door for sitter in session.seats.values()}
@@ -69,7 +70,7 @@ class Seating:
             self._store.accept(*map(FreeSeat, session.seats))
 
     def open_to_phone(self, seat: Seat) -> None:
-        """Open a seat that is played by its pad to the next phone, and say so on every screen.
+        """Open a pad's seat to the next phone, and announce it on every screen.
 
         Raises `Illegal` for any other seat.
         """
@@ -79,9 +80,9 @@ class Seating:
         self._say_open()
 
     def move_to_phone(self, seat: Seat) -> str:
-        """Let a phone go on for an open seat. Return the nonce for its token.
+        """Move an open seat to a phone. Return the nonce for its token.
 
-        What was entered at the pad and not handed in is gone. Raises `Illegal` for a closed seat.
+        The pad's draft is dropped. Raises `Illegal` for a closed seat.
         """
         self.close_seats()
         if seat not in self.open_until_s:
@@ -98,7 +99,7 @@ class Seating:
         return record.nonce
 
     def close_seats(self) -> None:
-        """Close the seats whose time is over, or that are not played by their pad any more."""
+        """Close seats whose time is over, or that are no longer played by their pad."""
         if not self.open_until_s:
             return
         now_s = self._store.now_s()
@@ -123,7 +124,7 @@ class Seating:
         self._store.notices(sentences)
 
     def require(self, seat: Seat, sitting: str | None) -> None:
-        """Raise `Stale` where somebody else than this one sits there by now. None: whoever does."""
+        """Raise `Stale` if somebody else sits there now. None accepts anybody."""
         if sitting is not None and sitting != sitting_of(self.nonce(seat)):
             raise Stale(
                 say(
@@ -134,7 +135,7 @@ class Seating:
 
 
 def open_sentence(seat: Seat) -> str:
-    """Return what every screen says while a pad's seat is open."""
+    """Return the sentence on every screen while a pad's seat is open."""
     if seat is Seat.SOUTH:
         return say(
             "South’s seat is open for half a minute: the next phone that asks for it gets it."

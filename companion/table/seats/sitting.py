@@ -1,4 +1,4 @@
-"""Who sits where, as the fold of a journal sees it: each function answers the next session and its
+"""The players of the seats in the fold of a journal. Each function returns the next session and its
 cues, or raises.
 """
 
@@ -17,9 +17,9 @@ MAX_NAME = 24
 
 
 def checked_name(text: str) -> str:
-    """Return a name as it is kept, empty where nothing of it is visible.
+    """Return a name as it is stored, empty if nothing of it is visible.
 
-    Raises `Malformed` for a name that is too long or cannot be shown.
+    Raises `Malformed` if the name is too long or cannot be displayed.
     """
     name = plain_name(text)
     if len(name) > MAX_NAME or not is_printable(text.strip()):
@@ -32,14 +32,14 @@ def checked_name(text: str) -> str:
 def _door_of(record: TakeSeat | MoveSeat) -> str:
     """Return the door of a seat.
 
-    In journals of an earlier version a phone could sit down through a hub, by the door "far". Its
-    seat is a phone's: nobody has its cookie any more, and the host frees it.
+    In journals of an earlier version a phone could join through a hub, by the door "far". Its seat
+    counts as a phone's. Nobody has its cookie any more, so the host frees it.
     """
     return "phone" if record.door == "far" else record.door
 
 
 def take_seat(session: Session, record: TakeSeat) -> Advance:
-    """Let somebody sit down."""
+    """Seat a player."""
     if record.seat in session.seats and not session.is_gone(record.seat):
         raise Illegal(
             Refusal.SEAT_TAKEN,
@@ -54,13 +54,13 @@ def take_seat(session: Session, record: TakeSeat) -> Advance:
 
 
 def free_seat(session: Session, record: FreeSeat) -> Advance:
-    """Let somebody get up."""
+    """Free a seat."""
     seats = {seat: sitter for seat, sitter in session.seats.items() if seat != record.seat}
     return replace(session, seats=seats), ()
 
 
 def move_seat(session: Session, record: MoveSeat) -> Advance:
-    """Give a seat to another phone or pad, perhaps to somebody else."""
+    """Move a seat to another phone or pad, perhaps for another person."""
     sitter = session.seats.get(record.seat)
     if sitter is None:
         raise wrong_phase(say("Nobody sits at {seat!c}: take the seat", seat=record.seat))

@@ -1,6 +1,4 @@
-"""The key that calls the staff of a café: called, answered, taken back, and forgotten after a
-while.
-"""
+"""The key that calls the staff of a café. A call is answered, cancelled, or expires."""
 
 from __future__ import annotations
 
@@ -13,11 +11,11 @@ from companion.core.errors import wrong_phase
 from companion.core.i18n import say
 
 FORGOTTEN_S = 300.0
-"""Time in seconds after which a call that nobody ends is forgotten."""
+"""Timeout in seconds after which a call expires."""
 
 
 class Call(StrEnum):
-    """How a call stands."""
+    """The state of a call."""
 
     NONE = "none"
     CALLED = "called"
@@ -26,7 +24,7 @@ class Call(StrEnum):
 
 
 class StaffBell:
-    """One call at a time; every method may be called from any thread.
+    """Handles one call at a time. Its methods may be called from any thread.
 
     `when_changed` is called after every change, in the thread that made it.
     """
@@ -37,16 +35,16 @@ class StaffBell:
         self._lock = threading.Lock()
         self.call = Call.NONE
         self.by = ""
-        """Who has called: a seat, `table` or `host`."""
+        """The caller: a seat, `table` or `host`."""
         self._since_s = 0.0
         self.number = 0
-        """Counts the calls since the start."""
+        """Number of calls since the start."""
         self._ears: frozenset[str] = frozenset()
         self.is_heard = False
-        """Whether there is anybody who would hear the key."""
+        """Whether anybody would hear a call."""
 
     def sentence(self) -> str:
-        """Return what the pages say of it. Empty: nobody is called."""
+        """Return the sentence on the pages about the call. Empty without a call."""
         sentences = {
             Call.CALLED: say("The staff has been called."),
             Call.COMING: say("Somebody is coming."),
@@ -54,9 +52,9 @@ class StaffBell:
         return sentences.get(self.call, "")
 
     def hear(self, is_heard: bool, by: str = "broker") -> None:
-        """Note that somebody hears the key, or does not any more.
+        """Note that somebody hears calls, or no longer does.
 
-        A call that stands goes with the last who hears it.
+        An open call ends with the last listener.
         """
         with self._lock:
             ears = self._ears | {by} if is_heard else self._ears - {by}
@@ -68,7 +66,9 @@ class StaffBell:
         self.when_changed()
 
     def ring(self, by: str) -> None:
-        """Call somebody. While somebody is called already it changes nothing. Raises `Illegal`."""
+        """Call the staff. An open call stays as it is. Raises `Illegal` if nobody would hear the
+        call.
+        """
         now_s = self._clock.monotonic_s()
         with self._lock:
             if not self._ears:
@@ -82,7 +82,7 @@ class StaffBell:
         self.when_changed()
 
     def cancel(self) -> None:
-        """End a call, as whoever called or as the staff."""
+        """End a call, as its caller or as the staff."""
         with self._lock:
             if self.call is Call.NONE:
                 return
@@ -90,7 +90,7 @@ class StaffBell:
         self.when_changed()
 
     def answer(self) -> None:
-        """Note that somebody of the staff comes. Without a call it changes nothing."""
+        """Note that somebody of the staff is coming. Without a call it changes nothing."""
         with self._lock:
             if self.call is not Call.CALLED:
                 return
@@ -98,7 +98,7 @@ class StaffBell:
         self.when_changed()
 
     def step(self) -> None:
-        """Forget a call that has stood too long."""
+        """Expire a call that has stood too long."""
         if self.call is not Call.NONE and self._clock.monotonic_s() - self._since_s >= FORGOTTEN_S:
             self.cancel()
 
