@@ -19,7 +19,7 @@ GAMES: dict[str, Game[Any, Any]] = {
 
 
 def game_named(name: str) -> Game[Any, Any]:
-    """Return the game of that name. Raises `Malformed` that lists the known ones."""
+    """Return the game with this name. Raises `Malformed`, which lists the known names."""
     if name not in GAMES:
         text = say(
             "There is no game “{name}”: choose one of {games}",
@@ -31,6 +31,6 @@ def game_named(name: str) -> Game[Any, Any]:
 
 
 def event_cues() -> tuple[EventCue, ...]:
-    """Return how events of all games are heard, each once: those of several games first."""
+    """Return the distinct cues of the events of all games, the common ones first."""
     kinds = [*CommonEvent, *(kind for game in GAMES.values() for kind in game.events)]
     return tuple(dict.fromkeys(kind.cue for kind in kinds if kind.cue))

@@ -1,6 +1,4 @@
-"""What is printed beside board and pieces: player aids that recall the rules, cards for the hand,
-tiles for orders.
-"""
+"""Printed extras beside board and pieces: player aids, hand cards and order tiles."""
 
 from __future__ import annotations
 
@@ -12,25 +10,25 @@ from companion.core.kit import Seat
 
 @dataclass(frozen=True)
 class AidRow:
-    """A line of the list on a player aid: what it shows at the left, its name, and its figures or a
-    few words.
+    """A row in the list of a player aid: a picture on the left, a name, and figures or a few
+    words.
     """
 
     name: str
     words: str = ""
     figures: tuple[str, ...] = ()
-    """As many as the aid has `heads`."""
+    """One figure for each of the aid's `heads`."""
     drawing: str = ""
-    """A drawing of `companion.core.drawings`."""
+    """Name of a drawing in `companion.core.drawings`."""
     face: str = ""
-    """Or a face of the kit."""
+    """Name of a face of the kit, instead of a drawing."""
     notation: str = ""
-    """Or what the notation writes."""
+    """Text in notation, instead of a drawing."""
 
 
 @dataclass(frozen=True)
 class AidPoint:
-    """A rule in brief: its title and a sentence or two."""
+    """A rule in brief: a title and one or two sentences."""
 
     title: str
     words: str
@@ -38,22 +36,20 @@ class AidPoint:
 
 @dataclass(frozen=True)
 class PlayerAid:
-    """What a seat needs to know at a glance: the goal in one sentence, a list, and the rules in
-    brief.
-    """
+    """A printed sheet for one seat: the goal in one sentence, a list, and the rules in brief."""
 
     goal: str
     list_title: str
     rows: tuple[AidRow, ...]
     points: tuple[AidPoint, ...]
     heads: tuple[str, ...] = ()
-    """What the figures of the rows are."""
+    """Column titles of the figures in the rows."""
 
 
 @dataclass(frozen=True)
 class OrderTile:
-    """An order that lies on the table as a tile: its drawing, its letter as players read it and in
-    the notation, and its word.
+    """A tile for one order: its drawing, the letter that players read, the letter of the notation,
+    and a word.
     """
 
     drawing: str
@@ -64,22 +60,19 @@ class OrderTile:
 
 @dataclass(frozen=True)
 class Extras:
-    """All that a game has besides board, pieces and deck."""
+    """Everything printed for a game besides board, pieces and deck."""
 
     aids: Mapping[Seat, PlayerAid] = field(default_factory=dict)
     hand_cards: tuple[str, ...] = ()
-    """What stands on the cards that each seat holds, such as `1` to `6`."""
+    """Texts on the cards that each seat holds, such as `1` to `6`."""
     tiles: tuple[OrderTile, ...] = ()
-    """Orders as tiles, for players who lay them instead of entering them.
-
-    They lie behind a wall.
-    """
+    """Order tiles, for players who lay their orders behind a screen instead of entering them."""
     places: int = 0
-    """How many tiles a player lays."""
+    """Number of tiles that a player lays for one turn."""
 
     @property
     def shared_points(self) -> tuple[AidPoint, ...]:
-        """Return the rules in brief that stand on the aids of all seats."""
+        """Return the rules in brief that are on the aids of all seats."""
         aids = list(self.aids.values())
         if aids:
             return tuple(

@@ -1,8 +1,8 @@
-"""The game contract: what the table, the pages, the pads and the camera ask a game, and nothing
-else.
+"""The game contract: everything that the table, the pages, the pads and the camera need from a
+game.
 
-A game is pure: no I/O, no clock, no global state, no randomness of its own. States, actions and
-events are frozen.
+A game is pure: no I/O, no clock, no global state and no random numbers of its own. States, actions
+and events are frozen.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ if TYPE_CHECKING:
 S = TypeVar("S")
 A = TypeVar("A")
 View = Mapping[str, Any]
-"""What somebody may know, in plain JSON."""
+"""What one viewer may know, as plain JSON."""
 
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing that happened.
+    """One thing that happened in a game.
 
-    `text` is the sentence, `why` the reason, `rule` the paragraph it follows.
+    `text` is the sentence, `why` the reason, and `rule` the id of the paragraph behind it.
 
-    `square` is where, `to` where it leads. `edge` is the direction (files, ranks) in which a move
-    was refused.
+    `square` is where it happened and `to` the square that it points to. `edge` is the direction
+    (files, ranks) of a move that was blocked.
     """
 
     kind: EventKind
@@ -65,10 +65,11 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Order(msgspec.Struct, frozen=True):
-    """One revealed command of a seat: its letter in the notation and the drawings that show it.
+    """One revealed order of a seat: its letter in the notation and its drawings.
 
-    `drawing` is how the owner ordered it, `on_board` where it leads on a picture with South below,
-    `initial` the letter that players read in their own language. Empty: the notation's.
+    `drawing` shows the order as its owner gave it. `on_board` shows its direction on a picture with
+    South below. `initial` is the letter in the players' language, or empty if it is that of the
+    notation.
     """
 
     letter: str
@@ -79,12 +80,12 @@ class Order(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of a turn that hands carry out before the next one is shown.
+    """A part of a turn that hands carry out before the next part is shown.
 
-    `expected` is the layout after it. None when the board is not to be checked any more. `tallies`
-    are sums to be shown with it. `todo` says what hands do where no moves on squares do (cards):
-    the seat and a sentence each. `headlines` are read one after another, the worst last; `badges`
-    stand on the pieces after it.
+    `expected` is the layout after the stage, or None if the board is no longer checked. `tallies`
+    are sums shown with the stage. `todo` holds a seat and a sentence for each task that is no move
+    on squares, such as those with cards. `headlines` are read in order, the worst last. `badges`
+    are on the pieces after the stage.
     """
 
     title: str
@@ -99,7 +100,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Step(Generic[S]):
-    """What `apply` answers: the next state, all events, and the stages in which hands follow."""
+    """The result of `apply`: the next state, all events, and the stages for the hands."""
 
     state: S
     events: tuple[Event, ...]
@@ -108,13 +109,13 @@ class Step(Generic[S]):
 
 @dataclass(frozen=True)
 class Outcome:
-    """The end: the winning seats (none: a draw) and why, as a sentence."""
+    """The end of a game: the winning seats (none for a draw) and the reason as a sentence."""
 
     winners: frozenset[Seat]
     reason: str
 
     def event(self, rule: str) -> Event:
-        """Return the event that ends the game: who has won, or a draw."""
+        """Return the final event: a win or a draw."""
         winner = next(iter(self.winners), None)
         kind = CommonEvent.WON if winner else CommonEvent.TIE
         return Event(kind, self.reason, winner, rule=rule)
@@ -122,10 +123,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class OptionRow:
-    """One option on the set-up page: its name, a sentence, and labelled choices (the first is the
-    default).
+    """One option on the set-up page: its name, a sentence, and labelled choices.
 
-    `free_text` allows another text than the choices. The sentence then says how it is written.
+    The first choice is the default. With `free_text` other values than the choices are allowed, and
+    the sentence describes their format.
     """
 
     name: str
@@ -137,7 +138,7 @@ class OptionRow:
 
 
 def figures(*numbers: int) -> tuple[tuple[str, int], ...]:
-    """Return choices of an option that are labelled by what they are.
+    """Return choices whose labels are the numbers themselves.
 
     >>> figures(5, 10)
     (('5', 5), ('10', 10))
@@ -147,7 +148,7 @@ def figures(*numbers: int) -> tuple[tuple[str, int], ...]:
 
 @dataclass(frozen=True)
 class Preset:
-    """A way to begin a game with one tap: what the key says, and the options behind it."""
+    """A one-tap start of a game: the label of its key and its options."""
 
     label: str
     options: Mapping[str, Any]
@@ -155,12 +156,13 @@ class Preset:
 
 @dataclass(frozen=True)
 class Example:
-    """A picture to a paragraph: a part of a game played from its beginning, so that it cannot show
-    what is not.
+    """An illustration of a paragraph, played from the beginning of a game so that it cannot be
+    wrong.
 
-    `actions` are its decisions in notation, those of both seats as `SOUTH | NORTH`. The picture is
-    of the last one, up to and with its `stage`, counted from 0. Only `files` and `ranks` from a1 on
-    are drawn. 0: all. Without a `caption` it has the sentences of that stage.
+    `actions` are the decisions in notation, written `SOUTH | NORTH` where both seats act. The
+    picture shows the last one, up to and including its `stage` (counted from 0). `files` and
+    `ranks` limit the picture to a part of the board from a1 on, and 0 shows all. The default for an
+    empty `caption` is the sentences of that stage.
     """
 
     actions: tuple[str, ...]
@@ -173,9 +175,9 @@ class Example:
 
 @dataclass(frozen=True)
 class Rule:
-    """A paragraph of the rules page, perhaps with a picture.
+    """A paragraph of the rules page, with an optional picture.
 
-    `id` is what events and refusals refer to.
+    Events and refusals refer to it by `id`.
     """
 
     id: str
@@ -185,196 +187,195 @@ class Rule:
 
 
 class Drawn(StrEnum):
-    """When a game draws something by chance."""
+    """When a game draws something at random."""
 
     NEVER = "never"
     SETUP = "setup"
-    """Before anybody acts, such as a deck that is shuffled, and perhaps later as well."""
+    """Before anybody acts, such as a shuffled deck. More draws may follow later."""
     PLAY = "play"
-    """Not before the first turn is revealed."""
+    """Only after the first turn is revealed."""
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Base of a game's options. Every field has a default."""
+    """Base class of a game's options. Every field has a default."""
 
 
 class BoardMixin(Generic[S, A]):
-    """What a game with a board tells the camera. A game that leaves out `expected` is not
-    checked.
-    """
+    """The part of the contract for the camera. Without `expected` the board is not checked."""
 
     def expected(self, state: S) -> Layout | None:
-        """Return which faces lie on which square now. None: the board is not checked."""
+        """Return the faces on each square, or None if the board is not checked."""
 
     def is_checked(self, state: S) -> bool:
-        """Return False while pieces may also lie where a hand has put them for an action that is
-        not decided yet.
+        """Return whether the board must match `expected`.
+
+        False while hands may already have moved pieces for an action that is not decided yet.
         """
         return self.expected(state) is not None
 
     def as_laid(self, state: S, seat: Seat, action: A, step: Step[S]) -> Layout | None:
-        """Return how the board lies when a hand has just made a legal action, before anything
-        follows.
+        """Return the layout just after hands have made a legal action, before its consequences.
 
-        `step` is what `apply` answered. None: as after its first stage, or at its end.
+        `step` is the result of `apply`. None stands for the layout after its first stage, or after
+        the step if it has no stages.
         """
 
     def layouts_by_hand(self, state: S, seat: Seat, action: A, step: Step[S]) -> tuple[Layout, ...]:
-        """Return how the board may lie when hands have made a legal action: just after it, then
-        after each stage.
+        """Return the layouts that are allowed after a legal action by hand: just after it and after
+        each stage.
         """
         stages = [stage.expected for stage in step.stages]
-        # without stages nothing follows but the next state
+        # Without stages only the next state follows.
         first = stages[0] if stages else self.expected(step.state)
         laid = self.as_laid(state, seat, action, step) or first
         return tuple(layout for layout in (laid, *stages) if layout is not None)
 
     def laid_out(self, state: S, seat: Seat, seen: Mapping[Square, str]) -> A | None:
-        """Return the action of a seat that the board shows while both act at once, such as a set-up
-        laid openly.
+        """Return the action of a seat that the board shows while both seats act at once.
 
-        `seen` is the face on top of each square. The seat says yes to it by ready.
+        An example is a set-up that is laid openly. `seen` is the top face of each square. The seat
+        confirms the action with ready.
         """
 
     def laid_open(self, state: S, fans: Layout, before: Layout) -> A | None:
-        """Return the action that cards laid open mean, by the zones in which they lie.
+        """Return the action that is given by the zones of the face-up cards.
 
-        `before` are the cards that lay open when this decision became due.
+        `before` holds the cards that were face up when this decision became due.
         """
 
     def why_not(self, state: S, seat: Seat, seen: Mapping[Square, str]) -> Illegal | None:
-        """Return which rule the board breaks that hands of the seat on turn have made of
-        `expected`. None: no single play.
+        """Return the rule that the board breaks after the seat on turn has moved pieces from
+        `expected`.
 
-        `seen` is the face on top of each square where one is seen. The message is two sentences at
-        most, the first says what is no play. `square` is what stands in the way.
+        None if the change is not a single play. `seen` is the top face of each square where the
+        camera sees one. The message has at most two sentences, and the first says what is not
+        allowed. The `square` of the result is the obstacle.
         """
 
 
 class PadMixin(Generic[S]):
-    """How a seat gives its orders by the keys of a pad, or by the same keys on a phone."""
+    """How a seat gives its orders with the keys of a pad, or with the same keys on a phone."""
 
     def pad(self, state: S, seat: Seat) -> PadGrammar | None:
-        """Return how a seat spells its action with keys."""
+        """Return the grammar by which a seat enters its action with keys."""
 
     def plan(self, state: S, seat: Seat, entered: str) -> tuple[Square | None, ...] | None:
-        """Return where each order entered so far would lead if nobody interfered.
+        """Return the square that each entered order would reach if nobody interfered.
 
-        For the owner's eyes only.
+        Only the seat itself may see it.
         """
 
     def possible(self, state: S, seat: Seat, entered: str) -> Iterable[Possible] | None:
-        """Return what a seat may do next after the orders that it has planned, where `help_words`
-        say too little."""
+        """Return the next options of a seat after the orders that it has planned.
+
+        For games in which `help_words` are not enough.
+        """
 
 
 class ScreenMixin(Generic[S, A]):
-    """What screens show beside the board, or instead of one."""
+    """What screens show beside or instead of the board."""
 
     def card_ui(self, state: S, seat: Seat | None) -> CardUi | None:
-        """Return what a viewer (None: everybody) sees of a game of cards."""
+        """Return what a viewer (None for everybody) sees of a card game."""
         return self.tableau(state, seat)
 
     def board_ui(self, state: S, seat: Seat | None) -> BoardUi | None:
-        """Return what a viewer (None: everybody) sees of a game of pieces beside its board."""
+        """Return what a viewer (None for everybody) sees beside the board of a game with pieces."""
         return self.standing(state, seat)
 
     def tableau(self, state: S, seat: Seat | None) -> CardUi | None:
-        """Answer `card_ui` in a game that was written for version 1.0."""
+        """Return the `card_ui` of a game written for version 1.0."""
 
     def standing(self, state: S, seat: Seat | None) -> BoardUi | None:
-        """Answer `board_ui` in a game that was written for version 1.0."""
+        """Return the `board_ui` of a game written for version 1.0."""
 
     def opened(
         self, state: S, actions: Mapping[Seat, A], stages: Sequence[Stage], stage: int
     ) -> Mapping[Seat, tuple[UnitOrder, ...]] | None:
-        """Return the orders of each seat's pieces in a turn from this state, as far as its stages
-        up to this one open them.
+        """Return the orders of each seat's pieces as far as the stages up to `stage` reveal them.
 
-        For a game whose orders are a sheet for several pieces.
+        `state` is the one before the turn. For games whose orders are a sheet for several pieces.
         """
 
 
 class ClockMixin(Generic[S, A]):
-    """The time of a game in which a decision, or a seat, has only so much."""
+    """The time control of a game that limits a decision or a seat."""
 
     def time_limit(self, state: S) -> float | None:
-        """Return how many seconds the decision that is due may take, from its beginning."""
+        """Return the time limit of the present decision in seconds, from its beginning."""
 
     def on_timeout(self, state: S, seat: Seat) -> A | None:
-        """Return what happens for a seat whose time is over. None: only the alarm sounds."""
+        """Return the action for a seat whose time has run out. With None only the alarm sounds."""
 
     def chess_clock(self, state: S) -> ChessClock | None:
-        """Return the time while the clock of the seat on turn runs (who has none left, loses)."""
+        """Return the chess clock of the seats. A seat without time left loses."""
 
 
 class ChanceMixin:
-    """What is left to chance or hidden, by the options."""
+    """What is random or hidden, depending on the options."""
 
     seed_chosen: ClassVar[str] = say("The chance of this game was chosen by the owner.")
-    """What everybody is told when the owner has chosen the seed."""
+    """Notice for everybody if the owner has chosen the seed."""
 
     def drawn(self, options: Any) -> Drawn | None:
-        """Return when something is drawn from the random numbers that `setup` and `apply` are
-        given.
-        """
+        """Return when `setup` or `apply` draws from its random numbers."""
 
     def chosen(self, options: Any) -> str | None:
-        """Return what is usually drawn and was chosen by these options, as a sentence."""
+        """Return a sentence on what these options fix although it is usually drawn."""
 
     def hides(self, options: Any) -> bool | None:
-        """Return whether anything stays hidden to the end of such a game, as cards face down do."""
+        """Return whether something stays hidden until the end, such as face-down cards."""
 
     def is_dealt_by_hand(self, options: Any) -> bool | None:
-        """Return whether people deal cards themselves, so that only their owner knows them."""
+        """Return whether people deal the cards themselves, so that only the owner of a card knows
+        it.
+        """
 
     def hidden_options(self, options: Any) -> frozenset[str] | None:
-        """Return the options that tell what is hidden from the seats, such as a deal that was
-        chosen."""
+        """Return the options that reveal what is hidden from the seats, such as a chosen deal."""
 
 
 class TextMixin(Generic[S, A]):
-    """What pages and printed sheets tell people who learn a game or look back at it."""
+    """Texts on pages and printed sheets for people who learn a game or look back at one."""
 
     minutes: ClassVar[int] = 20
-    """How long it takes, as far as anybody knows before it has been played here."""
+    """Estimated duration in minutes, used until the game has been played here."""
     how_to_win: ClassVar[tuple[str, ...]] = ()
-    """What one does, what stands in the way, how it ends: a caption each, at most two lines of 17
-    characters.
+    """Three captions: what one does, what is in the way, how it ends. Each has at most two lines of
+    17 characters.
 
-    The pictures to them are `win-1` to `win-3` in `pictures.svg` beside the game's module.
+    Their pictures are `win-1` to `win-3` in `pictures.svg` beside the game's module.
     """
     help_words: ClassVar[Mapping[str, str]] = {}
-    """What comes of each order, by its English word, in a few words: the answer to “What can I do
-    now?”."""
+    """Effect of each order in a few words, by its English word. Answers “What can I do now?”."""
     lesson: ClassVar[Lesson | None] = None
-    """The first game with a guide."""
+    """The guided first game."""
 
     def extras(self, options: Any) -> Extras | None:
-        """Return what else is printed: player aids, cards for the hand, tiles."""
+        """Return the other printed parts: player aids, hand cards, tiles."""
 
     def examples(self, state: S, seat: Seat) -> Iterable[A] | None:
-        """Return sensible first actions, of which a phone fills in one for who asks.
+        """Return sensible first actions. A phone fills in one of them on request.
 
-        Nothing later or where one tap acts.
+        Nothing after the first turns, or where one tap already acts.
         """
 
     def lead(self, state: S) -> float | None:
-        """Return how far South leads by what everybody can see, in units of its own (below 0:
-        North).
+        """Return the lead of South from public information, in the game's own unit. Negative if
+        North leads.
         """
 
     def tools(self) -> tuple[Command, ...]:
-        """Return what it brings to the command line.
+        """Return the game's commands for the command line.
 
-        It is asked for whenever the command line is put together, so it should import little.
+        Called at every start of the command line, so it should import little.
         """
         return ()
 
     def turn_number(self, state: S) -> int | None:
-        """Return the number of the turn that is due as this game counts. 0: it is still set up.
+        """Return the number of the present turn as the game counts, and 0 during set-up.
 
-        None: the table counts.
+        With None the table counts.
         """
 
 
@@ -389,35 +390,35 @@ class Game(
 ):
     """The rules of one game, and only the rules.
 
-    Must be overridden: everything abstract, and the class attributes without a value. What else
-    stands here has a default. The members of the mixins are optional: one that a game leaves out
-    answers None: no, or nothing.
+    A game must define all abstract methods and the class attributes without a value. Everything
+    else has a default. The members of the mixins are optional, and their default None means no or
+    nothing.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     summary: ClassVar[str]
-    """What it is about, in at most 41 characters."""
+    """Subject of the game in at most 41 characters."""
     sides: ClassVar[Mapping[Seat, Side]]
     options_type: ClassVar[type[Options]] = Options
     option_rows: ClassVar[tuple[OptionRow, ...]] = ()
     presets: ClassVar[tuple[Preset, ...]] = (Preset("", {}),)
-    """The ways to begin it from a seat. The last one is meant when its board lies on the table."""
+    """One-tap starts from a seat. The last one gives the default options."""
     rules: ClassVar[tuple[Rule, ...]]
     turn_rule: ClassVar[str | None] = None
-    """The paragraph that says who acts when. `end_rule`: the one that says how a game ends."""
+    """Id of the paragraph on who acts when. `end_rule` is the one on how a game ends."""
     end_rule: ClassVar[str | None] = None
     events: ClassVar[type[EventKind]] = CommonEvent
-    """The kinds of events that this game adds to those of `CommonEvent`."""
+    """Event kinds of this game besides those of `CommonEvent`."""
     drawings: ClassVar[Mapping[str, str]] = {}
-    """Shapes of a game that comes from outside, by name, as those of `companion.core.drawings`."""
+    """Shapes of a plug-in game by name, in the form of `companion.core.drawings`."""
     replays_ties: ClassVar[bool] = False
-    """True when a draw is played again from the beginning. The match keeps the count."""
+    """Whether a draw is replayed from the beginning. The match keeps the score."""
 
     def options(self, raw: Mapping[str, Any]) -> Any:
-        """Return the game's options from plain JSON.
+        """Return the game's options, parsed from plain JSON.
 
-        Raises `Malformed` naming the option, or for options with which `setup` cannot begin.
+        Raises `Malformed`, which names the option, also for options that `setup` refuses.
         """
         try:
             options = msgspec.convert(dict(raw), self.options_type)
@@ -430,54 +431,56 @@ class Game(
 
     @abstractmethod
     def kit(self, options: Any) -> Kit:
-        """Return what lies on the table with these options."""
+        """Return the board, pieces and cards for these options."""
 
     @abstractmethod
     def setup(self, options: Any, rng: Random) -> S:
-        """Return the first state."""
+        """Return the initial state."""
 
     @abstractmethod
     def to_act(self, state: S) -> frozenset[Seat]:
-        """Return who must act: one seat has the turn, several act sealed and at once, nobody: the
-        game is over."""
+        """Return the seats that must act.
+
+        One seat has the turn. Several act sealed and at once. Nobody acts after the end of the
+        game.
+        """
 
     @abstractmethod
     def legal_actions(self, state: S, seat: Seat) -> Iterable[A]:
-        """Return all legal actions of a seat, lazily where there are many."""
+        """Return all legal actions of a seat, lazily if there are many."""
 
     def random_action(self, state: S, seat: Seat, rng: Random) -> A:
-        """Return a legal action drawn at random, for tests and self-play.
+        """Return a random legal action, for tests and self-play.
 
-        Overridden where all would be too many to list.
+        Override it if there are too many actions to list.
         """
         return rng.choice(list(self.legal_actions(state, seat)))
 
     def check(self, state: S, seat: Seat, action: A) -> None:
         """Raise `Illegal` with reason and rule unless the action is legal.
 
-        Overridden where a game says which rule is broken, or where all actions would be too many to
-        list.
+        Override it to name the broken rule, or if there are too many actions to list.
         """
         if action not in self.legal_actions(state, seat):
             raise Illegal(Refusal.AGAINST_RULES, say("That cannot be done now"), self.turn_rule)
 
     @abstractmethod
     def apply(self, state: S, actions: Mapping[Seat, A], rng: Random) -> Step[S]:
-        """Carry out one action of every seat in `to_act`, all of them checked before."""
+        """Carry out one action of every seat in `to_act`. `check` has accepted all of them."""
 
     def outcome(self, state: S) -> Outcome | None:
-        """Return how the game ended, or None. Unless overridden the `outcome` of the state."""
+        """Return how the game ended, or None. By default the `outcome` of the state."""
         ending: Outcome | None = cast(Any, state).outcome
         return ending
 
     @abstractmethod
     def view(self, state: S, seat: Seat | None) -> View:
-        """Return what that seat (None: everybody) may know. An open game adds to `common_view`."""
+        """Return what a seat (None for everybody) may know. A game without secrets extends
+        `common_view`.
+        """
 
     def common_view(self, state: S) -> dict[str, Any]:
-        """Return what everybody may know of any game: who is to act, what should lie on the board,
-        how it ended.
-        """
+        """Return the public part of every game's view: seats to act, expected layout, outcome."""
         return {
             "to_act": sorted(self.to_act(state)),
             "expected": plain_layout(self.expected(state)),
@@ -485,13 +488,13 @@ class Game(
         }
 
     def dump(self, state: S) -> View:
-        """Return everything the state holds, for the engine protocol. Overridden where a view hides
+        """Return the complete state for the engine protocol. Override it if views hide
         something.
         """
         return self.view(state, None)
 
     def parse(self, text: str) -> A:
-        """Return the action of a notation. Raises `Malformed`. Unless overridden an action is its
+        """Parse an action from its notation. Raises `Malformed`. By default an action is its
         notation.
         """
         return cast(A, text)
@@ -501,32 +504,30 @@ class Game(
         return str(action)
 
     def plays(self, state: S, seat: Seat) -> Iterable[Play]:
-        """Return the legal actions as a seat taps them, or as hands make them.
+        """Yield the legal actions as a seat taps them or as hands make them.
 
-        One of several that mean the same.
-
-        Unless overridden they are keys without squares.
+        Of several equivalent actions one is enough. By default they are keys without squares.
         """
         for action in self.legal_actions(state, seat):
             text = self.format(action)
             yield Play(text, (), text, text)
 
     def commands(self, action: A) -> Iterable[str]:
-        """Return what an action orders, a word for each of its commands, to be counted.
+        """Return a word for each command in an action, for statistics.
 
         Nothing for what the rules force.
         """
         return (self.format(action),)
 
     def how_it_ended(self, state: S) -> str:
-        """Return how a game that is over by its rules has ended: a short sentence, beside who has
-        won.
-        """
+        """Return a short sentence on how a finished game ended, shown beside the winner."""
         outcome = self.outcome(state)
         return outcome.reason if outcome else ""
 
     def is_reversible(self, state: S, seat: Seat, action: A) -> bool | None:
-        """Return whether a seat may take back this action, by which nobody has learned anything."""
+        """Return whether a seat may take back this action, because nobody has learned anything from
+        it.
+        """
 
     def require(self, state: S, actions: Mapping[Seat, A]) -> None:
         """Raise `Illegal` unless exactly the seats in `to_act` act, and each legally."""
@@ -535,7 +536,7 @@ class Game(
             raise Illegal(
                 Refusal.GAME_OVER, say("The game is over: start a new one"), self.end_rule
             )
-        # first who may act at all, then whether everybody does, then what each does
+        # First check who may act, then whether all act, then each action.
         for seat in actions:
             if seat not in due:
                 raise Illegal(
@@ -551,27 +552,29 @@ class Game(
 
 
 class CardGame(Game[S, A]):
-    """The former name of a game with a `card_ui`, for games written for version 1.0."""
+    """Former name of a game with a `card_ui`, for games written for version 1.0."""
 
 
 class TimedGame(Game[S, A]):
-    """The former name of a game with a `time_limit`, for games written for version 1.0."""
+    """Former name of a game with a `time_limit`, for games written for version 1.0."""
 
 
 class ChessClockGame(Game[S, A]):
-    """The former name of a game with a `chess_clock`, for games written for version 1.0."""
+    """Former name of a game with a `chess_clock`, for games written for version 1.0."""
 
 
 def plain_layout(layout: Layout | None) -> dict[str, list[str]] | None:
-    """Return a layout in plain JSON: `{"c3": ["lime flag", "purple robot"]}`, bottom to top, or
-    None."""
+    """Return a layout as plain JSON, such as `{"c3": ["lime flag", "purple robot"]}`, or None.
+
+    Faces are listed from bottom to top.
+    """
     if layout is None:
         return None
     return {str(square): [str(face) for face in faces] for square, faces in sorted(layout.items())}
 
 
 def plain_outcome(outcome: Outcome | None) -> dict[str, Any] | None:
-    """Return an outcome in plain JSON, or None."""
+    """Return an outcome as plain JSON, or None."""
     if outcome is None:
         return None
     return {"winners": sorted(outcome.winners), "reason": translate(outcome.reason)}

@@ -1,8 +1,8 @@
-"""The rules as JSON lines: one request a line, one reply a line, for bots and tests in any
-language.
+"""The engine protocol: the rules as JSON lines, for bots and tests in any language.
 
-Requests: `new`, `legal` (with `limit`), `is_legal`, `apply`, `state`, `view`. See
-docs/interfaces.md. Whatever is wrong gets an `error` reply and changes nothing.
+One request per line, one reply per line. Requests are `new`, `legal` (with `limit`), `is_legal`,
+`apply`, `state` and `view`. See docs/interfaces.md. A bad request gets an `error` reply and changes
+nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from companion.games.base import Game, plain_outcome
 
 _MAX_LINE = 1_000_000
 _MAX_LEGAL = 50_000
-"""Maximum number of listed actions: sealed orders for many pieces can be millions."""
+"""Maximum number of listed actions, because sealed orders for many pieces can be millions."""
 
 
 class _New(msgspec.Struct, forbid_unknown_fields=True):
@@ -37,7 +37,7 @@ _FORMS: Mapping[str, Any] = {
     "state": bool,
     "view": Seat | None,
 }
-"""What each verb is asked with. `limit`, a number, goes with `legal`."""
+"""Type of the argument of each verb. The number `limit` goes with `legal`."""
 _decode = msgspec.json.decode
 _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 Reply = dict[str, Any]
@@ -59,14 +59,13 @@ class Engine:
 
     @property
     def state(self) -> Any:
-        """Return the state of the game, for who drives the engine and looks on.
-
-        None before the first `new`.
+        """Return the state of the game for the caller of the engine, or None before the first
+        `new`.
         """
         return self._state
 
     def answer(self, line: bytes) -> bytes:
-        """Return the reply to one request, both without the line's end."""
+        """Return the reply to one request, both without a newline."""
         try:
             if len(line) > _MAX_LINE:
                 raise Malformed(f"A request has at most {_MAX_LINE} bytes")
@@ -99,7 +98,7 @@ class Engine:
 
     def _legal(self, seat: Seat, limit: int | None) -> Reply:
         actions = self._game.legal_actions(self._state, seat)
-        # one more than may be listed tells whether there are too many
+        # One action more than allowed is enough to know that there are too many.
         listed = list(itertools.islice(actions, _MAX_LEGAL + 1))
         if limit is None:
             if len(listed) > _MAX_LEGAL:
@@ -107,12 +106,12 @@ class Engine:
         elif limit < 0:
             raise Malformed("limit is a number from 0 upwards")
         else:
-            # a sample: the beginning of the list may be all of one kind
+            # A random sample, because the beginning of the list may be all of one kind.
             listed = self._rng.sample(listed, min(limit, len(listed)))
         return {"legal": [self._game.format(action) for action in listed]}
 
     def _is_legal(self, texts: Mapping[Seat, str]) -> Reply:
-        """Answer whether actions are legal. Malformed texts are an error."""
+        """Return whether actions are legal. Malformed texts are an error."""
         if not texts:
             raise Malformed("is_legal names a seat and its action")
         actions = self._parse(texts)
@@ -142,9 +141,9 @@ class Engine:
 
 
 def _read(line: bytes) -> tuple[str, Any, int | None]:
-    """Return verb, what is asked, and `limit` where it is given. Raises `Malformed`."""
+    """Return the verb, its argument and the `limit` if there is one. Raises `Malformed`."""
     try:
-        # what is asked has another form for each verb, so it is decoded once that is known
+        # The type of the argument depends on the verb, so the argument is decoded second.
         raw = _decode(line, type=dict[str, msgspec.Raw])
         limit = _decode(raw.pop("limit"), type=int) if "limit" in raw else None
         if len(raw) != 1 or not raw.keys() <= _FORMS.keys():
@@ -159,7 +158,7 @@ def _read(line: bytes) -> tuple[str, Any, int | None]:
 
 
 def _plain_error(error: CompanionError) -> Reply:
-    # the protocol knows two kinds of errors
+    # The protocol has only two kinds of errors.
     kind = error.kind if error.kind in ("malformed", "illegal") else "malformed"
     plain: Reply = {"kind": kind, "reason": kind, "message": error.message}
     if isinstance(error, Illegal):
@@ -170,7 +169,7 @@ def _plain_error(error: CompanionError) -> Reply:
 
 
 def serve_lines(game: Game[Any, Any], source: BinaryIO, sink: BinaryIO) -> None:
-    """Answer requests line by line until the source ends. Blank lines are passed over."""
+    """Answer requests line by line until the source ends. Blank lines are skipped."""
     engine = Engine(game)
     for line in source:
         if request := line.strip():

@@ -1,9 +1,8 @@
-"""What happens in games: each kind of event is one declaration, with how it is drawn, heard and
-lit.
+"""Kinds of game events. Each kind is one declaration with its drawing, sound and lamps.
 
-`CommonEvent` are the kinds that several games share. A game declares its own as another `EventKind`
-in its `events.py` and names it as its `events`. Pages, printed rules, pads, the broker and the
-voice find all they need in the kind.
+`CommonEvent` has the kinds that several games share. A game declares its own kinds as another
+`EventKind` in its `events.py` and names that class in `events`. Pages, printed rules, pads, the
+broker and the voice read everything from the kind.
 """
 
 from __future__ import annotations
@@ -18,22 +17,22 @@ from companion.core.i18n import say_n
 
 
 class Reach(Enum):
-    """What leads from an event's square to the one that it names with `to`, if anything."""
+    """The mark from an event's square to its square `to`."""
 
     NONE = "none"
     HIT = "hit"
-    """A line of fire with a burst at its end. To a square beside it a blow."""
+    """A line of fire with a burst at its end, or a blow at an adjacent square."""
     MISS = "miss"
-    """A blow at the square beside it, and nothing over a distance."""
+    """A blow at an adjacent square, and nothing over a distance."""
 
 
 @dataclass(frozen=True)
 class Look:
     """How an event is drawn on the board while it is shown.
 
-    `around` is a drawing laid round the piece on its square, `size` of it in squares. `is_harm`
-    draws it in the colour of refusals. `swells`: the piece of which it tells grows for a moment.
-    `is_told` False: the captions of pictures leave its sentence out.
+    `around` is a drawing around the piece on the square, with its `size` in squares. `is_harm`
+    draws it in the colour of refusals. `swells` enlarges the piece for a moment. Without `is_told`
+    the captions of pictures omit its sentence.
     """
 
     around: str = ""
@@ -46,12 +45,11 @@ class Look:
 
 @dataclass(frozen=True)
 class Highlight:
-    """An event that people remember: a key on the time line of a replay, and a figure when the game
-    is over.
+    """A memorable event: a key on the time line of a replay, and a figure after the game.
 
-    `drawing` is what the key shows, `counted` says how many of them there were, such as `2
-    bounces`. Where two lie too close on the line, the one of greater `weight` is shown. `is_loss`:
-    its side has lost something by it.
+    `drawing` is on the key. `counted` formats a number of them, such as `2 bounces`. If two are too
+    close on the line, the one with the greater `weight` is shown. `is_loss` marks a loss for the
+    side of the event.
     """
 
     drawing: str
@@ -81,7 +79,7 @@ class EventKind(StrEnum):
         cue: EventCue | None = None,
         highlight: Highlight | None = None,
     ) -> Self:
-        """Return a kind by its name, with its look and cue, and what makes it worth remembering."""
+        """Return a kind with its name, look, cue and highlight."""
         kind = str.__new__(cls, name)
         kind._value_ = name
         kind.look = look
@@ -91,7 +89,7 @@ class EventKind(StrEnum):
 
     @property
     def is_loss(self) -> bool:
-        """Return whether it is remembered as something that its side has lost."""
+        """Return whether the highlight is a loss for its side."""
         return self.highlight is not None and self.highlight.is_loss
 
 
@@ -102,16 +100,16 @@ _BLASTS = Highlight("burst", lambda n: say_n("{n} blast", "{n} blasts", n), 3)
 
 
 class CommonEvent(EventKind):
-    """What happens in several games."""
+    """Events that several games share."""
 
     IDLE = "idle", Look(is_told=False)
     MOVE = "move"
     PLACED = "placed"
     BOUNCE = "bounce", Look(), EventCue("bounced", "A5 120 ·40 A4 60"), _BOUNCES
-    """The tone of a bounce."""
+    """A move that is blocked."""
     SHOT = "shot", Look(reach=Reach.HIT), _SHOT, _HITS
     MISS = "miss", Look(reach=Reach.MISS)
     BLAST = "blast", Look(around="burst", size=2.2, is_harm=True), _SHOT, _BLASTS
-    """Everything round a square is hit."""
+    """A hit on everything around a square."""
     WON = "won"
     TIE = "tie"

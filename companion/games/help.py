@@ -1,6 +1,6 @@
-"""“What can I do now?”: what a seat may do, in a word each with what comes of it.
+"""The answer to “What can I do now?”: each option of a seat as a word with its effect.
 
-For itself or for everybody.
+There is an answer for the seat itself and one for everybody.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from companion.games.screen import BoardUi, Possible
 def possibilities(
     game: Game[Any, Any], state: Any, seat: Seat, entered: str = ""
 ) -> tuple[Possible, ...]:
-    """Return what a seat that is to act may do now, for its own eyes.
+    """Return the present options of a seat that must act. Only the seat itself may see them.
 
-    `entered`: the orders it has planned before.
+    `entered` holds the orders that it has planned before.
     """
     own = game.possible(state, seat, entered)
     return tuple(own or ()) or tuple(_of_keys(game, state, seat, is_public=False))
 
 
 def public_possibilities(game: Game[Any, Any], state: Any) -> tuple[Possible, ...]:
-    """Return what the rules allow whoever is to act, without anything that only a seat may know."""
+    """Return the options under the rules for the seat that must act, without its secrets."""
     due = sorted(game.to_act(state))
     if due:
         return tuple(_of_keys(game, state, due[0], is_public=True))
@@ -46,7 +46,7 @@ def _of_keys(
     if card_ui:
         usable = {choice.key for choice in card_ui.choices}
         for key in card_ui.keys:
-            # what a seat can use now is for its own eyes
+            # Which keys a seat can use now is its secret.
             is_barred = not is_public and key.name not in usable
             yield replace(possible(key.label), is_barred=is_barred)
     elif board_ui and board_ui.sheet:
@@ -67,11 +67,11 @@ def _of_keys(
 def _words_of_plays(
     game: Game[Any, Any], state: Any, seat: Seat, board_ui: BoardUi
 ) -> dict[str, dict[Square, None]]:
-    """Return the words of all plays, each once, with the squares on which they begin."""
+    """Return the distinct words of all plays, each with its start squares."""
     labels = {key.name: key.label for key in board_ui.keys}
     squares_of: dict[str, dict[Square, None]] = {}
     for play in game.plays(state, seat):
-        # the word of its command, else of its key, else it is a placing
+        # Use the word of the command, else that of the key. A play without either is a placing.
         word = next(iter(game.commands(game.parse(play.text))), labels.get(play.key, say("Place")))
         beginnings = squares_of.setdefault(word, {})
         if not play.key:

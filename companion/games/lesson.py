@@ -1,8 +1,7 @@
-"""A first game with a guide, as data: where it begins, whose order is what and why, and what is
-promised to happen.
+"""A guided first game as data: its options, the orders with their reasons, and the promised events.
 
 A lesson is declared in the folder of its game. The table asks for exactly its orders, one decision
-after the other, plays them by the rules, and goes on with the same game when the last one is done.
+after another, and plays them by the rules. After the last one the same game continues freely.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from companion.games.events import EventKind
 
 @dataclass(frozen=True)
 class LessonStep:
-    """One decision: the order of every seat that is to act, in notation.
+    """One decision: the order of every seat that must act, in notation.
 
-    `title` names the part of the lesson. Steps with one title that follow each other are one part.
-    `head` says what is about to happen, in at most 40 characters, `why` makes sense of it, `told`
-    says it to the owner of each order. `after` says what has happened. `shows` are events of which
-    at least one of each kind happens, as often as named.
+    `title` names the part of the lesson, and consecutive steps with the same title form one part.
+    `head` announces the step in at most 40 characters and `why` explains it. `told` gives each
+    order to its owner. `after` says what has happened. `shows` lists event kinds that must occur in
+    the step, repeated for several events of a kind.
     """
 
     title: str
@@ -37,22 +36,19 @@ class LessonStep:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A whole lesson: the options with which its game begins, the goal in words and as drawings,
-    and the steps.
-    """
+    """A whole lesson: the options of its game, the goal in words and as drawings, and the steps."""
 
     goal: str
     picture: tuple[tuple[tuple[str, str], ...], ...]
-    """Tiles to be read as first this, then that: each of drawings that lie on each other, with
-    their colours."""
+    """Tiles in reading order. Each has drawings on top of each other, with their colours."""
     steps: tuple[LessonStep, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """Return the parts, in their order."""
+        """Return the titles of the parts in order."""
         return tuple(title for title, _ in groupby(step.title for step in self.steps))
 
     def part_of(self, number: int) -> int:
-        """Return the part to which a step belongs, counted from 0."""
+        """Return the index of the part of a step, counted from 0."""
         return len(list(groupby(step.title for step in self.steps[: number + 1]))) - 1

@@ -1,9 +1,8 @@
-"""Games that other packages bring, found by the entry points of the group
-`tabletop_companion.games`.
+"""Games from other packages, found by the entry points of the group `tabletop_companion.games`.
 
-Each is looked at once, when the program starts. One that cannot be used is left out, and said by
-the doctor and in the log. It never keeps the others from being played. docs/a-new-game.md walks
-through a whole one.
+Each is checked once at the start of the program. A faulty game is left out and reported by the
+doctor and in the log, and the other games still work. docs/a-new-game.md explains a complete
+example.
 """
 
 from __future__ import annotations
@@ -27,9 +26,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]{0,30}")
 
 @dataclass(frozen=True)
 class PluginGame:
-    """An entry point that was found: its name, the package that it comes from, and why it is left
-    out (empty: it is not).
-    """
+    """An entry point: its name, its package, and the reason if it is left out (else empty)."""
 
     name: str
     package: str
@@ -40,9 +37,9 @@ _found: dict[tuple[str, str, str], PluginGame] = {}
 
 
 def load_games() -> tuple[PluginGame, ...]:
-    """Add the games of other packages to `GAMES`.
+    """Add the games of other packages to `GAMES`. Never raises.
 
-    What was looked at before is not looked at again. Never raises.
+    Each entry point is checked only once.
     """
     points = sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value))
     for point in points:
@@ -54,15 +51,15 @@ def load_games() -> tuple[PluginGame, ...]:
 
 
 def plugin_games() -> tuple[PluginGame, ...]:
-    """Return what `load_games` has found."""
+    """Return the entry points that `load_games` has checked."""
     return tuple(_found.values())
 
 
 def _load(point: EntryPoint) -> str:
-    """Load a game and add it. Return why that is impossible, as a sentence."""
+    """Load a game and add it to `GAMES`. Return the reason as a sentence if that fails."""
     try:
         loaded = point.load()
-        # an entry point may name a class, or a game made of it
+        # An entry point may name a class or an instance of it.
         game = loaded() if isinstance(loaded, type) else loaded
         if not isinstance(game, Game):
             return (
@@ -73,16 +70,16 @@ def _load(point: EntryPoint) -> str:
             return fault
         drawings.add(game.drawings)
     except (Exception, SystemExit) as error:
-        # a stranger's module may do anything while it is loaded, leave the program included
+        # Foreign modules may raise anything on import, including SystemExit.
         return f"It raises {type(error).__name__}: {error}"
     GAMES[game.name] = game
     return ""
 
 
 def _faults(name: str, game: Game[Any, Any]) -> Iterator[str]:
-    """Yield why a game cannot be begun, printed and seen beside those that are there.
+    """Yield the reasons why a game cannot be started, printed and seen beside the known games.
 
-    What comes after a fault relies on its absence.
+    The caller stops at the first fault, since later checks rely on the earlier ones.
     """
     if game.name != name or not _NAME.fullmatch(name):
         yield (
@@ -91,7 +88,7 @@ def _faults(name: str, game: Game[Any, Any]) -> Iterator[str]:
         )
     if name in GAMES:
         yield f"There is a game “{name}” already: choose another name"
-    # begun once with its defaults: what fails does so here, not at a table
+    # Start it once with its defaults, so that a failure shows here and not at a table.
     options = game.options({})
     kit = game.kit(options)
     if not game.to_act(game.setup(options, Random(0))):
@@ -107,7 +104,7 @@ def _faults(name: str, game: Game[Any, Any]) -> Iterator[str]:
             yield f"The event “{kind}” is one of CommonEvent: use that, or another name"
     yield from _marker_faults(kit)
     for command in game.tools():
-        # so that the command line's names are unique
+        # The prefix keeps the names on the command line unique.
         own = command.name
         if not own.startswith(f"{name}-"):
             yield f"The command line cannot have its “{own}”: call it “{name}-{own}”"
@@ -121,9 +118,9 @@ def _drawings_of(game: Game[Any, Any], kit: Kit) -> Iterator[str]:
 
 
 def _marker_faults(kit: Kit) -> Iterator[str]:
-    """Yield markers that mean two things.
+    """Yield a fault for each marker with two meanings.
 
-    The corners of a board tell its game: no other board, and no piece, may have their markers.
+    A board is recognised by its corner markers, so no other board and no piece may use them.
     """
     corners: dict[int, str] = {}
     pieces: dict[int, str] = {}
@@ -137,7 +134,7 @@ def _marker_faults(kit: Kit) -> Iterator[str]:
             free = ", ".join(str(number) for number in range(100) if number not in used)
             owner = used[marker]
             yield f"Marker {marker} of its board's corners belongs to {owner}: free are {free}"
-    # a piece may share its marker with another game's piece, but not with a corner
+    # A piece may share a marker with a piece of another game, but not with a corner.
     for marker in (marker for face in kit.faces for marker in face.markers):
         if marker in corners:
             yield f"Marker {marker} of its pieces is a corner of the board of {corners[marker]}"

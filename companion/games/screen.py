@@ -1,6 +1,6 @@
 """What the screens of a game show beside its board, and how its actions are tapped.
 
-All of it is public, or for the eyes of the viewer for whom a game was asked.
+Everything here is public, or for the viewer for whom the game was asked.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from companion.core.kit import Seat
 
 @dataclass(frozen=True)
 class Tally:
-    """A seat's sum, to be shown as it builds up: its parts with what each adds, the total, and what
-    that is worth.
+    """A seat's sum, shown as it builds up: its parts with their values, the total and its worth.
 
-    `ladder` is a row of numbers (2 4 8 16 …) of which the first `reached` are filled. `is_greater`:
-    it beats the other. Without a `total` its parts are shown alone. `lost` are those of its parts
-    that its seat loses.
+    `ladder` is a row of numbers (2 4 8 16 …), of which the first `reached` are filled. `is_greater`
+    marks the greater of two sums. Without a `total` only the parts are shown. `lost` holds the
+    parts that the seat loses.
     """
 
     seat: Seat
@@ -35,12 +34,12 @@ class Tally:
 
 @dataclass(frozen=True)
 class Headline:
-    """What happened, in one sentence for both sides, to be read while nobody has to do anything.
+    """A sentence for both sides on what happened, read while nobody has to act.
 
     `text` has at most 40 characters and calls people by their sides. `scene` is drawn large and
-    read for twice the time; empty: the sentence says it all. `faces` are its pieces from left to
-    right: who bumps into whom, or who has done something, then to whom. `lost` is what the last of
-    them, on `square`, lost of `most` hit points, `left` what it has now.
+    shown twice as long, and is empty if the sentence is enough. `faces` are its pieces from left to
+    right, where the first acts on the second. The last of them is on `square`. It has lost `lost`
+    of `most` hit points and has `left` now.
     """
 
     text: str
@@ -57,8 +56,8 @@ class Headline:
 
 @dataclass(frozen=True)
 class ChessClock:
-    """Each seat's time for the whole game, in seconds, and what it gets back at the end of each of
-    its turns.
+    """Time control: seconds for each seat's whole game, and the increment after each of its
+    turns.
     """
 
     seconds: float
@@ -67,9 +66,7 @@ class ChessClock:
 
 @dataclass(frozen=True)
 class Badge:
-    """What is told of the piece on a square: a short text such as `18`, and a bar that is filled to
-    a share of 0..1.
-    """
+    """Data on a piece: a short text such as `18`, and a bar filled to a share from 0 to 1."""
 
     text: str = ""
     share: float | None = None
@@ -77,10 +74,10 @@ class Badge:
 
 @dataclass(frozen=True)
 class ChoiceKey:
-    """A key of a page: it begins a play, such as a pass, or is one, such as the end of a turn.
+    """A key of a page that begins a play, such as a pass, or is one, such as the end of a turn.
 
-    `hint` says when it can be used. `is_main` makes it the large one. `is_final` ends the game, so
-    it is asked first.
+    `hint` says when it can be used. `is_main` makes it large. `is_final` marks a key that ends the
+    game and needs a confirmation.
     """
 
     name: str
@@ -92,11 +89,11 @@ class ChoiceKey:
 
 @dataclass(frozen=True)
 class Play:
-    """A legal action as it is tapped: a piece, then where it goes, after a key where it needs one.
+    """A legal action as taps: a key where one is needed, then a piece and its target.
 
-    `text` is the notation, `label` at most 40 characters that say it, such as “Jump c1 to e3”.
-    `squares` are all that it leads over, or covers. `meets` are those on the way whose pieces can
-    stop it.
+    `text` is the notation and `label` a text of at most 40 characters, such as “Jump c1 to e3”.
+    `squares` are all squares of the path, or all covered ones. `meets` are those on the way where a
+    piece can stop it.
     """
 
     text: str
@@ -104,17 +101,17 @@ class Play:
     label: str
     key: str = ""
     taps: tuple[Square, ...] = ()
-    """What is tapped, in its order, where that is not the first and the last square.
+    """Squares to tap in order, if they are not the first and the last square.
 
-    A square beyond the last rank is the goal there.
+    A square beyond the last rank stands for the goal.
     """
     meets: tuple[Square, ...] = ()
     is_by_hand: bool = True
-    """False for what the board does not show, such as the end of a turn."""
+    """Whether the board shows the action. False for one such as the end of a turn."""
 
     @property
     def touches(self) -> tuple[Square, ...]:
-        """Return the squares that are tapped, in their order."""
+        """Return the squares to tap, in order."""
         return self.taps or (
             self.squares if len(self.squares) < 2 else (self.squares[0], self.squares[-1])
         )
@@ -122,9 +119,7 @@ class Play:
 
 @dataclass(frozen=True)
 class Unit:
-    """A piece that gets an order of its own: its name in the notation, where it stands, and a word
-    on it.
-    """
+    """A piece with an order of its own: its name in the notation, its square, and a word on it."""
 
     name: str
     square: Square
@@ -133,10 +128,9 @@ class Unit:
 
 @dataclass(frozen=True)
 class OrderKind:
-    """An order a unit can get: what it adds to the notation, its key, and whether a direction
-    follows.
+    """An order for a unit: its letter in the notation, its key, and whether a direction follows.
 
-    `drawing` is drawn over the unit or, with a direction, over the edge to the square it leads to.
+    `drawing` is shown over the unit or, with a direction, over the edge to the target square.
     """
 
     letter: str
@@ -147,10 +141,10 @@ class OrderKind:
 
 @dataclass(frozen=True)
 class Direction:
-    """A direction of the board: its letter and name, the step it makes (files, ranks), its drawing
-    with South below.
+    """A direction on the board: its letter, its name, its step (files, ranks) and its drawing.
 
-    `initial` is the letter that players read in their own language. Empty: the notation's.
+    The drawing has South below. `initial` is the letter in the players' language, or empty if it is
+    that of the notation.
     """
 
     letter: str
@@ -162,11 +156,10 @@ class Direction:
 
 @dataclass(frozen=True)
 class OrderSheet:
-    """Orders for each of a seat's pieces, one action together: `1:N 2:aE 3:D`, by the order of the
-    units.
+    """A sheet of orders for all pieces of a seat, which make one action: `1:N 2:aE 3:D`.
 
-    A unit without an order is left out. `nothing` is the text of an order that does nothing, for a
-    sheet on which no unit has any.
+    Orders are in the sequence of `units`, and a unit without one is left out. `nothing` is the text
+    of an empty sheet.
     """
 
     units: tuple[Unit, ...]
@@ -177,11 +170,10 @@ class OrderSheet:
 
 @dataclass(frozen=True)
 class UnitOrder:
-    """What a piece was ordered, once everybody may know it: the notation (None: not open yet),
-    words and a drawing.
+    """A revealed order of a piece: its notation (None before the reveal), words and a drawing.
 
-    The drawing is turned clockwise by `degrees` on a picture with South below. Empty: it does
-    nothing.
+    The drawing is turned clockwise by `degrees` on a picture with South below. Without a drawing
+    the piece does nothing.
     """
 
     unit: str
@@ -193,11 +185,10 @@ class UnitOrder:
 
 @dataclass(frozen=True)
 class Placing:
-    """Pieces that a seat places as it likes, one action together: `R@b1 R@d1 …`, in the order of
-    `pieces`.
+    """Pieces that a seat places freely as one action: `R@b1 R@d1 …`, in the order of `pieces`.
 
-    Each piece is its letter and its face's name. `proposal` are the squares at which the page
-    begins.
+    Each piece is its letter and the name of its face. The page starts with the squares of
+    `proposal`.
     """
 
     pieces: tuple[tuple[str, str], ...]
@@ -207,9 +198,7 @@ class Placing:
 
 @dataclass(frozen=True)
 class Duellist:
-    """One side of a face-off: its piece, where, what it does there, and the strengths that
-    count.
-    """
+    """One side of a face-off: its piece, square and task, and the strengths that count."""
 
     face: str
     square: Square
@@ -219,17 +208,17 @@ class Duellist:
 
 @dataclass(frozen=True)
 class Duel:
-    """A face-off that waits for both seats' secret cards."""
+    """A face-off for which both seats still owe a secret card."""
 
     sides: Mapping[Seat, Duellist]
     hint: str = ""
-    """The rule of it, such as what a difference of more than 2 means."""
+    """The rule behind it, such as the effect of a difference of more than 2."""
 
 
 @dataclass(frozen=True)
 class HandCard:
-    """A card of a small open hand: its value, and whether it has been played. The choice of a card
-    is its value.
+    """A card of a small open hand: its value, which is also its notation, and whether it is
+    spent.
     """
 
     value: str
@@ -238,13 +227,13 @@ class HandCard:
 
 @dataclass(frozen=True)
 class BoardUi:
-    """What a viewer sees of a game of pieces beside its board, and by which means he acts.
+    """What a viewer sees beside the board of a game with pieces, and the controls for acting.
 
-    `sign` says what is awaited in at most 40 characters, `hint` why or by which rule. `facts` are a
-    few words on each seat, such as “play 2 of 2”. `open_action` is what anybody at the table may do
-    for the seat on turn, as on a chess clock. Empty: nothing. `hands` are the cards of each seat
-    that all may see. `keys` begin plays. `sheet`, `placing` and `duel` are there while the viewer
-    may act by them.
+    `sign` says in at most 40 characters what is due, and `hint` gives the reason or rule. `facts`
+    are a few words on each seat, such as “play 2 of 2”. `open_action` is the action that anybody at
+    the table may take for the seat on turn, as on a chess clock, or empty. `hands` are the public
+    cards of each seat. `keys` begin plays. `sheet`, `placing` and `duel` are present while the
+    viewer may use them.
     """
 
     sign: str
@@ -252,9 +241,9 @@ class BoardUi:
     open_action: str = ""
     facts: Mapping[Seat, str] = field(default_factory=dict)
     kept: Mapping[Seat, tuple[str, ...]] = field(default_factory=dict)
-    """The faces of what each seat still has beside the board."""
+    """Faces that each seat still has beside the board."""
     plays: Mapping[Seat, tuple[bool, ...]] = field(default_factory=dict)
-    """The plays of the seat on turn, each with whether it has been made."""
+    """For each play of the seat on turn, whether it has been made."""
     badges: Mapping[Square, Badge] = field(default_factory=dict)
     hands: Mapping[Seat, tuple[HandCard, ...]] = field(default_factory=dict)
     keys: tuple[ChoiceKey, ...] = ()
@@ -265,11 +254,10 @@ class BoardUi:
 
 @dataclass(frozen=True)
 class Possible:
-    """Something that can be done: a drawing where it has one, a word, and what comes of it in a few
-    words.
+    """An option: a drawing if there is one, a word, and the effect in a few words.
 
-    `squares` are where it leads or begins. `is_barred`: it would be refused now, or come to
-    nothing.
+    `squares` are its start or target squares. `is_barred` marks an option that would be refused or
+    have no effect now.
     """
 
     drawing: str
@@ -284,8 +272,8 @@ class Possible:
 
 @dataclass(frozen=True)
 class Count:
-    """The big number of a table screen: `number` of `total` things are left, such as 63 of 110
-    “turns left”.
+    """The big counter of a table screen: `number` left of `total`, such as 63 of 110 “turns
+    left”.
     """
 
     number: int
@@ -294,12 +282,12 @@ class Count:
 
 
 Pile = tuple[str | None, ...]
-"""Cards that lie together, from the bottom to the top. None: the viewer sees only its back."""
+"""Cards in a pile from bottom to top. None for a card of which the viewer sees only the back."""
 
 
 @dataclass(frozen=True)
 class Lane:
-    """A lane between the seats: each seat's stack, the deck between them, and the discard pile
+    """A lane between the seats: the stack of each seat, the deck between them, and the discard pile
     behind the deck.
     """
 
@@ -312,9 +300,7 @@ class Lane:
 
 @dataclass(frozen=True)
 class CardChoice:
-    """A legal action in notation, and how it is tapped: a key, with a card and a lane where it
-    needs them.
-    """
+    """A legal action in notation and its taps: a key, plus a card and a lane where needed."""
 
     text: str
     key: str
@@ -324,21 +310,20 @@ class CardChoice:
 
 @dataclass(frozen=True)
 class CardEntry:
-    """Cards of both seats to be tapped in, one value and one suit each.
+    """Cards of both seats to enter by taps, each with a value and a suit.
 
-    Its text is `NORTH CARDS / SOUTH CARDS`.
+    The text is `NORTH CARDS / SOUTH CARDS`. A prefix `LANE: ` is possible where `zones` are known,
+    with the file counted from 0 at South's left.
 
-    Where `zones` are known `LANE: ` may come first: their file, counted from 0 at South's left.
-
-    A card is `value + suit`. `open_seat` is the seat whose stack may have lain face up before: then
-    each of its cards is followed by `open_mark`. Of the other seat single cards may have, where
-    `marks_single` says so. North's cards may be none where `may_be_empty` says so.
+    A card is `value + suit`. If the stack of `open_seat` was face up before, each of its cards
+    carries the suffix `open_mark`. With `marks_single` single cards of the other seat may carry it.
+    With `may_be_empty` North may have no cards.
     """
 
     values: tuple[str, ...]
     suits: tuple[str, ...]
     zones: Mapping[Seat, Square]
-    """Where the camera sees them. Empty while no lane is known."""
+    """Square where the camera sees each seat's cards. Empty while no lane is known."""
     open_seat: Seat | None = None
     open_mark: str = ""
     marks_single: bool = False
@@ -347,11 +332,11 @@ class CardEntry:
 
 @dataclass(frozen=True)
 class CardUi:
-    """What a viewer may see of a game of cards and counters, and what he can do.
+    """What a viewer may see of a game of cards and counters, and the controls for acting.
 
-    `acting` is who acts, by name. `facts` are a few words on each seat. `hands` holds the viewer's
-    own cards by name and the other's as backs. `choices` of the viewer None are those that anybody
-    at the table may take for the seat on turn. `entry` asks for cards that lie open.
+    `acting` names the side that acts. `facts` are a few words on each seat. `hands` holds the
+    viewer's own cards by name and the other's as backs. For the viewer None, `choices` are the
+    actions that anybody at the table may take for the seat on turn. `entry` asks for face-up cards.
     """
 
     count: Count | None = None
@@ -364,9 +349,9 @@ class CardUi:
     choices: tuple[CardChoice, ...] = ()
     entry: CardEntry | None = None
     sign: str = ""
-    """What is awaited, in at most 40 characters. Empty: the table finds its own words."""
+    """What is due, in at most 40 characters. If empty, the table uses its own words."""
     hint: str = ""
     pad_hint: str = ""
-    """The hint for whoever plays by a pad’s keys. Empty: the same for all."""
+    """The hint for a seat that plays with a pad’s keys. Empty if it is the same for all."""
     wants_both: bool = False
-    """Return whether both seats have something to do, though one says that it is done."""
+    """Whether both seats have something to do although one of them reports that it is done."""

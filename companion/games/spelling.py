@@ -1,6 +1,4 @@
-"""An action in words and drawings, as its seat gives it: by keys, by taps on squares or cards, on a
-sheet.
-"""
+"""Actions in words and drawings, in the form in which a seat gives them: keys, taps or a sheet."""
 
 from __future__ import annotations
 
@@ -20,10 +18,9 @@ from companion.games.screen import CardChoice, CardUi, Play
 
 @dataclass(frozen=True)
 class SpelledOrder:
-    """A part of an action as people read it: a drawing where there is one, a letter or name, and
-    words.
+    """A part of an action for readers: a drawing if there is one, a letter or name, and words.
 
-    `is_units`: it is for one of several pieces, whose name is the letter.
+    With `is_units` it is for one of several pieces, whose name is the letter.
     """
 
     drawing: str
@@ -33,7 +30,7 @@ class SpelledOrder:
 
     @property
     def whole(self) -> str:
-        """Return it in words, with the piece that it is for."""
+        """Return the order in words, with its piece if it has one."""
         if self.is_units:
             return say("{unit}: {order}", unit=self.letter, order=self.words)
         return self.words
@@ -42,7 +39,7 @@ class SpelledOrder:
 def spell_action(
     game: Game[Any, Any], state: Any, seat: Seat, text: str
 ) -> tuple[SpelledOrder, ...]:
-    """Return an action in words and drawings, by the means with which its seat gives it."""
+    """Return an action in words and drawings, in the form in which its seat gives it."""
     if play := play_of(game, state, seat, text):
         return (SpelledOrder("", text, play.label),)
     board_ui = game.board_ui(state, seat)
@@ -62,13 +59,15 @@ def spell_action(
 
 
 def lesson_reminder(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> str:
-    """Return what the guide answers to another order than the one that it asks for."""
+    """Return the guide's reply to an order other than the one that it asks for."""
     words = listed([order.whole for order in spell_action(game, state, seat, text)])
     return say("Good for later. Now: {order}.", order=words)
 
 
 def play_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> Play | None:
-    """Return the play of a text, where the seat gives it by tapping squares or keys."""
+    """Return the play with this notation if the seat gives it by taps on squares or keys, else
+    None.
+    """
     board_ui = game.board_ui(state, seat)
     if board_ui is None or board_ui.sheet or board_ui.duel or board_ui.placing:
         return None
@@ -92,7 +91,9 @@ def _spell_placing(names: Mapping[str, str], text: str) -> Iterator[SpelledOrder
 
 
 def choice_of(card_ui: CardUi | None, text: str) -> CardChoice | None:
-    """Return the choice of a text, where the seat gives it by tapping cards, lanes and keys."""
+    """Return the choice with this notation if the seat gives it by taps on cards, lanes and
+    keys.
+    """
     if card_ui:
         return next((choice for choice in card_ui.choices if choice.text == text), None)
     return None
@@ -109,14 +110,15 @@ def _spell_choice(card_ui: CardUi, text: str) -> str:
 
 
 Way = tuple[Square | None, Square | None]
-"""From where to where something goes. From None: it is the seat's one piece."""
+"""Start and end of an arrow. The start None is the only piece of the seat."""
 
 
 def ways_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[Way, ...]:
-    """Return where an action leads on the board, for pictures: square by square, piece by piece, or
-    its first order."""
+    """Return the arrows of an action on the board: step by step, per piece, or of its first
+    order.
+    """
     if play := play_of(game, state, seat, text):
-        # what is put on one square comes from nowhere
+        # A piece that is placed on one square has no start.
         if len(play.touches) == 1:
             return ()
         return tuple(pairwise(play.squares))
@@ -128,6 +130,6 @@ def ways_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[Wa
 
 
 def first_keys(game: Game[Any, Any]) -> tuple[Key, ...]:
-    """Return the orders that a game's pad knows at its beginning."""
+    """Return the orders on a game's pad at the beginning of the game."""
     state = game.setup(game.options({}), Random(0))
     return next((pad.keys for seat in SEATS if (pad := game.pad(state, seat))), ())

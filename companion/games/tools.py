@@ -1,4 +1,4 @@
-"""What a game may bring beside its rules: commands.
+"""Commands that a game adds to the command line.
 
 The command line asks each game for its `tools` and knows no game by name.
 """
@@ -16,10 +16,9 @@ A = TypeVar("A")
 
 @dataclass(frozen=True)
 class Command:
-    """A command `companion NAME`: `add` adds its arguments, `run` is given what was typed and
-    answers the exit status.
+    """A command `companion NAME`. `add` adds its arguments, and `run` returns the exit status.
 
-    `run` raises a `CompanionError`, of which one line is printed.
+    For a `CompanionError` from `run` one line is printed.
     """
 
     name: str
@@ -29,10 +28,7 @@ class Command:
 
 
 def count(text: str) -> int:
-    """Parse a whole number from 0, as it is typed behind an option.
-
-    Raises `ArgumentTypeError` for anything but a whole number from 0.
-    """
+    """Parse a non-negative integer from the command line. Raises `ArgumentTypeError`."""
     if not text.isdecimal():
         raise ArgumentTypeError(f"{text!r} is not a whole number")
     return int(text)

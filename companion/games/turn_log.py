@@ -1,4 +1,4 @@
-"""Events and stages of a turn while a game carries it out."""
+"""Events and stages of a turn, recorded while a game carries it out."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from companion.games.screen import Headline
 
 
 class TurnLog:
-    """What has happened in a turn so far, and how the turn has ended the game.
+    """Records the events and stages of a turn, and the outcome if the turn ends the game.
 
-    A seat is named by itself or by its number: 0 is South, 1 is North.
+    A seat is given as `Seat` or by its number: 0 is South, 1 is North.
     """
 
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.stages: list[Stage] = []
         self.headlines: list[Headline] = []
-        """Headlines of the stage that is carried out."""
+        """Headlines of the present stage."""
         self.outcome: Outcome | None = None
         self._staged = 0
 
@@ -36,7 +36,7 @@ class TurnLog:
         why: str | None = None,
         edge: tuple[int, int] | None = None,
     ) -> None:
-        """Add an event of a seat (None: of nobody). `at` and `to` are squares or their names."""
+        """Add an event of a seat (None for nobody). `at` and `to` are squares or their names."""
         actor = SEATS[seat] if isinstance(seat, int) else seat
         origin, target = (None if square is None else str(square) for square in (at, to))
         self.events.append(Event(kind, text, actor, origin, target, edge, why, rule))
@@ -47,8 +47,9 @@ class TurnLog:
         return tuple(self.events[self._staged :])
 
     def add_stage(self, title: str, expected: Layout | None, **more: Any) -> None:
-        """Add a stage of the events and headlines since the last one. `more` are further fields of
-        `Stage`.
+        """Add a stage with the events and headlines since the last one.
+
+        `more` holds other fields of `Stage`.
         """
         more = {"orders": {}, "headlines": tuple(self.headlines), **more}
         self.stages.append(Stage(title, events=self.fresh_events, expected=expected, **more))
