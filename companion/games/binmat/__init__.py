@@ -1,4 +1,6 @@
-"""BINMAT: attacker and defender, six lanes, hidden hands and sums that are powers of two."""
+"""BINMAT: attacker against defender in six lanes, with hidden hands and sums that are powers of
+two.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +34,9 @@ from companion.games.screen import CardUi
 
 
 class Binmat(Game[Any, str]):
-    """The full game, and the counter of one with real cards, which has states of its own
-    (`Counter`).
+    """The full game, and the turn counter for a game with real cards.
 
-    An action is its notation.
+    A game with real cards has its own state type, `Counter`. An action is its notation, a `str`.
     """
 
     name = "binmat"
@@ -68,17 +69,18 @@ class Binmat(Game[Any, str]):
         return KIT
 
     def options(self, raw: Mapping[str, Any]) -> Any:
-        """Convert the options. Refuse a deal that is no deck.
+        """Convert the options. Raises `Malformed` unless the deal is a complete deck.
 
-        In older games the clock was a way of its own.
+        Older games stored the way `clock`. It is read as `referee`.
         """
         if raw.get("way") == "clock":
             raw = {**raw, "way": "referee"}
         return super().options(raw)
 
     def setup(self, options: BinmatOptions, rng: Random) -> State | Counter:
-        """Return six lane decks of thirteen, and nobody holds a card. With real cards all turns are
-        left.
+        """Return the first state: six shuffled lane decks, or a counter with all turns left.
+
+        Without the option `hands`, every lane deck has thirteen cards and both hands are empty.
         """
         check_options(options)
         if options.way == "full":
@@ -86,17 +88,17 @@ class Binmat(Game[Any, str]):
         return Counter(options, options.turns)
 
     def drawn(self, options: BinmatOptions) -> Drawn:
-        """Return that the full game draws before it begins. What people deal themselves is not
-        drawn.
+        """Return `SETUP` for the full game and `NEVER` for real cards, which people shuffle
+        themselves.
 
-        A deal that is chosen still leaves shuffles to come.
+        With a chosen deal it is still `SETUP`, because later reshuffles are random.
         """
         if options.way == "full":
             return Drawn.SETUP
         return Drawn.NEVER
 
     def chosen(self, options: BinmatOptions) -> str:
-        """Return the deal."""
+        """Return the sentence that the hands or the deal were chosen, or an empty string."""
         if self.hides(options) and any(options.hands):
             return say("The start of this game was chosen.")
         if self.hides(options) and options.deck:
@@ -104,27 +106,28 @@ class Binmat(Game[Any, str]):
         return ""
 
     def hides(self, options: BinmatOptions) -> bool:
-        """Return whether the program keeps the cards, which then lie face down to the end."""
+        """Return whether the program holds the cards, which then stay hidden to the end."""
         return options.way == "full"
 
     def is_dealt_by_hand(self, options: BinmatOptions) -> bool:
-        """Return whether people deal: they play with real cards."""
+        """Return whether people deal themselves, which they do with real cards."""
         return options.way != "full"
 
     def hidden_options(self, options: BinmatOptions) -> frozenset[str]:
-        """Return the deal, and what the hands began with."""
+        """Return the names of the options for the deal and the first hands."""
         return frozenset({"deck", "hands"})
 
     def to_act(self, state: State | Counter) -> frozenset[Seat]:
-        """Return who must act: the side on turn, but the attacker draws what a combat brought
-        him.
+        """Return the side that must act.
+
+        With real cards the attacker acts after a combat that gives him cards to draw.
         """
         if state.outcome:
             return frozenset()
         return frozenset({state.acting if isinstance(state, Counter) else state.seat})
 
     def legal_actions(self, state: State | Counter, seat: Seat) -> Iterable[str]:
-        """Return all legal actions of a seat. Of a game with real cards all but open cards."""
+        """Return all legal actions of a seat. For real cards, open cards are left out."""
         if seat not in self.to_act(state):
             return []
         if isinstance(state, Counter):
@@ -132,98 +135,106 @@ class Binmat(Game[Any, str]):
         return legal(state, seat)
 
     def check(self, state: State | Counter, seat: Seat, action: str) -> None:
-        """Raise `Illegal` unless the action is legal. Its words betray no card."""
+        """Raise `Illegal` unless the action is legal. The message reveals no hidden card."""
         if isinstance(state, Counter):
             counter.check(state, action)
         else:
             check_order(state, seat, action)
 
     def apply(self, state: State | Counter, actions: Mapping[Seat, str], rng: Random) -> Step[Any]:
-        """Carry out the action of the seat that has the turn. A combat comes in stages."""
+        """Carry out the action of the seat on turn. A combat is split into stages."""
         ((seat, action),) = actions.items()
         if isinstance(state, Counter):
             return counter.play(state, seat, action)
         return play(state, action, rng)
 
     def how_it_ended(self, state: State | Counter) -> str:
-        """Return whether the turns or the cards have run out."""
+        """Return how the game ended: all turns over, the attacker out of cards, or a lane deck
+        empty.
+        """
         outcome = self.outcome(state)
         if outcome and Seat.SOUTH in outcome.winners:
             all_over = say("All turns are over.")
             if state.turns_left == 0:
                 return all_over
-            # turns are left, so the attacker has run out of cards
+            # the defender won with turns left, so the attacker has run out of cards
             return super().how_it_ended(state)
         return say("A lane deck has run dry.")
 
     def view(self, state: State | Counter, seat: Seat | None) -> View:
-        """Return what that seat may know. Hidden cards are `X`."""
+        """Return what a seat may know. Hidden cards are `X`."""
         if isinstance(state, Counter):
             return counter.view(state)
         return plain(masked(state, seat))
 
     def dump(self, state: State | Counter) -> View:
-        """Return everything."""
+        """Return the whole state, hidden cards included."""
         if isinstance(state, Counter):
             return counter.view(state)
         return plain(state)
 
     def parse(self, text: str) -> str:
-        """Return the action of a notation, whatever the way."""
+        """Return the action of a notation, of the full game or of real cards. Raises
+        `Malformed`.
+        """
         if counter.is_counted(text):
             return counter.parse_counter(text)
         return parse_order(text)
 
     def lead(self, state: State | Counter) -> float | None:
-        """Return the lead by turns and cards. The referee of real cards knows none of them."""
+        """Return South's lead by turns and cards. None with real cards, which the program does not
+        know.
+        """
         if isinstance(state, Counter):
             return None
         return lead(state)
 
     def commands(self, action: str) -> tuple[str, ...]:
-        """Return what was done, without cards and lanes.
+        """Return the command without its card and lane.
 
-        Nothing with real cards, of which the ends alone are known.
+        With real cards the result is empty, because only the ends of turns are known.
         """
         if counter.is_counted(action):
             return ()
         return (command_word(action),)
 
     def time_limit(self, state: State | Counter) -> float | None:
-        """Return the seconds of a turn. A combat with real cards takes as long as it likes."""
+        """Return the seconds of a turn. None for a casual game and during a combat with real
+        cards.
+        """
         if isinstance(state, Counter) and (state.called or state.due):
             return None
         return state.options.seconds or None
 
     def on_timeout(self, state: State | Counter, seat: Seat) -> str | None:
-        """Return a pass, or only the alarm."""
+        """Return a pass, or None if only the alarm sounds."""
         if state.options.timeout == "pass":
             return PASS
         return None
 
     def is_reversible(self, state: State | Counter, seat: Seat, action: str) -> bool:
-        """Return whether the seat may take this back.
+        """Return whether the seat may take this action back.
 
-        Of a game with real cards presses alone: after a combat hands have moved the cards.
+        With real cards a combat cannot be taken back, because people have moved the cards after it.
         """
         if isinstance(state, Counter):
             return "/" not in action
         return is_reversible(state, action)
 
     def card_ui(self, state: State | Counter, seat: Seat | None) -> CardUi:
-        """Return what a viewer sees, and what can be tapped."""
+        """Return what a viewer sees and what he can tap."""
         if isinstance(state, Counter):
             return counter.card_ui(state, seat)
         return card_ui(state, seat)
 
     def laid_open(self, state: State | Counter, fans: Layout, before: Layout) -> str | None:
-        """Return the action that cards laid open mean."""
+        """Return the action for cards that are laid open, which only real cards have."""
         if isinstance(state, Counter):
             return counter.laid_open(state, fans, before)
         return None
 
     def pad(self, state: State | Counter, seat: Seat) -> PadGrammar | None:
-        """Return the keys of a game with real cards. The full game is tapped."""
+        """Return the keys for real cards. The full game is tapped on a phone."""
         if isinstance(state, Counter):
             return counter.pad(state)
         return None

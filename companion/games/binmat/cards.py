@@ -1,4 +1,4 @@
-"""The 78 cards: their notation, their words, and how a text of cards is read.
+"""The 78 cards: their notation, and how they are written and parsed.
 
 A card is a plain `str` of its value and its suit: `5&`, `a#` (ten), `>+` (BREAK). Source: the
 rulebook's section "The Binmat Deck".
@@ -19,21 +19,21 @@ MODIFIERS = "@*?>"
 TRAP, WILD, BOUNCE, BREAK = tuple(MODIFIERS)
 
 DECK: Cards = tuple(value + suit for suit in SUITS for value in VALUES)
-"""All cards, suit by suit. A card's place here gives its marker."""
+"""All cards, suit by suit. The index of a card gives its marker."""
 
 CARDS = frozenset(DECK)
 NUMBERS: Mapping[str, int] = {
     value + suit: number for suit in SUITS for number, value in enumerate(VALUES[:9], start=2)
 }
-"""What each number card counts. Modifiers are not in it."""
+"""Value of each number card. Modifiers are not included."""
 
 CARD_TEXTS: Mapping[str, str] = {card: card.replace("a", "10") for card in DECK}
-"""How people read each card: `10&` for `a&`."""
+"""Displayed text of each card: `10&` for `a&`."""
 _SPELLINGS: Mapping[str, str] = {text: card for card, text in CARD_TEXTS.items()}
 
 
 def parse_card(text: str) -> str:
-    """Return the card of a text such as `5&`. Raises `Malformed` for anything else.
+    """Return `text` if it is a card such as `5&`. Raises `Malformed` otherwise.
 
     >>> parse_card("a#")
     'a#'
@@ -51,11 +51,10 @@ def parse_card(text: str) -> str:
 
 
 def parse_cards(text: str) -> Cards:
-    """Return the cards of a text such as `10& 3% >+`, blanks between them.
+    """Return the cards of a text such as `10& 3% >+`, separated by spaces.
 
-    A ten may also be written `a&`.
-
-    Raises `Malformed`, also for a card that is named twice.
+    A ten may also be written `a&`. Raises `Malformed` for anything else, and for a card that is
+    named twice.
     """
     cards = tuple(_SPELLINGS.get(word) or parse_card(word) for word in text.split())
     for card in cards:
@@ -65,7 +64,7 @@ def parse_cards(text: str) -> Cards:
 
 
 def cards_text(cards: Cards) -> str:
-    """Return cards as people read them, blanks between them.
+    """Return cards as displayed text, separated by spaces.
 
     >>> cards_text(("a&", "3%"))
     '10& 3%'

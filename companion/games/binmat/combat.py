@@ -1,9 +1,10 @@
-"""How a combat ends and why: TRAPs, BOUNCEs, sums, WILDs, powers, damage, and where each card goes.
+"""Resolve a combat and explain it: TRAPs, BOUNCEs, sums, WILDs, powers, damage, and every card
+moved.
 
-It knows two stacks and nothing else, so that the full game, the referee of real cards and the
-command line all use it: how many cards the lane deck owes is its answer, whether the deck has them
-is not its business. Source: the rulebook's sections "Combat" and "The Wild Modifier". The
-differences of the hackmud edition as ruled.
+This module knows only the two stacks, so that the full game, the referee of real cards and the
+command line can share it. It computes how many cards the lane deck owes, not whether the deck has
+them. Source: the rulebook's sections "Combat" and "The Wild Modifier". Differences of the hackmud
+edition follow the rulings.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ from companion.games.turn_log import TurnLog
 DEFENDER = Seat.SOUTH
 ATTACKER = Seat.NORTH
 ROLES = {DEFENDER: sentences.DEFENDER, ATTACKER: sentences.ATTACKER}
-"""How a seat is called."""
+"""Name of each seat's role."""
 _TRAPS = say("Traps")
 
 
 class Edition(StrEnum):
-    """Which of the two rule sets is played."""
+    """The two rule sets."""
 
     RULEBOOK = "rulebook"
     HACKMUD = "hackmud"
@@ -48,15 +49,15 @@ class Edition(StrEnum):
 
 @dataclass(frozen=True)
 class Fight:
-    """Two stacks of a lane, bottom first, as they meet.
+    """The two stacks of a lane before a combat, bottom first.
 
-    Raises `Malformed` when no combat can be of them.
+    Raises `Malformed` if a card appears twice.
 
-    `initiator` is who started the combat: his TRAPs act first. `defender_open`: the defender stack
-    lay face up before, so that none of its TRAPs is turned up now. `attacker_open`: the cards of
-    the attacker stack that lay face up before (hackmud edition). A card played face up that starts
-    the combat is the top of its stack and in neither. The attacker stack is empty only in the
-    hackmud edition, and then the defender's is not.
+    `initiator` started the combat, and his TRAPs act first. `defender_open` says whether the
+    defender stack lay face up before. If so, its TRAPs do not spring. `attacker_open` has the
+    attacker cards that lay face up before (hackmud edition). A card played face up that starts the
+    combat is the top of its stack and counts in neither. The attacker stack may be empty only in
+    the hackmud edition, and only if the defender stack is not.
     """
 
     attacker: Cards
@@ -73,7 +74,7 @@ class Fight:
 
     def lay_open(self, seat: Seat, card: str) -> bool:
         """Return whether this card of a seat's stack lay face up before the combat."""
-        # a defender stack shows one face, cards of an attacker stack lie open singly
+        # a defender stack has one face, but attacker cards lie open one by one
         if seat is DEFENDER:
             return self.defender_open
         return card in self.attacker_open
@@ -81,9 +82,10 @@ class Fight:
 
 @dataclass(frozen=True)
 class Trap:
-    """One TRAP that acted: whose, which card, and what it took from the top of the other stack.
+    """One TRAP that acted: its seat, its card, and the card it took from the top of the other
+    stack.
 
-    None: nothing left.
+    `taken` is None if the other stack was empty.
     """
 
     seat: Seat
@@ -93,9 +95,9 @@ class Trap:
 
 @dataclass(frozen=True)
 class Sum:
-    """What a stack comes to: each card with what it adds, the total, and its attack power.
+    """The sum of a stack: each card with what it adds, the total, and the attack power.
 
-    `lifts` are its WILDs with the sum after each.
+    `lifts` has each WILD with the sum after it.
     """
 
     parts: tuple[tuple[str, str], ...]
@@ -106,13 +108,11 @@ class Sum:
 
 @dataclass(frozen=True)
 class Combat:
-    """Everything that a combat decided. The attacker stack is always gone afterwards.
+    """The result of a combat. The attacker stack is always empty afterwards.
 
-    Each of `steps` is one part of the reasoning, to be shown by itself.
-
-    `attack` and `defence` are None when the combat was bounced. `defender` is the defender stack
-    afterwards, bottom first. It lies face up if there is a card in it. `due`: cards that the lane
-    deck owes the attacker's hand.
+    Each of `steps` is one part of the explanation, shown separately. `attack` and `defence` are
+    None if the combat bounced. `defender` is the defender stack afterwards, bottom first, and lies
+    face up. `due` is the number of cards that the lane deck owes the attacker's hand.
     """
 
     fight: Fight
@@ -135,9 +135,9 @@ class Combat:
 
 
 def resolve(fight: Fight, edition: Edition) -> Combat:
-    """Work a combat out, step by step.
+    """Resolve a combat step by step.
 
-    Raises `Malformed` when the edition knows no combat of these stacks.
+    Raises `Malformed` if the edition allows no combat of these stacks.
     """
     if not fight.attacker and edition is Edition.RULEBOOK:
         raise Malformed(say("Combat needs at least one card in the attacker stack"))
@@ -147,11 +147,9 @@ def resolve(fight: Fight, edition: Edition) -> Combat:
 
 
 def sum_of(stack: Cards) -> Sum:
-    """Return sum and attack power of a stack: number cards, then WILDs one by one.
+    """Return the sum and attack power of a stack: number cards first, then WILDs one by one.
 
-    Other cards add nothing.
-
-    Without number cards the first WILD is a 2.
+    Other cards add nothing. Without number cards the first WILD counts 2.
 
     >>> sum_of(("5&", "3%", ">+")).power, sum_of(("*&", "*%")).total, sum_of(("4^", "2#")).power
     (3, 4, 0)
@@ -170,7 +168,7 @@ def sum_of(stack: Cards) -> Sum:
             wilds.append(card)
         else:
             rest.append((CARD_TEXTS[card], "0"))
-    # each lifts the sum to the next higher power of two ("The Wild Modifier")
+    # each WILD lifts the sum to the next higher power of two ("The Wild Modifier")
     for card in wilds:
         counts_two = total == 0
         total = 2 if counts_two else 1 << total.bit_length()
@@ -180,20 +178,21 @@ def sum_of(stack: Cards) -> Sum:
 
 
 def power_of(total: int) -> int:
-    """Return the attack power of a sum: the exponent of a power of two, 0 for every other sum and
-    for an empty stack.
+    """Return the attack power of a sum: the exponent of a power of two, 0 for every other sum.
+
+    An empty stack has the sum 0 and therefore the power 0.
 
     >>> [power_of(total) for total in (0, 2, 4, 6, 8, 256)]
     [0, 1, 2, 0, 3, 8]
     """
-    # a power of two has exactly one bit
+    # a power of two has exactly one bit set
     if total and not total & (total - 1):
         return total.bit_length() - 1
     return 0
 
 
 class _Combat(TurnLog):
-    """A combat while it is worked out."""
+    """State of a combat while it is resolved."""
 
     def __init__(self, fight: Fight, edition: Edition) -> None:
         super().__init__()
@@ -209,10 +208,10 @@ class _Combat(TurnLog):
         self.damage = self.due = 0
 
     def run(self) -> Combat:
-        """Work it out, step by step."""
+        """Resolve the combat and return its result."""
         self._reveal()
         self._spring_traps()
-        # counted after the TRAPs, which may have taken a BOUNCE away (ruling)
+        # checked after the TRAPs, which may have removed a BOUNCE (ruling)
         bounced = any(card[0] == BOUNCE for card in (*self.attacker, *self.defender))
         if bounced:
             self._bounce()
@@ -247,23 +246,23 @@ class _Combat(TurnLog):
         self.add_stage(say("Cards open"), None)
 
     def _spring_traps(self) -> None:
-        """Carry out the TRAPs that are turned up now, the initiator's first.
+        """Spring the TRAPs that are now turned up, the initiator's first.
 
-        Each takes the card played last from the other stack.
+        Each one takes the top card of the other stack.
         """
         for seat in (self.fight.initiator, self.fight.initiator.other):
             stacks = self.attacker, self.defender
             mine, theirs = stacks if seat is ATTACKER else stacks[::-1]
-            # a TRAP that the other side's TRAPs have taken by now does not act
+            # a TRAP that the other side's TRAPs have already taken does not act
             for card in [card for card in mine if card[0] == TRAP]:
                 self._spring(seat, card, theirs)
         if self.fresh_events:
             self.add_stage(_TRAPS, None)
 
     def _spring(self, seat: Seat, card: str, theirs: list[str]) -> None:
-        """Let one TRAP act on the other stack, if it can."""
+        """Apply one TRAP to the other stack, or explain why it does nothing."""
         parts: dict[str, object] = {"role": ROLES[seat], "card": CARD_TEXTS[card]}
-        # only a TRAP that is turned up now springs
+        # only a TRAP that this combat turns up springs
         if self.fight.lay_open(seat, card):
             text = say("{role!c}’s {card} does nothing.", **parts)
             why = say("It lay face up before the combat.")
@@ -290,28 +289,28 @@ class _Combat(TurnLog):
     # ---- where cards go --------------------------------------------------------------------------
 
     def _to_lane_discard(self, cards: list[str], rule: str) -> None:
-        """Move cards of the attacker stack there, in the order in which they leave."""
+        """Move attacker cards to the lane discard, in the given order."""
         if cards:
             text = sentences.to_lane_discard(ROLES[ATTACKER], tuple(cards))
             self.add(BinmatEvent.MOVED, ATTACKER, text, rule)
             self.to_lane_discard += cards
 
     def _to_attacker_discard(self, seat: Seat, cards: list[str], rule: str) -> None:
-        """Move cards of a seat's stack there, in the order in which they leave."""
+        """Move cards of a seat's stack to the attacker discard, in the given order."""
         if cards:
             text = sentences.to_attacker_discard(ROLES[seat], tuple(cards))
             self.add(BinmatEvent.MOVED, seat, text, rule)
             self.to_attacker_discard += cards
 
     def _keep_stack(self, rule: str) -> None:
-        """Say which cards of the defender stack stay."""
+        """Report the cards that stay in the defender stack."""
         if self.defender:
             cards = cards_text(tuple(self.defender))
             text = say("{role!c} keeps {cards}, face up.", role=ROLES[DEFENDER], cards=cards)
             self.add(BinmatEvent.KEPT, DEFENDER, text, rule)
 
     def _bounce(self) -> None:
-        """Move BOUNCEs to the opponent's discard, the rest of the attacker stack to the attacker
+        """Move each BOUNCE to the opponent's discard and the other attacker cards to the attacker
         discard.
         """
         thrown = [card for card in self.attacker if card[0] == BOUNCE]
@@ -342,14 +341,14 @@ class _Combat(TurnLog):
             _tally(DEFENDER, defence, defence.power > attack.power),
         )
         self.add_stage(say("Powers"), None, tallies=tallies)
-        # an attack that is equal gets through
+        # an attack of equal power gets through
         if attack.power < defence.power:
             self._repel(attack.power, defence.power)
         else:
             self._strike(attack.power, defence.power)
 
     def _tell_sum(self, seat: Seat, stack: list[str], its: Sum) -> None:
-        """Say what a stack comes to, WILDs one by one."""
+        """Report the sum and power of a stack, and explain them."""
         parts = {"role": ROLES[seat], "total": its.total, "power": its.power}
         text = say("{role!c} has {total}: power {power}.", **parts)
         why: str | None = say("The stack is empty.")
@@ -373,7 +372,7 @@ class _Combat(TurnLog):
             parts = {"role": ROLES[ATTACKER], "damage": self.damage}
             text = say("{role!c} does {damage} damage.", **parts)
         self.add(BinmatEvent.DAMAGE, ATTACKER, text, "damage", why=why)
-        # damage takes the top cards of the defender stack, and the lane deck owes the rest
+        # damage removes the top cards of the defender stack, and the lane deck owes the rest
         hits = min(self.damage, len(self.defender))
         lost = [self.defender.pop() for _ in range(hits)]
         self._to_attacker_discard(DEFENDER, lost, "damage")
@@ -387,9 +386,9 @@ class _Combat(TurnLog):
         self.add_stage(say("Damage"), None)
 
     def _damage(self, mine: int, theirs: int) -> tuple[int, str]:
-        """Return the damage value of an attack that is not weaker, and its formula in words."""
+        """Return the damage of an attack that is not weaker, and its formula in words."""
         no_power = say("Both powers are 0.")
-        # an attacker stack that is empty, or emptied by TRAPs, does no damage (ruling)
+        # an attacker stack that was empty, or that TRAPs emptied, does no damage (ruling)
         if not self.attacker:
             if self.fight.attacker:
                 return 0, say("{role!c} has lost all cards to TRAPs.", role=ROLES[ATTACKER])
@@ -400,7 +399,7 @@ class _Combat(TurnLog):
             if any(card[0] == BREAK for card in stack)
         ]
         if self.edition is Edition.RULEBOOK:
-            # only the attacker's BREAK counts, whatever the defender's power is
+            # only the attacker's BREAK counts, and the defender's power is ignored
             if ATTACKER in breakers:
                 parts = {"role": ROLES[ATTACKER], "power": mine}
                 return mine, say("{role!c} has a BREAK: damage is the power, {power}.", **parts)
@@ -408,7 +407,7 @@ class _Combat(TurnLog):
             # this attack is not weaker, so the other power is 0 as well
             return 0, no_power
         elif breakers:
-            # here the BREAK of either stack counts, and the cards of the defender with it
+            # a BREAK in either stack counts, and the size of the defender stack is the minimum
             size = len(self.defender)
             return max(mine, size), say_n(
                 "{role!c} has a BREAK: the larger of power {power} and {other}’s {n} card.",
@@ -418,15 +417,15 @@ class _Combat(TurnLog):
                 other=ROLES[DEFENDER],
                 power=mine,
             )
-        # so 0 against 0 does 1 damage in the rulebook edition (ruling)
+        # consequently 0 against 0 does 1 damage in the rulebook edition (ruling)
         damage = mine - theirs + 1
         parts = {"power": mine, "other": theirs, "damage": damage}
         return damage, say("{power} against {other}: {damage} damage", **parts)
 
 
 def _tally(seat: Seat, its: Sum, is_greater: bool) -> Tally:
-    """Return a sum for the screen, with the doubling row 2 4 8 16 32 filled up to its power."""
-    # at least up to 32, so that a weak sum shows what it lacks
+    """Return a sum for the screen, with the row 2 4 8 16 32 filled up to its power."""
+    # the row goes at least to 32, so that it shows how far a weak sum falls short
     ladder = tuple(2**power for power in range(1, max(5, its.power) + 1))
     worth = say("power {power}", power=its.power)
     return Tally(seat, its.parts, str(its.total), worth, ladder, its.power, is_greater)
@@ -441,26 +440,26 @@ def stages_of(
     expected: Layout | None = None,
     todo: tuple[tuple[Seat, str], ...] = (),
 ) -> tuple[Stage, ...]:
-    """Return a combat as it is shown: TRAPs that act, then all the rest at once, with hands' work
-    in the end.
+    """Return the stages of a combat: TRAPs that acted, then everything else with the instructions.
 
-    `before` and `after` are the events that led to it and followed from it.
+    `before` and `after` are the events that led to the combat and followed from it. `todo` has the
+    instructions for people at the table.
     """
     title = say("Combat") if lane is None else say("Lane {lane}", lane=lane)
     events = [*before, *combat.events, *after]
     cards = _cards_of(combat.fight)
     stages = []
-    # TRAPs that act are shown first: afterwards their victims are gone
+    # TRAPs come first, while the cards that they take are still on the screen
     traps = next((step for step in combat.steps if step.title == _TRAPS), None)
     if traps:
-        # everything up to the last TRAP belongs to that stage
+        # all events up to the last TRAP belong to that stage
         place = events.index(traps.events[-1]) + 1
         headlines = tuple(Headline(event.text, "sums") for event in traps.events)
         taken = frozenset(CARD_TEXTS[trap.taken] for trap in combat.traps if trap.taken)
         tallies = tuple(replace(tally, lost=taken) for tally in cards)
         stages = [Stage(title, {}, tuple(events[:place]), None, tallies, headlines=headlines)]
         events = events[place:]
-    # an attacker that did damage is not crossed out, although its cards go as well
+    # attacker cards that did damage are not crossed out, although they are discarded too
     lost = {
         DEFENDER: combat.fight.defender,
         ATTACKER: () if combat.damage else combat.fight.attacker,
@@ -469,7 +468,7 @@ def stages_of(
         seat: frozenset(CARD_TEXTS[card] for card in cards if card not in combat.defender)
         for seat, cards in lost.items()
     }
-    # the powers, or only the cards where a BOUNCE left no sums
+    # show the powers, or only the cards if a BOUNCE prevented the sums
     sums = next((step.tallies for step in combat.steps if step.tallies), cards)
     tallies = tuple(replace(tally, lost=gone[tally.seat]) for tally in sums)
     headline = Headline(sentences.BOUNCES, "bump")
@@ -479,7 +478,7 @@ def stages_of(
 
 
 def _cards_of(fight: Fight) -> tuple[Tally, ...]:
-    """Return the cards of both stacks for the screen, where they come to no sum."""
+    """Return the cards of both stacks for the screen, without sums."""
     stacks = {ATTACKER: fight.attacker, DEFENDER: fight.defender}
     return tuple(
         Tally(seat, tuple((CARD_TEXTS[card], "") for card in stack), "")
@@ -488,10 +487,12 @@ def _cards_of(fight: Fight) -> tuple[Tally, ...]:
 
 
 def _headline(combat: Combat, lane: int | None) -> str:
-    """Say what came of a combat that was not bounced, for both, in at most 40 letters."""
+    """Return the result of a combat that did not bounce, for both sides, in at most 40
+    characters.
+    """
     mine = combat.attack
     theirs = combat.defence
-    assert mine is not None  # sums are there unless it was bounced
+    assert mine is not None  # set unless the combat bounced
     assert theirs is not None
     totals: dict[str, object] = {"total": mine.total, "other": theirs.total}
     if mine.power < theirs.power:
@@ -499,7 +500,7 @@ def _headline(combat: Combat, lane: int | None) -> str:
         if lane is None:
             return say("{total} beats {other}. {side!c} holds the lane.", **totals)
         return say("{total} beats {other}. {side!c} holds lane {lane}.", **totals, lane=lane)
-    # what the defender's stack has lost, without what the lane deck owes
+    # the cards that the defender stack has lost, without those that the lane deck owes
     hits = combat.damage - combat.due
     side = ROLES[DEFENDER]
     if not combat.damage:

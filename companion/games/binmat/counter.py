@@ -1,11 +1,14 @@
-"""Real cards: they stay on the table, the program counts turns and works combats out.
+"""Real cards: they stay on the table, while the program counts turns and resolves combats.
 
-Anybody at the table may act for the side on turn, as on a chess clock. `.` ends a turn, `c` (or
-`c3`) calls a combat and stops the clock. Then the open cards are wanted: the attacker's, a stroke,
-the defender's, each stack from its oldest card, such as `3: 5& 3% >+ / 4^ 2#`. `.` says that people
-have worked the combat out. The lane may be left out. `u` after a card says that it lay face up
-before. In the hackmud edition the attacker's may be none: `3: / 4^ ?#`. `!` says that the attacker
-has won.
+Anybody at the table may act for the side on turn, as on a chess clock. The notation:
+
+- `.` ends a turn. In a combat it says that people have resolved it by hand.
+- `c` declares a combat and stops the clock. `c3` also names the lane.
+- `3: 5& 3% >+ / 4^ 2#` are the open cards of a combat: the lane, which may be left out, the
+  attacker stack, a slash, the defender stack. Each stack begins with its oldest card. `u` after a
+  card says that it lay face up before. In the hackmud edition the attacker stack may be empty:
+  `3: / 4^ ?#`.
+- `!` says that the attacker has won.
 """
 
 from __future__ import annotations
@@ -50,10 +53,10 @@ _SIGN_LENGTH = 40
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """Turns left, and where a combat stands: `called` until its cards are known, then `due` cards
-    are to be drawn.
+    """Number of turns left, and the progress of a combat.
 
-    `lane` is the lane of the combat where somebody has named it.
+    `called` is true from the declaration until the cards are known. Then `due` is the number of
+    cards to draw. `lane` is the lane of the combat, if it has been named.
     """
 
     options: BinmatOptions
@@ -65,22 +68,23 @@ class Counter:
 
     @property
     def seat(self) -> Seat:
-        """Return whose turn it is. The defender has the first one."""
-        # an odd number of turns has passed: it is the attacker's
+        """Return the seat on turn. The defender has the first turn."""
+        # after an odd number of turns the attacker is on turn
         if (self.options.turns - self.turns_left) % 2:
             return ATTACKER
         return DEFENDER
 
     @property
     def acting(self) -> Seat:
-        """Return who is to act. The attacker draws what the combat brought him."""
+        """Return the seat that must act: the attacker if a combat gives him cards to draw."""
         return ATTACKER if self.due else self.seat
 
 
 class OpenCards(NamedTuple):
-    """Two stacks laid open, bottom first, their lane if it is known, and what lay open before.
+    """Two stacks laid open, bottom first, with their lane if it is known.
 
-    That is the defender's whole stack or nothing of it, and single cards of the attacker's.
+    Also says what lay face up before: all or nothing of the defender stack, and single cards of the
+    attacker stack.
     """
 
     lane: int | None
@@ -91,7 +95,7 @@ class OpenCards(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> OpenCards:
-        """Return the stacks of a text such as `3: 5& 3% >+ / 4^u 2#u`. Raises `Malformed`."""
+        """Parse a text such as `3: 5& 3% >+ / 4^u 2#u`. Raises `Malformed`."""
         match = _OPEN.fullmatch(text)
         if not match:
             text = say(
@@ -104,7 +108,7 @@ class OpenCards(NamedTuple):
         if not attacker and not defender:
             raise Malformed(say("Combat needs a card in one of the two stacks"))
         fight = Fight(attacker, defender)
-        # an open BREAK says nothing: it may just have been played to begin the combat
+        # an open BREAK proves nothing, because it may have been played to begin this combat
         lay_open = any(card[0] != BREAK for card in defender_open)
         return cls(
             int(match[1]) if match[1] else None,
@@ -115,7 +119,7 @@ class OpenCards(NamedTuple):
         )
 
     def __str__(self) -> str:
-        """Return the text of it in its one spelling."""
+        """Return the canonical notation."""
         mine = " ".join([card + OPEN_MARK * (card in self.attacker_open) for card in self.attacker])
         theirs = " ".join([card + OPEN_MARK * self.defender_open for card in self.defender])
         lane = "" if self.lane is None else f"{self.lane}:"
@@ -123,7 +127,7 @@ class OpenCards(NamedTuple):
 
 
 def _without_marks(text: str) -> tuple[Cards, frozenset[str]]:
-    """Return the cards of a stack, and those of them that lay open before."""
+    """Return the cards of a stack, and the set of those that lay open before."""
     words = text.split()
     cards = parse_cards(" ".join([word.removesuffix(OPEN_MARK) for word in words]))
     return cards, frozenset(
@@ -132,12 +136,12 @@ def _without_marks(text: str) -> tuple[Cards, frozenset[str]]:
 
 
 def is_counted(text: str) -> bool:
-    """Return whether such a text is one of a game with real cards."""
+    """Return whether a text is notation that only a game with real cards has."""
     return text in (DONE, CALL, WON) or "/" in text
 
 
 def parse_counter(text: str) -> str:
-    """Return the action of a notation in its one spelling. Raises `Malformed`."""
+    """Return the action in its canonical notation. Raises `Malformed`."""
     if text in (DONE, WON, PASS, *_CALLS):
         return text
     if "/" not in text:
@@ -150,21 +154,21 @@ def parse_counter(text: str) -> str:
 
 
 class CounterPad(PadGrammar):
-    """Ready ends the turn, held it calls a combat.
+    """Keys for real cards. Ready ends the turn and declares a combat when held.
 
-    A calls one at once. B and then ready: the attacker has won.
+    A declares a combat at once. B and then ready report that the attacker has won.
     """
 
     def text(self, draft: tuple[str, ...]) -> str | None:
-        """Return the action, which ready alone can be."""
+        """Return the action, which is the end of the turn without any key."""
         return {(): DONE, ("a",): CALL, ("b",): WON}.get(draft)
 
     def accepts(self, draft: tuple[str, ...], pad: str) -> bool:
-        """Return whether this key may follow: there is one at most."""
+        """Return whether this key may follow. A draft has at most one key."""
         return not draft and self.key(pad) is not None
 
     def spell(self, text: str) -> tuple[str, ...]:
-        """Return the key before ready, if there is one."""
+        """Return the key to press before ready, if the action needs one."""
         return {CALL: ("a",), WON: ("b",)}.get(text, ())
 
 
@@ -177,7 +181,7 @@ _COMBAT_PAD = CounterPad(
 
 
 def legal_actions(state: Counter) -> tuple[str, ...]:
-    """Return all but open cards, of which there are too many."""
+    """Return all legal actions except open cards, of which there are too many."""
     if state.outcome:
         return ()
     if state.called or state.due:
@@ -186,7 +190,7 @@ def legal_actions(state: Counter) -> tuple[str, ...]:
 
 
 def check(state: Counter, action: str) -> None:
-    """Refuse open cards outside a combat, and what is not legal now."""
+    """Raise `Illegal` for an action that is not legal now, or for open cards outside a combat."""
     if action in legal_actions(state):
         return
     rule = "clock"
@@ -201,7 +205,7 @@ def check(state: Counter, action: str) -> None:
 
 
 def play(state: Counter, seat: Seat, action: str) -> Step[Counter]:
-    """Count, call, or work the combat out."""
+    """Count the turn, declare the combat, or resolve it."""
     if "/" in action:
         return _fight(state, OpenCards.parse(action))
     role = ROLES[seat]
@@ -212,7 +216,7 @@ def play(state: Counter, seat: Seat, action: str) -> Step[Counter]:
     if action == WON:
         reason = say("The lane deck owes a card and has none.")
         outcome = Outcome(frozenset({ATTACKER}), reason)
-        # the combat that wins counts as a turn (ruling)
+        # the turn of the winning combat is counted too (ruling)
         return Step(replace(_end_turn(state), outcome=outcome), (outcome.event("winning"),))
     text = say("{role!c} is done.", role=role)
     if action == PASS:
@@ -223,9 +227,9 @@ def play(state: Counter, seat: Seat, action: str) -> Step[Counter]:
 
 
 def view(state: Counter) -> dict[str, Any]:
-    """Return turns left, whose turn, whether a combat is on, outcome.
+    """Return the turns left, the player on turn, the combat and the outcome as plain JSON.
 
-    Nothing is hidden: the cards lie on the table.
+    Nothing is hidden, because the cards lie on the table.
     """
     return {
         "way": state.options.way,
@@ -240,10 +244,10 @@ def view(state: Counter) -> dict[str, Any]:
 
 
 def card_ui(state: Counter, viewer: Seat | None) -> CardUi:
-    """Return the count, and keys for the side on turn and for the table."""
+    """Return the turn count and the keys, which the side on turn and the table may use."""
     may_act = viewer in (None, state.acting) and not state.outcome
     sign, hint, pad_hint = _sign(state)
-    # the attacker draws what a combat brought him, whoever declared it
+    # the attacker draws the cards of a combat, whoever declared it
     acting = player_on_turn(state.options, state.turns_left)
     if state.acting is not state.seat:
         acting = ROLES[ATTACKER]
@@ -261,8 +265,9 @@ def card_ui(state: Counter, viewer: Seat | None) -> CardUi:
 
 
 def laid_open(state: Counter, fans: Layout, before: Layout) -> str | None:
-    """Return the combat that open cards mean: one lane with open attacker cards, every card of it
-    read.
+    """Return the combat for cards that are laid open in one lane, once all of them have been read.
+
+    Return None while no combat is declared or no attacker card lies open.
     """
     if not state.called:
         return None
@@ -272,10 +277,10 @@ def laid_open(state: Counter, fans: Layout, before: Layout) -> str | None:
     mine, theirs = (Square(lane, _ZONE[seat]) for seat in (ATTACKER, DEFENDER))
     attacker = fans.get(mine, ())
     defender = fans.get(theirs, ())
-    # X is a card that could not be read, so the stack is not known yet
+    # X is a card that could not be read, so the stack is not yet known
     if not attacker or "X" in (*attacker, *defender):
         return None
-    # single cards of an attacker stack lie open only in the hackmud edition
+    # only in the hackmud edition do single attacker cards lie open before a combat
     is_hackmud = state.options.edition is Edition.HACKMUD
     lay_open = before.get(mine, ()) if is_hackmud else ()
     stacks = _mark_open(attacker, lay_open), _mark_open(defender, before.get(theirs, ()))
@@ -283,7 +288,7 @@ def laid_open(state: Counter, fans: Layout, before: Layout) -> str | None:
 
 
 def _lane_laid_open(fans: Layout, before: Layout) -> int | None:
-    """Return the one lane whose attacker stack is laid open: of several the one that has
+    """Return the lane whose attacker stack is laid open. Among several, return the one that
     changed.
     """
     lanes = [zone.file for zone, cards in fans.items() if zone.rank == _ZONE[ATTACKER] and cards]
@@ -293,14 +298,14 @@ def _lane_laid_open(fans: Layout, before: Layout) -> int | None:
 
 
 def pad(state: Counter) -> PadGrammar:
-    """Return the same keys for both pads: any hand may press for the side on turn."""
+    """Return the keys, the same on both pads: anybody may press for the side on turn."""
     if state.called or state.due:
         return _COMBAT_PAD
     return _TURN_PAD
 
 
 def _mark_open(stack: Cards, lay_open: Cards) -> str:
-    """Return cards of a stack, those that lay open before with their mark."""
+    """Return a stack in notation, with a mark after each card that lay open before."""
     return " ".join([card + OPEN_MARK * (card in lay_open) for card in stack])
 
 
@@ -328,7 +333,6 @@ def _end_turn(state: Counter) -> Counter:
 
 
 def _fight(state: Counter, cards: OpenCards) -> Step[Counter]:
-    """Work the combat out."""
     fight = Fight(
         cards.attacker, cards.defender, state.seat, cards.defender_open, cards.attacker_open
     )
@@ -339,22 +343,22 @@ def _fight(state: Counter, cards: OpenCards) -> Step[Counter]:
         zones = {Square(lane, _ZONE[ATTACKER]): (), Square(lane, _ZONE[DEFENDER]): combat.defender}
     stages = stages_of(combat, lane, expected=zones or None, todo=_hands(combat))
     after = _end_turn(state)
-    # the turn ends when the cards that are due have been drawn
+    # the turn ends only when the cards due have been drawn
     if combat.due:
         after = replace(state, called=False, lane=lane, due=combat.due)
     return Step(after, combat.events, stages)
 
 
 def _hands(combat: Combat) -> tuple[tuple[Seat, str], ...]:
-    """Return what hands do after a combat: which cards go to which pile.
+    """Return the instructions after a combat: which cards go to which pile.
 
-    The rest stays, face up.
+    All other cards stay where they are, face up.
     """
     todo = []
     if cards := combat.to_attacker_discard:
         parts: dict[str, object] = {"side": ROLES[ATTACKER], "count": len(cards)}
         text = say("{side!c}: discard {cards}", cards=cards_text(cards), **parts)
-        # too long for the sign: the number of cards has to do
+        # too long for the sign, so give only the number of cards
         if len(text) > _SIGN_LENGTH:
             text = say("{side!c}: discard {count} cards", **parts)
         todo.append((ATTACKER, text))
@@ -368,8 +372,7 @@ def _hands(combat: Combat) -> tuple[tuple[Seat, str], ...]:
 
 
 def _sign(state: Counter) -> tuple[str, str, str]:
-    """Return what is awaited, and how to say that it is done: by the keys of a page, and by those
-    of a pad."""
+    """Return the sign, and hints on how to finish: one for the keys of a page, one for a pad."""
     if state.outcome:
         return "", "", ""
     if state.due:
@@ -391,7 +394,7 @@ def _sign(state: Counter) -> tuple[str, str, str]:
 
 
 def _draw_sign(due: int, lane: int | None) -> str:
-    """Return what the attacker draws, from a deck that may not be known."""
+    """Return the instruction to draw cards. The lane may be unknown."""
     side = ROLES[ATTACKER]
     if lane is None:
         return say_n(
@@ -426,7 +429,7 @@ def _choices(state: Counter) -> tuple[CardChoice, ...]:
 
 
 def _entry(state: Counter) -> CardEntry | None:
-    """Return the cards of both stacks, where a combat waits for them."""
+    """Return the form for the cards of both stacks, or None outside a combat."""
     if not state.called:
         return None
     zones: dict[Seat, Any] = {}

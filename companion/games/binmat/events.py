@@ -1,4 +1,4 @@
-"""What happens in BINMAT alone."""
+"""Kinds of events that only BINMAT has."""
 
 from companion.core.event_cues import CueLamps, EventCue
 from companion.core.i18n import say, say_n
@@ -16,7 +16,7 @@ _DAMAGES = Highlight("burst", lambda n: say_n("{n} breach", "{n} breaches", n), 
 
 
 class BinmatEvent(EventKind):
-    """What is done with cards, and the parts of a combat."""
+    """Card actions, and the parts of a combat."""
 
     DRAW = "draw"
     RESHUFFLE = "reshuffle"

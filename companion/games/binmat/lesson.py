@@ -1,4 +1,4 @@
-"""The first game of BINMAT with a guide: lay, stack, combat."""
+"""The tutorial of BINMAT: lay a card, stack cards, declare combat."""
 
 from companion.core.i18n import say
 from companion.games.binmat import sentences
@@ -88,4 +88,4 @@ HELP = {
     "Discard": say("a card you do not want"),
     "Pass": say("nothing; the turn is over"),
 }
-"""What comes of each order, by its English word."""
+"""Short help text for each order, by the order's English label."""

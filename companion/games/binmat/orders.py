@@ -1,4 +1,4 @@
-"""The actions of the full game in notation, which of them are legal, and why another one is not.
+"""Actions of the full game: their notation, which of them are legal, and why others are not.
 
 Source: the rulebook's sections "Drawing a Card" and "Playing a Card", and the rulings.
 """
@@ -19,12 +19,15 @@ from companion.games.binmat.state import LANES, State, can_draw
 PASS = "--"
 DRAW, DOWN, UP, COMBAT, DISCARD = "dpucx"
 ATTACKER_PILE = 6
-"""Stands in `CardAction.lane` for the attacker deck and its discard pile, written `a`."""
+"""Value of `CardAction.lane` for the attacker deck and its discard pile, written `a`."""
 _PLACES = "012345a"
 
 
 class CardAction(NamedTuple):
-    """An action taken apart: its letter (`-` for a pass), the card, and the lane."""
+    """The parts of an action: its letter (`-` for a pass), the card, and the lane.
+
+    The lane is -1 for a pass.
+    """
 
     letter: str
     card: str = ""
@@ -32,7 +35,7 @@ class CardAction(NamedTuple):
 
 
 def _orders() -> dict[str, CardAction]:
-    """Return every action that can be written."""
+    """Return every action that can be written, by its notation."""
     orders = {PASS: CardAction("-")}
     orders |= {f"{DRAW}{place}": CardAction(DRAW, "", _PLACES.index(place)) for place in _PLACES}
     orders |= {f"{COMBAT}{lane}": CardAction(COMBAT, "", lane) for lane in LANES}
@@ -50,7 +53,7 @@ def _orders() -> dict[str, CardAction]:
 
 
 ORDERS: Mapping[str, CardAction] = _orders()
-"""Every action by its notation. The notation is the action."""
+"""Every action by its notation. The notation itself is used as the action."""
 
 _EXPECTED = {
     DRAW: say("d needs a lane from 0 to 5, or a for the attacker deck, such as d3"),
@@ -64,9 +67,11 @@ _EXPECTED = {
 
 
 def parse_order(text: str) -> str:
-    """Return the action of a notation. Raises `Malformed` that says what was expected."""
+    """Return the action of a notation. Raises `Malformed` with a text that says what was
+    expected.
+    """
     if text[:1] in (DOWN, UP, DISCARD) and text[1:3] == "10":
-        text = f"{text[0]}a{text[3:]}"  # a ten as people read it
+        text = f"{text[0]}a{text[3:]}"  # a ten as it is displayed
     if text in ORDERS:
         return text
     expected = _EXPECTED.get(
@@ -94,8 +99,11 @@ class Reason(StrEnum):
 
 
 def faces(state: State, seat: Seat, lane: int, value: str) -> str:
-    """Return how a card of this value may be played there: `p` face down, `u` face up, `pu` either,
-    empty: not at all."""
+    """Return the faces with which a card of this value may be played in a lane.
+
+    `p` is face down, `u` face up, `pu` either. An empty string means that it cannot be played
+    there.
+    """
     if seat is ATTACKER:
         if value == BREAK:
             # a BREAK needs a card below it
@@ -106,11 +114,12 @@ def faces(state: State, seat: Seat, lane: int, value: str) -> str:
     stack = state.defence[lane]
     is_up = state.is_up[lane]
     if value != BREAK:
-        # a stack shows one face, and only the hackmud edition begins one face up (ruling)
+        # all cards of a stack have one face, and only in the hackmud edition may the first be face
+        # up (ruling)
         return "pu" if state.is_hackmud and not stack else "u" if is_up else "p"
     if not stack:
         return ""
-    # face up it begins combat: there must be an enemy, and no other open BREAK
+    # face up it begins combat, which needs an attacker stack and no other open BREAK
     may_attack = bool(state.attack[lane]) and not (
         is_up and any(card[0] == BREAK for card in stack)
     )
@@ -121,8 +130,10 @@ _Refusal = tuple[Reason, str, str] | None
 
 
 def legal(state: State, seat: Seat) -> list[str]:
-    """Return all legal actions of the seat that has the turn: draws, plays by card, combats,
-    discards, the pass last."""
+    """Return all legal actions of the seat on turn.
+
+    Draws come first, then plays by card, combats and discards. The pass is last.
+    """
     hand = state.hands[seat.number]
     texts = [f"{DRAW}{place}" for place in _PLACES]
     texts += [f"{face}{card}{lane}" for card in hand for lane in LANES for face in (DOWN, UP)]
@@ -134,7 +145,7 @@ def legal(state: State, seat: Seat) -> list[str]:
 def check_order(state: State, seat: Seat, action: str) -> None:
     """Raise `Illegal` with the reason and the rule unless the action is legal.
 
-    The words name no card but the one that was sent, and tell nothing that its sender cannot see.
+    The message names only the card that was sent, and reveals nothing that its sender cannot see.
     """
     order = ORDERS.get(action)
     if order is None:
@@ -145,7 +156,7 @@ def check_order(state: State, seat: Seat, action: str) -> None:
 
 
 def _refusal(state: State, seat: Seat, order: CardAction) -> _Refusal:
-    """Return why a seat may not do this, with its rule. None: it may."""
+    """Return the reason, message and rule that forbid this action, or None if it is legal."""
     match order.letter:
         case "d":
             return _draw_refusal(state, seat, order.lane)
@@ -159,8 +170,9 @@ def _refusal(state: State, seat: Seat, order: CardAction) -> _Refusal:
 
 
 def may_fight(state: State, lane: int) -> bool:
-    """Return whether there is a stack to declare combat with. In the hackmud edition the defender's
-    is enough.
+    """Return whether the lane has a stack to declare combat with.
+
+    It needs an attacker stack. In the hackmud edition a defender stack is enough.
     """
     return bool(state.attack[lane] or (state.is_hackmud and state.defence[lane]))
 
@@ -228,7 +240,7 @@ def _play_refusal(state: State, seat: Seat, order: CardAction) -> _Refusal:
     if value == BREAK and not (state.attack if seat is ATTACKER else state.defence)[lane]:
         text = say("Your stack in lane {lane} is empty: a BREAK needs a card below it", lane=lane)
         return Reason.STACK_EMPTY, text, "break-up"
-    if seat is ATTACKER:  # face up, for everything else may be played face down
+    if seat is ATTACKER:  # face up is refused: face down is always legal here
         if value == BOUNCE:
             text = say(
                 "Your stack in lane {lane} is not empty: a BOUNCE goes face up only on an empty "

@@ -1,4 +1,4 @@
-"""What has to be printed for the game, and what the screens of the full game show."""
+"""The printed kit of BINMAT, and the screens of the full game."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ FIRST_MARKER = 100
 BOARD = Board(
     say("six lanes"), 6, 2, square_mm=70.0, gap_mm=2.0, corners=(16, 17, 18, 19), depth_mm=208.0
 )
-"""Each lane is two zones deep: the defender's stacks lie on rank 1, the attacker's on rank 2."""
+"""The table: each lane has two zones, the defender's stack on rank 1 and the attacker's on rank
+2.
+"""
 
 KIT = Kit(
     "binmat",
@@ -106,23 +108,22 @@ _FACE_UP_HINTS = {
 
 
 def player_on_turn(options: BinmatOptions, turns_left: int) -> str:
-    """Return who is on turn.
+    """Return the name of the player on turn.
 
-    Where a side has several players, they take its turns one after the other, counted from 1.
+    If a side has several players, they are numbered from 1 and take its turns in order.
     """
-    # the sides take turns: even ones are the defenders'
+    # sides alternate, and the defender has the turns after an even number of turns
     passed = options.turns - turns_left
     seat, players = (ATTACKER, options.attackers) if passed % 2 else (DEFENDER, options.defenders)
     name = SIDES[seat].name
     if players == 1:
         return name
-    # after so many turns of the side, its players in a row
+    # number of the side's own turns so far, modulo its number of players
     return say("{colour} {number}", colour=name, number=passed // 2 % players + 1)
 
 
 def card_ui(state: State, viewer: Seat | None) -> CardUi:
-    """Return what a viewer sees of the lanes, piles and hands, and what he may tap when he has the
-    turn."""
+    """Return what a viewer sees of lanes, piles and hands, and what he may tap when on turn."""
     seat = state.seat
     seen = masked(state, viewer)
     deck = len(state.attacker_deck)
@@ -148,14 +149,13 @@ def card_ui(state: State, viewer: Seat | None) -> CardUi:
 
 
 def _hand_text(hand: Cards) -> str:
-    """Return how many cards a seat holds."""
     return say("hand {cards}", cards=len(hand))
 
 
 def sign(state: State) -> str:
     """Return what the table waits for, in at most 40 characters.
 
-    How many cards lie where is open to all.
+    It depends only on numbers of cards, which everybody may see.
     """
     if state.outcome:
         return ""
@@ -179,7 +179,7 @@ def sign(state: State) -> str:
 
 
 def keys(state: State, seat: Seat) -> tuple[ChoiceKey, ...]:
-    """Return the keys that this seat has in this edition, whether or not they can be used now."""
+    """Return the keys of a seat in this edition, including those that cannot be used now."""
     names = [DOWN, UP, DRAW]
     if seat is ATTACKER:
         names.append("da")
@@ -196,26 +196,25 @@ def keys(state: State, seat: Seat) -> tuple[ChoiceKey, ...]:
 
 
 def choices(state: State) -> tuple[CardChoice, ...]:
-    """Return the legal actions of the seat that has the turn, each with what has to be tapped for
-    it."""
+    """Return the legal actions of the seat on turn, each with the taps that make it."""
     options = []
     for text in legal(state, state.seat):
         letter, card, lane = ORDERS[text]
-        # nothing to be tapped on the board: a pile beside the lanes, or no lane at all
+        # a pile beside the lanes, or no lane: nothing to tap on the board
         is_pile = lane in (ATTACKER_PILE, -1)
-        # drawing from the attacker deck has a key of its own
+        # drawing from the attacker deck has its own key
         key = _KEYS[text if text in _KEYS else letter].name
         options.append(CardChoice(text, key, card or None, None if is_pile else str(lane)))
     return tuple(options)
 
 
 def command_word(text: str) -> str:
-    """Return an action's word, without its card and lane."""
+    """Return the label of an action's key, without card and lane."""
     return _KEYS[text if text in _KEYS else ORDERS[text].letter].label
 
 
 def _pile(cards: Cards) -> Pile:
-    """Return cards as a screen shows them, None for a back."""
+    """Return cards for the screen, with None for a back."""
     return tuple(None if card == HIDDEN else card for card in cards)
 
 
@@ -223,7 +222,7 @@ def _lane(seen: State, lane: int) -> Lane:
     return Lane(
         str(lane),
         north=_pile(seen.attack[lane]),
-        # the top card last, as stacks are listed
+        # the screen lists the top card last, as in stacks
         deck=_pile(seen.decks[lane])[::-1],
         south=_pile(seen.defence[lane]),
         discard=seen.discards[lane],

@@ -1,6 +1,6 @@
-"""What is told of turns and combats in several places.
+"""Sentences about turns and combats that several modules share.
 
-A role is `attacker` or `defender`, cards come as people read them.
+A role is `attacker` or `defender`. Cards come as displayed text.
 """
 
 from __future__ import annotations
@@ -10,19 +10,21 @@ from companion.games.binmat.cards import CARD_TEXTS, Cards, cards_text
 
 ATTACKER = say("attacker")
 DEFENDER = say("defender")
-"""The roles: where a player's name is known it is said instead. Piles keep their names."""
+"""Names of the roles. Where a player's name is known, it replaces the role, but not in names of
+piles.
+"""
 BOUNCES = say("The combat bounces: no damage.")
 
 
 def declares(role: str, lane: int | None) -> str:
-    """Say that combat begins. The lane may not be known."""
+    """Say that a combat begins. `lane` is None if it is not known."""
     if lane is None:
         return say("{role!c} declares combat.", role=role)
     return say("{role!c} declares combat in lane {lane}.", role=role, lane=lane)
 
 
 def draws(role: str, card: str | None, lane: int) -> str:
-    """Say that a card is drawn, by name where it lay open."""
+    """Say that a card is drawn. `card` is None unless it lay open."""
     if card is None:
         return say("{role!c} draws a card from lane {lane}.", role=role, lane=lane)
     text = CARD_TEXTS[card]
@@ -30,7 +32,7 @@ def draws(role: str, card: str | None, lane: int) -> str:
 
 
 def passes(role: str) -> str:
-    """Say that nothing is done."""
+    """Say that a side passes."""
     return say("{role!c} passes.", role=role)
 
 
@@ -59,9 +61,10 @@ def to_attacker_discard(role: str, cards: Cards) -> str:
 def sum_reason(
     numbers: tuple[int, ...], lifts: tuple[tuple[str, int], ...], total: int, power: int
 ) -> str | None:
-    """Return why a stack with cards counts so much, clause by clause. None: it is one number card.
+    """Return an explanation of a stack's sum and power, clause by clause.
 
-    `lifts` are its WILDs with the sum after each.
+    Return None for a single number card that is a power of two. `lifts` has each WILD with the sum
+    after it.
     """
     clauses = []
     if len(numbers) > 1:

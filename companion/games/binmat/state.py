@@ -1,6 +1,4 @@
-"""The options, the position between two turns, how cards are dealt, and what each seat may know of
-it.
-"""
+"""Options and state of the full game: the deal, and what each seat may know."""
 
 from __future__ import annotations
 
@@ -21,22 +19,23 @@ from companion.games.binmat.combat import ATTACKER, DEFENDER, Edition
 LANES = range(6)
 LANE_CARDS = 13
 OPEN_LANES = frozenset({3, 4, 5})
-"""The defender's right three lanes, whose decks lie face up."""
+"""The defender's three lanes on the right, whose decks lie face up."""
 
 HIDDEN = "X"
 
 
 class BinmatOptions(Options, frozen=True):
-    """How the game is played.
+    """Options of BINMAT.
 
-    `deck`: all cards, lane 0 from its top card down, then lane 1 …. `seconds` 0: casual.
+    `deck` lists all cards: lane 0 from its top card down, then lane 1, and so on. `seconds` is 0
+    for a casual game.
     """
 
     way: Literal["full", "referee"] = "full"
     edition: Edition = Edition.RULEBOOK
     deck: tuple[str, ...] | None = None
     hands: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-    """Cards that defender and attacker hold from the beginning. The others are dealt."""
+    """Cards that defender and attacker hold at the start. The other cards are dealt."""
     turns: Annotated[int, Meta(ge=2, le=998)] = 110
     seconds: Annotated[float, Meta(ge=0, le=600)] = 5.0
     timeout: Literal["pass", "alarm"] = "pass"
@@ -45,8 +44,10 @@ class BinmatOptions(Options, frozen=True):
 
 
 def check_options(options: BinmatOptions) -> None:
-    """Raise `Malformed` for what the types cannot say: a deal that is no deck, hands that are
-    none.
+    """Raise `Malformed` unless `deck` is a complete deck and `hands` leave lane decks of equal
+    size.
+
+    The types cannot express this.
     """
     held = [parse_card(card) for hand in options.hands for card in hand]
     if len(set(held)) < len(held) or len(held) % len(LANES) or len(held) > len(DECK) // 2:
@@ -77,48 +78,47 @@ def check_options(options: BinmatOptions) -> None:
 class State:
     """A position of the full game between two turns.
 
-    Decks are listed from the top. Stacks, hands and discard piles from the oldest card to the
-    newest. Pairs are (South, North).
+    Decks are listed from the top. Stacks, hands and discard piles are listed from the oldest card
+    to the newest. Pairs are (South, North).
     """
 
     options: BinmatOptions
     decks: tuple[Cards, ...]
     are_open: tuple[bool, ...]
-    """Which lane decks show their top card."""
+    """Whether each lane deck shows its top card."""
     discards: tuple[Cards, ...]
     defence: tuple[Cards, ...]
     is_up: tuple[bool, ...]
-    """Which defender stacks lie face up. Never an empty one."""
+    """Whether each defender stack lies face up. False for an empty one."""
     attack: tuple[Cards, ...]
     attacker_deck: Cards
     attacker_discard: Cards
     hands: tuple[Cards, Cards]
     turns_left: int
     passes: tuple[int, int] = (0, 0)
-    """How many passes in a row each seat has made."""
+    """Number of consecutive passes of each seat."""
     attack_up: frozenset[str] = frozenset()
-    """The cards of all attacker stacks that lie face up. Only the hackmud edition has such."""
+    """Cards of all attacker stacks that lie face up. Always empty in the rulebook edition."""
     outcome: Outcome | None = None
 
     @property
     def seat(self) -> Seat:
-        """Return who has the turn. The defender has the first one."""
+        """Return the seat on turn. The defender has the first turn."""
         if (self.options.turns - self.turns_left) % 2:
             return ATTACKER
         return DEFENDER
 
     @property
     def is_hackmud(self) -> bool:
-        """Return whether it is the hackmud edition."""
+        """Return whether the hackmud edition is played."""
         return self.options.edition is Edition.HACKMUD
 
 
 def deal(options: BinmatOptions, rng: Random) -> State:
-    """Return six lane decks of thirteen, those of the defender's right three lanes face up.
+    """Return the first state: six lane decks, of which lanes 3, 4 and 5 lie face up.
 
-    By the option or shuffled.
-
-    What hands begin with is missing in them.
+    The order comes from the option `deck` or from a shuffle. Cards of the first hands are left out,
+    so that a lane deck has thirteen cards or fewer.
     """
     cards = list(options.deck or DECK)
     if options.deck is None:
@@ -143,19 +143,20 @@ def deal(options: BinmatOptions, rng: Random) -> State:
 
 
 def can_draw(state: State, lane: int) -> bool:
-    """Return whether the attacker may draw from this lane deck. In the hackmud edition he wins by
-    it.
+    """Return whether the attacker may draw from this lane deck.
+
+    In the hackmud edition he may draw from an empty one, which wins the game.
     """
-    # a defender stack bars the attacker from the deck behind it
+    # a defender stack blocks the deck behind it
     if state.defence[lane]:
         return False
     return state.is_hackmud or bool(state.decks[lane] or state.discards[lane])
 
 
 def masked(state: State, viewer: Seat | None) -> State:
-    """Return a state as a viewer (None: everybody) sees it, `HIDDEN` for each back.
+    """Return a state as a viewer sees it (None: everybody), with `HIDDEN` for each back.
 
-    A lane deck may show its top card. Cards face down in a stack are known to its owner alone.
+    A lane deck may show its top card. Only the owner of a stack sees its face-down cards.
     """
 
     def backs(cards: Cards) -> Cards:
@@ -189,10 +190,10 @@ def masked(state: State, viewer: Seat | None) -> State:
 
 
 def plain(state: State) -> dict[str, Any]:
-    """Return a state, or what a viewer sees of it, in plain JSON.
+    """Return a state, or a viewer's masked state, as plain JSON.
 
-    Lanes are listed from 0: `deck` and `attacker_deck` from the top, `defender` and `attacker`
-    stacks from the bottom, hands from the oldest card. `attacker_open` says of each card of the
+    Lanes are listed from 0. `deck` and `attacker_deck` go from the top, `defender` and `attacker`
+    stacks from the bottom, hands from the oldest card. `attacker_open` says for each card of the
     attacker stack whether it lies face up.
     """
     return {
@@ -220,12 +221,13 @@ def plain(state: State) -> dict[str, Any]:
 
 
 def lead(state: State) -> float:
-    """Return the share of the turns that have gone, less the share of the lane with the fewest
-    cards left that has gone.
+    """Return the share of turns played, minus the share of cards gone from the lane with the
+    fewest.
 
-    The defender wins by the former, the attacker by the latter. Everybody can count both.
+    The defender wins when all turns are played, the attacker when a lane runs out. Everybody can
+    count both.
     """
     gone = 1 - state.turns_left / state.options.turns
-    # discards come back when a deck is reshuffled, so they are counted too
+    # discards are counted as well, because a reshuffle brings them back
     fewest = min(len(state.decks[lane]) + len(state.discards[lane]) for lane in LANES)
     return gone - max(0.0, 1 - fewest / LANE_CARDS)

@@ -1,4 +1,4 @@
-"""What BINMAT brings beside its rules: the command that explains combats."""
+"""The command `combat` of BINMAT, which explains a combat."""
 
 from __future__ import annotations
 
@@ -29,12 +29,10 @@ RULE_TITLES = {rule.id: rule.title for rule in RULES}
 def combat_of(
     stacks: tuple[str, str], open_before: tuple[str, bool], edition: str, initiator: str
 ) -> Combat:
-    """Return the combat of two stacks given as text, bottom first.
+    """Resolve a combat of two stacks given as text, bottom first.
 
-    Raises `Malformed` when they cannot fight.
-
-    Pairs are (attacker, defender). `open_before`: the attacker's cards that lay face up before, and
-    whether the defender's stack did.
+    Pairs are (attacker, defender). `open_before` has the attacker cards that lay face up before,
+    and whether the defender stack did. Raises `Malformed` if these stacks cannot fight.
     """
     seat = DEFENDER if initiator == "defender" else ATTACKER
     attacker, defender = (parse_cards(stack) for stack in stacks)
@@ -52,8 +50,8 @@ def combat_of(
 
 
 def explain(combat: Combat) -> Iterator[str]:
-    """Yield a combat in sentences, step by step with the rules' titles, then where every card
-    is.
+    """Yield a combat in sentences, step by step with rule titles, then the final place of every
+    card.
     """
     for step in combat.steps:
         yield step.title
@@ -69,11 +67,11 @@ def explain(combat: Combat) -> Iterator[str]:
 
 
 def plain_combat(combat: Combat) -> dict[str, Any]:
-    """Return a combat in plain JSON.
+    """Return a combat as plain JSON.
 
-    Powers are None where it was bounced. The four lists hold every card once, afterwards.
-
-    `attacker_stack` is always empty then. What the stacks held before is `attacker` and `defender`.
+    `attacker` and `defender` are the stacks before it. The other four lists are the places of all
+    cards afterwards, of which `attacker_stack` is always empty. Sums and powers are None if the
+    combat bounced.
     """
     fight = combat.fight
     attack = combat.attack
@@ -121,7 +119,6 @@ def _cards_or_none(cards: Cards) -> str:
 
 
 def tools_of_binmat() -> tuple[Command, ...]:
-    """Return the command `combat`."""
     combat = Command(
         "combat", "work a combat of BINMAT out and say why it ends so", _add_combat, _combat
     )

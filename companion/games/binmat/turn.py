@@ -1,7 +1,8 @@
-"""How a turn of the full game is carried out: the action, what it sets off, and who has won.
+"""Carry out a turn of the full game: the action, its consequences, and the end of the game.
 
-Events say only what everybody may know: a face-down card is a card, a drawn card has a name where
-it lay open. Source: the rulebook's sections "Drawing a Card" to "Win Conditions", and the rulings.
+Events contain only what everybody may know. A face-down card is just a card, and a drawn card is
+named only if it lay open. Source: the rulebook's sections "Drawing a Card" to "Win Conditions", and
+the rulings.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from companion.games.turn_log import TurnLog
 
 
 def play(state: State, action: str, rng: Random) -> Step[State]:
-    """Carry out a legal action of the seat that has the turn. `rng` shuffles."""
+    """Carry out a legal action of the seat on turn. `rng` is used to shuffle."""
     turn = _Turn(state, rng)
     turn.run(ORDERS[action])
     after = turn.state_after()
@@ -43,14 +44,17 @@ def play(state: State, action: str, rng: Random) -> Step[State]:
 
 
 def is_reversible(state: State, action: str) -> bool:
-    """Return whether nobody learned anything that was not shown by choice, and the game goes on."""
+    """Return whether an action reveals no hidden card and does not end the game.
+
+    A card that its owner plays face up does not count as revealed.
+    """
     order = ORDERS[action]
     seat = state.seat
     lane = order.lane
     if order.letter == UP:
         if order.card[0] == BREAK:
             return False
-        # here a BOUNCE begins a combat or turns a defender stack up: cards become known
+        # this BOUNCE begins a combat or turns up a defender stack, so cards become known
         turns_up = state.is_hackmud or (state.defence[lane] and not state.is_up[lane])
         if seat is ATTACKER and order.card[0] == BOUNCE and turns_up:
             return False
@@ -59,18 +63,17 @@ def is_reversible(state: State, action: str) -> bool:
             return False
     elif order.letter != DOWN:
         return False
-    # nothing that gets here is shuffled, so any random numbers do
+    # none of these actions shuffles, so the random numbers do not matter
     return play(state, action, Random(0)).state.outcome is None
 
 
 def _costs_hand(state: State) -> bool:
-    """Return whether a pass now would cost cards."""
     seat = state.seat.number
     return state.is_hackmud and state.passes[seat] > 0 and bool(state.hands[seat])
 
 
 class _Turn(TurnLog):
-    """The position while a turn is carried out."""
+    """Mutable position during a turn."""
 
     def __init__(self, state: State, rng: Random) -> None:
         super().__init__()
@@ -93,7 +96,6 @@ class _Turn(TurnLog):
         self.lane: int | None = None
 
     def run(self, order: CardAction) -> None:
-        """Carry out the action."""
         match order.letter:
             case orders.DRAW:
                 self._draw(order.lane)
@@ -111,11 +113,11 @@ class _Turn(TurnLog):
                 self._pass()
 
     def state_after(self) -> State:
-        """Return the position after the turn, its outcome decided."""
+        """Return the position after the turn, with its outcome."""
         before = self.before
         passes = list(before.passes)
         has_passed = self.events[0].kind is BinmatEvent.PASS
-        # any other action ends the row of passes
+        # any other action resets the count of passes
         passes[self.index] = passes[self.index] + 1 if has_passed else 0
         after = replace(
             before,
@@ -132,7 +134,7 @@ class _Turn(TurnLog):
             passes=(passes[0], passes[1]),
             attack_up=frozenset(self.attack_up),
         )
-        # a win of the attacker during the turn goes first
+        # a win of the attacker during the turn takes precedence
         if self.outcome is None and (reason := _why_defender_wins(after)):
             self.end(DEFENDER, reason, "winning")
         return replace(after, outcome=self.outcome)
@@ -145,7 +147,7 @@ class _Turn(TurnLog):
             text = say("{role!c} draws a card from the attacker deck.", role=self.role)
             self.add(BinmatEvent.DRAW, self.seat, text, "drawing")
             return
-        # only an attacker of the hackmud edition may draw here, and wins by it (ruling)
+        # only an attacker in the hackmud edition may draw here, and wins by it (ruling)
         if not self.decks[lane] and not self.discards[lane]:
             parts: dict[str, object] = {"role": self.role, "lane": lane}
             text = say("{role!c} draws from lane {lane}, which is empty.", **parts)
@@ -153,25 +155,25 @@ class _Turn(TurnLog):
             text = say("Lane {lane} has no card left to draw.", lane=lane)
             self.end(ATTACKER, text, "winning")
             return
-        # asked before the draw: everybody has seen a card that lay open
+        # read before the draw: everybody has seen a card that lay open
         known = self._top_in_sight(lane)
         self._draw_from_lane(lane, self.index)
         text = sentences.draws(self.role, known, lane)
         self.add(BinmatEvent.DRAW, self.seat, text, "drawing")
 
     def _top_in_sight(self, lane: int) -> str | None:
-        """Return the top card of a lane deck, where it lies open."""
+        """Return the top card of a lane deck if it lies open, else None."""
         deck = self.decks[lane]
         if deck and self.are_open[lane]:
             return deck[0]
         return None
 
     def _draw_from_lane(self, lane: int, hand: int) -> None:
-        """Draw one card into a hand. An empty deck takes its discard pile first."""
+        """Draw one card into a hand. An empty deck is first refilled from its discard pile."""
         if not self.decks[lane]:
             self.decks[lane] = self._shuffle(self.discards[lane])
             self.discards[lane] = ()
-            # a reshuffled deck shows its top card only in the hackmud edition (ruling)
+            # a reshuffled deck lies face up only in the hackmud edition (ruling)
             self.are_open[lane] = self.are_open[lane] and self.before.is_hackmud
             text = say("Lane {lane}’s discard pile becomes its deck.", lane=lane)
             self.add(BinmatEvent.RESHUFFLE, self.seat, text, "reshuffle")
@@ -190,7 +192,7 @@ class _Turn(TurnLog):
         self.hands[1] += (card,)
 
     def _shuffle(self, pile: Cards) -> Cards:
-        """Return a shuffled pile. How it lay before does not matter."""
+        """Return a shuffled pile. The result does not depend on the order of `pile`."""
         cards = sorted(pile)
         self.rng.shuffle(cards)
         return tuple(cards)
@@ -199,21 +201,20 @@ class _Turn(TurnLog):
 
     @property
     def _stacks(self) -> list[Cards]:
-        """Return the stacks of the seat whose turn it is."""
         if self.seat is ATTACKER:
             return self.attack
         return self.defence
 
     @property
     def _playing(self) -> str:
-        """Return the paragraph on how this seat plays a card."""
+        """Return the id of the rule on how this seat plays a card."""
         if self.seat is ATTACKER:
             return "playing-attacker"
         return "playing-defender"
 
     def _take(self, card: str) -> None:
         hand = list(self.hands[self.index])
-        hand.remove(card)  # the first of several backs, where nobody here knows them
+        hand.remove(card)  # with unknown cards, the first of several backs
         self.hands[self.index] = tuple(hand)
 
     def _play_down(self, card: str, lane: int) -> None:
@@ -246,7 +247,7 @@ class _Turn(TurnLog):
         parts: dict[str, object] = {"role": self.role, "card": CARD_TEXTS[card], "lane": lane}
         text = say("{role!c} plays {card} face up in lane {lane}.", **parts)
         self.add(BinmatEvent.PLAY_UP, self.seat, text, rule, why=why)
-        # the BOUNCE goes to the lane discard at once, not onto the stack
+        # this BOUNCE goes straight to the lane discard, not onto the stack
         if is_bounce and not begins_combat:
             self._bounce(card, lane)
             return
@@ -255,8 +256,9 @@ class _Turn(TurnLog):
             self._fight(lane)
 
     def _bounce(self, card: str, lane: int) -> None:
-        """Play a BOUNCE on an empty stack by the rulebook: no combat, but the defender stack turns
-        up.
+        """Play a BOUNCE face up on an empty stack in the rulebook edition.
+
+        It begins no combat but turns the defender stack up.
         """
         stack = self.defence[lane]
         defender = ROLES[DEFENDER]
@@ -281,14 +283,14 @@ class _Turn(TurnLog):
     def _fight(self, lane: int) -> None:
         attack = self.attack[lane]
         self.lane = lane
-        # TRAPs that lay open before a combat do not spring
+        # TRAPs that lay open before the combat do not spring
         lay_open = frozenset(self.attack_up.intersection(attack))
         fight = Fight(attack, self.defence[lane], self.seat, self.is_up[lane], lay_open)
         combat = self.combat = resolve(fight, self.before.options.edition)
         self.events += combat.events
         self.attack[lane] = ()
         self.defence[lane] = combat.defender
-        # what survives a combat stays face up (ruling)
+        # cards that survive a combat stay face up (ruling)
         self.is_up[lane] = bool(combat.defender)
         self.attack_up.difference_update(attack)
         self.attacker_discard += combat.to_attacker_discard
@@ -297,9 +299,9 @@ class _Turn(TurnLog):
             self._pay(lane, combat.due)
 
     def _pay(self, lane: int, due: int) -> None:
-        """Take the cards that damage has cost from the lane deck.
+        """Move the cards that damage has cost from the lane deck to the attacker's hand.
 
-        Only the hackmud edition reshuffles for it.
+        Only the hackmud edition reshuffles for this.
         """
         known = self._top_in_sight(lane)
         paid = 0
@@ -308,7 +310,7 @@ class _Turn(TurnLog):
             paid += 1
         if paid:
             self.add(BinmatEvent.DRAW, ATTACKER, _paid_text(known, paid, lane), "damage")
-        # a lane deck that cannot give what it owes decides the game
+        # a lane deck that has too few cards loses the game for the defender
         if paid < due:
             parts = {"lane": lane, "due": due, "paid": paid}
             text = say("Lane {lane} owes {due} and has only {paid}.", **parts)
@@ -344,18 +346,18 @@ class _Turn(TurnLog):
             self.attacker_discard += lost
             return
         for card in lost:
-            # of equally small piles the lowest lane (ruling)
+            # among equally small piles, the lowest lane (ruling)
             smallest = min(LANES, key=lambda lane: len(self.discards[lane]))
             self.discards[smallest] += (card,)
 
     # ---- stages ----------------------------------------------------------------------------------
 
     def combat_stages(self) -> tuple[Stage, ...]:
-        """Return a combat, with what led to it and what followed."""
+        """Return the stages of this turn's combat, with the events before and after it."""
         if self.combat is None:
             return ()
         events = self.combat.events
-        # found by identity: two events may say the same
+        # compared by identity, because two events may be equal
         start = next(at for at, event in enumerate(self.events) if event is events[0])
         before = self.events[:start]
         after = self.events[start + len(events) :]
@@ -363,8 +365,9 @@ class _Turn(TurnLog):
 
 
 def _paid_text(known: str | None, paid: int, lane: int) -> str:
-    """Say that a lane deck gives what damage has cost: the card that lay open, if one did, and
-    others."""
+    """Say which cards a lane deck gives for damage: the card that lay open, if any, and how many
+    more.
+    """
     parts: dict[str, object] = {"role": ROLES[ATTACKER], "lane": lane}
     if known is None:
         return say_n(
@@ -388,7 +391,7 @@ def _why_defender_wins(state: State) -> str | None:
     """Return why the defender has won after a turn, or None."""
     if state.turns_left == 0:
         return say("All {turns} turns are over.", turns=state.options.turns)
-    # the attacker deck does not count as cards of his (ruling)
+    # cards in the attacker deck do not count for the attacker (ruling)
     if state.hands[1] or any(state.attack) or any(can_draw(state, lane) for lane in LANES):
         return None
     return say("{role!c} has no card, and no lane to draw from.", role=ROLES[ATTACKER])

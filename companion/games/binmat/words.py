@@ -1,5 +1,5 @@
-"""Options and rules in words for people: the rulebook retold, with the differences of the hackmud
-edition.
+"""Options and rules of BINMAT in words: the rulebook retold, with the hackmud edition's
+differences.
 """
 
 from companion.core.i18n import joined, say
@@ -311,7 +311,7 @@ _DAMAGE = AidPoint(
 
 
 def extras_of(options: BinmatOptions) -> Extras:
-    """Return a player aid for each role, with the figures of these options."""
+    """Return a player aid for each role, with the numbers of these options."""
     is_rulebook = options.edition is Edition.RULEBOOK
     combat = say("Draw, play a card, declare combat, or pass.")
     defending = combat if is_rulebook else say("Draw, play a card, discard one, or pass.")
