@@ -1,4 +1,4 @@
-"""How the table is drawn for a browser: boards, pieces, cards, overlays, JSON.
+"""Drawings and JSON for browsers: boards, pieces, cards, overlays.
 
 May import what `web` may.
 """

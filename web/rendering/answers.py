@@ -1,5 +1,5 @@
-"""What the JSON doors answer, as types: of them the description for programs is made, and mypy
-holds answers to them.
+"""The types of JSON answers. The API's description is made of them, and mypy checks answers against
+them.
 
 Squares are text such as `c3`, sentences are in the language of the request, times are Unix times or
 seconds.
@@ -31,7 +31,9 @@ class Nothing(TypedDict):
 
 
 class SignJson(TypedDict):
-    """The one sentence that says what the table waits for. `seats` is whom it means."""
+    """The one sentence that says what the table waits for. `seats` are the seats that it
+    addresses.
+    """
 
     text: str
     small: str
@@ -39,7 +41,7 @@ class SignJson(TypedDict):
 
 
 class InstructionJson(TypedDict):
-    """A move that hands do on the board."""
+    """A move to be made by hand on the board."""
 
     faces: list[str]
     origin: str | None
@@ -50,7 +52,7 @@ class InstructionJson(TypedDict):
 
 
 class ProblemJson(TypedDict):
-    """What is wrong on the board, and where the piece belongs."""
+    """An error on the board, and the square to which the piece belongs."""
 
     text: str
     sign: str
@@ -60,7 +62,7 @@ class ProblemJson(TypedDict):
 
 
 class SeatJson(TypedDict):
-    """A seat. `name` is null while it is free, `sealed_at` until it has handed in."""
+    """A seat. `name` is null while it is free, and `sealed_at` until it has handed in."""
 
     name: str | None
     door: str
@@ -72,7 +74,7 @@ class SeatJson(TypedDict):
 
 
 class EventJson(TypedDict):
-    """One thing that happened. `kind` is a word of the vocabulary of events."""
+    """One event. `kind` is a word of the vocabulary of events."""
 
     kind: str
     text: str
@@ -85,7 +87,7 @@ class EventJson(TypedDict):
 
 
 class UnitJson(TypedDict):
-    """A piece that gets an order of its own."""
+    """A piece that takes its own order."""
 
     name: str
     square: str
@@ -102,7 +104,7 @@ class SheetJson(TypedDict):
 
 
 class PlacingJson(TypedDict):
-    """Pieces to place: letter and face of each, where they may stand, and where they begin."""
+    """Pieces to be placed: letter and face of each, the squares allowed, and a proposal."""
 
     pieces: list[tuple[str, str]]
     squares: list[str]
@@ -126,7 +128,7 @@ class DuelJson(TypedDict):
 
 
 class BoardUiJson(TypedDict):
-    """What a viewer sees of a game of pieces beside its board, and how to act."""
+    """What a viewer sees beside the board in a game of pieces, and how to act."""
 
     sign: str
     hint: str
@@ -141,7 +143,7 @@ class BoardUiJson(TypedDict):
 
 
 class ReasonJson(TypedDict):
-    """The rule that the board breaks as it lies."""
+    """The rule that the position on the board breaks."""
 
     message: str
     reason: str
@@ -150,21 +152,21 @@ class ReasonJson(TypedDict):
 
 
 class OutcomeJson(TypedDict):
-    """How a game ended. Without a winner it is a draw."""
+    """How a game ended. A game without winners is a draw."""
 
     winners: list[Seat]
     reason: str
 
 
 class CameraJson(TypedDict):
-    """What the camera does. `sentence` is empty while all is well."""
+    """State of the camera. `sentence` is empty while there is no problem."""
 
     state: CameraState
     sentence: str
 
 
 class OpenedChanceJson(TypedDict):
-    """The chance of a game that is over: SHA-256 of `text` is `seed`, 64 hexadecimal digits."""
+    """The chance of a finished game. `seed` is the SHA-256 of `text`, 64 hexadecimal digits."""
 
     secret: str
     contributions: dict[Seat, str]
@@ -174,7 +176,7 @@ class OpenedChanceJson(TypedDict):
 
 
 class ChanceJson(TypedDict):
-    """Where chance comes from. `chosen` says what the host chose of it."""
+    """The source of chance. `chosen` is the part that the host chose."""
 
     number: int
     commitment: str
@@ -184,7 +186,9 @@ class ChanceJson(TypedDict):
 
 
 class ViewJson(TypedDict):
-    """Everything that one viewer may know of the table. With `viewer` null it is for everybody."""
+    """Everything that one viewer may know of the table. With `viewer` null it is what everybody may
+    know.
+    """
 
     version: int
     viewer: Seat | None
@@ -240,20 +244,20 @@ class ViewJson(TypedDict):
 
 
 class Seated(TypedDict):
-    """The seat that this browser has now. Null: none."""
+    """The seat of this browser, or null if it has none."""
 
     seat: Seat | None
 
 
 class MachineSeated(TypedDict):
-    """Which character plays a seat now."""
+    """The character that now plays a seat."""
 
     seat: Seat
     name: str
 
 
 class OfferedGame(TypedDict):
-    """The code under which a game for two tables is offered. The other owner enters it."""
+    """The code of an offered game for two tables. The other owner enters it."""
 
     code: str
 
@@ -265,11 +269,11 @@ class Receipt(TypedDict):
 
 
 class AdviceJson(TypedDict):
-    """What the coach says to a seat alone: an action in notation, why, what it thinks of what was
-    done, as a page.
+    """The coach's advice to one seat: an action in notation, reasons, a judgement of the last
+    action, and all of it as HTML.
 
-    Asked about `theirs`: the machine's open actions of its last turn, its own reasons, whose it is
-    and of which turn.
+    If `theirs` is asked for: the machine's open actions of its last turn, its reasons, its name and
+    the turn.
     """
 
     action: str
@@ -279,8 +283,8 @@ class AdviceJson(TypedDict):
 
 
 class PlaysJson(TypedDict):
-    """What a seat can tap now: notation, squares, words, key, path and whom it meets of each
-    move.
+    """The moves that a seat can tap now. Each has notation, squares, label, key, path and the
+    pieces that it meets.
     """
 
     moment: str
@@ -288,13 +292,13 @@ class PlaysJson(TypedDict):
 
 
 class Picture(TypedDict):
-    """A drawing as SVG. Empty: there is none."""
+    """A drawing as SVG, empty if there is none."""
 
     svg: str
 
 
 class KeyJson(TypedDict):
-    """An order as it stands on a key: its letter in the notation, and in the language of the
+    """An order as printed on a key, with its letter in the notation and in the language of the
     answer.
     """
 
@@ -305,26 +309,26 @@ class KeyJson(TypedDict):
 
 
 class OwnOrder(TypedDict):
-    """What the own seat has sealed. Null: nothing."""
+    """The sealed action of the own seat, or null."""
 
     action: str | None
     orders: list[KeyJson]
 
 
 class TakenBack(TypedDict):
-    """The order that is the seat's own again. Null: its owner is not told here."""
+    """The order that was returned to the seat, or null if this browser may not see it."""
 
     action: str | None
 
 
 class NewHostKey(TypedDict):
-    """The key that holds from now on."""
+    """The new host key."""
 
     host_key: str
 
 
 class StaffCall(TypedDict):
-    """How the call for the staff stands."""
+    """State of the call for the staff."""
 
     call: Call
 
@@ -333,14 +337,14 @@ class StaffCall(TypedDict):
 
 
 class GamesJson(TypedDict):
-    """A page of the list of games, and how many there are in all."""
+    """One page of the list of games, and the total number of games."""
 
     count: int
     games: list[GameLine]
 
 
 class NameForgotten(TypedDict):
-    """In how many games a name was taken out."""
+    """Number of games from which a name was removed."""
 
     games: int
 
@@ -354,7 +358,7 @@ class PhotographJson(TypedDict):
 
 
 class PhotographsJson(TypedDict):
-    """The photographs of the game that is on, oldest first."""
+    """The photographs of the current game, oldest first."""
 
     photographs: list[PhotographJson]
 
@@ -363,13 +367,13 @@ class PhotographsJson(TypedDict):
 
 
 class ClockTime(TypedDict):
-    """The time by which the table's clocks run, seconds."""
+    """Time in seconds on which the table's clocks run."""
 
     now_s: float
 
 
 class HealthJson(TypedDict):
-    """How the service is. `late` are threads that have not reported, and since when."""
+    """State of the service. `late` has the threads that have not reported, and since when."""
 
     ok: bool
     status: Status
@@ -384,10 +388,10 @@ class HealthJson(TypedDict):
 
 
 class EyeJson(TypedDict):
-    """What an old phone is told that is the camera: when to send the next picture, and what is read
-    in the last one.
+    """The answer to a phone that serves as the camera: when to send the next picture, and the
+    reading of the last one.
 
-    `drawing` is null where the phone has it already.
+    `drawing` is null if the phone has it already.
     """
 
     now_ms: float
@@ -399,7 +403,7 @@ class EyeJson(TypedDict):
 
 
 class FindingJson(TypedDict):
-    """One thing that the doctor has looked at."""
+    """One finding of the doctor."""
 
     topic: str
     grade: Grade
@@ -407,20 +411,24 @@ class FindingJson(TypedDict):
 
 
 class FindingsJson(TypedDict):
-    """Everything that the doctor has looked at, and the worst grade of it."""
+    """All findings of the doctor, and the worst grade among them."""
 
     worst: Grade
     findings: list[FindingJson]
 
 
 class SettingsSaved(TypedDict):
-    """Settings were saved. `note` says when those work that need a restart. Empty: all work now."""
+    """Settings were saved. `note` says when settings that need a restart take effect. It is empty
+    if all are in effect.
+    """
 
     note: str
 
 
 class TrialJson(TypedDict):
-    """The check of the pads: is it on, which keys are down or were tried, which lamps are lit."""
+    """The check of the pads: whether it is on, the keys that are down or were tried, and the lamps
+    that are lit.
+    """
 
     on: bool
     down: list[str]
@@ -429,7 +437,7 @@ class TrialJson(TypedDict):
 
 
 class WorldPieceJson(TypedDict):
-    """A piece on the rendered table, `outline` in pixels of the picture."""
+    """A piece on the rendered table. `outline` is in pixels of the picture."""
 
     id: int
     face: str
@@ -438,7 +446,7 @@ class WorldPieceJson(TypedDict):
 
 
 class WorldJson(TypedDict):
-    """Where everything is in the picture of the rendered table. `frame` changes with it."""
+    """Positions in the picture of the rendered table. `frame` changes with every picture."""
 
     size: tuple[int, int]
     pieces: list[WorldPieceJson]
@@ -448,7 +456,7 @@ class WorldJson(TypedDict):
 
 
 class WorkbenchJson(WorldJson):
-    """The rendered table and the simulated panel: which lamps are lit, the tone in Hz, the keys."""
+    """The rendered table and the simulated panel: lit lamps, tone in Hz, and keys."""
 
     lamps: dict[str, bool]
     tone: float | None

@@ -1,10 +1,9 @@
-"""The board as SVG: where the pieces are, where hands move them, what bounced, what is wrong, what
-nobody sees.
+"""The board as SVG: pieces, moves to be made by hand, bounces, errors and unseen squares.
 
-Units: a square is 100 wide. Points are complex numbers, as `web.rendering.svg` explains. A picture
-is turned clockwise by `quarters` of a full turn: 0 puts South below, 1 at the left (file a above),
-2 above, 3 at the right. Pieces and labels stay upright. Colours come from the style sheet through
-classes; no style attribute is written.
+Units: a square is 100 wide. Points are complex numbers, as `web.rendering.svg` explains. The
+picture is rotated clockwise by `quarters` of a full turn: 0 puts South at the bottom, 1 at the left
+(file a on top), 2 at the top, 3 at the right. Pieces and labels stay upright. Colours come from the
+style sheet through classes. No style attribute is written.
 """
 
 from __future__ import annotations
@@ -28,35 +27,36 @@ from web.rendering.svg import area, circle, labelled_svg, text, unit, use, xy
 
 _SQUARE = 100 + 100j
 _MARGIN = 3.0
-"""Room for half a line round separate tiles. Bounce bars and arrows may reach beyond the
-picture."""
+"""Room for half a line width around separate tiles. Bounce bars and arrows may reach beyond the
+picture.
+"""
 _GOAL = 36.0
 """Depth of the goals."""
 _FRAME = 6.0
 _BEYOND = 22.0
-"""Distance from the board's edge of where an arrow ends that leads off it."""
+"""Distance from the board's edge to the end of an arrow that leads off the board."""
 
 
 def board_svg(scene: BoardPicture, quarters: int = 0) -> Markup:
-    """Draw a board, turned clockwise by quarters of a full turn.
+    """Draw a board, rotated clockwise by quarters of a full turn.
 
-    `data-grid` tells scripts of the page files, ranks, pitch and quarters; what they draw lies in
-    the groups `under` (below the pieces) and `plan` (above them). Scripts draw on no board that
-    lies on its side.
+    `data-grid` gives scripts of the page files, ranks, pitch and quarters. They draw into the
+    groups `under` (below the pieces) and `plan` (above them). A board on its side has no such
+    groups.
     """
     sketch = _Sketch(scene, quarters)
     grid = f' data-grid="{sketch.board.files} {sketch.board.ranks} {sketch.pitch:g} {quarters}"'
     if quarters % 2 == 0:
         return sketch.svg(grid, '<g id="under"></g>', '<g id="plan"></g>')
-    # Its own size, larger than any screen: style sheets shrink it into its place, as they do a
-    # photograph.
+    # A size larger than any screen. Style sheets shrink the board into its place, as they do with
+    # photographs.
     _, size = sketch.view_box()
     return sketch.svg(f'{grid} width="{4 * size.real:g}" height="{4 * size.imag:g}"')
 
 
 def past_board(kit: Kit, stage: Stage, quarters: int = 0) -> Markup:
-    """Return a stage of the last turn: where pieces have gone, what bounced and who was hit.
-    Scripts draw nothing on it.
+    """Draw a stage of the last turn: where pieces went, what bounced and who was hit. Scripts draw
+    nothing on it.
     """
     ways = tuple(
         (Square.parse(event.square), Square.parse(event.to))
@@ -69,7 +69,7 @@ def past_board(kit: Kit, stage: Stage, quarters: int = 0) -> Markup:
 
 
 class _Strike(NamedTuple):
-    """A shot or blow from one square at another, and the beat in which it comes."""
+    """A shot or blow from one square at another, and the beat in which it is shown."""
 
     origin: Square
     target: Square
@@ -84,19 +84,19 @@ class _Strike(NamedTuple):
 
 
 class _Sketch:
-    """One picture being drawn."""
+    """Draws one picture."""
 
     def __init__(self, scene: BoardPicture, quarters: int) -> None:
         self.scene = scene
         self.kit = scene.kit
         self.board = scene.kit.board
         self.quarters = quarters
-        # from millimetres to units, of which a square has 100
+        # millimetres to units: a square has 100 units
         self.pitch = 100 * self.board.pitch_mm / self.board.square_mm
         files, ranks = self.board.files, self.board.ranks
         # a quarter turn swaps files and ranks
         columns, rows = (ranks, files) if quarters % 2 else (files, ranks)
-        # from middle to middle of the outer squares, and half a square at either end
+        # between the centres of the outer squares, plus half a square at either end
         self.size = self.pitch * complex(columns - 1, rows - 1) + _SQUARE
         self.last_beat = max(beats_of(scene.events), default=0)
         self.timed_events = list(zip(scene.events, beats_of(scene.events), strict=True))
@@ -112,7 +112,7 @@ class _Sketch:
         ]
 
     def svg(self, attributes: str = "", under: str = "", plan: str = "") -> Markup:
-        """Draw everything, with what lies under the pieces and above them for scripts."""
+        """Draw everything, including the scripts' groups below and above the pieces."""
         corner, size = self.view_box()
         content = (
             f"{self._ground()}{under}{self._stances()}{self._shots()}{self._followers()}"
@@ -126,30 +126,32 @@ class _Sketch:
         margin = _FRAME if self.board.tones == 2 else _MARGIN
         edge = complex(margin, margin)
         if self.board.has_goals:
-            # goals lie behind the first ranks: beside the board if it lies on its side
+            # goals are behind the first ranks, which are at the sides if the board is on its side
             edge += _GOAL if self.quarters % 2 else _GOAL * 1j
         return -edge, self.size + 2 * edge
 
     def centre(self, square: Square) -> complex:
-        """Return the middle of a square in the picture."""
-        # measured from the board's middle, about which the picture is turned
+        """Return the centre of a square in the picture."""
+        # measured from the centre of the board, about which the picture is rotated
         files, ranks = (self.board.files - 1) / 2, (self.board.ranks - 1) / 2
         return self.size / 2 + self.pitch * self.way((square.file - files, square.rank - ranks))
 
     def way(self, step: tuple[float, float]) -> complex:
-        """Return the way in the picture of a step of files and ranks, each of length 1."""
+        """Convert a step in files and ranks to a vector in the picture, with a pitch of 1."""
         files, ranks = step
-        # ranks count upwards and y downwards; a factor of 1j turns by a quarter
+        # Ranks count upwards, but y points down. A factor of 1j rotates by a quarter turn.
         return complex(files, -ranks) * 1j**self.quarters
 
     def towards(self, seat: Seat) -> complex:
-        """Return the way in the picture from the board's middle to a seat."""
+        """Return the unit vector in the picture from the centre of the board to a seat."""
         return self.way((0, 1 if seat is Seat.NORTH else -1))
 
     # ---- the ground ----
 
     def _ground(self) -> str:
-        """Draw tiles, labels, printed marks and the shutter over what the camera does not see."""
+        """Draw tiles, labels, printed marks, and the shutter over squares that the camera cannot
+        see.
+        """
         parts = [self._tiles()]
         for mark in self.board.marks:
             colour = side_class(self.kit, mark.seat)
@@ -165,17 +167,17 @@ class _Sketch:
         return "".join(parts) + self._labels()
 
     def _tile(self, square: Square, classes: str) -> str:
-        """Draw a rectangle as large as a square."""
+        """Draw a rectangle the size of a square."""
         place = area(self.centre(square) - _SQUARE / 2, _SQUARE)
         return f'<rect class="{classes}" {place} rx="3"/>'
 
     def _tiles(self) -> str:
-        """Draw separate tiles, or a board of two tones in a frame with the goals beyond it."""
+        """Draw separate tiles, or a framed board of two tones with its goals."""
         if self.board.gap_mm:
             return "".join(self._tile(square, "tile") for square in self.board.squares)
         goals = "".join(map(self._goal, SEATS)) if self.board.has_goals else ""
         whole = f'width="{self.size.real:g}" height="{self.size.imag:g}"/>'
-        # one path for all dark squares, a1 among them
+        # one path for all dark squares, including a1
         dark = "".join(
             f"M{xy(self.centre(square) - _SQUARE / 2)}h100v100h-100z"
             for square in self.board.squares
@@ -207,10 +209,10 @@ class _Sketch:
         for square in self.board.squares:
             centre = self.centre(square)
             row, column = str(square.rank + 1), chr(97 + square.file)
-            # on its side the board has ranks below it and files at its left
+            # a board on its side has its ranks at the bottom and its files at the left
             if self.quarters % 2:
                 row, column = column, row
-            # only squares along the left and the lower edge carry labels
+            # only squares along the left and the lower edge are labelled
             if centre.real < self.pitch:
                 labels.append(text(row, centre - (43 + 24j)))
             if centre.imag > self.size.imag - self.pitch:
@@ -220,9 +222,7 @@ class _Sketch:
     # ---- pieces ----
 
     def _pieces(self) -> str:
-        """Draw every big piece, every stack from the top of the picture down, and what is wrong in
-        rings.
-        """
+        """Draw big pieces, stacks from the top of the picture down, and errors in rings."""
         layout = self.scene.layout
         parts = [self._big(face, squares) for face, squares in big_pieces(self.kit, layout).items()]
         for square in sorted(layout, key=lambda at: (self.centre(at).imag, self.centre(at).real)):
@@ -239,7 +239,9 @@ class _Sketch:
         return big_piece(self.kit, face, [self.centre(square) for square in squares])
 
     def _mark_bump(self, square: Square, drawing: str) -> str:
-        """Mark a stack whose move was refused with how far it got, in the picture's units."""
+        """Wrap a stack whose move was refused, with the distance that it moves before it bounces,
+        in units.
+        """
         for event, beat in self.timed_events:
             if event.edge and event.square == str(square):
                 bump = xy(60 * self.way(event.edge))
@@ -247,15 +249,17 @@ class _Sketch:
         return drawing
 
     def _swell(self, square: Square) -> str:
-        """Mark what lies on a square if an event makes it grow for a moment."""
+        """Return the attributes that make the stack on a square swell for a moment, if an event
+        asks for it.
+        """
         for event, beat in self.timed_events:
             if event.kind.look.swells and str(square) == (event.to or event.square):
                 return f' data-swell data-beat="{beat}"'
         return ""
 
     def _stack(self, square: Square, faces: Sequence[str]) -> str:
-        """Draw what lies on a square, or will. A big piece lies over all the squares that it will
-        cover.
+        """Draw the stack on a square, or its future stack. A big piece covers all the squares of
+        its target position.
         """
         targets = big_pieces(self.kit, self.scene.target)
         big = [face for face in faces if is_big(self.kit, face)]
@@ -264,17 +268,16 @@ class _Sketch:
         return "".join(parts) + stack(self.kit, small, self.centre(square))
 
     def _piece(self, name: str, square: Square) -> str:
-        """Draw one piece on a square."""
         if is_big(self.kit, name):
             return self._big(name, [square])
         return stack(self.kit, (name,), self.centre(square))
 
     def _problem(self, problem: Problem) -> str:
-        """Draw a piece that should not be there in a ring, with the way back."""
+        """Draw a misplaced piece in a ring, and its way back."""
         centre = self.centre(problem.square)
         piece = self._piece(problem.face, problem.square)
         ring = circle("ring", centre, 46)
-        # without a home it does not belong on the board
+        # a piece without a home does not belong on the board
         if problem.home is None:
             return f"{piece}{ring}{use('cross', centre + (34 - 34j), 34)}"
         ghost = f"{self._frame(problem.home)}{_ghost(self._piece(problem.face, problem.home))}"
@@ -283,7 +286,7 @@ class _Sketch:
         return f"{ghost}{piece}{ring}{self._arrow(problem.square, problem.home)}"
 
     def _breach(self) -> str:
-        """Draw a cross on what breaks the rule, at its shoulder if a piece stands there."""
+        """Draw a cross on the square that breaks a rule, at the upper right if a piece is there."""
         square = self.scene.breaks
         if square is None or any(problem.square == square for problem in self.scene.wrong):
             return ""
@@ -295,7 +298,7 @@ class _Sketch:
     # ---- hands ----
 
     def _hands(self) -> str:
-        """Draw where hands move what: a frame with the piece faint in it, and an arrow."""
+        """Draw the moves to be made by hand: a frame with a faint piece in it, and an arrow."""
         moves = "".join(map(self._move, self.scene.moves))
         return moves + "".join(self._arrow(*way) for way in self.scene.ways)
 
@@ -307,21 +310,21 @@ class _Sketch:
         if origin is None:
             ghost = _ghost(self._stack(target, move.faces))
             return f"{frame}<g{self._swell(target)}>{ghost}</g>"
-        # what stays on its square is turned over
+        # a piece that stays on its square is flipped
         if origin == target:
             return f'<g data-flip="{target}" data-beat="0">{frame}</g>'
         arrow = self._arrow(origin, target)
-        # what was hit moves after everything else has happened
+        # a piece that was hit moves after all other events
         if self._is_hit(move):
             beat = self.last_beat + 1
             slide = self._slide(move.faces, origin, target, beat)
             return _pop(frame, beat) + slide + _pop(arrow, beat)
-        # one that follows another lies below it, where `_followers` draws it
+        # a follower is drawn by `_followers`, below the piece in front of it
         slide = "" if self._follows(move) else self._slide(move.faces, origin, target)
         return frame + slide + arrow
 
     def _frames(self, move: HandMove, target: Square) -> str:
-        """Draw a frame around the squares that a moved piece will cover."""
+        """Draw a frame around every square that a moved piece will cover."""
         for face, squares in big_pieces(self.kit, self.scene.target).items():
             if face in move.faces:
                 return "".join(map(self._frame, squares))
@@ -332,16 +335,16 @@ class _Sketch:
         return f'<path class="target" d="M{xy(corner)}h100v100h-100z"/>'
 
     def _is_hit(self, move: HandMove) -> bool:
-        """Return whether it moves because it was hit in the step that is shown."""
+        """Return whether the piece moves because it was hit in the current step."""
         return any(strike.is_hit and strike.target == move.origin for strike in self.strikes)
 
     def _follows(self, move: HandMove) -> bool:
-        """Return whether it goes where another piece still stands that leaves."""
+        """Return whether the piece moves to a square that another piece is about to leave."""
         leaving = {other.origin for other in self.scene.moves if other.origin != other.target}
         return move.target in leaving and not self._is_hit(move)
 
     def _followers(self) -> str:
-        """Draw what will stand where another piece leaves, below that one."""
+        """Draw pieces that move to a square that is about to be left, below the leaving piece."""
         return "".join(
             self._slide(move.faces, move.origin, move.target)
             for move in self.scene.moves
@@ -349,39 +352,39 @@ class _Sketch:
         )
 
     def _slide(self, faces: Sequence[str], origin: Square, target: Square, beat: int = 0) -> str:
-        """Draw a piece faint in its new place, to which it slides in its beat."""
+        """Draw a faint piece at its target, to which it slides in its beat."""
         way = xy(self.centre(origin) - self.centre(target))
         ghost = _ghost(self._stack(target, faces))
         return f'<g data-slide="{way}" data-beat="{beat}">{ghost}</g>'
 
     def _away(self, origin: Square, face: str) -> str:
-        """Draw an arrow over the nearest edge of the board, or into the other side's goal."""
+        """Draw an arrow over the nearest edge of the board, or into the opponent's goal."""
         centre = self.centre(origin)
         if self.board.has_goals:
             rival = Seat.NORTH if self.kit.face(face).seat is Seat.SOUTH else Seat.SOUTH
             ends = [self._beyond_edge(centre, self.towards(rival), _GOAL / 2)]
         else:
-            # of the four edges the nearest counts
+            # candidates at all four edges
             ends = [self._beyond_edge(centre, out, _BEYOND) for out in (1, -1, 1j, -1j)]
         end = min(ends, key=lambda end: abs(end - centre))
         ahead = unit(end - centre)
         return _curve(centre + (30 + 10j) * ahead, end, 1j * ahead)
 
     def _beyond_edge(self, point: complex, out: complex, distance: float) -> complex:
-        """Return the point beside this one that lies beyond the board's edge in a direction."""
+        """Return the point beyond the board's edge, straight out from another point."""
         if abs(out.real) > abs(out.imag):
             x = self.size.real + distance if out.real > 0 else -distance
             return complex(x, point.imag)
         return complex(point.real, self.size.imag + distance if out.imag > 0 else -distance)
 
     def _arrow(self, origin: Square, target: Square) -> str:
-        """Draw a curved arrow. Two pieces that change places get one on either side."""
+        """Draw a curved arrow. Two pieces that swap places get arrows on opposite sides."""
         start, end = self.centre(origin), self.centre(target)
         ahead = unit(end - start)
         normal = 1j * ahead
         ways = {*self.scene.ways, *((move.origin, move.target) for move in self.scene.moves)}
         inward = self.size / 2 - (start + end) / 2
-        # positive where the normal points to the middle of the board (scalar product)
+        # The scalar product is positive if the normal points to the middle of the board.
         if (target, origin) not in ways and (normal.conjugate() * inward).real < 0:
             normal = -normal
         return _curve(start + 34 * normal + 20 * ahead, end + 36 * normal - 6 * ahead, normal)
@@ -389,15 +392,15 @@ class _Sketch:
     # ---- what happened ----
 
     def _bounces(self) -> str:
-        """Draw a bar at every edge that refused a move, and on a square that several wanted all of
-        them, faint.
+        """Draw a bar at every edge that refused a move. Where several pieces wanted the same
+        square, draw them faint in it.
         """
         refused = [
             (Square.parse(event.square), event.edge)
             for event in self.scene.events
             if event.square and event.edge
         ]
-        # a square counts as often as somebody was refused there
+        # one entry per piece that was refused at a square
         wanted = [square.shifted(*edge) for square, edge in refused]
         rivals = [
             way for way, target in zip(refused, wanted, strict=True) if wanted.count(target) > 1
@@ -406,19 +409,19 @@ class _Sketch:
         return "".join(ghosts + [self._bounce(*way) for way in refused])
 
     def _late_comer(self, square: Square, edge: tuple[int, int]) -> str:
-        """Draw a piece small and faint beyond an edge, on the side from which it would have
-        come.
+        """Draw a small faint piece beyond an edge, at the side of the square from which it would
+        have come.
         """
         centre = self.centre(square)
         ghost = _ghost(self._stack(square, self.scene.layout.get(square, ())[-1:]))
-        # in the square that it did not get, at the side from which it came
+        # inside the refused square, near the edge to its origin
         place = xy(centre + (self.pitch - 18) * self.way(edge))
-        # half its size about its own middle
+        # scaled to one half about its own centre
         moved = f"translate({place}) scale(.5) translate({xy(-centre)})"
         return f'<g transform="{moved}">{ghost}</g>'
 
     def _bounce(self, square: Square, edge: tuple[int, int]) -> str:
-        """Draw a bar at the edge that refused, and three rays beyond it."""
+        """Draw a bar at the edge that refused a move, and three rays beyond it."""
         turned = f"translate({xy(self.centre(square))}) rotate({_degrees(self.way(edge)):g})"
         return (
             f'<g class="bounce" transform="{turned}"><path d="M50 -40V40"/>'
@@ -426,7 +429,7 @@ class _Sketch:
         )
 
     def _stances(self) -> str:
-        """Draw shields and bursts round the pieces of which the step tells."""
+        """Draw shields and bursts around the pieces that act in the step."""
         parts = []
         for event, beat in self.timed_events:
             look = event.kind.look
@@ -437,15 +440,15 @@ class _Sketch:
         return "".join(parts)
 
     def _shots(self) -> str:
-        """Draw the lines of fire of the step that is shown. They lie under the pieces."""
+        """Draw the lines of fire of the current step, below the pieces."""
         parts = []
         for strike in self.strikes:
-            # between neighbours there is no room for a line: those are blows
+            # A line does not fit between neighbours. `_blows` draws those.
             if not strike.is_hit or strike.is_near:
                 continue
             start, end = self.centre(strike.origin), self.centre(strike.target)
             ahead = unit(end - start)
-            # from beside the one piece to just before the other
+            # from beside the shooter to just before the target
             line = f"M{xy(start + 44 * ahead)}L{xy(end - 40 * ahead)}"
             grown = f'd="{line}" pathLength="1" data-grow data-beat="{strike.beat}"'
             burst = _pop(use("shot", end, 112, "hit"), strike.beat)
@@ -453,16 +456,16 @@ class _Sketch:
         return "".join(parts)
 
     def _blows(self) -> str:
-        """Draw what pieces do to the squares next to theirs in the step that is shown.
+        """Draw blows and shots at neighbouring squares in the current step.
 
-        It is a hollow arrow half over the edge between two squares.
+        Each is a hollow arrow across the edge between the two squares.
         """
         bursts, blades = [], []
         for strike in self.strikes:
             if not strike.is_near:
                 continue
             start, end = self.centre(strike.origin), self.centre(strike.target)
-            # the square of which the sign tells is marked already
+            # the square in the sign's sentence is marked already
             if strike.is_hit and strike.target != self.scene.hit:
                 bursts.append(_pop(use("shot", end, 100, "hit"), strike.beat))
             blade = use("blade", (start + end) / 2, 46, "blade", degrees=_degrees(end - start))
@@ -471,7 +474,7 @@ class _Sketch:
 
 
 def _degrees(way: complex) -> float:
-    """Return the direction of a way, clockwise from the right."""
+    """Return the direction of a vector, clockwise from the right."""
     return math.degrees(cmath.phase(way))
 
 
@@ -484,15 +487,15 @@ def _ghost(drawing: str) -> str:
 
 
 def _curve(start: complex, end: complex, normal: complex) -> str:
-    """Draw a cased curve that bulges along `normal`, with its head at `end`."""
+    """Draw a cased curve that bulges along `normal`, with an arrowhead at `end`."""
     way = end - start
-    # long ways bend more than short ones, up to a bound
+    # the bulge grows with the distance up to a limit
     bulge = normal * min(34, 10 + 0.18 * abs(way))
-    # control points of a cubic Bézier curve, a quarter of the way from its ends
+    # control points of a cubic Bézier curve, a quarter of the distance from its ends
     control_1, control_2 = start + bulge + way / 4, end + bulge - way / 4
-    # the head points where the curve arrives, not along the straight way
+    # the head follows the direction in which the curve arrives
     ahead = unit(end - control_2)
-    # the line ends inside of the head, so that the tip stays sharp
+    # the line ends inside the head, so that the tip stays sharp
     neck, left, right = end - 12 * ahead, end - (22 - 14j) * ahead, end - (22 + 14j) * ahead
     curve = [xy(point, ".1f") for point in (start, control_1, control_2, neck)]
     triangle = [xy(point, ".1f") for point in (end, left, right)]
@@ -506,21 +509,21 @@ def _curve(start: complex, end: complex, normal: complex) -> str:
 def plan_svg(
     view: TableView, squares: Sequence[Square | None], origin: Square | None, quarters: int
 ) -> str:
-    """Draw the dotted way of the orders entered so far, with their numbers."""
+    """Draw the dotted path of the orders entered so far, with their numbers."""
     scene = scene_of(view)
     if scene is None or not squares:
         return ""
     sketch = _Sketch(scene, quarters)
     stops = [square for square in (origin, *squares) if square is not None]
     way = "L".join(xy(sketch.centre(square)) for square in stops)
-    # a square that is passed several times carries all of its numbers
+    # a square that is passed several times shows all its numbers
     numbers: dict[Square, list[int]] = {}
     for number, square in enumerate(squares, start=1):
         if square is not None:
             numbers.setdefault(square, []).append(number)
     parts = [f'<path d="M{way}"/>']
     for square, numbers_here in numbers.items():
-        # in the middle of a free square, along the lower edge of one with a piece
+        # at the centre of a free square, or along the lower edge of a square with a piece
         first = sketch.centre(square) - 33 + 33j
         if square not in scene.layout:
             first = sketch.centre(square) - 33 * (len(numbers_here) - 1) / 2

@@ -1,6 +1,4 @@
-"""What a picture of a board shows: where pieces lie, where hands move them, what is wrong, what
-nobody sees.
-"""
+"""What a picture of a board shows: pieces, moves to be made by hand, errors and unseen squares."""
 
 from __future__ import annotations
 
@@ -21,9 +19,10 @@ from web.rendering.pieces import big_pieces, is_big
 
 @dataclass(frozen=True)
 class BoardPicture:
-    """What a picture of a board shows beside the squares.
+    """Contents of a picture of a board.
 
-    `wrong` and `moves` are drawn over the pieces of `layout`; `unknown` squares get the shutter.
+    `wrong` and `moves` are drawn over the pieces of `layout`. `unknown` squares are drawn as closed
+    by a shutter.
     """
 
     kit: Kit
@@ -33,20 +32,20 @@ class BoardPicture:
     wrong: tuple[Problem, ...] = ()
     unknown: frozenset[Square] = frozenset()
     target: Layout = field(default_factory=dict)
-    """The board when hands are done, which tells the squares that a big piece will cover."""
+    """Layout once all moves are made, from which the squares of a big piece are taken."""
     came_from: frozenset[Square] = frozenset()
-    """Squares of pieces that hands have moved already."""
+    """Squares from which pieces were moved already."""
     breaks: Square | None = None
-    """Square of what breaks the rule on a board that is wrong."""
+    """Square that breaks a rule, on a board that is wrong."""
     badges: Mapping[Square, Badge] = field(default_factory=dict)
     ways: tuple[tuple[Square, Square], ...] = ()
-    """Ways of pieces that lie in their new places already."""
+    """Origin and target of pieces that are in their new places already."""
     hit: Square | None = None
-    """Square where somebody is hit, as the sign tells."""
+    """Square of the hit that the sign announces."""
 
 
 def scene_of(view: TableView) -> BoardPicture | None:
-    """Return the picture of what a viewer may know, or None if no game is on."""
+    """Return the picture of a viewer's view, or None if no game is on."""
     if view.kit is None:
         return None
     board, headline = view.board, view.turn.headline
@@ -56,7 +55,7 @@ def scene_of(view: TableView) -> BoardPicture | None:
     todo = tuple(move for move in moves if not move.done)
     before = board.put_back if view.phase == "setup" else board.layout
     layout = _spread(view.kit, layout_after(before, done), target, done)
-    # what is wrong is drawn in its ring with the way back, and nowhere else
+    # a misplaced piece is drawn only in its ring, with its way back
     for problem in board.problems:
         layout, todo = _without(layout, todo, problem)
     breach = board.why_not.square if board.why_not else None
@@ -77,7 +76,7 @@ def scene_of(view: TableView) -> BoardPicture | None:
 
 
 def scene_picture(kit: Kit, scene: ReplayStep) -> BoardPicture:
-    """Return the picture of a scene of a replay, with where pieces came from."""
+    """Return the picture of one step of a replay, with the origins of moved pieces."""
     return BoardPicture(
         kit,
         scene.layout,
@@ -89,8 +88,8 @@ def scene_picture(kit: Kit, scene: ReplayStep) -> BoardPicture:
 
 
 def _spread(kit: Kit, layout: Layout, target: Layout, done: tuple[HandMove, ...]) -> Layout:
-    """Return the layout with big pieces that were just put down in all their squares."""
-    # hands put it on one square, yet the camera and people see it on all
+    """Return the layout with the big pieces of finished moves on all their squares."""
+    # A move names one square of a big piece, but the camera and people see it on all of them.
     big = {face for move in done for face in move.faces if is_big(kit, face)}
     if not big:
         return layout
@@ -104,11 +103,10 @@ def _spread(kit: Kit, layout: Layout, target: Layout, done: tuple[HandMove, ...]
 def _without(
     layout: Layout, todo: tuple[HandMove, ...], problem: Problem
 ) -> tuple[Layout, tuple[HandMove, ...]]:
-    """Return layout and moves without the piece on a wrong square.
-
-    Its way back takes their place.
+    """Return layout and moves without a misplaced piece, which is drawn with its way back
+    instead.
     """
-    # a piece that hands were to move, put down on a wrong square
+    # a piece that was to be moved but was put on a wrong square
     stray = next(
         (move for move in todo if problem.face in move.faces and problem.square != problem.home),
         None,
@@ -117,7 +115,7 @@ def _without(
     if stray is not None:
         todo = tuple(move for move in todo if move is not stray)
         place = stray.origin or place
-    # the layout still has it where it was taken from, or where it belongs
+    # the layout still has the piece at its origin or at its home
     stack = list(layout.get(place, ()))
     if problem.face in stack:
         stack.remove(problem.face)
@@ -125,9 +123,9 @@ def _without(
 
 
 def layout_after(layout: Layout, moves: Iterable[HandMove]) -> Layout:
-    """Return the layout once some moves are carried out. What moves lands on top."""
+    """Return the layout after some moves. Moved pieces land on top of stacks."""
     stacks = {square: list(faces) for square, faces in layout.items()}
-    # all pieces leave before any lands, so that two may change places
+    # all pieces leave before any piece lands, so that two can swap places
     landing: list[tuple[Square, str]] = []
     for move in moves:
         for face in move.faces:
@@ -159,10 +157,12 @@ def board_words(scene: BoardPicture) -> str:
 
 
 def own_square(view: TableView, seat: Seat) -> Square | None:
-    """Return where the one piece lies that stands for a side. None if there is none, or several."""
+    """Return the square of a side's only main piece, or None if it has none or several on the
+    board.
+    """
     if view.kit is None:
         return None
-    # a side is shown by the shape of its one main piece
+    # the main piece has the shape of its side
     drawing = view.kit.sides[seat].drawing
     own = {face.name for face in view.kit.faces if face.seat is seat and face.drawing == drawing}
     places = [square for square, faces in view.board.layout.items() if own.intersection(faces)]
@@ -174,13 +174,13 @@ def own_square(view: TableView, seat: Seat) -> Square | None:
 
 
 def beats_of(events: Sequence[Event]) -> tuple[int, ...]:
-    """Return the beat of each event, from 1. It is 0 for one that is neither drawn nor heard."""
+    """Return the beat of each event, counted from 1, or 0 if it is neither drawn nor heard."""
     beats, last, beat = [], None, 0
     for event in events:
         if not _is_shown(event):
             beats.append(0)
             continue
-        # events of one kind in a row happen at once
+        # consecutive events of one kind share a beat
         beat += event.kind is not last
         last = event.kind
         beats.append(beat)
@@ -195,11 +195,11 @@ def _is_shown(event: Event) -> bool:
 
 
 def tones_of(events: Sequence[Event]) -> str:
-    """Return what sounds in which beat, for the script: `1 A5 120 ·40 A4 60|2 …`."""
+    """Return the tone of each beat in the form that the script reads: `1 A5 120 ·40 A4 60|2 …`."""
     tones = [
         f"{beat} {event.kind.cue.tone}"
         for event, beat in zip(events, beats_of(events), strict=True)
         if event.kind.cue and beat
     ]
-    # what sounds alike in one beat is heard once
+    # equal tones in one beat sound once
     return "|".join(dict.fromkeys(tones))

@@ -1,5 +1,5 @@
-"""What is read, drawn into the camera's picture: a line around the board and each piece, and what
-lies there.
+"""The reading as a layer over the camera's picture: outlines of the board and its pieces, and their
+names.
 
 Units are the picture's pixels. Points are complex numbers, as `web.rendering.svg` explains.
 """
@@ -19,17 +19,17 @@ from web.rendering.pieces import piece
 from web.rendering.svg import area, circle, labelled_svg, text
 
 _WIDTH_PX = 900
-"""Width of a picture in which lines have the widths below. In others they grow with it."""
+"""Picture width for the line widths below. They scale with the picture."""
 _LINE_PX, _CASE_PX = 5.0, 9.0
 _PIECE = 0.77
-"""Width of a piece's face in parts of its square."""
+"""Width of a piece's face as a fraction of its square."""
 _SURE = 0.95
-"""Sureness from which on no figure is shown."""
+"""Confidence from which on no percentage is shown."""
 
 
 def seen_svg(seen: BoardSeen) -> Markup:
-    """Return a layer for a picture of the board: it has the picture's size and nothing behind its
-    lines.
+    """Draw the layer for a picture of the board, of the same size and with a transparent
+    background.
     """
     width, height = seen.size_px
     scale = width / _WIDTH_PX
@@ -40,7 +40,7 @@ def seen_svg(seen: BoardSeen) -> Markup:
 
 
 def read_words(board: BoardSeen) -> str:
-    """Return what is read in words, such as `purple robot a1, lime robot c4 (80 %)`."""
+    """Return the reading in words, such as `purple robot a1, lime robot c4 (80 %)`."""
     read, unknown = [], []
     for square in board.squares:
         name = square_words(board.kit, square)
@@ -56,7 +56,7 @@ def read_words(board: BoardSeen) -> str:
 
 
 def square_words(kit: Kit, seen: SquareSeen) -> str:
-    """Return a square by its name, a zone of cards as `lane 0 attacker`."""
+    """Return the name of a square, or of a zone of cards such as `lane 0 attacker`."""
     square = seen.square
     if kit.deck:
         for seat, rank in kit.deck.zones.items():
@@ -67,10 +67,10 @@ def square_words(kit: Kit, seen: SquareSeen) -> str:
 
 
 def _square(kit: Kit, square: SquareSeen, scale: float) -> str:
-    """Draw a square: a shutter if it is not read, a dot if it is free, else the piece in a line."""
+    """Draw a shutter for an unknown square, a dot for a free one, else the outlined piece."""
     corners = [complex(*corner) for corner in square.corners_px]
     centre = sum(corners) / len(corners)
-    # the side of a true square of this area: perspective distorts the one that is seen
+    # side of a square with the same area, because perspective distorts the outline
     side = math.sqrt(_area(corners))
     if not square.known:
         return f'<polygon class="unread" points="{_points(corners)}"/>'
@@ -81,9 +81,9 @@ def _square(kit: Kit, square: SquareSeen, scale: float) -> str:
         classes = "plate weak" if square.weak else "plate"
         return circle(classes, centre, radius, f' stroke-width="{radius * 0.4:g}"')
     outline = [centre + _PIECE * (corner - centre) for corner in corners]
-    # squares far from the camera get thinner lines, which leave the piece to be seen
+    # thinner lines on distant squares, so that the piece stays visible
     line = _cased_line(outline, min(scale, side / 60))
-    # the piece's face, on a plate at the outline's upper right
+    # the piece's face on a plate at the outline's upper right
     shoulder = complex(max(p.real for p in outline), min(p.imag for p in outline))
     radius = side * 0.28
     plate = circle("plate", shoulder, radius, f' stroke-width="{radius * 0.12:g}"')
@@ -91,11 +91,11 @@ def _square(kit: Kit, square: SquareSeen, scale: float) -> str:
 
 
 def _cards(names: Sequence[str], centre: complex, side: float) -> str:
-    """Draw the names of the cards of a zone in its middle, two a line."""
+    """Draw the names of a zone's cards at its centre, two per line."""
     size = side * 0.17
     lines = [" ".join(names[start : start + 2]) for start in range(0, len(names), 2)]
     step = 1.3j * size
-    # the lines together are centred on the zone
+    # centre the block of lines on the zone
     line_centre = centre - step * (len(lines) - 1) / 2
     labels = []
     for line in lines:
@@ -105,8 +105,8 @@ def _cards(names: Sequence[str], centre: complex, side: float) -> str:
 
 
 def _label(words: str, centre: complex, size: float) -> str:
-    """Draw words on a plate of paper, so that they are read over any picture."""
-    # SVG does not tell how wide words are: an estimate by their number
+    """Draw words on a paper-coloured plate, so that they are legible over any picture."""
+    # SVG cannot measure text, so its width is estimated from the number of letters
     width, height = 0.64 * len(words) + 0.5, 1.25
     plate = size * complex(width, height)
     place = area(centre - plate / 2, plate)
@@ -115,7 +115,7 @@ def _label(words: str, centre: complex, size: float) -> str:
 
 
 def _cased_line(outline: Sequence[complex], scale: float) -> str:
-    """Draw a line of paper between two of ink, so that it is seen on any table."""
+    """Draw a line with a casing of another colour, so that it is visible on any table."""
     points = _points(outline)
     return (
         f'<polygon class="case" points="{points}" stroke-width="{_CASE_PX * scale:g}"/>'

@@ -1,7 +1,6 @@
-"""Cards, counters and clocks as pages show them: the ring of turns and seconds, stacks, fans, and
-what can be tapped.
+"""Cards, counters and clocks on pages: the ring of turns and seconds, stacks, fans and keys.
 
-The ring, which `_cards.html` draws, is 720 units wide with its middle at (0, 0).
+`_cards.html` draws the ring. It is 720 units wide with its centre at (0, 0).
 """
 
 from __future__ import annotations
@@ -19,30 +18,31 @@ from companion.table.table_view import TableView
 from web.rendering.svg import labelled_svg, ornament, xy
 
 MAX_TICKS = 120
-"""Maximum number of ticks. More of them would run together."""
+"""Maximum number of ticks, because more would run together."""
 MAX_BEATS = 30
-"""Maximum limit in seconds that is cut into seconds. A longer one has twelve parts."""
+"""Maximum limit in seconds that is divided into seconds. Longer limits have twelve parts."""
 ROOM = 4
-"""Maximum number of cards below each other. Twice as many fit in two columns."""
+"""Maximum number of cards in one column. Two columns hold twice as many."""
 
 
 # ---- the ring ------------------------------------------------------------------------------------
 
 
 def spokes(turns: Iterable[float], inner: float, outer: float) -> str:
-    """Draw radial strokes as one path. `turns` are parts of a full turn, clockwise from the top."""
+    """Draw radial strokes as one path. `turns` are fractions of a full turn, clockwise from the
+    top.
+    """
     parts = []
     for turn in turns:
-        # angles begin at the right, turns a quarter earlier at the top
+        # angles start at the right, turns a quarter earlier at the top
         spoke = cmath.rect(1, math.tau * (turn - 0.25))
         parts.append(f"M{xy(inner * spoke, '.1f')}L{xy(outer * spoke, '.1f')}")
     return "".join(parts)
 
 
 def beats_of(limit_s: float) -> tuple[float, ...]:
-    """Return where the seconds of a limit begin, as parts of a full turn.
-
-    A long one has twelve parts.
+    """Return the start of each second of a limit as a fraction of a full turn. Long limits have
+    twelve parts.
     """
     if limit_s > MAX_BEATS:
         return tuple(part / 12 for part in range(12))
@@ -50,13 +50,13 @@ def beats_of(limit_s: float) -> tuple[float, ...]:
 
 
 def ticks(count: Count) -> dict[str, str]:
-    """Return the steps of a count as paths of ticks: `rest`, `now`, `last`, `spent`.
+    """Return the paths of a counter's ticks by class: `rest`, `now`, `last`, `spent`.
 
-    The last tick that is left is *now*, the one after it was spent last. `number` says how many are
-    left.
+    `now` is the last remaining tick, and `last` the one spent most recently. `number` is the number
+    of remaining ticks.
     """
     total = min(count.total, MAX_TICKS)
-    # rounded up: the last tick goes with the last step and not before
+    # rounded up, so that the last tick goes with the last step
     left = math.ceil(count.number * total / count.total)
     turns = [place / total for place in range(total)]
     return {
@@ -77,7 +77,9 @@ def cards_of(kit: Kit | None) -> Mapping[str, Card]:
 
 
 def shown(kit: Kit | None, name: str) -> str:
-    """Return a card as it is printed, such as `10&` for `a&`. An unknown name stays as it is."""
+    """Return a card's printed text, such as `10&` for `a&`. Unknown names are returned
+    unchanged.
+    """
     card = cards_of(kit).get(name)
     return f"{card.value}{card.suit}" if card else name
 
@@ -85,24 +87,24 @@ def shown(kit: Kit | None, name: str) -> str:
 def stack_of(
     kit: Kit | None, pile: Pile, known: Pile, room: int = ROOM
 ) -> tuple[list[tuple[str, bool]], int]:
-    """Return the last cards of a stack from the bottom to the top, and how many lie below them.
+    """Return the top cards of a stack, bottom first, and the number of cards below them.
 
-    Of each its text (empty: its back), and whether it lies face down but the viewer knows it.
-    `known` is the same stack as everybody sees it. More than `room` cards have two columns.
+    Each card is its text (empty for a card back), and whether it is face down but known to the
+    viewer. `known` is the stack as spectators see it. More than `room` cards take two columns.
     """
     cards = []
     for place, name in enumerate(pile):
-        # face up for all; stacks of different heights cannot be compared card by card
+        # stacks of different heights cannot be compared card by card, so all cards count as face up
         is_open = len(known) != len(pile) or known[place] is not None
         cards.append(("" if name is None else shown(kit, name), name is not None and not is_open))
     fits = 2 * room if len(cards) > room else room
-    # a number of cards that are not drawn takes the place of one
+    # the number of hidden cards takes the place of one card
     more = len(cards) - fits + 1 if len(cards) > fits else 0
     return cards[more:], more
 
 
 def lane_words(kit: Kit | None, lane: Lane, names: Mapping[Seat, str]) -> str:
-    """Return a lane in words, as far as the viewer sees it."""
+    """Describe a lane in words, as far as the viewer sees it."""
     parts: dict[str, object] = {
         "north": names[Seat.NORTH],
         "north_cards": _pile_words(kit, lane.north),
@@ -128,7 +130,7 @@ def _pile_words(kit: Kit | None, pile: Pile) -> str:
 
 
 def fans_of(view: TableView) -> dict[Seat, tuple[str, ...]]:
-    """Return the open cards that the camera reads for each seat. `X` is one that it cannot read."""
+    """Return the open cards that the camera reads for each seat, `X` for an unreadable card."""
     entry = view.board.tableau.entry if view.board.tableau else None
     fans: dict[Seat, tuple[str, ...]] = dict.fromkeys(SEATS, ())
     for seat, zone in entry.zones.items() if entry else ():
@@ -140,13 +142,13 @@ def fans_of(view: TableView) -> dict[Seat, tuple[str, ...]]:
 
 
 def acting_seat(view: TableView) -> Seat | None:
-    """Return the seat on turn, or None if nobody is or both are."""
+    """Return the seat whose turn it is, or None if it is neither's or both's."""
     seats = [seat for seat in SEATS if view.seats[seat].awaited]
     return seats[0] if len(seats) == 1 else None
 
 
 def plain_choices(card_ui: CardUi) -> list[list[str | None]]:
-    """Return the legal actions for a script: notation, key, card, lane."""
+    """Return the legal actions as lists for a script: notation, key, card, lane."""
     return [[choice.text, choice.key, choice.card, choice.lane] for choice in card_ui.choices]
 
 
@@ -161,7 +163,7 @@ def straight_keys(card_ui: CardUi) -> list[tuple[ChoiceKey, str | None]]:
 
 
 def main_action(view: TableView) -> tuple[str, str] | None:
-    """Return label and action of the one large key."""
+    """Return label and action of the large key, or None if there is nothing to press."""
     if view.own.laid:
         return say("That is right"), view.own.laid
     if view.board.tableau:
@@ -175,7 +177,7 @@ def main_action(view: TableView) -> tuple[str, str] | None:
 
 
 def lanes_sign(kit: Kit) -> Markup:
-    """Draw a board of lanes as a small sign, a strip with its deck for each."""
+    """Draw a small icon of a board of lanes, each a strip with its deck."""
     files = range(kit.board.files)
     lanes = "".join(f"M{12 * file} 0h10v60h-10z" for file in files)
     decks = "".join(f"M{12 * file + 1.5:g} 44h7v11h-7z" for file in files)
@@ -188,9 +190,10 @@ def lanes_sign(kit: Kit) -> Markup:
 
 
 def lanes_picture(kit: Kit, lanes: Sequence[Lane]) -> Markup:
-    """Draw lanes, a column each: North stack, deck with its number of cards, South stack.
+    """Draw lanes as columns: North stack, deck with its number of cards, South stack.
 
-    480 units wide, 240 high; of a high stack the last three cards, and how many more there are.
+    The picture is 480 units wide and 240 high. A high stack shows its last cards and the number of
+    the others.
     """
     names = {seat: kit.sides[seat].name for seat in SEATS}
     pitch = 480 / len(lanes)
@@ -209,7 +212,7 @@ def lanes_picture(kit: Kit, lanes: Sequence[Lane]) -> Markup:
 
 
 def _column(kit: Kit, pile: Pile, y: int, step: int) -> str:
-    """Draw a stack from its bottom as cards 68 units wide and 23 high, the first one at `y`."""
+    """Draw a stack as cards 68 units wide and 23 high, bottom card first, starting at `y`."""
     last, more = stack_of(kit, pile, pile, 2)
     cards = [("rest", f"+{more}")] if more else []
     cards += [("up" if text else "back", text) for text, _ in last]

@@ -1,4 +1,4 @@
-"""What the guide of a first game points at: the next key or square of a seat's page, and ways on
+"""What the guide of a first game highlights: the next key or square of a seat's page, and arrows on
 the table's board.
 """
 
@@ -26,11 +26,11 @@ HAND_IN, COMMIT = "#hand-in", "#commit"
 
 @dataclass(frozen=True)
 class Tap:
-    """One touch: a selector, or a square as `@c4`.
+    """One tap: a CSS selector, or a square such as `@c4`.
 
-    It is done when one of `done` is on the page: a selector, and the text that it has where one is
-    given. `instead` is what is touched first while the selector before it finds something, such as
-    a slot that is filled otherwise.
+    It is done when one of `done` matches the page: a selector and, optionally, the text of its
+    element. `instead` has two selectors: while the first matches, the second is tapped before the
+    target, for example to empty a slot that holds another letter.
     """
 
     target: str
@@ -39,9 +39,9 @@ class Tap:
 
 
 def taps_of(view: TableView, seat: Seat, plays: Sequence[Play]) -> tuple[Tap, ...]:
-    """Return every touch by which a seat gives the order of the lesson.
+    """Return every tap with which a seat enters the order of the lesson.
 
-    None while it is not its turn.
+    Empty while it is not the seat's turn.
     """
     guide = view.guide
     if guide is None or view.phase != "orders" or not view.seats[seat].awaited:
@@ -50,18 +50,18 @@ def taps_of(view: TableView, seat: Seat, plays: Sequence[Play]) -> tuple[Tap, ..
 
 
 def plain_examples(view: TableView) -> list[list[str]]:
-    """Return for each example the keys that spell it, for the script of the page."""
+    """Return the keys that spell each example, for the script of the page."""
     examples = [list(_taps_for(view, text, ())) for text in view.own.examples]
     return [[tap.target for tap in taps[:-1]] for taps in examples]
 
 
 def _taps_for(view: TableView, text: str, plays: Sequence[Play]) -> Iterator[Tap]:
-    """Yield every touch that spells an action and hands it in."""
+    """Yield every tap that enters an action and hands it in."""
     board_ui = view.board.standing
     if view.board.tableau:
         yield from _card_taps(view.board.tableau, text)
         return
-    # keys of a pad: each letter fills the next slot
+    # pad keys: each letter fills the next slot
     if board_ui is None and view.own.pad:
         for place, letter in enumerate(text, start=1):
             slot = f"#slots li:nth-child({place}) .slot"
@@ -74,7 +74,7 @@ def _taps_for(view: TableView, text: str, plays: Sequence[Play]) -> Iterator[Tap
     elif board_ui and board_ui.duel:
         yield _press(f'[data-card="{text}"]')
     elif board_ui:
-        # the main key needs no tap before the one that commits
+        # a main key is the commit key itself and needs no tap of its own
         main_keys = {key.name for key in board_ui.keys if key.is_main}
         for play in plays:
             if play.text == text and play.key not in main_keys:
@@ -83,14 +83,14 @@ def _taps_for(view: TableView, text: str, plays: Sequence[Play]) -> Iterator[Tap
 
 
 def _press(key: str) -> Tap:
-    """Return the touch of a key that stays pressed."""
+    """Return the tap on a key that stays pressed."""
     return Tap(key, ((f"{key}[aria-pressed=true]",),))
 
 
 def _play_taps(play: Play) -> Iterator[Tap]:
     if play.key:
         yield _press(f'[data-begin="{play.key}"]')
-    # the page holds what was tapped so far, with a blank after each
+    # the page's list of taps so far, with a blank after each
     tapped = f"{play.key} "
     for square in play.touches:
         tapped += f"{square} "
@@ -98,12 +98,12 @@ def _play_taps(play: Play) -> Iterator[Tap]:
 
 
 def _unit_taps(sheet: OrderSheet, text: str) -> Iterator[Tap]:
-    """Yield for each piece itself, what it does, and in which direction."""
+    """Yield taps on each piece, its kind of order and its direction."""
     ways = {way.letter: translate(way.initial or way.letter) for way in sheet.directions}
     for part in text.split(" "):
-        # a part names the piece, then the kind of its order and a direction
+        # each part has the piece, then the kind of its order and a direction
         unit, _, code = part.partition(":")
-        # whole codes are compared, as a kind may have no letter
+        # compare whole codes, as a kind may have no letter
         number = next(n for n, kind in enumerate(sheet.kinds) if code in _codes(kind, ways))
         kind = sheet.kinds[number]
         way = code.removeprefix(kind.letter)
@@ -119,12 +119,12 @@ def _unit_taps(sheet: OrderSheet, text: str) -> Iterator[Tap]:
 
 
 def _codes(kind: OrderKind, ways: Iterable[str]) -> set[str]:
-    """Return how an order of this kind can be written."""
+    """Return all codes of a kind of order."""
     return {kind.letter + way for way in ways} if kind.has_direction else {kind.letter}
 
 
 def _card_taps(card_ui: CardUi, text: str) -> Iterator[Tap]:
-    """Yield the card, the key and the lane. A card's first key needs no touch."""
+    """Yield taps on the card, the key and the lane. The first key of a card is preselected."""
     choice = choice_of(card_ui, text)
     if choice is None:
         return
@@ -139,24 +139,28 @@ def _card_taps(card_ui: CardUi, text: str) -> Iterator[Tap]:
 
 
 def plain_taps(taps: Sequence[Tap]) -> list[list[Any]]:
-    """Return touches for the script: target, what is done, what comes first instead."""
+    """Return taps as lists for the script: target, `done`, and both selectors of `instead` if
+    any.
+    """
     return [[tap.target, tap.done, *tap.instead] for tap in taps]
 
 
 def guided_board(view: TableView, quarters: int = 0) -> Markup:
-    """Draw the table screen's board with the lesson's orders as arrows."""
+    """Draw the table screen's board with arrows for the lesson's orders."""
     scene, guide = scene_of(view), view.guide
     if scene is None or guide is None or view.phase != "orders" or view.board.problems:
         return board_svg(scene, quarters) if scene else Markup()
     moves = [move for seat in SEATS for move in _ways(view, seat)]
     ends = Counter(move.target for move in moves)
-    # Where two want the same square, neither stands there.
+    # two pieces that want the same square both stay off it
     moves = [replace(move, faces=() if ends[move.target] > 1 else move.faces) for move in moves]
     return board_svg(replace(scene, moves=tuple(moves)), quarters)
 
 
 def _ways(view: TableView, seat: Seat) -> Iterator[HandMove]:
-    """Yield what an order moves, step by step. What comes along is drawn at its last step."""
+    """Yield the moves of an order, step by step. The piece and what it carries appear at the last
+    step.
+    """
     layout, guide = view.board.layout, view.guide
     steps = [
         (origin or own_square(view, seat), target)
@@ -166,8 +170,8 @@ def _ways(view: TableView, seat: Seat) -> Iterator[HandMove]:
     origins: dict[Square, Square] = {}
     for start, target in steps:
         if start is not None and target is not None and target != start:
-            # where the piece stood before its first step
+            # square of the piece before its first step
             origins[target] = origins.get(start, start)
-            # only where the way ends on a free square does a piece appear
+            # a piece appears only where its path ends on a free square
             is_last = target not in layout and target not in starts
             yield HandMove(layout.get(origins[target], ()) if is_last else (), start, target)

@@ -1,4 +1,4 @@
-"""A view in plain JSON: what programs get where people get a page."""
+"""The view as plain JSON, for programs."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from web.rendering.answers import BoardUiJson, ChanceJson, OpenedChanceJson, Vie
 
 
 def plain_json(value: object) -> Any:
-    """Return a value as JSON has it, its sentences in the language spoken now."""
+    """Convert a value to JSON types, with sentences in the current language."""
     return msgspec.to_builtins(value, str_keys=True, enc_hook=plain_words)
 
 
 def plain(value: object) -> Any:
-    """Return a part of a view as JSON has it, squares as `c3` and sets in order."""
+    """Convert a part of a view to JSON types, with squares as `c3` and sets sorted."""
     if isinstance(value, Square):
         return str(value)
     if is_dataclass(value):
@@ -38,12 +38,12 @@ def plain(value: object) -> Any:
 
 
 def plain_fields(value: object, *names: str) -> dict[str, Any]:
-    """Return some attributes of a value as JSON has them, by their names."""
+    """Convert some attributes of a value to JSON types, by name."""
     return {name: plain(getattr(value, name)) for name in names}
 
 
 def plain_view(view: TableView) -> ViewJson:
-    """Return everything a viewer may know, squares as `c3` and seats as `south` and `north`."""
+    """Convert a view to JSON types, with squares as `c3` and seats as `south` and `north`."""
     turn, board = view.turn, view.board
     reason = board.why_not
     answer = {
@@ -93,9 +93,9 @@ def plain_view(view: TableView) -> ViewJson:
 
 
 def plain_chance(chance: ChanceView | None) -> ChanceJson | None:
-    """Return where chance comes from.
+    """Convert the source of chance to JSON types.
 
-    `seed` is text, as programs lose digits of so large a number.
+    `seed` is text, because programs lose digits of such a large number.
     """
     if chance is None:
         return None

@@ -1,8 +1,7 @@
-"""A game, or one of its turns, as a moving picture to be shared: an animated WebP of the pages' own
-drawings.
+"""A game or one turn as an animated WebP to be shared, made of the pages' own drawings.
 
-Beside the board stands what the camera saw. The picture says nothing in any language: names, turns
-as figures, and at the end the sign's own colour behind whoever has won.
+Photographs of the camera are beside the board. The picture needs no language: it shows names, turns
+as figures, and at the end the sign's colour behind the winner.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ from web.rendering.board_picture import scene_picture
 from web.rendering.cards import lanes_picture
 
 MAX_FRAMES = 60
-"""Maximum number of frames. One takes 50 ms to draw on a PC, some 200 on a Raspberry Pi."""
+"""Maximum number of frames. A frame takes 50 ms to draw on a PC, some 200 ms on a Raspberry Pi."""
 _WHOLE_GAME_MS, _FASTEST_MS, _SLOWEST_MS, _LAST_MS = 45_000, 300, 900, 4_000
-"""Duration of all scenes of a game together, of each at least and at most, and of the last."""
+"""Total duration of a whole game, minimum and maximum per scene, and duration of the last scene."""
 _TURN_MS = 1_200
-"""Duration of a scene where only one turn is shown."""
+"""Duration of each scene in a picture of one turn."""
 
 _WIDTH, _BOARD_HEIGHT, _CARDS_HEIGHT = 480, 520, 228
 _HEAD, _EDGE = 44, 12
@@ -45,14 +44,14 @@ _USE = re.compile(
 )
 
 Photographer = Callable[[str], bytes | None]
-"""Return the photograph of a moment as JPEG. None: there is none."""
+"""Returns the photograph of a moment as JPEG, or None if there is none."""
 
 
 def moving_picture(game: Replay, turn: int, photograph: Photographer) -> bytes:
-    """Draw a game as WebP: its start, every step (in a long game some of them), its end. Or one of
-    its turns.
+    """Draw a game or one of its turns as WebP.
 
-    `turn` counts from 1, 0 is the whole game.
+    A whole game has its start, every step (only some of them in a long game) and its end. `turn`
+    counts from 1, and 0 means the whole game.
     """
     if turn:
         first, last = game.turns[turn - 1].first, game.turns[turn - 1].last
@@ -65,11 +64,11 @@ def moving_picture(game: Replay, turn: int, photograph: Photographer) -> bytes:
     for place in places:
         scene = game.scene(place)
         moment = _photograph_moment(game, scene)
-        # the last photograph stays until the next one
+        # a photograph stays until the next one
         beside = (photograph(moment) if moment else None) or beside
         documents.append(artist.document(scene, beside, is_end=place == game.places - 1))
     frame_ms = _TURN_MS
-    # a long game goes faster than a short one, within bounds
+    # the longer the game, the shorter its frames, within bounds
     if not turn:
         frame_ms = max(_FASTEST_MS, min(_SLOWEST_MS, _WHOLE_GAME_MS // len(places)))
     durations = [frame_ms] * (len(documents) - 1) + [_LAST_MS]
@@ -77,9 +76,9 @@ def moving_picture(game: Replay, turn: int, photograph: Photographer) -> bytes:
 
 
 def _choose_places(game: Replay) -> list[int]:
-    """Choose the scenes to be drawn, the first and the last among them."""
+    """Return the scenes to be drawn, including the first and the last."""
     places = list(range(game.places))
-    # of too many steps only the end of each turn is drawn
+    # with too many steps, draw only the end of each turn
     if len(places) > MAX_FRAMES:
         places = [0, *(turn.last for turn in game.turns)]
     stride = -(-len(places) // (MAX_FRAMES - 1))  # the last scene may come on top
@@ -90,8 +89,8 @@ def _choose_places(game: Replay) -> list[int]:
 
 
 def _photograph_moment(game: Replay, scene: ReplayStep) -> str:
-    """Return the moment of the photograph that shows a scene. Empty: there is none."""
-    # photographs are taken when a turn is done: earlier steps look different
+    """Return the moment of the photograph that matches a scene, or an empty text."""
+    # photographs are taken at the end of a turn, so they do not match earlier steps
     is_done = not scene.turn or game.turns[scene.turn - 1].last == scene.place
     return game.photograph(scene.turn) if is_done else ""
 
@@ -104,7 +103,7 @@ class _Artist:
     has_photographs: bool
 
     def document(self, scene: ReplayStep, photograph: bytes, *, is_end: bool) -> str:
-        """Draw one scene as an SVG document."""
+        """Return one scene as an SVG document."""
         board, height = self._board(scene)
         height += _HEAD + 2 * _EDGE
         width = _WIDTH
@@ -120,7 +119,9 @@ class _Artist:
         )
 
     def _board(self, scene: ReplayStep) -> tuple[str, int]:
-        """Draw the board, the lanes, or how many turns are left. Return the height as well."""
+        """Draw the board, the lanes, or the number of remaining turns. Return the drawing and its
+        height.
+        """
         kit = self.game.kit
         x, y, width = _EDGE, _HEAD + _EDGE, _WIDTH - 2 * _EDGE
         if scene.lanes:
@@ -131,7 +132,7 @@ class _Artist:
             middle = f'x="{_WIDTH / 2:g}" y="{y + _CARDS_HEIGHT / 2 + 50:g}"'
             return f'<text class="count" {middle}>{left}</text>', _CARDS_HEIGHT
         board = board_svg(scene_picture(kit, scene))
-        # its own ratio, on which goals and frame depend
+        # aspect ratio of the drawing, which depends on goals and frame
         size = re.search(r'viewBox="\S+ \S+ (\S+) (\S+)"', board)
         ratio = float(size[2]) / float(size[1]) if size else 1.0
         height = min(_BOARD_HEIGHT, round(width * ratio))
@@ -145,7 +146,7 @@ class _Artist:
         turn = f"{scene.turn}/{len(self.game.turns)}"
         yield f'<text class="turn" x="{right}" y="28">{turn}</text>'
         yield f'<path class="rule" d="M{_EDGE} {_HEAD - 3}H{right}"/>'
-        # both names share what the turn at the right leaves
+        # the names share the width at the left of the turn
         column = (right - _EDGE - 80) / 2
         x = float(_EDGE)
         for seat in SEATS:
@@ -161,16 +162,14 @@ class _Artist:
 
 
 def _place(svg: str, x: float, y: float, width: float, height: float) -> str:
-    """Give a drawing of a page its place in the picture, without what only scripts of the page
-    read.
-    """
+    """Position a drawing of a page in the picture, and remove the attributes for scripts."""
     return _FOR_SCRIPTS.sub("", svg).replace(
         "<svg ", f'<svg x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" ', 1
     )
 
 
 def _beside(photograph: bytes, height: float) -> str:
-    """Draw the photograph at the right of the board. Empty: there is none."""
+    """Draw the photograph at the right of the board. Return an empty text without a photograph."""
     if not photograph:
         return ""
     side = height - 2 * _EDGE
@@ -180,7 +179,7 @@ def _beside(photograph: bytes, height: float) -> str:
 
 
 def _fit_name(name: str, room: float) -> str:
-    """Cut a name to its room."""
+    """Shorten a name with an ellipsis to a width in pixels."""
     while len(name) > 2 and _name_width(name) > room:
         name = name[:-2].rstrip(" …") + "…"
     return name
@@ -197,19 +196,19 @@ def _name_width(name: str) -> float:
 
 @cache
 def _tokens() -> dict[str, str]:
-    """Return the light theme's colours by the names of their variables, as the pages have them."""
+    """Return the colours of the light theme by the names of their CSS variables."""
     text = (_STATIC / "base.css").read_text(encoding="utf-8")
-    # what stands before the dark theme is the light one
+    # the light theme comes before the dark one
     light = text[: text.index('[data-theme="dark"]')]
     return dict(re.findall(r"--([\w-]+):\s*([^;}]+);", light)) | {"sans": FAMILY, "mono": FAMILY}
 
 
 def _resolve_colours(text: str, face: str = "") -> str:
-    """Put colours in the place of variables. `face` is the colour of what is printed on a fill."""
+    """Replace CSS variables by their colours. `face` is the colour of a print on a filled shape."""
 
     def value(match: re.Match[str]) -> str:
         name, default = match[1], match[2] or ""
-        # what is printed on a side's fill differs from side to side: left for its drawings
+        # The colour of a print depends on the side, so `_put_drawings` fills it in.
         if name == "face":
             return face or match[0]
         return _tokens().get(name) or _resolve_colours(default, face)
@@ -218,12 +217,12 @@ def _resolve_colours(text: str, face: str = "") -> str:
 
 
 def _put_drawings(drawn: str) -> str:
-    """Put every drawing where it is used: its variables have other colours for each side."""
+    """Replace each `use` by its drawing, because variables have other colours for each side."""
 
     def drawing(use: re.Match[str]) -> str:
         name, place, classes, turned = use.groups("")
         side = next((word for word in classes.split() if word.startswith("side-")), "")
-        # a piece that lies is an outline: nothing is printed on it
+        # a lying piece is an outline without a print
         face = "none" if "lying" in classes.split() else _face_of(side)
         inner = _resolve_colours(DRAWINGS[name], face)
         return f'<g class="{classes}"{turned}><svg {place} viewBox="0 0 100 100">{inner}</svg></g>'
@@ -232,13 +231,15 @@ def _put_drawings(drawn: str) -> str:
 
 
 def _face_of(side: str) -> str:
-    """Return the colour of what is printed on a side's fill."""
+    """Return the colour of a print on a side's fill."""
     return _tokens().get(side.replace("side-", "on-"), _tokens()["ink"])
 
 
 @cache
 def _style() -> str:
-    """Return the rules of the pages' drawings with colours in them, and those of this picture."""
+    """Return the style sheet: the pages' rules for drawings with colours filled in, and some for
+    this picture.
+    """
     sheet = (_STATIC / "base.css").read_text(encoding="utf-8").replace("use.lying", "g.lying")
     drawn = _resolve_colours("".join(_DRAWN.findall(sheet)), "inherit")
     sides = sorted(set(re.findall(r"side-\w+", drawn)))

@@ -1,5 +1,5 @@
-"""What pages show of a game of pieces beside its board: both clocks, plays that can be tapped,
-sheets and placings.
+"""Controls beside the board in a game of pieces: clocks, plays that can be tapped, sheets and
+placings.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TENTHS_S = 30.0
 
 
 def clock_words(clock: ClockView) -> str:
-    """Return what stands on a clock: `6:42`, or `9.3` when little is left."""
+    """Return the text of a clock: `6:42`, or `9.3` in the last 30 seconds."""
     if clock.left_s < _TENTHS_S:
         return tenths(clock.left_s)
     whole = int(clock.left_s)
@@ -27,15 +27,15 @@ def clock_words(clock: ClockView) -> str:
 
 
 def press_words(view: TableView, plays: Iterable[Play]) -> str:
-    """Return the words of the key that ends a turn. `plays` are those of the seat on turn."""
+    """Return the label of the key that ends a turn. `plays` are those of the seat on turn."""
     action = view.board.standing.open_action if view.board.standing else ""
     label = next((play.label for play in plays if play.text == action), say("End turn"))
     return say("Press your clock") if view.time.clocks else label
 
 
 def points_to(step: tuple[int, int], seat: Seat) -> str:
-    """Return where a direction points with a seat below: `up`, `left`, `down` or `right`."""
-    # North sits opposite and sees every direction the other way round
+    """Return the direction of a step as a seat sees it: `up`, `left`, `down` or `right`."""
+    # North sits opposite and sees every direction reversed
     files, ranks = step if seat is Seat.SOUTH else (-step[0], -step[1])
     if files:
         return "right" if files > 0 else "left"
@@ -46,8 +46,8 @@ def points_to(step: tuple[int, int], seat: Seat) -> str:
 
 
 def plain_plays(plays: Iterable[Play]) -> list[list[Any]]:
-    """Return plays for a script: notation, squares, words, key, touches, and whom each meets
-    where.
+    """Return plays as lists for a script: notation, squares, label, key, taps, and the pieces met
+    with their squares.
     """
     return [
         plain((play.text, play.squares, play.label, play.key, play.touches, play.meets))
@@ -56,7 +56,9 @@ def plain_plays(plays: Iterable[Play]) -> list[list[Any]]:
 
 
 def plain_keys(view: TableView, keys: Iterable[ChoiceKey]) -> list[dict[str, Any]]:
-    """Return the keys that begin plays. In a lesson no clock runs, so none is pressed."""
+    """Return the keys that begin plays. Without clocks, as in a lesson, "Press your clock" becomes
+    "End turn".
+    """
     entries: list[dict[str, Any]] = plain_json(tuple(keys))
     for key in entries:
         if key["label"] == translate(say("Press your clock")) and not view.time.clocks:
@@ -65,7 +67,9 @@ def plain_keys(view: TableView, keys: Iterable[ChoiceKey]) -> list[dict[str, Any
 
 
 def plain_placing(kit: Kit, seat: Seat, placing: Placing) -> dict[str, Any]:
-    """Return the pieces to be placed, where they may stand and where they begin."""
+    """Return the pieces to be placed with their drawings, their possible squares and their first
+    squares.
+    """
     pieces = [
         {"letter": letter, "face": face, "drawn": piece(kit, face, 3j)}
         for letter, face in placing.pieces
@@ -77,6 +81,6 @@ def plain_placing(kit: Kit, seat: Seat, placing: Placing) -> dict[str, Any]:
 
 
 def sentences(text: str) -> tuple[str, str]:
-    """Return the first sentence in the language spoken now, and the rest."""
+    """Split a text in the current language into its first sentence and the rest."""
     first, stop, rest = translate(text).partition(". ")
     return (f"{first}{stop.strip()}", rest)

@@ -1,5 +1,5 @@
-"""Pieces as SVG: shape, letter, what lies, what is carried, stacks, badges, and pieces that cover
-several squares.
+"""Pieces as SVG: shapes, letters, lying and carried pieces, stacks, badges, and pieces on several
+squares.
 
 Units: a square is 100 wide. Points are complex numbers, as `web.rendering.svg` explains.
 """
@@ -16,21 +16,22 @@ from companion.games.screen import Badge
 from web.rendering.svg import ornament, text, use
 
 PIECE, SMALL, BURDEN = 72.0, 52.0, 46.0
-"""Sizes of a piece, of one that is carried when it lies alone, and of one at its carrier's
-shoulder."""
+"""Sizes of a piece, of a carriable piece without a carrier, and of one at its carrier's
+shoulder.
+"""
 PIECE_WITH_BAR = 58.0
 """Size of a piece that leaves room for a bar below it."""
 _STEP = 12 - 12j
-"""Way from a piece to the one that stands on it: right and up."""
+"""Offset from a piece to the piece on top of it: right and up."""
 
 
 def side_class(kit: Kit, seat: Seat | None) -> str:
-    """Return the class that gives a seat's colours."""
+    """Return the CSS class with a seat's colours."""
     return f"side-{kit.sides[seat].colour}" if seat else "side-none"
 
 
 def piece(kit: Kit, name: str, centre: complex, size: float = PIECE) -> str:
-    """Draw a face of a piece with its letter. One that is turned over is an outline."""
+    """Draw a face of a piece with its letter, as an outline if the piece is turned over."""
     face = kit.face(name)
     colour = side_class(kit, face.seat)
     drawing = use(face.drawing, centre, size, f"{colour} lying" if face.lies else colour)
@@ -46,21 +47,21 @@ def piece(kit: Kit, name: str, centre: complex, size: float = PIECE) -> str:
 
 
 def stack(kit: Kit, faces: Sequence[str], centre: complex, badge: Badge | None = None) -> str:
-    """Draw what lies on a square, from the bottom up.
+    """Draw the stack of a square, bottom piece first.
 
-    What is carried is small at its carrier's shoulder.
+    Carried pieces are drawn small at their carrier's shoulder.
     """
     carried = [face for face in faces if kit.face(face).carried]
     standing = [face for face in faces if face not in carried]
     parts = []
     if not standing:
-        # without a carrier they lie side by side
+        # carriable pieces without a carrier are drawn side by side
         for place, face in enumerate(carried):
             parts.append(piece(kit, face, centre + (4 + 3j) + 8 * place, SMALL))
         return "".join(parts)
     has_bar = badge is not None and badge.share is not None
     size, middle = (PIECE_WITH_BAR, centre - 19j) if has_bar else (PIECE, centre + 3j)
-    # the whole stack is centred: its lowest piece goes half of all steps back
+    # centre the stack by moving its lowest piece back by half of all steps
     lowest = middle - _STEP / 2 * (len(standing) - 1)
     for level, face in enumerate(standing):
         parts.append(piece(kit, face, lowest + level * _STEP, size))
@@ -75,12 +76,12 @@ def stack(kit: Kit, faces: Sequence[str], centre: complex, badge: Badge | None =
 
 
 def is_big(kit: Kit, name: str) -> bool:
-    """Return whether it covers several squares."""
+    """Return whether a piece covers several squares."""
     return kit.face(name).size != (1, 1)
 
 
 def big_pieces(kit: Kit, layout: Layout) -> dict[str, list[Square]]:
-    """Return every piece that covers several squares, with those squares."""
+    """Return the squares of every piece that covers several."""
     squares_by_face: dict[str, list[Square]] = {}
     for square in sorted(layout):
         for face in layout[square]:
@@ -90,9 +91,9 @@ def big_pieces(kit: Kit, layout: Layout) -> dict[str, list[Square]]:
 
 
 def big_piece(kit: Kit, name: str, centres: Sequence[complex]) -> str:
-    """Draw a piece over all the squares that it covers, upright unless it lies across.
+    """Draw a piece over all the squares that it covers, rotated if it is wider than high.
 
-    Its owner's shape is printed on it: both sides' are of the same stone.
+    Its owner's shape is printed on it, because big pieces of both sides have the same colour.
     """
     face = kit.face(name)
     xs, ys = [centre.real for centre in centres], [centre.imag for centre in centres]
@@ -111,7 +112,7 @@ def big_piece(kit: Kit, name: str, centres: Sequence[complex]) -> str:
 
 
 def picture(kit: Kit, name: str, burden: str = "") -> Markup:
-    """Draw a piece in a line of text or on a key. `burden` is the face that it carries."""
+    """Draw a piece as an icon for text or a key. `burden` is the face that it carries."""
     if is_big(kit, name):
         face = kit.face(name)
         colour = side_class(kit, face.seat)

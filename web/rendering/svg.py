@@ -1,8 +1,8 @@
 """Points and simple shapes as SVG.
 
-A point, or a way from one to another, is a complex number: x to the right, y down. So a quarter
-turn clockwise is a factor of 1j, and a turn by any angle a factor of length 1. Colours come from
-the style sheet through classes.
+A point or a vector is a complex number: x to the right, y down. Multiplying by 1j rotates it
+clockwise by a quarter turn, and multiplying by a number of length 1 rotates it by any angle.
+Colours come from the style sheet through classes.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from companion.core.i18n import translate
 
 
 def xy(point: complex, places: str = "g") -> str:
-    """Return a point as a path has it, such as `12.5 -3`. `places` is the format of its numbers."""
+    """Format a point for an SVG path, such as `12.5 -3`. `places` is the format of its numbers."""
     return f"{point.real + 0:{places}} {point.imag + 0:{places}}"  # + 0: no "-0"
 
 
 def area(corner: complex, size: complex) -> str:
-    """Return the attributes of a rectangle with this upper left corner."""
+    """Return the attributes of a rectangle with the given upper left corner."""
     x, y, width, height = corner.real, corner.imag, size.real, size.imag
     return f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"'
 
@@ -30,14 +30,14 @@ def circle(classes: str, centre: complex, radius: float, attributes: str = "") -
 
 
 def text(words: object, at: complex, attributes: str = "") -> str:
-    """Draw words that are safe as they are, with their base line through a point."""
+    """Draw text at a point of its base line. `words` must be escaped already."""
     return f'<text{attributes} x="{at.real:g}" y="{at.imag:g}">{words}</text>'
 
 
 def use(
     drawing: str, centre: complex, size: float, classes: str = "", *, degrees: float = 0
 ) -> str:
-    """Draw a drawing centred on a point, turned clockwise."""
+    """Insert a drawing centred on a point and rotated clockwise."""
     place = area(centre - size * (0.5 + 0.5j), size * (1 + 1j))
     styled = f' class="{classes}"' if classes else ""
     turned = f' transform="rotate({degrees:g} {xy(centre)})"' if degrees else ""
@@ -45,12 +45,12 @@ def use(
 
 
 def unit(way: complex) -> complex:
-    """Return a way of length 1 in the same direction."""
+    """Return the unit vector in the same direction, or 0 for 0."""
     return way / (abs(way) or 1)
 
 
 def labelled_svg(classes: str, box: str, words: str, content: str, attributes: str = "") -> Markup:
-    """Return a whole drawing, with words in the language spoken now for those who do not see it."""
+    """Return a whole drawing, with a description in the current language for screen readers."""
     label = escape(translate(words))
     return Markup(
         f'<svg class="{classes}" viewBox="{box}" role="img" '
@@ -59,7 +59,9 @@ def labelled_svg(classes: str, box: str, words: str, content: str, attributes: s
 
 
 def ornament(classes: str, box: str, content: str, attributes: str = "") -> Markup:
-    """Return a whole drawing that says nothing beyond the text beside it."""
+    """Return a whole drawing that is hidden from screen readers, because text beside it says the
+    same.
+    """
     return Markup(
         f'<svg class="{classes}" viewBox="{box}" aria-hidden="true"{attributes}>{content}</svg>'
     )

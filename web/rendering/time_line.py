@@ -1,6 +1,6 @@
-"""The time line of a replay: keys of the moments to remember, and who stood better.
+"""The time line of a replay: keys for memorable moments, and a curve of who is ahead.
 
-It is as wide as the page; places along it are shares of its width, in percent.
+It is as wide as the page. Positions along it are percentages of its width.
 """
 
 from __future__ import annotations
@@ -14,19 +14,18 @@ from companion.core.i18n import headed, say
 from web.rendering.svg import xy
 
 _KEY_PX = 52
-"""Least distance of two keys."""
+"""Minimum distance between two keys."""
 _WIDTHS_PX = (("s", 230), ("m", 560), ("l", 880))
-"""Least width of the line on a phone, a tablet and beyond, and the class of keys shown there."""
+"""Class of keys and minimum width of the line on a phone, a tablet and larger screens."""
 _TURNING, _END = 9, 8
-"""Weights of the turning point and the end, which come before anything else."""
+"""Weights of the turning point and the end, which rank above all other moments."""
 
 
 @dataclass(frozen=True)
 class MarkedMoment:
-    """A key on the line: the scene that it leads to, where it stands (percent), its drawing, and
-    what it is called.
+    """A key on the line: its scene, position in percent, drawing and label.
 
-    `width` is the class of the narrowest line on which there is room for it; empty: on none.
+    `width` is the class of the narrowest line with room for it, or empty if no line has room.
     """
 
     place: int
@@ -38,12 +37,12 @@ class MarkedMoment:
 
 
 def marked_moments(replay: Replay) -> list[MarkedMoment]:
-    """Return what people remember of a game, one key a scene, in its order."""
+    """Return the memorable moments of a game in order, at most one per scene."""
     moments: dict[int, MarkedMoment] = {}
     last = replay.places - 1
 
     def mark(place: int, drawing: str, words: str, weight: int) -> None:
-        # of several in one scene the weightiest stays
+        # keep the moment with the largest weight in a scene
         if place not in moments or moments[place].weight < weight:
             moments[place] = MarkedMoment(place, 100 * place / max(last, 1), drawing, words, weight)
 
@@ -62,13 +61,13 @@ def marked_moments(replay: Replay) -> list[MarkedMoment]:
 
 
 def _assign_widths(marks: Sequence[MarkedMoment]) -> list[MarkedMoment]:
-    """Return the moments with the narrowest line on which each has room, the weightiest first."""
+    """Set the narrowest line on which each moment has room. Moments of large weight come first."""
     widths: dict[int, str] = {}
     weightiest_first = sorted(marks, key=lambda mark: (-mark.weight, mark.place))
     for width, pixels in _WIDTHS_PX:
-        # the least distance of two keys, in percent of this width
+        # minimum distance of two keys, in percent of this width
         room = 100 * _KEY_PX / pixels
-        # a wider line keeps the keys of a narrow one and adds what still fits
+        # a wider line shows the keys of a narrower one and adds what fits
         for mark in weightiest_first:
             others = [other.at for other in marks if other.place in widths]
             if mark.place not in widths and all(abs(mark.at - at) >= room for at in others):
@@ -77,16 +76,16 @@ def _assign_widths(marks: Sequence[MarkedMoment]) -> list[MarkedMoment]:
 
 
 def lead_path(replay: Replay) -> str:
-    """Return the line of who stood better, in a box of 1000 x 100 with its middle at 0.
+    """Return the curve of who is ahead as path data, in a box of 1000 x 100 with 0 at mid-height.
 
-    South is above the middle and North below. Empty: nobody can say.
+    South is above the middle and North below. The path is empty if the lead never changes.
     """
     leads = replay.leads
     if len(set(leads)) < 2:
         return ""
     step = 1000 / max(replay.places - 1, 1)
     places = [0, *(turn.last for turn in replay.turns)]
-    # the largest lead nearly fills its half; y points down, where North is
+    # the largest lead nearly fills its half, and y points down, where North is
     height = -46 / max(map(abs, leads))
     points = [complex(step * at, height * lead) for at, lead in zip(places, leads, strict=True)]
     return "L".join(xy(point, ".4g") for point in points)

@@ -1,4 +1,5 @@
-"""The wiring of the settings: which pin of a Raspberry Pi leads to which key, lamp or buzzer.
+"""The wiring in the settings: the pins of the Raspberry Pi for keys, lamps and buzzer.
+
 `_wiring.html` draws it.
 """
 
@@ -18,7 +19,7 @@ GPIO_PINS: Mapping[int, int] = {
     14: 8, 15: 10, 18: 12, 23: 16, 24: 18, 25: 22, 8: 24, 7: 26, 1: 28, 12: 32, 16: 36,
     20: 38, 21: 40,
 }  # fmt: skip
-"""The pin of the header behind each GPIO number (Raspberry Pi's own pin-out)."""
+"""Header pin of each GPIO number (Raspberry Pi pin-out)."""
 POWER: Mapping[int, str] = {
     1: "3V3", 2: "5V", 4: "5V", 6: "GND", 9: "GND", 14: "GND", 17: "3V3", 20: "GND", 25: "GND",
     30: "GND", 34: "GND", 39: "GND",
@@ -27,9 +28,9 @@ PINS: list[tuple[int, str, bool]] = sorted(
     [(pin, f"GPIO {gpio}", False) for gpio, pin in GPIO_PINS.items()]
     + [(pin, name, True) for pin, name in POWER.items()]
 )
-"""Number and name of every pin, and whether it is one of `POWER`."""
+"""Number and name of every pin, and whether it is in `POWER`."""
 RESISTOR_OHM = 330
-"""Resistor in series with a lamp: some 4 mA through a red one, less than a pin may give."""
+"""Resistor in series with a lamp. It limits a red one to some 4 mA, below the maximum of a pin."""
 GROUND_PINS = {"left": 9, "right": 6}
 
 
@@ -45,36 +46,36 @@ class Wire:
 
     @property
     def pin(self) -> int:
-        """Return the pin of the header."""
+        """Return the header pin."""
         return GPIO_PINS[self.gpio]
 
     @property
     def side(self) -> str:
-        """Return the side of the header, where odd pins are left."""
+        """Return the side of the header. Odd pins are at the left."""
         return "left" if self.pin % 2 else "right"
 
     @property
     def y(self) -> int:
-        """Return where its row is in the drawing."""
+        """Return the y coordinate of the pin's row in the drawing."""
         return (self.pin - 1) // 2 * 34
 
     @property
     def between(self) -> str:
-        """Return what is in the wire, in words."""
+        """Describe what is connected between the two ends."""
         if self.kind == "lamp":
             return say("{ohm} ohms, then the lamp", ohm=RESISTOR_OHM)
         return say("Key") if self.kind == "key" else say("Passive piezo buzzer")
 
     @property
     def end(self) -> str:
-        """Return where its other end goes, in words."""
+        """Describe where the other end is connected."""
         if self.is_active_low:
             return say("3V3, pin 1")
         return say("ground, pin {pin}", pin=GROUND_PINS[self.side])
 
 
 def wires(settings: PanelSettings) -> tuple[Wire, ...]:
-    """Return everything that is wired, pad by pad."""
+    """Return every wire, pad by pad."""
     parts: list[tuple[str, str, str, object, bool]] = []
     for seat, pins in zip(SEATS, (settings.south, settings.north), strict=True):
         for part, words in PAD_PARTS.items():
