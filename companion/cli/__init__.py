@@ -1,4 +1,4 @@
-"""The command line, one file a command. Errors are one line and exit status 1.
+"""The command line, with one file for each command. Errors are one line and exit status 1.
 
 May import everything.
 """

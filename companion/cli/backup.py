@@ -32,7 +32,7 @@ def _backup(options: argparse.Namespace) -> None:
     from companion.maintenance.backup import make_backup  # noqa: PLC0415 - brings the games
 
     settings, path = settings_of(options), settings_path(options)
-    # under another name until it is whole
+    # under a temporary name until it is complete
     unfinished = options.file.with_name(f"{options.file.name}.part")
     try:
         with _new_file(unfinished) as target:
@@ -79,18 +79,16 @@ def _restore(options: argparse.Namespace) -> None:
 
 
 def _new_file(path: Path) -> IO[bytes]:
-    """Return a new file that nobody else reads: names are in it, and what the settings know of the
-    house.
+    """Return a new file that only its owner can read: it contains names and private settings.
 
-    Root may have been asked to put it into the service's own folder: a link that lies there is not
-    followed.
+    Root may write into the service's own folder, so a symbolic link in its place is not followed.
     """
     path.unlink(missing_ok=True)
     return open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb")
 
 
 def _give_to_caller(file: IO[bytes]) -> None:
-    """Give what root writes for somebody who said sudo to that person."""
+    """Give a file that root writes under sudo to the user who called sudo."""
     user, group = os.environ.get("SUDO_UID", ""), os.environ.get("SUDO_GID", "")
     if os.geteuid() == 0 and user.isdigit() and group.isdigit():
         os.fchown(file.fileno(), int(user), int(group))

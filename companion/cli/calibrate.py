@@ -1,6 +1,4 @@
-"""`companion calibrate`: measures the lens of a camera from the printed page, for who wants it
-exact.
-"""
+"""`companion calibrate`: measures the lens of a camera exactly from the printed page."""
 
 from __future__ import annotations
 
@@ -24,14 +22,16 @@ if TYPE_CHECKING:
     from companion.printing.tiling import Paper
 
 WORST_MISFIT = 0.6 / 1280
-"""Views that leave more than this over, by picture width, do not show one lens and a flat page."""
+"""Maximum residual, divided by the width of the picture. Above it, the views do not show one lens
+and a flat page.
+"""
 WORST_SPREAD = 0.01
 LASTING_PICTURES = 20
-"""Number of pictures in a row with the same trouble after which it is told."""
+"""Number of pictures in a row with the same trouble after which it is printed."""
 
 
 def print_page(path: Path, paper: Paper) -> None:
-    """Write the page to be printed, and say what to do with it."""
+    """Write the page for printing, and print what to do with it."""
     from companion.printing.lens_page import calibration_page  # noqa: PLC0415 - the PDF library is slow to import
 
     write_file(path, calibration_page(paper))
@@ -43,10 +43,10 @@ def print_page(path: Path, paper: Paper) -> None:
 
 
 def measure_live(settings: Settings) -> LensFit:
-    """Measure the settings' camera, saying after each view what is still missing, and keep the
-    lens.
+    """Measure the camera of the settings and store its lens. Print after each view what is still
+    missing.
 
-    Raises `CameraError` when the camera fails or the views do not fit together. Nothing is kept
+    Raises `CameraError` when the camera fails or the views do not fit together. Nothing is stored
     then.
     """
     with closing(open_camera(settings.camera, RealClock())) as camera:
@@ -64,8 +64,8 @@ def measure_live(settings: Settings) -> LensFit:
 
 
 def measure_folder(settings: Settings, folder: Path) -> LensFit:
-    """Measure from pictures that the settings' camera took, and keep the lens if that camera is
-    connected.
+    """Measure the lens from pictures taken by the camera of the settings. Store it if that camera
+    is connected.
     """
     work = Calibration(nominal_lens(settings.camera, None))
     paths = pictures_in(folder)
@@ -111,12 +111,12 @@ def _pictures(camera: Camera) -> Iterator[Luma]:
 
 
 def _collect(work: Calibration, pictures: Iterator[Luma]) -> None:
-    """Take views until they suffice. Raises `CameraError` when the camera ends before."""
+    """Add views until they suffice. Raises `CameraError` when the camera stops before that."""
     print(f"{work.missing()[0]}.")
     before, times = "", 0
     for luma in pictures:
         words = work.add(luma, held=True)
-        # the same trouble is told once it lasts, not with every picture
+        # the same trouble is printed once it lasts, not for every picture
         times = times + 1 if words == before else 1
         before = words
         if words:
@@ -132,9 +132,9 @@ def _collect(work: Calibration, pictures: Iterator[Luma]) -> None:
 
 
 def _result(work: Calibration) -> LensFit:
-    """Return what the views say.
+    """Return the lens that fits the views.
 
-    Raises `CameraError` when that is nothing or does not fit together.
+    Raises `CameraError` when there are too few views or they do not fit together.
     """
     print("Working out the lens: this takes some seconds.")
     measured = work.solve()

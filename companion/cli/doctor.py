@@ -1,8 +1,8 @@
 """`companion doctor`: what is wrong with the machine, camera, pins, disk, clock and network, and
 what to do about it.
 
-A companion that runs has camera and pins open: it is asked itself. Otherwise everything is looked
-at from here.
+A running companion has camera and pins open, so the command asks it for its findings. Otherwise the
+command examines everything itself.
 """
 
 from __future__ import annotations
@@ -44,14 +44,15 @@ from vision.cameras.lenses import LensShelf
 from web.security.tls import BadCertificate, certificate_context
 
 HELLO_TIMEOUT_S = 3.0
-"""For a running companion to say that it is one. Whatever else listens there may say nothing at
-all."""
+"""Timeout in seconds for a running companion to identify itself. Another program on the port may
+not answer at all.
+"""
 LOOK_TIMEOUT_S = 15.0
-"""For a running companion to look at everything."""
+"""Timeout in seconds for a running companion to examine everything."""
 
 
 def report(settings: Settings, as_json: bool, path: Path) -> int:
-    """Look, or have the running companion look, and print what was found. Return the exit status.
+    """Print the findings of the running companion or of this command. Return the exit status.
 
     `path` is the settings file.
     """
@@ -77,8 +78,8 @@ def _all_findings(settings: Settings, path: Path) -> Iterable[Finding]:
 
 
 def save_bundle(settings: Settings, target: Path, path: Path) -> None:
-    """Write a support bundle: the running companion's own, or else what can be found out from
-    here.
+    """Write a support bundle: that of the running companion, or one with the findings of this
+    command.
     """
     bundle = _ask_host_page(settings, "/host/health/bundle.zip")
     if bundle is None:
@@ -92,10 +93,10 @@ def save_bundle(settings: Settings, target: Path, path: Path) -> None:
 
 
 def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
-    """Return what the companion that runs with these settings finds. None: none does.
+    """Return the findings of the companion that runs with these settings. None if none runs.
 
-    Where its journal, and in it the host key, may not be read, only what everybody may know is
-    told.
+    If its journal, which holds the host key, cannot be read, the findings are only what everybody
+    may know.
     """
     try:
         address = own_address(settings.web)
@@ -121,7 +122,7 @@ def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
 
 
 def _ask_host_page(settings: Settings, path: str) -> bytes | None:
-    """Return a page that only the host may see. None: nobody answers, or the key may not be
+    """Return a page that only the host may see. None if nobody answers or the key cannot be
     read.
     """
     try:
@@ -138,7 +139,7 @@ def _ask_host_page(settings: Settings, path: str) -> bytes | None:
 
 
 def examine(settings: Settings, machine: Machine | None = None) -> Iterator[Finding]:
-    """Look at everything once, while no companion runs."""
+    """Examine everything once, while no companion runs."""
     machine = machine or Machine()
     yield from _camera(settings)
     yield from profile(settings.camera)
@@ -165,7 +166,7 @@ def _camera(settings: Settings) -> Iterator[Finding]:
             yield _picture(camera.name, camera.frame())
             yield Finding("lens", Grade.OK, _lens_words(settings, camera))
     except CameraError as error:
-        # to have no camera is a way to play; one that is there, or was named, has to work
+        # playing without a camera is fine, but a camera that is connected or configured has to work
         is_missing = settings.camera.source == "auto" and not cameras()
         words = f"{error.message.rstrip('.')}. Without a camera you play by tapping."
         yield Finding("camera", Grade.NOTE if is_missing else Grade.FAIL, words)
@@ -177,7 +178,7 @@ def _camera(settings: Settings) -> Iterator[Finding]:
 
 
 def _picture(name: str, frame: Frame | None) -> Finding:
-    """Return what the first picture shows."""
+    """Return a finding about the first picture."""
     if frame is None:
         return Finding(
             "camera", Grade.FAIL, f"{name} gives no picture: check the cable, restart the Pi."
@@ -190,7 +191,7 @@ def _picture(name: str, frame: Frame | None) -> Finding:
 
 def _lens_words(settings: Settings, camera: Camera) -> str:
     lens, exact = LensShelf(settings.lenses_path, settings.camera).lens_of(camera)
-    # the focal ratio is in widths of the picture, of which half lies off the middle
+    # the focal ratio is in widths of the picture, and half a width spans half the angle
     angle = math.degrees(2 * math.atan(0.5 / lens.focal_ratio))
     if exact:
         return f"{angle:.1f} degrees across, measured by companion calibrate."
@@ -201,7 +202,7 @@ def _lens_words(settings: Settings, camera: Camera) -> str:
 
 
 def _pins(settings: Settings) -> Iterator[Finding]:
-    """Find out whether the pins can be used."""
+    """Yield whether the pins can be used."""
     if settings.panel.enabled == "no":
         yield Finding("pins", Grade.NOTE, "Switched off in the settings: phones only.")
         return
@@ -212,13 +213,13 @@ def _pins(settings: Settings) -> Iterator[Finding]:
     if reason is None:
         yield Finding("pins", Grade.OK, "The pins can be used.")
     else:
-        # a failure only where the settings want pins
+        # a failure only if the settings require pins
         grade = Grade.FAIL if settings.panel.enabled == "yes" else Grade.NOTE
         yield Finding("pins", grade, f"{reason} Without pads the phones do everything.")
 
 
 def _certificate(web: WebSettings) -> Iterator[Finding]:
-    """Find out whether it can be used, and whether phones will take it today."""
+    """Yield whether the certificate can be used, and whether phones accept it today."""
     if not web.certificate:
         return
     try:
@@ -230,7 +231,7 @@ def _certificate(web: WebSettings) -> Iterator[Finding]:
 
 
 def _journal(settings: Settings) -> Iterator[Finding]:
-    """Find out whether the journal is whole."""
+    """Yield whether the journal is intact."""
     if settings.journal_path.exists():
         try:
             with Journal(settings.journal_path, read_only=True) as journal:

@@ -1,7 +1,7 @@
-"""What is said to somebody at a terminal.
+"""Messages for somebody at a terminal.
 
-At the start of `companion play` what was found, the addresses, and QR codes. Else what a command
-begins to do.
+`companion play` starts with what was found, the addresses, and QR codes. Other commands announce
+what they are about to do.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def greeting(companion: Companion, on_terminal: bool) -> str:
-    """Return what a companion that has just begun says.
+    """Return the greeting of a companion that has just started.
 
-    Keys, codes and the Wi-Fi's password, which is in its QR code alone, only go to a terminal: a
-    file or a log is read by others.
+    Keys, codes and the Wi-Fi's password (only in its QR code) go only to a terminal, since other
+    people may read a file or a log.
     """
     first, *others = companion.urls()
     wifi = companion.wifi()
@@ -48,7 +48,7 @@ def greeting(companion: Companion, on_terminal: bool) -> str:
     if on_terminal and wifi:
         lines += ["Scan this first, to join the Wi-Fi:", qr_text(wifi.text)]
     if on_terminal:
-        # a browser sends no server what stands behind `#`
+        # a browser does not send the part after `#` to a server
         join = f"{first}join#{code}" if code else f"{first}join"
         lines += ["Scan to join:", qr_text(join)]
     lines.append("Ctrl-C ends it; the game is kept.")
@@ -63,6 +63,8 @@ def qr_text(text: str) -> str:
 
 
 def begin(what: str) -> None:
-    """Say what is being done. Programs read the result alone."""
+    """Announce a step on standard error, if it is a terminal. Standard output holds only the
+    result.
+    """
     if sys.stderr.isatty():
         print(what, file=sys.stderr, flush=True)

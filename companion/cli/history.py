@@ -1,4 +1,4 @@
-"""`companion history`, `export`, `import` and `replay`: the games played, on the command line."""
+"""`companion history`, `export`, `import` and `replay`: played games on the command line."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def add_history(commands: Commands) -> None:
 
 @contextmanager
 def _past(settings: Settings, *, read_only: bool = True) -> Iterator[History]:
-    """Open the games of an installation. The newest one of its own lies on the table."""
+    """Open the games of an installation. Its newest own game is on the table."""
     from companion.archive.history import History  # noqa: PLC0415
     from companion.core.clock import RealClock  # noqa: PLC0415 - brings the games
     from companion.storage.journal import Journal  # noqa: PLC0415
@@ -67,7 +67,7 @@ def _history(options: argparse.Namespace) -> None:
 
 
 def _line_words(line: GameLine) -> str:
-    """Return a game on one line: number, date, title, players, decisions, end."""
+    """Return a summary of a game in one line: number, date, title, players, decisions, end."""
     begun = f"{datetime.fromtimestamp(line.begun).astimezone():%Y-%m-%d %H:%M}"
     at = begun if line.begun else "-"
     players = " – ".join(_player_words(line, seat) for seat in SEATS)
@@ -79,11 +79,11 @@ def _line_words(line: GameLine) -> str:
 
 
 def _player_words(line: GameLine, seat: Seat) -> str:
-    """Return who played a seat at the end, whether it was the machine, and whether the coach was
-    asked.
+    """Return who played a seat at the end, whether it was the machine, and whether it used the
+    coach.
     """
     sitters = line.players.get(seat)
-    # whoever sat there last counts
+    # the last player at the seat counts
     name = (sitters[-1].name if sitters else "") or seat
     notes = ["machine"] if sitters and sitters[-1].door == MACHINE else []
     if seat in line.coached:
@@ -105,7 +105,7 @@ def _export(options: argparse.Namespace) -> None:
 
 
 def _as_json(played: GameFile) -> str:
-    """Return a game as a file, to be read by people as well."""
+    """Return a game as JSON text, indented for people."""
     return msgspec.json.format(msgspec.json.encode(played)).decode()
 
 

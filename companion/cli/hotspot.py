@@ -1,10 +1,9 @@
-"""`companion hotspot`: a Wi-Fi of the machine's own, by a profile of NetworkManager.
+"""`companion hotspot`: a Wi-Fi opened by this machine, with a profile of NetworkManager. It is
+optional.
 
-Only when somebody wants it.
-
-The profile lies in `systemd/hotspot.nmconnection`. Its password is made here, never given on a
-command line (others could read it in the list of processes), and printed by nobody but the table's
-own code for phones.
+The template of the profile is `systemd/hotspot.nmconnection`. The password is generated here and
+never given on a command line, where others could read it in the list of processes. Only the table's
+own QR code for phones shows it.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ CONNECTION = "tabletop-companion-hotspot"
 PROFILE = Path(f"etc/NetworkManager/system-connections/{CONNECTION}.nmconnection")
 TEMPLATE = "hotspot.nmconnection"
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
-"""Without those that look alike."""
+"""Letters and digits of a password, without those that look alike."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,31}")
 COMMAND_TIMEOUT_S = 60.0
 
 Run = Callable[[Sequence[str]], tuple[int, str]]
-"""Runs a command. Return its exit status and what it said."""
+"""Runs a command. Returns its exit status and its output."""
 
 
 class NoHotspot(SystemTrouble):
@@ -60,9 +59,7 @@ def _hotspot(options: argparse.Namespace) -> None:
 
 
 def run_command(command: Sequence[str]) -> tuple[int, str]:
-    """Run a command. Return its exit status (127: it is not installed) and what it said, in
-    English.
-    """
+    """Run a command. Return its exit status (127: not installed) and its output in English."""
     english = {**os.environ, "LC_ALL": "C"}
     try:
         done = subprocess.run(
@@ -81,22 +78,23 @@ def run_command(command: Sequence[str]) -> tuple[int, str]:
 
 
 class Connection:
-    """One profile of NetworkManager, and the file in which it lies."""
+    """One profile of NetworkManager, and its file."""
 
     def __init__(self, name: str, path: Path, run: Run) -> None:
         self.name, self.path, self._run = name, path, run
 
     def text(self) -> str:
-        """Return the profile that is there. Empty: there is none."""
+        """Return the current profile. Empty if there is none."""
         try:
             return self.path.read_text(encoding="utf-8")
         except OSError:
             return ""
 
     def up(self, text: str, *options: str) -> tuple[int, str]:
-        """Write the profile and bring it up. Return the exit status and what was said.
+        """Write the profile and activate it. Return the exit status and the output.
 
-        One that does not work would be tried at every start: the one before comes back, or none.
+        After a failure the former profile is restored, or this one is removed. Otherwise
+        NetworkManager would try it at every start.
         """
         former = self.text()
         self._load(text)
@@ -112,25 +110,26 @@ class Connection:
         self._run(["nmcli", "connection", "load", str(self.path)])
 
     def forget(self) -> None:
-        """Take it down and remove it."""
+        """Deactivate the profile and delete it."""
         self._run(["nmcli", "connection", "delete", self.name])
         self.path.unlink(missing_ok=True)
 
 
 @dataclass
 class Hotspot:
-    """The hotspot of one machine. `root` and `run` are others in tests."""
+    """The hotspot of one machine. Tests replace `root` and `run`."""
 
     settings: Path
     root: Path = Path("/")
     run: Run = run_command
 
     def open(self, name: str) -> str:
-        """Write the profile and the names, bring it up, and let phones know. Return what was done.
+        """Write the profile and the host names, activate the hotspot, and announce it to phones.
+        Return a summary.
 
-        The password of a profile that is there already stays: phones that know it still get in.
-        Raises `Malformed` for a name, `NoHotspot` where NetworkManager refuses: then all is as it
-        was.
+        An existing profile keeps its password, so that phones that know it can still join. Raises
+        `Malformed` for the name, and `NoHotspot` if NetworkManager refuses. Then nothing has
+        changed.
         """
         if not NAME.fullmatch(name):
             raise Malformed(
@@ -142,7 +141,7 @@ class Hotspot:
             settings = SettingsFile(self.settings).read().settings
         profile = Connection(CONNECTION, self.root / PROFILE, self.run)
         former = profile.text()
-        # twelve of 32 letters are 60 bits
+        # twelve of 32 letters have 60 bits of entropy
         password = _password_in(former) or "".join(secrets.choice(_LETTERS) for _ in range(12))
         text = profile_text(CONNECTION, name, password, is_permanent=True)
         names = "".join(f"address=/{host}/{HOTSPOT_ADDRESS}\n" for host in HOTSPOT_NAMES)
@@ -165,7 +164,7 @@ class Hotspot:
         )
 
     def close(self) -> str:
-        """Take it down and forget it. Return what was done."""
+        """Deactivate the hotspot and delete its profile. Return a summary."""
         self._require_root()
         (self.root / HOTSPOT_NAMES_FILE).unlink(missing_ok=True)
         profile = Connection(CONNECTION, self.root / PROFILE, self.run)
@@ -190,8 +189,8 @@ class Hotspot:
             )
 
     def _tell_phones(self, wifi: WifiSettings) -> None:
-        """Have the table screen show the code of this network, or none. A service that runs begins
-        anew.
+        """Make the table screen show the code of this network, or none. A running service
+        restarts.
         """
         with as_owner_of(self.settings.parent):
             owner = self.settings.stat() if self.settings.exists() else None
@@ -202,7 +201,7 @@ class Hotspot:
                 "wifi.hidden": wifi.hidden,
             }
             file.change(changes, file.read().seen)
-            # in root's folder, too, the service's own file stays its own
+            # the settings file stays the service's own, also in a folder of root
             if owner and os.geteuid() == 0:
                 os.chown(self.settings, owner.st_uid, owner.st_gid)
         self.run(["systemctl", "kill", "--signal=SIGUSR1", "--kill-whom=main", "companion.service"])
@@ -214,9 +213,9 @@ def _password_in(profile: str) -> str:
 
 
 def profile_text(connection: str, name: str, password: str, *, is_permanent: bool) -> str:
-    """Return the profile of a hotspot, which opens it at every start where it `is_permanent`.
+    """Return the profile of a hotspot. With `is_permanent` it opens at every start.
 
-    Raises `NoHotspot` when the program came without its form.
+    Raises `NoHotspot` if the template is missing.
     """
     installed = Path(sys.prefix) / "share/tabletop-companion/systemd" / TEMPLATE
     form = installed if installed.is_file() else Path(__file__).parents[2] / "systemd" / TEMPLATE
@@ -228,7 +227,7 @@ def profile_text(connection: str, name: str, password: str, *, is_permanent: boo
         ) from None
     words = {
         "ID": connection,
-        # always the same, so that the profile of before is replaced
+        # always the same, so that it replaces the former profile
         "UUID": str(uuid.uuid5(uuid.NAMESPACE_DNS, connection)),
         "PERMANENT": str(is_permanent).lower(),
         "NAME": name,
@@ -240,7 +239,7 @@ def profile_text(connection: str, name: str, password: str, *, is_permanent: boo
 
 
 def write_profile(path: Path, text: str, mode: int = 0o600) -> None:
-    """Write a file that nobody else may read in the meantime. Raises `NoHotspot`."""
+    """Write a file with these permissions from the first moment on. Raises `NoHotspot`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, text.encode(), mode)

@@ -1,7 +1,7 @@
-"""`companion hub`: a hub of many tables on this machine, and this table's way to one: `hub join`,
-`hub leave`.
+"""`companion hub`: runs a hub for many tables on this machine. `hub join` and `hub leave` connect
+this table to a hub.
 
-`hub offer` and `hub play` begin one game at two tables of a hub. Tournaments are made on the hub's
+`hub offer` and `hub play` start one game at two tables of a hub. Tournaments are made on the hub's
 pages.
 """
 
@@ -37,15 +37,17 @@ from companion.storage.journal import Journal
 PORT, NATS_PORT = 8500, 4222
 FOLDER = "~/.local/share/tabletop-hub"
 COLLECT_S = 600.0
-"""Interval in seconds at which all objects are gone through for garbage: it takes 100 ms and more,
-in which nobody hears the tables."""
+"""Interval in seconds of full garbage collections. One takes 100 ms or more, during which the hub
+serves no table.
+"""
 SWITCH_S = 0.0005
-"""Time in seconds after which a thread that draws lets another one on that has something to
-send."""
+"""Switch interval of Python's threads in seconds. It is short, so that a thread with something to
+send need not wait long for one that draws.
+"""
 
 
 def add_hub(commands: Commands) -> None:
-    """Add `companion hub` with its options, and its commands for a table."""
+    """Add `companion hub` with its options, and its subcommands for a table."""
     about = "run a hub of many tables; hub join, hub leave: of this table"
     hub = add_command(commands, "hub", _run, about)
     add_folder(hub)
@@ -63,7 +65,7 @@ def add_hub(commands: Commands) -> None:
     delay = number("delay in seconds", 0, 3600, float)
     add("--delay", type=delay, metavar="SECONDS", help="how much later spectators see everything")
     add("--language", choices=("auto", *LANGUAGES), default="auto", help="of the wall")
-    # 0 would be no bound at all to NATS
+    # NATS would take 0 as no limit
     megabytes = number("size in megabytes", 64, 1_000_000)
     about = "so much of the disk for what tables say"
     add("--keep-mb", type=megabytes, default=2048, metavar="N", help=about)
@@ -157,7 +159,7 @@ def _run(options: argparse.Namespace) -> None:
         print(f"Code to join:  {shown_code(code)}  (for one table; the wall shows the next one)")
         print(f"On each table:  companion hub join {place} {code}")
         print("Ctrl-C ends the hub.", flush=True)
-        # Garbage in circles is looked for seldom: what comes with an event goes with its last
+        # Cyclic garbage is collected rarely: objects of an event are freed with their last
         # reference.
         gc.freeze()
         young, middle, _ = gc.get_threshold()
@@ -167,7 +169,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _web_settings(options: argparse.Namespace) -> WebSettings:
-    """Return how the hub's pages are served. Raises `ConfigError` for what cannot be."""
+    """Return the settings of the hub's pages. Raises `ConfigError` for options that do not fit."""
     fields = {name: value for name, value in vars(options).items() if name in WEB_FIELDS}
     try:
         web = msgspec.convert(fields, WebSettings)
@@ -178,7 +180,7 @@ def _web_settings(options: argparse.Namespace) -> WebSettings:
 
 
 WEB_FIELDS = ("host", "port", "viewers", "names", "proxies", "path", "certificate", "key")
-"""The options that are settings of pages."""
+"""Options that are settings of the pages."""
 
 
 def _host_key(options: argparse.Namespace) -> None:
@@ -188,7 +190,7 @@ def _host_key(options: argparse.Namespace) -> None:
 
 
 def _let_in(options: argparse.Namespace) -> None:
-    """Ask the hub that runs here to let a table in. Raises `SystemTrouble`."""
+    """Ask the hub on this machine to admit a table. Raises `SystemTrouble`."""
     from companion.hub_server.folder import ADDRESS_FILE, existing_folder  # noqa: PLC0415 - brings what only a hub needs
 
     folder = existing_folder(options.folder)
@@ -211,7 +213,7 @@ def _join(options: argparse.Namespace) -> None:
     from companion.hub.membership import membership_path, write_membership  # noqa: PLC0415
 
     settings, address, code = settings_of(options), options.address, options.code
-    # the companion that runs may have another working folder
+    # the running companion may have another working directory
     ca = str(Path(options.ca).expanduser().resolve()) if options.ca else ""
     try:
         with Journal(settings.journal_path) as journal:

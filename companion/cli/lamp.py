@@ -1,4 +1,6 @@
-"""`companion lamp`: the process behind the system lamp, begun early by companion-lamp.service."""
+"""`companion lamp`: the process that drives the system lamp. companion-lamp.service starts it
+early.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from companion.core.errors import PanelError
 RUN = Path("/run/tabletop-companion")
 """The service's folder (`RuntimeDirectory` of companion.service)."""
 PINS_TIMEOUT_S, RETRY_S = 60, 1
-"""Timeout and interval in seconds for trying the pins while the machine still boots."""
+"""Timeout and retry interval in seconds for opening the pins while the machine boots."""
 ENDS = frozenset({signal.SIGTERM, signal.SIGINT})
 
 
@@ -33,12 +35,10 @@ def _lamp(options: argparse.Namespace) -> int:
 
 
 def run_lamp(settings: PanelSettings, folder: Path, factory: Any = None) -> int:
-    """Show what the service says until SIGTERM.
+    """Show the state of the service on the lamp until SIGTERM. Return the exit status.
 
-    Return the exit status. Without a lamp or pins there is nothing to do.
-
-    The machine takes its time: SIGTERM comes last of all, once every service has ended and the
-    disks are synced.
+    Without a lamp or pins it returns at once or after a time-out. During a shutdown, SIGTERM
+    arrives last, once every service has ended and the disks are synced.
     """
     from companion.service.systemd import LAMP_FILE  # noqa: PLC0415
     from hardware.lamp import Sense, SystemLamp  # noqa: PLC0415 - brings gpiozero
@@ -46,7 +46,7 @@ def run_lamp(settings: PanelSettings, folder: Path, factory: Any = None) -> int:
     if settings.enabled == "no" or not isinstance(settings.system_lamp, int):
         print("No system lamp is wired.")
         return 0
-    # blocked signals wait for `sigtimedwait`, so none is lost between two looks
+    # blocked signals wait for `sigtimedwait`, so none is lost between two polls
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
     clock = RealClock()
     factory = factory or _pins()
@@ -61,9 +61,9 @@ def run_lamp(settings: PanelSettings, folder: Path, factory: Any = None) -> int:
 
 
 def _pins() -> Any:
-    """Return the machine's pins, which may come late at the start.
+    """Return the machine's pins, which may become available late during a boot.
 
-    None, and a word: there are none, or the end came first.
+    Returns None if there are none, and prints why, or if a signal ends the process first.
     """
     from hardware.pins import open_factory  # noqa: PLC0415
 

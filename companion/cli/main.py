@@ -1,5 +1,5 @@
-"""The command line: `companion COMMAND …`. Errors are one line and exit status 1, wrong usage is
-2.
+"""The command line: `companion COMMAND …`. Errors are one line and exit status 1, wrong usage
+is 2.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 SAFE = "--safe"
-"""No game and no program from outside is loaded. It is looked for before anything is loaded."""
+"""Option that loads no games and programs from outside. It is checked before anything is loaded."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands, those that games bring among them."""
+    """Return the parser of all commands, including those of games."""
     parser = argparse.ArgumentParser(
         prog="companion", description="The referee beside a real board game table."
     )

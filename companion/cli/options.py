@@ -1,6 +1,4 @@
-"""What the commands have in common: their settings, the numbers that they take, the files that they
-write.
-"""
+"""What the commands share: reading settings, argument types for numbers, writing files."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from companion.core.errors import Malformed, SystemTrouble
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 Run: TypeAlias = Callable[[argparse.Namespace], int | None]
-"""Carries a command out. Returns the exit status, None: 0."""
+"""Runs a command. Returns the exit status, where None means 0."""
 
 
 def add_command(
@@ -29,7 +27,7 @@ def add_command(
     has_settings: bool = False,
     end: str = "",
 ) -> argparse.ArgumentParser:
-    """Add a command that `run` carries out. Return its parser.
+    """Add a command that calls `run`. Return its parser.
 
     `end` is printed below its help.
     """
@@ -46,7 +44,7 @@ def add_command(
 def number(
     what: str, least: float, most: float, kind: Callable[[str], float] = int
 ) -> Callable[[str], Any]:
-    """Return the argparse type for a number between two others, which are allowed as well."""
+    """Return an argparse type for a number from `least` to `most`, both included."""
 
     def read(text: str) -> float:
         try:
@@ -66,16 +64,16 @@ port = number("port", 0, 65_535)
 
 
 def add_port_of_running(command: argparse.ArgumentParser) -> None:
-    """Add `--port` to a command that asks the companion that is running."""
+    """Add `--port` to a command that talks to the running companion."""
     command.add_argument(
         "--port", type=port, help="port of the running companion, if not the one in the settings"
     )
 
 
 def settings_path(options: argparse.Namespace) -> Path:
-    """Return the settings file that is named, else the installation's.
+    """Return the settings file from the command line, or else that of the installation.
 
-    An installation's `companion` names its own in the environment.
+    An installed `companion` names its settings file in the environment.
     """
     named: Path | None = options.settings
     installed = os.environ.get("COMPANION_SETTINGS")
@@ -94,13 +92,13 @@ def settings_path(options: argparse.Namespace) -> Path:
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
-    """Return the settings file's settings, with what the command line changes."""
+    """Return the settings of the file, with the changes of the command line."""
     path = settings_path(options)
-    # a file that is named has to be there, the usual one has not
+    # a file from the command line must exist, the usual one need not
     settings = load_settings(path if options.settings or path.exists() else None)
 
     def typed(**names: str) -> dict[str, Any]:
-        """Return the fields for which an option of the command was typed."""
+        """Return the fields whose option is on the command line."""
         values = {field: getattr(options, name, None) for field, name in names.items()}
         return {field: value for field, value in values.items() if value is not None}
 
@@ -112,7 +110,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file that somebody has named. Raises `Malformed`."""
+    """Write a file named on the command line. Raises `Malformed`."""
     try:
         path.write_bytes(content)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The commands that print: `kit` and `card`. What is printed comes from the press."""
+"""The commands that print: `kit` and `card`. The kit printer makes the PDFs."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _kit(options: argparse.Namespace) -> None:
 
 
 def _board_map(path: Path) -> str:
-    """Return the text of a board map that somebody has drawn. Raises `Malformed`."""
+    """Return the text of a board map from a file. Raises `Malformed`."""
     try:
         return read_file(path, MAX_TEXT).decode("utf-8-sig")
     except OSError as error:

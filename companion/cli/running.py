@@ -1,4 +1,6 @@
-"""How a command asks what runs on this machine, a companion or a hub, and `companion host-key`."""
+"""Requests from a command to the companion or hub that runs on this machine, and `companion
+host-key`.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,9 @@ from companion.storage.journal import Journal
 
 
 def ask_running(settings: Settings, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Ask something of the companion that is running. Return its JSON.
+    """Send a request to the running companion. Return the JSON of its answer.
 
-    Raises `SystemTrouble` where it refuses or does not answer.
+    Raises `SystemTrouble` if it refuses or does not answer.
     """
     key = host_key_of(settings)
     try:
@@ -35,7 +37,7 @@ def ask_running(settings: Settings, path: str, body: Mapping[str, Any]) -> dict[
 
 
 def refusal_in(content: bytes) -> str:
-    """Return the sentence of a refusal that pages answer as JSON."""
+    """Return the message of a refusal, which pages answer as JSON."""
     try:
         return str(json.loads(content)["error"]["message"])
     except (ValueError, KeyError, TypeError):
@@ -68,6 +70,6 @@ def _host_key(options: argparse.Namespace) -> None:
 
 
 def host_key_of(settings: Settings) -> str:
-    """Return the host key of the installation, also beside a running service."""
+    """Return the host key of the installation. The service may be running."""
     with Journal(settings.journal_path, read_only=True) as journal:
         return host_key_text(journal.key("host"))

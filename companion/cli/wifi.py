@@ -1,5 +1,5 @@
-"""`companion wifi`: root's part of the table's own Wi-Fi. It carries out one wish of the service,
-and answers.
+"""`companion wifi`: the part of the table's own Wi-Fi that runs as root. It carries out one request
+of the service, and answers.
 
 Passwords go to NetworkManager in files that only root may read, never on a command line.
 """
@@ -32,17 +32,19 @@ from companion.maintenance.own_wifi import (
 
 OWN = "tabletop-companion-setup"
 OWN_PROFILE = Path(f"run/NetworkManager/system-connections/{OWN}.nmconnection")
-"""In memory: after a restart the machine looks for the Wi-Fi that it knows."""
+"""Profile in memory: after a restart the machine looks for the Wi-Fi that it knows."""
 JOINED = "tabletop-companion-wifi"
 JOINED_PROFILE = Path(f"etc/NetworkManager/system-connections/{JOINED}.nmconnection")
 PAGE_S = 2.0
-"""Pause in seconds before the own Wi-Fi is left: the phone has its answer by then."""
+"""Pause in seconds before the machine leaves its own Wi-Fi, so that the phone gets its answer."""
 ATTEMPTS, AGAIN_S = 3, 5.0
-"""Attempts to open the own Wi-Fi and seconds between them: while the machine boots, its radio comes
-late."""
+"""Number of attempts to open the own Wi-Fi, and seconds between them. During a boot the radio
+becomes available late.
+"""
 JOIN_S = "45"
-"""Timeout in seconds for joining a Wi-Fi, address included. NetworkManager's own for the password
-is 25."""
+"""Timeout in seconds for joining a Wi-Fi, including an address. NetworkManager's own for the
+password is 25.
+"""
 
 
 def add_wifi(commands: Commands) -> None:
@@ -55,7 +57,7 @@ def _wifi(_: argparse.Namespace) -> int:
 
 
 def run_wifi(wish_path: Path, answer_path: Path, hands: WifiHands) -> int:
-    """Carry out the wish of a file, which is used up, and return the exit status."""
+    """Carry out the request in a file and delete the file. Return the exit status."""
     wish = take_wish(wish_path)
     try:
         answer = hands.carry_out(wish)
@@ -67,7 +69,7 @@ def run_wifi(wish_path: Path, answer_path: Path, hands: WifiHands) -> int:
 
 
 def take_wish(path: Path) -> WifiWish:
-    """Read a wish and remove its file. Raises `Malformed` for what is none, without repeating
+    """Read a request and delete its file. Raises `Malformed` for an invalid one, without quoting
     it.
     """
     try:
@@ -83,14 +85,14 @@ def take_wish(path: Path) -> WifiWish:
         require_valid(wish.hotspot)
         if not NAME.fullmatch(wish.hotspot.name):
             raise Malformed("The wish names no hotspot.")
-    # only joining names a Wi-Fi, everything else needs the own hotspot
+    # only a request to join names a Wi-Fi, all others need the own hotspot
     if (wish.wifi is None) is (wish.task == "join") or (wish.task != "join" and not wish.hotspot):
         raise Malformed("The wish is incomplete.")
     return wish
 
 
 class WifiHands:
-    """NetworkManager of one machine. `root`, `run` and `pause` are others in tests."""
+    """Controls NetworkManager on one machine. Tests replace `root`, `run` and `pause`."""
 
     def __init__(
         self,
@@ -103,18 +105,18 @@ class WifiHands:
         self._joined = Connection(JOINED, root / JOINED_PROFILE, run)
 
     def carry_out(self, wish: WifiWish) -> WifiAnswer:
-        """Do what is wished, and return what has become of it."""
+        """Carry out a request, and return its outcome."""
         own = wish.hotspot
         if wish.wifi is not None:
             self._pause(PAGE_S)
             trouble = self._readiness() or self._join(wish.wifi)
             if not trouble:
                 self._own.forget()
-            # a table that could not join must stay within reach
+            # a table that could not join must stay reachable
             is_back = bool(trouble and own) and not self._open(own)
             return WifiAnswer(wish.number, own if is_back else None, trouble)
         if wish.task == "close":
-            # another one is joined by itself once the radio is free
+            # NetworkManager joins a known Wi-Fi by itself once the radio is free
             _, output = self._run(["nmcli", "-t", "-f", "TYPE,AUTOCONNECT", "connection", "show"])
             if "802-11-wireless:yes" not in output.splitlines():
                 return WifiAnswer(wish.number, own)
@@ -124,7 +126,7 @@ class WifiHands:
         return WifiAnswer(wish.number, None if trouble else own, trouble)
 
     def _readiness(self) -> Trouble:
-        """Switch the radio on, and return why there is none."""
+        """Switch the radio on. Return why it cannot be used, or an empty string."""
         status, _ = self._run(["nmcli", "radio", "wifi", "on"])
         if status == 127:
             return "no_manager"
@@ -151,13 +153,13 @@ class WifiHands:
         return trouble
 
     def _join(self, wifi: Wifi) -> Trouble:
-        """Join a Wi-Fi and keep it. The one that was kept before comes back when this one fails."""
+        """Join a Wi-Fi and store it. If that fails, the one stored before is restored."""
         status, output = self._joined.up(joined_text(wifi), "--wait", JOIN_S)
         return trouble_of(output) if status else ""
 
 
 def trouble_of(output: str) -> Trouble:
-    """Return why NetworkManager did not join, by its own words (`nmc_device_reason_to_string` of
+    """Return why NetworkManager did not join, from its output (`nmc_device_reason_to_string` of
     nmcli).
     """
     if "Secrets were required" in output:
@@ -176,7 +178,7 @@ def joined_text(wifi: Wifi) -> str:
     hidden=false
     """
     ssid = "".join(f"{byte};" for byte in wifi.name.encode())
-    # in a key file a backslash begins an escape, and a blank may get lost
+    # in a key file a backslash starts an escape, and a space may get lost
     password = wifi.password.replace("\\", "\\\\").replace(" ", "\\s")
     security = f"[wifi-security]\nkey-mgmt=wpa-psk\npsk={password}\n\n" if password else ""
     return (

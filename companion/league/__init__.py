@@ -1,5 +1,5 @@
-"""People, results, ratings and tournaments of a room of tables: values and functions, no file and
-no network.
+"""People, results, ratings and tournaments of a hub. The rules are pure functions on values; one
+SQLite file stores them.
 
-`companion.hub_server` keeps them, `web.hub` shows them.
+`companion.hub_server` opens the league, and `web.hub` shows it.
 """

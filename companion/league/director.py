@@ -1,5 +1,5 @@
-"""What a director does about a tournament, and what tables report: each answers what it is then, or
-raises.
+"""Tournament rules: what a director may change, and how results of tables are entered. Each
+function returns the changed tournament or raises.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ from companion.league.tournament import (
 
 MAX_ENTRANTS, MOST_ROUNDS, MOST_MINUTES, MOST_BOARDS = 500, 30, 600, 6
 BEFORE_S = 5.0
-"""A game that began so little before its round was paired may still be the round's: times of
-messages are rough."""
+"""Tolerance in seconds for a game that began before its round was paired, since times in messages
+are approximate.
+"""
 T = TypeVar("T")
 
 
@@ -43,13 +44,13 @@ def new_tournament(
     minutes: int,
     team_size: int,
 ) -> Tournament:
-    """Make a tournament without anybody. Raises `Malformed`."""
+    """Create a tournament without entrants. Raises `Malformed` for a bad name, option or number."""
     title = plain_title(name)
     if not title:
         raise Malformed(
             say("Give the tournament a name of at most {number} characters", number=MAX_TITLE)
         )
-    # raises what is wrong with the options before anything is made
+    # raises before anything is created if an option is invalid
     game_named(game).options(options)
     for amount, most, what in (
         (rounds, MOST_ROUNDS, say("rounds")),
@@ -65,9 +66,10 @@ def new_tournament(
 def enter(
     tournament: Tournament, people: Sequence[int], rating: float, team: str = ""
 ) -> Tournament:
-    """Enter somebody, or a team, from the next round on.
+    """Enter a person or a team, starting with the next round. An entrant that has withdrawn is
+    reinstated.
 
-    Raises `Illegal`, `Malformed`.
+    Raises `Illegal` if entries are closed, full or double, and `Malformed` for a bad team.
     """
     _require_on(tournament)
     if tournament.rounds and tournament.system is not System.SWISS:
@@ -103,7 +105,9 @@ def enter(
 
 
 def withdraw(tournament: Tournament, number: int) -> Tournament:
-    """Withdraw an entrant, who plays no further round. Before the first one it was never there."""
+    """Withdraw an entrant from all further rounds. Remove it if it has not been in any round
+    yet.
+    """
     _require_on(tournament)
     entrant = tournament.entrant(number)
     if not tournament.rounds or entrant.since > len(tournament.rounds):
@@ -113,7 +117,7 @@ def withdraw(tournament: Tournament, number: int) -> Tournament:
 
 
 def rest(tournament: Tournament, number: int, is_resting: bool) -> Tournament:
-    """Note whether an entrant wants a bye of half a point in the next round."""
+    """Set whether an entrant takes a bye of half a point in the next round. Swiss system only."""
     _require_on(tournament)
     if tournament.system is not System.SWISS:
         raise Illegal(
@@ -125,7 +129,7 @@ def rest(tournament: Tournament, number: int, is_resting: bool) -> Tournament:
 
 
 def pair_round(tournament: Tournament, now_s: float) -> Tournament:
-    """Pair the next round. Raises `Illegal` while the one before has open boards."""
+    """Pair the next round. Raises `Illegal` while the previous round has open boards."""
     _require_on(tournament)
     _require_decided(tournament)
     number = len(tournament.rounds) + 1
@@ -134,7 +138,7 @@ def pair_round(tournament: Tournament, now_s: float) -> Tournament:
     present = [entrant for entrant in tournament.entrants if entrant.is_there(number)]
     if len(present) < 2:
         raise Illegal(Refusal.SEATS_MISSING, say("At least two entries are needed for a round"))
-    # the seeds stay as they were drawn for the first round
+    # the seeding of the first round applies to the whole tournament
     if not tournament.order:
         order = tuple(entrant.number for entrant in by_strength(tournament))
         tournament = replace(tournament, order=order)
@@ -144,7 +148,7 @@ def pair_round(tournament: Tournament, now_s: float) -> Tournament:
 
 
 def unpair_round(tournament: Tournament) -> Tournament:
-    """Take the last pairing back, as long as nobody has played by it."""
+    """Remove the last pairing. Raises `Illegal` if a game of that round has been played."""
     _require_on(tournament)
     if tournament.round is None:
         raise Illegal(Refusal.WRONG_PHASE, say("No round has been paired"))
@@ -153,7 +157,7 @@ def unpair_round(tournament: Tournament) -> Tournament:
             Refusal.TOO_LATE, say("Games of this round have been played: its pairings stay")
         )
     rounds = tournament.rounds[:-1]
-    # with no round left the seeds are drawn anew
+    # without any round left, the next pairing seeds again
     return replace(tournament, rounds=rounds, order=tournament.order if rounds else ())
 
 
@@ -164,9 +168,9 @@ def end(tournament: Tournament) -> Tournament:
 
 
 def decide(tournament: Tournament, place: Place, verdict: BoardEnd | None) -> Tournament:
-    """Note how a board ended, as the director says, or that it is open again (None).
+    """Set the director's verdict for a board, or reopen the board with None.
 
-    Raises `Illegal`.
+    Raises `Illegal` if a later round depends on the board.
     """
     _require_on(tournament)
     board = board_at(tournament, place)
@@ -180,15 +184,15 @@ def decide(tournament: Tournament, place: Place, verdict: BoardEnd | None) -> To
             Refusal.TOO_LATE,
             say("The next round was paired with this result: take that pairing back first"),
         )
-    # without a key no game that is taken back can open this board again
+    # without a key, an undone game cannot reopen this board
     return _with_board(tournament, place, replace(board, verdict=verdict, key=""))
 
 
 def board_at(tournament: Tournament, place: Place) -> MatchBoard:
-    """Return the board of a place. Raises `Illegal` where there is none."""
+    """Return the board at a place. Raises `Illegal` if there is none."""
     number, match, board = place
     try:
-        # such a place would count from the end
+        # a negative index would count from the end
         if min(place) < 0:
             raise IndexError
         return tournament.rounds[number].matches[match].boards[board]
@@ -200,7 +204,7 @@ def board_at(tournament: Tournament, place: Place) -> MatchBoard:
 
 
 def open_boards(tournament: Tournament) -> Iterator[tuple[Place, MatchBoard]]:
-    """Yield the boards of the round that is on that have not ended, in their order."""
+    """Yield the undecided boards of the current round with their places, in order."""
     for place, board in _current_boards(tournament):
         if board.verdict is None:
             yield place, board
@@ -215,7 +219,7 @@ def _current_boards(tournament: Tournament) -> Iterator[tuple[Place, MatchBoard]
 
 
 def seat(tournament: Tournament, free: Iterable[str]) -> Tournament:
-    """Give open boards without a table those that are free, in their order."""
+    """Assign free tables to the open boards that have none, both in order."""
     waiting = [(place, board) for place, board in open_boards(tournament) if not board.table]
     for (place, board), table in zip(waiting, free, strict=False):
         tournament = _with_board(tournament, place, replace(board, table=table))
@@ -223,9 +227,9 @@ def seat(tournament: Tournament, free: Iterable[str]) -> Tournament:
 
 
 def move(tournament: Tournament, place: Place, table: str) -> Tournament:
-    """Give a board another table (empty: none).
+    """Move a board to another table, or to none if `table` is empty.
 
-    Raises `Illegal` where it is taken.
+    Raises `Illegal` if the table already has an open board.
     """
     _require_on(tournament)
     board = board_at(tournament, place)
@@ -235,17 +239,16 @@ def move(tournament: Tournament, place: Place, table: str) -> Tournament:
 
 
 def open_tables(tournament: Tournament) -> dict[str, Place]:
-    """Return the tables that have an open board of the round that is on."""
+    """Return the tables with an open board of the current round, and the places of these boards."""
     return {board.table: place for place, board in open_boards(tournament) if board.table}
 
 
 def report(tournament: Tournament, kept: KeptResult) -> tuple[Tournament, Place]:
-    """Take the result of the board that was paired at its table.
+    """Enter a result for the board that was paired at its table. Raises `Illegal` if it does not
+    fit the board.
 
-    Raises `Illegal` where it does not fit.
-
-    Whoever has shown no card is taken for whom the table was paired for. Two who have changed sides
-    play as they sit.
+    A player without a card counts as the person the table was paired for. If the two players have
+    swapped sides, the sides they played count.
     """
     result = kept.result
     place = open_tables(tournament).get(result.table)
@@ -266,7 +269,7 @@ def report(tournament: Tournament, kept: KeptResult) -> tuple[Tournament, Place]
         raise Illegal(Refusal.TOO_LATE, say("That game began before the round"))
     south = _who(kept.south, kept.north, board.south, board.north)
     north = _who(kept.north, kept.south, board.north, board.south)
-    # as sets: the two may have changed sides
+    # compared as sets, because the two may have swapped sides
     if {south, north} != {board.south, board.north}:
         raise Illegal(Refusal.NOT_YOUR_SEAT, say("Somebody else sat there than was paired"))
     verdict = BoardEnd.DRAW if result.winner is None else BoardEnd(result.winner)
@@ -278,9 +281,9 @@ def report(tournament: Tournament, kept: KeptResult) -> tuple[Tournament, Place]
 
 
 def take_back(tournament: Tournament, key: str, table: str) -> Tournament | None:
-    """Return the game that decided a board of the round that is on goes on: it is open again.
+    """Reopen the board of the current round that this game decided, because the game continues.
 
-    None: it decided none.
+    Returns None if the game decided no board.
     """
     for place, board in _current_boards(tournament):
         if key and (board.key, board.table) == (key, table):
@@ -289,8 +292,9 @@ def take_back(tournament: Tournament, key: str, table: str) -> Tournament | None
 
 
 def _who(shown: int | None, across: int | None, paired: int, other: int) -> int:
-    """Return who sat at a seat: by the card, else whoever is left, else whom the table was paired
-    for."""
+    """Return who sat at a seat: the owner of the card shown there, else the person whose paired
+    opponent sat across, else the person who was paired for the seat.
+    """
     if shown is not None:
         return shown
     if across is not None and across == paired:

@@ -1,5 +1,5 @@
-"""The league of a room of tables: people's cards, results, ratings and tournaments, kept before
-anybody sees them.
+"""The league of a hub: players' cards, results, ratings and tournaments. Every change is stored
+before it is shown.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from companion.league.tournament_keeper import TournamentKeeper
 
 
 class League:
-    """Its parts. Everything may be asked by any thread.
+    """Holds the parts of the league. They may be used from any thread.
 
-    `free_tables` answers where a board may be played, the first first. `when_changed` is called
-    after every change that a page could show.
+    `free_tables` returns the tables where a board may be played, in order of preference.
+    `when_changed` is called after every change that a page could show.
     """
 
     def __init__(

@@ -1,5 +1,5 @@
-"""What a league keeps, in one SQLite database in the hub's folder: everything of one change at
-once, or nothing.
+"""Storage of a league in one SQLite database in the hub's folder. Each change is one
+transaction.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ CREATE INDEX results_north ON results (north);
 
 
 class Season(msgspec.Struct, frozen=True):
-    """From when on results count for it (Unix time). It ends as the next one begins."""
+    """A rating season. It begins at `begins_s` (Unix time) and ends when the next one begins."""
 
     number: int
     name: str
@@ -54,8 +54,9 @@ class Season(msgspec.Struct, frozen=True):
 
 
 class LogLine(msgspec.Struct, frozen=True):
-    """What was done about a tournament: by whom (`director`, or a table's name in subjects), and
-    what it changed.
+    """One line of a tournament's log: who did what, and what it changed.
+
+    `who` is `director` or a table's name in subjects.
     """
 
     tournament: int
@@ -70,7 +71,11 @@ class LogLine(msgspec.Struct, frozen=True):
 
 @dataclass
 class Changes:
-    """What is to be kept together. `shown` are cards and the tables where they were shown."""
+    """Changes that are written in one transaction.
+
+    `come` are new results, `gone` those to delete. `shown` are pairs of a card and the table where
+    it was shown, `void` pairs of a game's key and whether its result is void.
+    """
 
     sequence: int | None = None
     machines: bool | None = None
@@ -86,21 +91,21 @@ class Changes:
 
 
 class LeagueFile:
-    """Any thread may ask.
+    """The database file. It may be used from any thread.
 
-    `close` may be called twice. What was forgotten is overwritten in the file as well.
+    `close` may be called twice. Deleted data is also overwritten in the file.
     """
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE
         self._lock = threading.Lock()
         with self._trouble():
-            # made before SQLite makes it, so that nobody else may ever read it
+            # create the file before SQLite does, so that no other user can ever read it
             self._path.touch(mode=0o600)
             self._db = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None)
             self._db.execute("PRAGMA trusted_schema=OFF")
             self._db.execute("PRAGMA journal_mode=WAL")
-            # on the disk when a commit returns, even if the power fails then
+            # a commit returns only when the data would survive a power failure
             self._db.execute("PRAGMA synchronous=FULL")
             self._db.execute("PRAGMA secure_delete=ON")
             (version,) = self._db.execute("PRAGMA user_version").fetchone()
@@ -112,33 +117,33 @@ class LeagueFile:
                 )
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the database. Returns when running queries are done."""
         with self._lock:
             self._db.close()
 
     def people(self) -> list[Person]:
-        """Return everybody with a card, by their numbers."""
+        """Return everybody with a card, sorted by number."""
         return self._numbered("people", Person)
 
     def seasons(self) -> list[Season]:
-        """Return the seasons, the oldest first."""
+        """Return the seasons, oldest first."""
         return self._numbered("seasons", Season)
 
     def tournaments(self) -> list[Tournament]:
-        """Return all tournaments, the oldest first."""
+        """Return all tournaments, oldest first."""
         return self._numbered("tournaments", Tournament)
 
     def shown(self) -> set[tuple[str, str]]:
-        """Return the cards and the tables where they were shown."""
+        """Return pairs of a card and a table where it was shown."""
         return set(self._rows("SELECT card, tableid FROM shown"))
 
     def followed(self) -> dict[str, GameFollowed]:
-        """Return how far the records of each table were followed."""
+        """Return the state in which following each table's records stopped."""
         rows = self._rows("SELECT tableid, data FROM followed")
         return {table: _decoded(data, GameFollowed) for table, data in rows}
 
     def value(self, name: str) -> int:
-        """Return one of the numbers that are kept. 0: it never was."""
+        """Return a stored number by name. 0 if it was never written."""
         rows = self._rows("SELECT value FROM kept WHERE name = ?", (name,))
         return int(rows[0][0]) if rows else 0
 
@@ -151,7 +156,7 @@ class LeagueFile:
         return [_decoded(data, kind) for (data,) in rows]
 
     def write(self, changes: Changes) -> None:
-        """Keep all of it, or nothing."""
+        """Write all changes, or none if an error occurs."""
         with self._lock, self._trouble():
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -161,12 +166,12 @@ class LeagueFile:
                 if self._db.in_transaction:  # else SQLite has done it
                     self._db.execute("ROLLBACK")
                 raise
-            # a forgotten name must not stay behind in the write-ahead log either
+            # remove a forgotten name from the write-ahead log as well
             if any(person.is_forgotten for person in changes.people):
                 self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def games(self, game: str, since_s: float, until_s: float) -> list[RatedGame]:
-        """Return the games of one kind that count."""
+        """Return the results of a game in a period that are not void."""
         rows = self._rows(
             "SELECT south, north, winner, ended_s, key FROM results"
             " WHERE game = ? AND ended_s >= ? AND ended_s < ? AND NOT void",
@@ -178,12 +183,12 @@ class LeagueFile:
         ]
 
     def result(self, key: str) -> KeptResult | None:
-        """Return the result of that game."""
+        """Return the result with this key, or None."""
         results = self._results("WHERE key = ?", (key,))
         return results[0] if results else None
 
     def results(self, most: int, person: int | None = None) -> list[KeptResult]:
-        """Return the last results, the newest first."""
+        """Return up to `most` results, newest first. With `person`, only results of that person."""
         which = "" if person is None else "WHERE south = ? OR north = ?"
         people = () if person is None else (person, person)
         return self._results(f"{which} ORDER BY ended_s DESC, key LIMIT ?", (*people, most))
@@ -197,7 +202,7 @@ class LeagueFile:
         ]
 
     def log(self, tournament: int) -> list[LogLine]:
-        """Return what was done about a tournament, the newest first."""
+        """Return the log of a tournament, newest line first."""
         query = "SELECT data FROM log WHERE tournament = ? ORDER BY number DESC"
         return [_decoded(data, LogLine) for (data,) in self._rows(query, (tournament,))]
 
@@ -221,12 +226,12 @@ class LeagueFile:
                 "INSERT INTO log (tournament, data) VALUES (?, ?)",
                 (line.tournament, msgspec.json.encode(line)),
             )
-        # before those that come: a game may have a new result instead
+        # delete first, because a game may get a new result in the same change
         for gone in changes.gone:
             run("DELETE FROM results WHERE key = ? AND tableid = ?", (gone.key, gone.table))
         for entry in changes.come:
             result = entry.result
-            # the same game may be told again, but only by the table that told it first
+            # a game may be reported again, but only by the table that reported it first
             run(
                 "INSERT INTO results (key, tableid, game, ended_s, south, north, winner, data)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET south = "
@@ -265,22 +270,26 @@ class LeagueFile:
 
 
 class Ledger:
-    """Whatever a part changes is written here, under `lock`, before anybody sees it."""
+    """Shared access to the league file. Parts write each change through it, under `lock`, before
+    they show it.
+    """
 
     def __init__(self, store: LeagueFile, clock: Clock, when_changed: Callable[[], None]) -> None:
         self.store = store
         self.clock = clock
         self.lock = threading.RLock()
         self.version = 0
-        """Another one after every change that a page could show."""
+        """Counter that rises with every change that a page could show."""
         self._when_changed = when_changed
 
     def write(self, changes: Changes) -> None:
-        """Keep all of it, on the disk when this returns, or nothing. Raises `SystemTrouble`."""
+        """Write all changes, or none. They are on the disk when this returns. Raises
+        `SystemTrouble`.
+        """
         self.store.write(changes)
 
     def changed(self) -> None:
-        """Note that pages show something else from now on."""
+        """Count a change that pages show, and notify the listener."""
         self.version += 1
         self._when_changed()
 

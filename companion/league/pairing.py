@@ -1,9 +1,9 @@
-"""Who meets whom in the next round: Swiss, round robin, and a bracket for a knock-out.
+"""Pairings of the next round: Swiss, round robin, and a knock-out bracket.
 
-Swiss is a matching of least cost over everybody at once, as bbpPairings finds it: nobody meets
-anybody twice, nobody has two byes, nobody is a third time running on one side while that can be.
-Then points as equal as can be, sides in balance, nobody twice up or down, and in a group of equal
-points the upper half against the lower.
+Swiss pairing is a minimum-cost matching over all players at once, as in bbpPairings. Nobody meets
+the same opponent twice or gets two byes, and nobody plays a side for the third time running if that
+can be avoided. Next in importance are equal points, balanced sides, and no float up or down twice
+in a row. Within a group of equal points, the upper half meets the lower half.
 """
 
 from __future__ import annotations
@@ -29,20 +29,21 @@ from companion.league.tournament import (
 )
 
 FLOATS, SIDES, APART, BYE = 10**9, 10**13, 10**17, 10**24
-"""What one unit of each cost weighs: more than all that is less important of 250 matches
-together."""
+"""Weight of one unit of each cost. Each weight exceeds the sum of all less important costs of 250
+matches.
+"""
 MAX_COST = 10**27
 Pairs = Sequence[tuple[int, int | None]]
-"""South and North of each match. None: a bye."""
+"""South and North of each match. North is None for a bye."""
 
 
 def next_matches(tournament: Tournament) -> tuple[Match, ...]:
-    """Return the matches of the next round. Raises `Illegal` where there can be none."""
+    """Return the matches of the next round. Raises `Illegal` if no pairing is possible."""
     number = len(tournament.rounds) + 1
     pairs = _SYSTEMS[tournament.system](tournament, number)
     there = {entrant.number: entrant for entrant in tournament.entrants}
     matches = [_match(tournament, there, number, south, north) for south, north in pairs]
-    # whoever has asked to rest gets half a point for it
+    # players who asked to rest get half a point
     if tournament.system is System.SWISS:
         resting = [
             entrant
@@ -54,7 +55,7 @@ def next_matches(tournament: Tournament) -> tuple[Match, ...]:
 
 
 def by_strength(tournament: Tournament) -> tuple[Entrant, ...]:
-    """Return everybody, the strongest first."""
+    """Return all entrants by rating, strongest first."""
     return tuple(sorted(tournament.entrants, key=lambda entrant: (-entrant.rating, entrant.number)))
 
 
@@ -62,13 +63,13 @@ def _match(
     tournament: Tournament, there: dict[int, Entrant], number: int, south: int, north: int | None
 ) -> Match:
     if north is None:
-        # in a round robin the byes are equal for all, so they give nothing
+        # in a round robin everybody has the same number of byes, so they give no points
         return Match(south, None, halves=WIN if tournament.system is not System.ROUND_ROBIN else 0)
     entrants = there[south], there[north]
     boards = []
     for place in range(tournament.team_size):
         one, other = (entrant.people[place] for entrant in entrants)
-        # a team's sides take turns from board to board
+        # the sides of a team alternate from board to board
         south_person, north_person = (one, other) if place % 2 == 0 else (other, one)
         verdict = _verdict_without(entrants, number, south_person, north_person)
         boards.append(MatchBoard(south_person, north_person, verdict=verdict))
@@ -78,9 +79,7 @@ def _match(
 def _verdict_without(
     entrants: Sequence[Entrant], number: int, south: int, north: int
 ) -> BoardEnd | None:
-    """Return how a board has ended before it is played because somebody has withdrawn. None: nobody
-    has.
-    """
+    """Return the verdict of a board on which a player has withdrawn. None if nobody has."""
     gone = [entrant for entrant in entrants if not entrant.is_there(number)]
     withdrawn = {person for entrant in gone for person in entrant.people}
     if not withdrawn:
@@ -105,39 +104,40 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
         for entrant in by_strength(tournament)
         if entrant.is_there(number) and number not in entrant.rests
     ]
-    # the sort is stable: with equal points the stronger one stays first
+    # the sort is stable: with equal points the stronger player stays first
     players.sort(key=lambda player: -player.halves)
     sizes = Counter(player.halves for player in players)
-    # only where nothing else is left do two meet who both must have the same side
+    # two players who both need the same side may only meet if there is no other pairing
     for may_clash in (False, True):
-        # a perfect matching of the greatest weight is the best pairing
+        # the best pairing is a perfect matching of maximum weight
         graph = PyGraph(multigraph=False)
         graph.add_nodes_from(players)
         if len(players) % 2:
-            # somebody who is nobody stands for the bye: it goes to few points first
+            # a node without a player stands for the bye, which costs more for players with more
+            # points
             bye = graph.add_node(None)
             for node, player in enumerate(players):
                 if not player.had_bye:
                     graph.add_edge(node, bye, BYE * player.halves)
         for one, other in combinations(range(len(players)), 2):
             first, second = players[one], players[other]
-            # both must have the same side
+            # both need the same side
             is_clash = first.strength == second.strength == 3 and first.wants == second.wants
             if second.number in first.met or (is_clash and not may_clash):
                 continue
             cost = _cost(first, second)
             if first.halves == second.halves:
-                # in a group the upper half meets the lower one, the first the first
+                # within a group, the first of the upper half meets the first of the lower half
                 cost += (other - one - sizes[first.halves] // 2) ** 2
             graph.add_edge(one, other, cost)
-        # the library looks for the greatest weight, so costs are turned round
+        # the library maximizes weight, so subtract the cost
         matching = max_weight_matching(
             graph, max_cardinality=True, weight_fn=lambda cost: MAX_COST - cost
         )
         if 2 * len(matching) == len(graph):
             pairs: list[tuple[int, int | None]] = []
             for one, other in sorted(tuple(sorted(pair)) for pair in matching):
-                # the number behind the last player is the bye's
+                # the index after the last player is the bye
                 if other == len(players):
                     pairs.append((players[one].number, None))
                 else:
@@ -153,7 +153,10 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
 
 
 class _Player:
-    """An entrant as a round is drawn: `sides` as `_sides`, `floated` as `_floated`."""
+    """An entrant with the data that pairing needs: points, past sides, opponents, bye and float.
+
+    See `_sides` and `_floated` for their values.
+    """
 
     def __init__(self, tournament: Tournament, entrant: Entrant) -> None:
         self.number = number = entrant.number
@@ -165,46 +168,49 @@ class _Player:
 
     @property
     def balance(self) -> int:
-        """Return how often South more than North."""
+        """Return the number of games as South minus those as North."""
         return self.sides.count("S") - self.sides.count("N")
 
     @property
     def wants(self) -> str:
-        """Return the side that is due. Empty: any."""
+        """Return the side that is due, `S` or `N`. Empty before the first game."""
         if self.balance:
             return "N" if self.balance > 0 else "S"
-        # in balance it is the turn of the other side than last time
+        # with balanced sides, alternate with the last game
         return {"S": "N", "N": "S"}.get(self.sides.replace("-", "")[-1:], "")
 
     @property
     def strength(self) -> int:
-        """Return how much it matters: 3 it must be, 2 to be in balance, 1 to take turns, 0 not at
-        all."""
+        """Return how strongly the side is due: 3 absolute, 2 for balance, 1 to alternate, 0 not at
+        all.
+        """
         last = self.sides.replace("-", "")[-2:]
-        # two more of one side, or twice the same in a row: now it must be the other
+        # a surplus of two, or the same side twice in a row, makes the other side mandatory
         if abs(self.balance) > 1 or last in ("SS", "NN"):
             return 3
         return 2 if self.balance else 1 if last else 0
 
 
 def _cost(one: _Player, other: _Player) -> int:
-    """Return what speaks against two meeting, the more important the more: unequal points, sides,
-    the same float again."""
+    """Return the cost of pairing two players, most important first: unequal points, equal wishes
+    for a side, the same float again.
+    """
     cost = APART * (one.halves - other.halves) ** 2
     if one.wants == other.wants:
-        # the weaker of the two wishes is the one that is not granted
+        # the weaker of the two wishes will be refused
         cost += SIDES * (1, 4, 9, 16)[min(one.strength, other.strength)]
     if one.halves != other.halves:
-        # nobody should meet fewer points, or more of them, twice in a row
+        # avoid floating down, or up, twice in a row
         upper, lower = (one, other) if one.halves > other.halves else (other, one)
         cost += FLOATS * ((upper.floated > 0) + (lower.floated < 0))
     return cost
 
 
 def _with_sides(one: _Player, other: _Player, place: int) -> tuple[int, int]:
-    """Return South and North of a match: whose wish is stronger, else whose who is ahead.
+    """Return South and North of a match.
 
-    At first in turn.
+    The stronger wish for a side decides, then the higher place. If nobody has a wish, sides
+    alternate by `place`.
     """
     ahead, behind = (one, other) if one.strength >= other.strength else (other, one)
     if not ahead.wants:
@@ -213,14 +219,16 @@ def _with_sides(one: _Player, other: _Player, place: int) -> tuple[int, int]:
 
 
 def opponents(tournament: Tournament, entrant: int) -> Iterable[int]:
-    """Yield whom an entrant has met, those who did not come included."""
+    """Yield the opponents of an entrant, including those who did not come."""
     for match in tournament.matches(entrant):
         if match.north is not None:
             yield opponent(match, entrant)
 
 
 def has_had_bye(tournament: Tournament, entrant: int) -> bool:
-    """Return whether an entrant had points without playing: a bye, or somebody who did not come."""
+    """Return whether an entrant scored without playing, by a full bye or because the opponent did
+    not come.
+    """
     for match in tournament.matches(entrant):
         if match.north is None:
             had_points = match.halves == WIN
@@ -232,8 +240,8 @@ def has_had_bye(tournament: Tournament, entrant: int) -> bool:
 
 
 def _sides(tournament: Tournament, entrant: Entrant) -> str:
-    """Return the sides on the first board in all rounds: `S`, `N`, and `-` where it was not
-    played.
+    """Return one letter for each round, the entrant's side on the first board: `S`, `N`, or `-` if
+    it was not played.
     """
     letters = ""
     for round_ in tournament.rounds:
@@ -247,15 +255,16 @@ def _sides(tournament: Tournament, entrant: Entrant) -> str:
 
 
 def _floated(tournament: Tournament, entrant: int) -> int:
-    """Return whether an entrant met fewer points (1) or more (-1) in the last round. A bye is
-    downwards.
+    """Return 1 if the opponent of the last round had fewer points, -1 if more, else 0.
+
+    A full bye counts as 1.
     """
     match = tournament.round.match_of(entrant) if tournament.round else None
     if match is None:
         return 0
     if match.north is None:
         return int(match.halves == WIN)
-    # points count as they stood when that round was paired
+    # compare the points as they stood when that round was paired
     before = len(tournament.rounds) - 1
     own = tournament.halves(entrant, before)
     other = tournament.halves(opponent(match, entrant), before)
@@ -266,8 +275,10 @@ def _floated(tournament: Tournament, entrant: int) -> int:
 
 
 def _round_robin(tournament: Tournament, number: int) -> Pairs:
-    """Return the circle method, with the sides of Berger's tables: nobody has one side more than
-    once oftener."""
+    """Return the pairs of the circle method, with the sides of the Berger tables.
+
+    Nobody plays one side more than once oftener than the other.
+    """
     order = tournament.order
     last = len(order) + len(order) % 2
     if number >= last:
@@ -276,13 +287,14 @@ def _round_robin(tournament: Tournament, number: int) -> Pairs:
         )
     pairs: list[tuple[int, int | None]] = []
     for one in range(1, last):
-        # on a circle of all seeds but the last those meet whose sum is the round plus one
+        # on the circle of all seeds but the last, opponents add up to the round plus one, modulo
+        # its size
         other = (number + 1 - one) % (last - 1) or last - 1
         if other == one:
-            # who would meet itself meets the last seed, which has no place on the circle
+            # the seed that would meet itself meets the last seed, which is not on the circle
             seeds = (one, last) if one <= last // 2 else (last, one)
         elif one < other:
-            # the lower seed is South where the sum is odd
+            # the lower seed is South if the sum is odd
             seeds = (one, other) if (one + other) % 2 else (other, one)
         else:
             continue
@@ -295,18 +307,18 @@ def _round_robin(tournament: Tournament, number: int) -> Pairs:
 
 
 def _entrant_of(order: Sequence[int], seed: int) -> int | None:
-    """Return the entrant of a seed, counted from 1. None: a bye."""
+    """Return the entrant of a seed, counted from 1. None for a bye."""
     return order[seed - 1] if seed <= len(order) else None
 
 
 def _knockout(tournament: Tournament, number: int) -> Pairs:
-    """Return the winners in the order of the bracket.
+    """Return the pairs of the next round: winners of neighbouring matches in the bracket.
 
-    First the strongest have the byes that fill it.
+    In the first round the strongest seeds get the byes that fill the bracket.
     """
     slots: list[int | None]
     if number == 1:
-        # the next power of two: what is missing are the byes of the first round
+        # round up to a power of two: the slots that stay empty are byes
         size = 1 << (len(tournament.order) - 1).bit_length()
         slots = [_entrant_of(tournament.order, seed) for seed in bracket(size)]
     else:
@@ -330,7 +342,7 @@ def _knockout(tournament: Tournament, number: int) -> Pairs:
         if one is None or other is None:
             pairs.append((one or other or 0, None))
         else:
-            # whoever was South less often is South now, else the stronger one
+            # South is the one who was South less often, else the one who is first in the bracket
             before = [
                 _sides(tournament, tournament.entrant(number)).count("S") for number in (one, other)
             ]
@@ -339,14 +351,14 @@ def _knockout(tournament: Tournament, number: int) -> Pairs:
 
 
 def bracket(size: int) -> list[int]:
-    """Return the seeds of a bracket in its order, so that the strongest meet as late as can be.
+    """Return the seeds in bracket order, so that the strongest meet as late as possible.
 
     >>> bracket(8)
     [1, 8, 4, 5, 2, 7, 3, 6]
     """
     seeds = [1]
     while len(seeds) < size:
-        # each seed and its opponent add up to the size of the round plus one
+        # a seed and its opponent add up to the number of seeds plus one
         seeds = [number for seed in seeds for number in (seed, 2 * len(seeds) + 1 - seed)]
     return seeds
 

@@ -1,6 +1,6 @@
-"""Players' cards: a code and a name, and nothing else of anybody.
+"""Players' cards. A card has a code and a name, and no other personal data.
 
-A name can be forgotten, its number stays.
+A name can be forgotten, but its number stays.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ MAX_PEOPLE = 5000
 MAX_TITLE = 48
 """Maximum length of the name of a tournament, a team or a season."""
 MACHINE_NUMBER = 0
-"""The number by which the machine is counted as an opponent."""
+"""Number of the machine as an opponent."""
 
 
 class Person(msgspec.Struct, frozen=True):
-    """Somebody with a card: `number` is for ever, `card` is how tables call it, `code` opens it.
+    """A person with a card.
 
-    `is_shown`: the name may stand on the hub's pages and in its exports. Forgotten: neither code
-    nor name.
+    `number` is permanent. `card` identifies the card in tables' records, and `code` is what its
+    owner types. `is_shown` says whether the name may appear on the hub's pages and in exports. Code
+    and name are empty once the person has been forgotten.
     """
 
     number: int
@@ -39,7 +40,7 @@ class Person(msgspec.Struct, frozen=True):
 
     @property
     def is_forgotten(self) -> bool:
-        """Return whether its name has been forgotten for good."""
+        """Return whether the name and the code have been deleted."""
         return not self.code
 
     def __repr__(self) -> str:
@@ -47,10 +48,7 @@ class Person(msgspec.Struct, frozen=True):
 
 
 def new_person(number: int, name: str, is_shown: bool, used_codes: Collection[str]) -> Person:
-    """Make a card for somebody, with a code that nobody has.
-
-    Raises `Malformed` for a name that is none.
-    """
+    """Create a person with an unused code. Raises `Malformed` if the name is not valid."""
     code = new_code(CODE_LENGTH)
     while code in used_codes:
         code = new_code(CODE_LENGTH)
@@ -58,7 +56,7 @@ def new_person(number: int, name: str, is_shown: bool, used_codes: Collection[st
 
 
 def player_name(typed: str) -> str:
-    """Return a name as it is kept. Raises `Malformed`."""
+    """Return a typed name with single spaces. Raises `Malformed` if it is not valid."""
     name = checked_name(" ".join(typed.split()))
     if not name:
         raise Malformed(say("Enter the name by which you want to be called"))
@@ -66,13 +64,15 @@ def player_name(typed: str) -> str:
 
 
 def plain_title(typed: str) -> str:
-    """Return the name of a tournament, a team or a season as it is kept. Empty: this is none."""
+    """Return the typed name of a tournament, a team or a season with single spaces. Empty if it is
+    not valid.
+    """
     title = plain_name(" ".join(typed.split()))
     return title if len(title) <= MAX_TITLE and is_printable(title) else ""
 
 
 def shown_name(person: Person | None, number: int = MACHINE_NUMBER) -> str:
-    """Return how the hub's pages call somebody: by name where that was agreed, else by number."""
+    """Return how the hub's pages refer to somebody: by name if its owner agreed, else by number."""
     if person is not None and person.name and person.is_shown:
         return Verbatim(person.name)
     number = person.number if person else number

@@ -1,4 +1,4 @@
-"""Everybody with a player's card."""
+"""All players' cards of a hub."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from companion.league.results import Player
 
 
 class PlayerCards:
-    """Makes, changes and forgets cards, and knows where each was shown."""
+    """Creates, changes and forgets cards, and remembers at which tables each was shown."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -24,18 +24,17 @@ class PlayerCards:
         self._shown = ledger.store.shown()
 
     def people(self) -> tuple[Person, ...]:
-        """Return everybody with a card, by their numbers. Those who were forgotten included."""
+        """Return everybody with a card, sorted by number, including those who were forgotten."""
         with self._ledger.lock:
             return tuple(self._people.values())
 
     def person(self, number: int) -> Person | None:
-        """Return whoever has this number."""
+        """Return the person with this number, or None."""
         return self._people.get(number)
 
     def known(self, number: int) -> Person:
-        """Return whoever has this number.
-
-        Raises `Illegal` where nobody has it, or whose name was forgotten.
+        """Return the person with this number. Raises `Illegal` if there is none or it was
+        forgotten.
         """
         person = self._people.get(number)
         if person is None or person.is_forgotten:
@@ -43,16 +42,18 @@ class PlayerCards:
         return person
 
     def by_code(self, typed: str) -> Person | None:
-        """Return whose card this is. None: nobody's. Whoever asks slows guessing down."""
+        """Return the owner of the card with this code, or None. The caller limits the rate of
+        attempts.
+        """
         code = plain_code(typed).encode()
-        # compared in constant time, so that a guess learns nothing from how long it took
+        # compared in constant time, so that the duration reveals nothing about the code
         owners = [p for p in self.people() if p.code and hmac.compare_digest(p.code.encode(), code)]
         return owners[0] if owners else None
 
     def make(self, name: str, is_shown: bool = True) -> Person:
-        """Make a card for somebody new.
+        """Create a card for a new person.
 
-        Raises `Malformed`, and `Illegal` where there are too many.
+        Raises `Malformed` for a bad name, and `Illegal` if there are too many cards.
         """
         with self._ledger.lock:
             codes = {person.code for person in self._people.values() if person.code}
@@ -69,24 +70,21 @@ class PlayerCards:
         return person
 
     def change(self, number: int, name: str, is_shown: bool) -> Person:
-        """Rename somebody who wants to be called otherwise, or not to be named any more.
-
-        Raises `Malformed`, `Illegal`.
-        """
+        """Change somebody's name, and whether it is shown. Raises `Malformed` or `Illegal`."""
         with self._ledger.lock:
             person = replace(self.known(number), name=player_name(name), is_shown=is_shown)
             self._keep(person)
         return person
 
     def forget(self, number: int) -> None:
-        """Forget a name for good: results stay with the number, the card opens nothing any more."""
+        """Delete somebody's name and code for good. Results keep the number."""
         with self._ledger.lock:
             self._keep(replace(self.known(number), name="", code="", is_shown=False))
 
     def show(self, code: str, table: str) -> Person:
-        """Take the card that somebody shows at a table.
+        """Record that the card with this code was shown at a table, and return its owner.
 
-        Raises `Illegal` for a code that is none. Whoever asks slows guessing.
+        Raises `Illegal` for an unknown code. The caller limits the rate of attempts.
         """
         with self._ledger.lock:
             person = self.by_code(code)
@@ -98,7 +96,9 @@ class PlayerCards:
         return person
 
     def number_of(self, player: Player, table: str) -> int | None:
-        """Return who played, by the card that was shown at this very table. None: no card was."""
+        """Return the number of a player whose card was shown at this table. None without such a
+        card.
+        """
         if player.is_machine:
             return MACHINE_NUMBER
         return self._numbers.get(player.card) if (player.card, table) in self._shown else None

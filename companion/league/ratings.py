@@ -1,8 +1,9 @@
-"""How strong people are, by the games that they have played against one another: OpenSkill, always
-worked out anew.
+"""Ratings of people from their games against each other, by OpenSkill. They are always computed
+from scratch.
 
-Bradley-Terry with full pairing (Weng and Lin, 2011), as `openskill` has it. Its 25 are shown as
-1500 and a third of its first uncertainty as 67 points, so that numbers look as players know them.
+The model is Bradley-Terry with full pairing (Weng and Lin, 2011), as implemented by `openskill`.
+Its scale is changed to one that players know: the initial mean of 25 is shown as 1500, and the
+initial deviation of 25/3 as 200.
 """
 
 from __future__ import annotations
@@ -19,17 +20,18 @@ from companion.league.people import MACHINE_NUMBER, MAX_TITLE, plain_title
 from companion.league.results import RatedGame
 
 BEGIN, SCALE, FIRST = 1500.0, 24.0, 25.0
-"""Rating of a newcomer. Points for one of OpenSkill's. What a newcomer has there."""
+"""Initial rating, points for one unit of OpenSkill, and OpenSkill's initial mean."""
 CAUTION = 2.0
-"""How many times its uncertainty is taken from a rating for the list: one lucky game makes no
-champion."""
+"""Number of deviations subtracted from a rating to order the list, so that one lucky game makes no
+champion.
+"""
 LAST_S = 1e12
-"""When the last season ends (Unix time): not yet."""
+"""End of the last season (Unix time), in the far future."""
 
 
 @dataclass(frozen=True)
 class Strength:
-    """Somebody's place in a list: rating, its uncertainty, and games won, drawn and lost."""
+    """A row of the rating list: rating, its standard deviation, and games won, drawn and lost."""
 
     person: int
     rating: float
@@ -40,16 +42,15 @@ class Strength:
 
     @property
     def cautious(self) -> float:
-        """Return what the list is ordered by."""
+        """Return the conservative rating by which the list is sorted."""
         return self.rating - CAUTION * self.deviation
 
 
 def ladder(games: Iterable[RatedGame], machines: bool = False) -> tuple[Strength, ...]:
-    """Return everybody who has played, the strongest first.
+    """Return the ratings of everybody who has played, strongest first.
 
-    The machine is counted as an opponent, but not listed.
-
-    Raises `SystemTrouble` where the library is not installed.
+    The machine counts as an opponent if `machines` is set, but it is not listed. Raises
+    `SystemTrouble` if the library is not installed.
     """
     try:
         from openskill.models import BradleyTerryFull  # noqa: PLC0415 - only a hub has it, and only pages need it
@@ -60,19 +61,19 @@ def ladder(games: Iterable[RatedGame], machines: bool = False) -> tuple[Strength
     model = BradleyTerryFull()
     skill: dict[int, Any] = {}
     tally: dict[int, list[int]] = {}
-    # in the order in which they ended: a rating depends on what came before
+    # rate games in the order in which they ended, because each rating depends on earlier ones
     for game in sorted(games, key=lambda game: (game.ended_s, game.key)):
         if not game.counts(machines) or game.south is None or game.north is None:
             continue
         pair = (game.south, game.north)
         old = [[skill.get(person) or model.rating()] for person in pair]
-        # the first place is 0, and two who share it have drawn
+        # rank 0 is the winner, and equal ranks are a draw
         places = [0, 0] if game.winner is None else [0, 1] if game.winner is Seat.SOUTH else [1, 0]
         for person, place, (fresh,) in zip(
             pair, places, model.rate(old, ranks=[*map(float, places)]), strict=True
         ):
             skill[person] = fresh
-            # a tally is won, drawn, lost: place 0 has won, place 1 has lost
+            # the index in won, drawn, lost: rank 0 has won, rank 1 has lost
             tally.setdefault(person, [0, 0, 0])[1 if game.winner is None else 2 * place] += 1
     ranked = (
         _strength(person, rated, tally[person])
@@ -87,7 +88,7 @@ def _strength(person: int, rated: Any, tally: list[int]) -> Strength:
 
 
 class Ladders:
-    """Ratings are computed of the results that are kept, once after each change."""
+    """Computes ratings from stored results and caches them until the next change."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -97,12 +98,12 @@ class Ladders:
         """Whether games against the machine count for ratings."""
 
     def seasons(self) -> tuple[Season, ...]:
-        """Return the seasons, the oldest first. Before the first one is 0, without a name."""
+        """Return the seasons, oldest first. Season 0, without a name, precedes the first one."""
         with self._ledger.lock:
             return (Season(0, "", 0.0), *self._seasons)
 
     def new_season(self, name: str) -> Season:
-        """Begin a season now. Raises `Malformed`."""
+        """Begin a season now. Raises `Malformed` if the name is not valid."""
         title = plain_title(name)
         if not title:
             raise Malformed(
@@ -116,21 +117,21 @@ class Ladders:
         return season
 
     def count_machines(self, machines: bool) -> None:
-        """Count games against the machine for ratings from now on, or do not."""
+        """Set whether games against the machine count for ratings."""
         with self._ledger.lock:
             self._ledger.write(Changes(machines=machines))
             self.machines = machines
             self._ledger.changed()
 
     def of(self, game: str, season: int | None = None) -> tuple[Strength, ...]:
-        """Return the ratings of a game in a season (None: in the one that is on), the strongest
-        first.
+        """Return the ratings for a game in a season, strongest first. None stands for the current
+        season.
 
-        Empty where there is no such season. Raises `SystemTrouble`.
+        Empty if there is no such season. Raises `SystemTrouble`.
         """
         with self._ledger.lock:
             season = len(self._seasons) if season is None else season
-            # no ledger has the version -1: then nothing was computed yet
+            # version -1 never occurs, so it stands for ratings that were not computed yet
             version, ranked = self._computed.get((game, season), (-1, ()))
             if version == self._ledger.version:
                 return ranked

@@ -1,4 +1,4 @@
-"""What tables tell becomes results: each game once, whoever tells it how often."""
+"""Turns tables' records into results. A game has one result, however often it is reported."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from companion.table.public.messages import PublicRecord
 
 log = logging.getLogger(__name__)
 KEEP_S = 2.0
-"""Interval in seconds at which it is kept how far the records of tables were followed.
+"""Minimum interval in seconds between two writes of the positions in tables' records.
 
-What came later is followed once more.
+After a crash, records behind the last written position are processed again.
 """
 
 
 class ResultKeeper:
-    """Follows the games of all tables, and gives tournaments what comes of them."""
+    """Follows the games of all tables, stores their results and reports them to tournaments."""
 
     def __init__(self, ledger: Ledger, cards: PlayerCards, tournaments: TournamentKeeper) -> None:
         self._ledger = ledger
@@ -36,17 +36,18 @@ class ResultKeeper:
         self._unkept: set[str] = set()
         self._kept_s = ledger.clock.monotonic_s()
         self.sequence = ledger.store.value("sequence")
-        """How far the records of tables were followed, as the hub's store counts them."""
+        """Sequence number of the last processed record in the hub's store."""
 
     def take(self, table: str, record: PublicRecord, at_s: float, sequence: int) -> None:
-        """Take a record that a table has told.
+        """Process a record of a table.
 
-        `at_s` is when it was accepted there, by the hub's clock.
+        `at_s` is when the table accepted it, by the hub's clock. `sequence` is its number in the
+        hub's store.
         """
         with self._ledger.lock:
             before = self._followed.get(table, GameFollowed())
             after, change = follow(table, before, record, at_s)
-            # only how far the table was followed is new: that is kept now and then
+            # only the position has changed, which `keep` writes later
             if change == ResultChange():
                 self._follow(table, after, sequence)
                 return
@@ -62,10 +63,10 @@ class ResultKeeper:
                 self._add(entry, changes)
             if gone is not None:
                 changes.gone.append(gone)
-            # a result that comes may replace what the same game said before
+            # a new result may replace an earlier one of the same game
             undone = [result for result in (gone, come) if result]
             tournaments = self._tournaments.after(undone, entry, changes)
-            # on the disk before anybody sees it
+            # write to the disk before anybody sees the result
             self._ledger.write(changes)
             self._tournaments.use(tournaments)
             self._follow(table, after, sequence)
@@ -73,7 +74,7 @@ class ResultKeeper:
             self._ledger.changed()
 
     def keep(self) -> None:
-        """Keep how far tables were followed. Raises `SystemTrouble`."""
+        """Write the positions in tables' records if they are due. Raises `SystemTrouble`."""
         with self._ledger.lock:
             now_s = self._ledger.clock.monotonic_s()
             if not self._unkept or now_s - self._kept_s < KEEP_S:
@@ -83,21 +84,21 @@ class ResultKeeper:
             self._unkept.clear()
 
     def begin_anew(self) -> None:
-        """Follow another store of the hub from its beginning."""
+        """Restart at sequence number 0, because the hub has a new store."""
         with self._ledger.lock:
             self._ledger.write(Changes(sequence=0))
             self.sequence = 0
 
     def last(self, most: int, person: int | None = None) -> list[KeptResult]:
-        """Return the last results, the newest first. Of one person alone."""
+        """Return up to `most` results, newest first. With `person`, only results of that person."""
         return self._ledger.store.results(most, person)
 
     def of(self, key: str) -> KeptResult | None:
-        """Return the result of a game. None: there is none."""
+        """Return the result of a game, or None."""
         return self._ledger.store.result(key)
 
     def set_void(self, key: str, is_void: bool) -> None:
-        """Note what the host says: whether a result counts for ratings."""
+        """Set whether a result is void, which excludes it from ratings."""
         with self._ledger.lock:
             self._ledger.write(Changes(void=[(key, is_void)]))
             self._ledger.changed()
@@ -112,8 +113,10 @@ class ResultKeeper:
         return Changes(sequence=max(self.sequence, sequence), followed=followed)
 
     def _add(self, entry: KeptResult, changes: Changes) -> None:
-        """Add a result to what is to be kept: of a game at two tables it is whole once both have
-        told it, and does not count where they do not agree.
+        """Add a result to the changes.
+
+        If two tables have played the game, merge their reports. The result is void if they
+        disagree.
         """
         result = entry.result
         before = None if result.at is None else self.of(result.key)

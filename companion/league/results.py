@@ -1,9 +1,8 @@
-"""Results out of what tables tell anyway: each game has one result at most, however often its end
-is told.
+"""Results, derived from the records that tables publish. Each game has at most one result.
 
-A game is known by the mark of the input that began it, one at two tables by what both call it. So a
-result that comes a second time, after an outage, from a lost store, from a journal that was brought
-back or from a table that has joined anew, is the same one.
+A game is identified by the mark of the input that began it, or by the pair's id if two tables play
+it. So a result that arrives again is recognized: after an outage or a lost store, from a restored
+journal, or from a table that has rejoined.
 """
 
 from __future__ import annotations
@@ -22,24 +21,22 @@ from companion.table.public.messages import PublicRecord
 from companion.table.session import MACHINE, Phase
 
 BEGINS = "new_game"
-"""What the input is called that begins a game."""
+"""Name of the input that begins a game."""
 
 
 class Player(msgspec.Struct, frozen=True):
-    """Who played a seat: the card that was shown by the end of the game (empty: none), or a
-    program.
-    """
+    """Player of a seat: the card shown by the end of the game (empty if none), or a program."""
 
     card: str = ""
     is_machine: bool = False
 
 
 class GameResult(msgspec.Struct, frozen=True):
-    """How a game ended. `winner` None: a draw.
+    """Result of a game. `winner` is None for a draw.
 
-    `key` names the game. `entry` and `mark`, its receipt, name the input in the table's journal
-    that ended it. `began_s` and `ended_s` are Unix times by the hub's clock. `at` is set as long as
-    only one table of a game at two has told it: whose side is played there.
+    `key` identifies the game. `entry` and `mark`, its receipt, identify the input in the table's
+    journal that ended it. `began_s` and `ended_s` are Unix times by the hub's clock. `at` is the
+    seat that is played at this table, if two tables play the game and only one has reported it.
     """
 
     table: str
@@ -57,10 +54,9 @@ class GameResult(msgspec.Struct, frozen=True):
 
 
 class KeptResult(msgspec.Struct, frozen=True):
-    """A result with the people who played it by their numbers: None showed no card, 0 is the
-    machine.
+    """A result with the numbers of its players. None is a player without a card, 0 the machine.
 
-    `is_void`: the host has said that it does not count.
+    `is_void`: whether the owner has excluded the result from ratings.
     """
 
     result: GameResult
@@ -70,9 +66,9 @@ class KeptResult(msgspec.Struct, frozen=True):
 
 
 class RatedGame(msgspec.Struct, frozen=True):
-    """A game between two people by their numbers, or with the machine (0).
+    """The part of a result that ratings need, with the numbers of its players.
 
-    None: nobody had shown a card.
+    None is a player without a card, 0 the machine.
     """
 
     south: int | None
@@ -82,9 +78,10 @@ class RatedGame(msgspec.Struct, frozen=True):
     key: str
 
     def counts(self, machines: bool) -> bool:
-        """Return whether it counts. Not between one and the same, nor unknown.
+        """Return whether the game counts for ratings.
 
-        With the machine only if that was said.
+        Both players must be known and different. Games with the machine count only if `machines` is
+        set.
         """
         people = {self.south, self.north}
         if len(people) < 2 or None in people:
@@ -93,8 +90,8 @@ class RatedGame(msgspec.Struct, frozen=True):
 
 
 class GameFollowed(msgspec.Struct, frozen=True):
-    """How far a table's records were followed: its game that is on, and the result that stands for
-    it by now.
+    """State of following a table's records: the position, the current game, and its result so
+    far.
     """
 
     epoch: int = 0
@@ -106,9 +103,7 @@ class GameFollowed(msgspec.Struct, frozen=True):
 
 
 class ResultChange(NamedTuple):
-    """What a record changes: a result that has come, one that was taken back with its last turn, or
-    nothing.
-    """
+    """Effect of a record: a new result, a result that was undone with the last turn, or nothing."""
 
     come: GameResult | None = None
     gone: GameResult | None = None
@@ -117,22 +112,22 @@ class ResultChange(NamedTuple):
 def follow(
     table: str, before: GameFollowed, record: PublicRecord, at_s: float
 ) -> tuple[GameFollowed, ResultChange]:
-    """Return the next state, and what has changed.
+    """Return the state after a record, and what the record changes.
 
     `at_s` is when the table accepted the record, by the hub's clock.
     """
-    # a record that was followed before comes again after a line was cut
+    # after an outage, tables send some records again
     if (record.epoch, record.entry) <= (before.epoch, before.entry):
         return before, ResultChange()
     now = replace(before, epoch=record.epoch, entry=record.entry)
     if record.what == BEGINS or record.game != before.number:
-        # a game whose beginning was not heard is named after its table and number
+        # if the beginning of a game was missed, identify it by its table and number
         key = record.mark if record.what == BEGINS else f"{table}.{record.epoch}.{record.game}"
         if record.pair:
             key = f"pair.{record.pair.id}"
         now = replace(now, number=record.game, key=key, began_s=at_s, result=None)
     view = record.view
-    # not over, or not any more: what was told as its result is taken back
+    # the game is not over, or no longer over: undo its reported result
     if view.phase is not Phase.OVER or view.is_void or view.game not in GAMES:
         return replace(now, result=None), ResultChange(gone=now.result)
     if now.result is not None:
@@ -142,20 +137,20 @@ def follow(
 
 
 def merged(one: GameResult, other: GameResult) -> GameResult | None:
-    """Return a game as both of its tables have told it, with the end that the first one tells.
+    """Return the result of a game from the reports of its two tables, with the end from the first.
 
-    None where these are not both of its tables.
+    None if the reports are not from both tables of one game.
     """
     is_both = {one.at, other.at} == set(SEATS) and one.table != other.table
     if not is_both or one.key != other.key:
         return None
-    # each table knows who sat on its own side
+    # each table knows who sat at its own seat
     south, north = (one, other) if one.at is Seat.SOUTH else (other, one)
     return replace(one, at=None, south=south.south, north=north.north)
 
 
 def is_same_game(game: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether these are the same options, those that are left out being as delivered."""
+    """Return whether two sets of options are equal, with defaults for missing ones."""
     try:
         rules = GAMES[game]
         return bool(rules.options(one) == rules.options(other))
@@ -167,7 +162,7 @@ def _result(table: str, now: GameFollowed, record: PublicRecord, at_s: float) ->
     view = record.view
     at = record.pair.seat if record.pair else None
     players = {seat: Player() for seat in SEATS}
-    # of a game at two tables this one knows its own side alone
+    # in a game at two tables, a table knows its own seat only
     for seat in SEATS if at is None else (at,):
         is_machine = seat in view.seats and view.seats[seat].door == MACHINE
         players[seat] = Player(record.cards.get(seat, ""), is_machine)

@@ -1,9 +1,9 @@
-"""Who stands where: points, and what parts those who have as many.
+"""Standings: points and tie-breaks.
 
-Buchholz is the sum of the opponents' points. Sonneborn-Berger counts those of whom was beaten
-wholly, and half of those of a draw. A round without a game counts as one against somebody with as
-many points as oneself (FIDE C.07, 2023). The direct encounter counts where all who are level so far
-have met.
+Buchholz is the sum of the opponents' points. Sonneborn-Berger adds the points of beaten opponents
+and half the points of opponents who drew. A round without a game counts as a game against an
+opponent with the entrant's own points (FIDE C.07, 2023). The direct encounter counts if all
+entrants that are still level have met.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ TIE_BREAKS: Mapping[System, tuple[str, ...]] = {
     System.ROUND_ROBIN: ("boards", "sonneborn"),
     System.KNOCKOUT: ("boards",),
 }
-"""By which fields of a row places are given among those with as many points, the first first.
+"""Tie-breaks as fields of a row, most important first.
 
-The direct encounter comes last in each.
+The direct encounter is always the last tie-break.
 """
 
 
 @dataclass(frozen=True)
 class TournamentRow:
-    """An entrant's place.
+    """One entrant's row of the standings.
 
-    Everything is counted in halves, `sonneborn` in quarters. `direct` is that among equals.
+    Points are in halves, `sonneborn` in quarters. `direct` are the points against the entrants that
+    are level.
     """
 
     place: int
     entrant: int
     halves: int
     boards: int
-    # sum of the opponents' points
     buchholz: int
     sonneborn: int
     direct: int
@@ -54,7 +54,7 @@ class TournamentRow:
 
 
 def half_words(halves: int) -> str:
-    """Return points in halves, as people write them.
+    """Format points that are given in halves.
 
     >>> half_words(5), half_words(1), half_words(4)
     ('2½', '½', '2')
@@ -64,7 +64,7 @@ def half_words(halves: int) -> str:
 
 
 def quarter_words(quarters: int) -> str:
-    """Return points in quarters.
+    """Format points that are given in quarters.
 
     >>> quarter_words(9), quarter_words(6)
     ('2¼', '1½')
@@ -74,9 +74,9 @@ def quarter_words(quarters: int) -> str:
 
 
 def standings(tournament: Tournament, rounds: int | None = None) -> tuple[TournamentRow, ...]:
-    """Return everybody after a number of rounds (None: all), the first first.
+    """Return the standings after a number of rounds (None for all), best first.
 
-    Who is level in all has the same place.
+    Entrants that are level in every tie-break share a place.
     """
     counted = len(tournament.rounds) if rounds is None else rounds
     halves = {
@@ -86,13 +86,13 @@ def standings(tournament: Tournament, rounds: int | None = None) -> tuple[Tourna
     names = ("halves", *TIE_BREAKS[tournament.system])
 
     def key(row: TournamentRow) -> tuple[int, ...]:
-        # negative, so that sorting puts the most first
+        # negated, so that sorting puts the highest first
         return tuple(-getattr(row, name) for name in names)
 
     rows = [_standing(tournament, entrant, halves, counted) for entrant in halves]
     rows.sort(key=lambda row: (key(row), row.entrant))
     placed: list[TournamentRow] = []
-    # the direct encounter parts only those who are level in everything else
+    # the direct encounter only separates entrants that are level in everything else
     for _, group in groupby(rows, key):
         level = list(group)
         direct = _direct(tournament, [row.entrant for row in level], counted)
@@ -113,7 +113,7 @@ def _standing(
         match = round_.match_of(entrant)
         if not (match.is_decided if match else round_.is_decided):
             continue
-        # a round without a game counts as one against somebody with as many points
+        # a round without a game counts as one against an opponent with the same points
         other = halves[entrant]
         if match is not None and match.is_played:
             other = halves[opponent(match, entrant)]
@@ -126,9 +126,8 @@ def _standing(
 
 
 def _direct(tournament: Tournament, level: list[int], rounds: int) -> dict[int, int]:
-    """Return what those who are level have won against one another, where all of them have met.
-
-    Else nothing.
+    """Return the points of level entrants against each other. All zero unless all of them have
+    met.
     """
     halves = dict.fromkeys(level, 0)
     for entrant in level:

@@ -1,4 +1,5 @@
-"""A tournament as a value: who plays, what was paired, how it ended. Every change is a new value.
+"""A tournament as an immutable value: entrants, pairings and results. Every change makes a new
+value.
 
 Points are counted in halves: a win is 2, a draw 1. South and North are the sides at the table.
 """
@@ -16,7 +17,7 @@ from companion.core.i18n import say
 
 
 class System(StrEnum):
-    """How it is decided who meets whom."""
+    """Pairing system."""
 
     SWISS = "swiss"
     ROUND_ROBIN = "round_robin"
@@ -24,7 +25,9 @@ class System(StrEnum):
 
 
 class BoardEnd(StrEnum):
-    """How a board ended. By default: the other one did not come. `NEITHER`: nobody did."""
+    """How a board ended. By default means that the opponent did not come, `NEITHER` that nobody
+    came.
+    """
 
     SOUTH = "south"
     NORTH = "north"
@@ -45,14 +48,15 @@ HALVES: Mapping[BoardEnd, tuple[int, int]] = {
 PLAYED = frozenset({BoardEnd.SOUTH, BoardEnd.NORTH, BoardEnd.DRAW})
 WIN, HALF = 2, 1
 Place = tuple[int, int, int]
-"""A board: its round, its match and its place there, each counted from 0."""
+"""Place of a board: the indexes of round, match and board, from 0."""
 
 
 class MatchBoard(msgspec.Struct, frozen=True):
-    """One game of a match: two people by their numbers, the table's name in subjects (empty: none
-    yet), and its end.
+    """One game of a match: two people by their numbers, the table's name in subjects (empty until
+    one is assigned), and the verdict.
 
-    `key` names the game that decided it. Empty: nobody has played, or the director said so.
+    `key` identifies the game that decided the board. It is empty if none was played or the director
+    decided.
     """
 
     south: int
@@ -63,11 +67,11 @@ class MatchBoard(msgspec.Struct, frozen=True):
 
     @property
     def is_played(self) -> bool:
-        """Return whether both have played it."""
+        """Return whether both people came and the game has ended."""
         return self.verdict in PLAYED
 
     def halves(self, person: int) -> int:
-        """Return what it gave somebody."""
+        """Return the points of a person on this board, in halves."""
         if self.verdict is None or person not in (self.south, self.north):
             return 0
         return HALVES[self.verdict][0 if person == self.south else 1]
@@ -76,7 +80,7 @@ class MatchBoard(msgspec.Struct, frozen=True):
 class Match(msgspec.Struct, frozen=True):
     """Two entrants by their numbers, and their boards.
 
-    `north` None: a bye, which gives `halves`.
+    `north` is None for a bye. A bye is worth `halves`.
     """
 
     south: int
@@ -86,18 +90,20 @@ class Match(msgspec.Struct, frozen=True):
 
     @property
     def is_decided(self) -> bool:
-        """Return whether there is nothing to wait for any more."""
+        """Return whether every board has a verdict."""
         return all(board.verdict is not None for board in self.boards)
 
     @property
     def is_played(self) -> bool:
-        """Return whether a board of it was played."""
+        """Return whether at least one board was played."""
         return any(board.is_played for board in self.boards)
 
 
 class Round(msgspec.Struct, frozen=True):
-    """A round: when it was paired and when its time is over (Unix time by the hub's clock. 0: it
-    has no end)."""
+    """A round, with the Unix times of its pairing and of its end by the hub's clock.
+
+    `ends_s` is 0 if the round has no time limit.
+    """
 
     number: int
     matches: tuple[Match, ...]
@@ -110,7 +116,7 @@ class Round(msgspec.Struct, frozen=True):
         return all(match.is_decided for match in self.matches)
 
     def match_of(self, entrant: int) -> Match | None:
-        """Return the match of an entrant. None: it does not play in this round."""
+        """Return the match of an entrant, or None if it does not play in this round."""
         for match in self.matches:
             if entrant in (match.south, match.north):
                 return match
@@ -118,10 +124,11 @@ class Round(msgspec.Struct, frozen=True):
 
 
 class Entrant(msgspec.Struct, frozen=True):
-    """Somebody, or a team, in a tournament: `people` by their numbers, the first board first.
+    """A person or a team in a tournament. `people` are the numbers of its people, first board
+    first.
 
-    `since` is the first round that it plays, `until` the last one (0: to the end). In the rounds of
-    `rests` it has asked for a bye of half a point.
+    `since` is the first round it plays, `until` the last one (0 for the end of the tournament).
+    `rests` are the rounds for which it has asked for a bye of half a point.
     """
 
     number: int
@@ -133,17 +140,15 @@ class Entrant(msgspec.Struct, frozen=True):
     rests: tuple[int, ...] = ()
 
     def is_there(self, number: int) -> bool:
-        """Return whether it takes part in this round."""
+        """Return whether the entrant takes part in this round."""
         return self.since <= number and (not self.until or number <= self.until)
 
 
 class Tournament(msgspec.Struct, frozen=True):
-    """All of it.
+    """A tournament with its entrants and rounds.
 
-    `rounds_wanted` is how many rounds are to be played, `minutes` how long each may take (0: no
-    end).
-
-    `options` are those of the game that counts. `team_size` is on how many boards entrants meet.
+    `rounds_wanted` is the number of rounds to play. `minutes` is the time limit of a round, 0 for
+    none. `options` are those of the game. `team_size` is the number of boards of a match.
     """
 
     id: int
@@ -157,40 +162,41 @@ class Tournament(msgspec.Struct, frozen=True):
     entrants: tuple[Entrant, ...] = ()
     rounds: tuple[Round, ...] = ()
     order: tuple[int, ...] = ()
-    """The entrants by strength as the first round was drawn, where every later round follows from
-    it."""
+    """Entrants by rating when the first round was paired. Later rounds use the same seeding."""
     is_over: bool = False
 
     @property
     def round(self) -> Round | None:
-        """Return the round that was paired last."""
+        """Return the round that was paired last, or None."""
         return self.rounds[-1] if self.rounds else None
 
     def entrant(self, number: int) -> Entrant:
-        """Return the entrant of that number. Raises `Illegal` where there is none."""
+        """Return the entrant with this number. Raises `Illegal` if there is none."""
         match = next((entrant_ for entrant_ in self.entrants if entrant_.number == number), None)
         if match is None:
             raise Illegal(Refusal.WRONG_PHASE, say("There is no entrant {number}", number=number))
         return match
 
     def entrant_of(self, person: int) -> Entrant | None:
-        """Return the entrant that somebody belongs to."""
+        """Return the entrant to which a person belongs, or None."""
         return next((entrant for entrant in self.entrants if person in entrant.people), None)
 
     def halves(self, entrant: int, rounds: int | None = None) -> int:
-        """Return the points of an entrant after a number of rounds (None: all), in halves."""
+        """Return the points of an entrant after a number of rounds (None for all), in halves."""
         return sum(match_halves(self, match, entrant) for match in self.matches(entrant, rounds))
 
     def matches(self, entrant: int, rounds: int | None = None) -> Iterator[Match]:
-        """Yield the matches of an entrant, the first round first."""
+        """Yield the matches of an entrant, first round first."""
         for round_ in self.rounds[:rounds]:
             if match := round_.match_of(entrant):
                 yield match
 
 
 def match_halves(tournament: Tournament, match: Match, entrant: int) -> int:
-    """Return what a match gave one of its two entrants: a team has a win with more points on its
-    boards."""
+    """Return the points of an entrant for a match, in halves.
+
+    A team wins a match if it has more points on the boards than the other team.
+    """
     if match.north is None:
         return match.halves
     if not match.is_decided:
@@ -199,9 +205,9 @@ def match_halves(tournament: Tournament, match: Match, entrant: int) -> int:
     other = board_halves(tournament, match, opponent(match, entrant))
     if len(match.boards) == 1:
         return own
-    # a team wins or draws as a whole, by however many boards
+    # a team wins or draws as a whole, whatever the margin
     if own == other:
-        # level without a point: nobody came
+        # level without a point means that nobody came
         return HALF if own else 0
     return WIN if own > other else 0
 
@@ -213,12 +219,12 @@ def board_halves(tournament: Tournament, match: Match, entrant: int) -> int:
 
 
 def opponent(match: Match, entrant: int) -> int:
-    """Return the other entrant of a match that is no bye."""
+    """Return the other entrant of a match that is not a bye."""
     return match.north if match.north is not None and match.south == entrant else match.south
 
 
 def winner(tournament: Tournament, match: Match) -> int | None:
-    """Return who goes on after a match. None: nobody, or nobody yet."""
+    """Return the entrant that wins a match, or None if there is no winner yet or at all."""
     if match.north is None:
         return match.south
     south = match_halves(tournament, match, match.south)

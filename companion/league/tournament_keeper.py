@@ -1,5 +1,5 @@
-"""The tournaments of a hub: what the director and the results make of them, line by line in a
-log.
+"""The tournaments of a hub: applies actions of the director and results of tables, and logs
+both.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from companion.league.tournament import Place, System, Tournament
 
 DIRECTOR = "director"
 UNRATED = 1500.0
-"""Somebody enters with it who has no rating yet."""
+"""Rating at which people without a rating enter."""
 
 
 class TournamentKeeper:
-    """Keeps each change with the line that says who made it."""
+    """Holds all tournaments and stores each change together with its line of the log."""
 
     def __init__(
         self,
@@ -41,18 +41,19 @@ class TournamentKeeper:
         self._tournaments = {tournament.id: tournament for tournament in ledger.store.tournaments()}
 
     def all(self) -> tuple[Tournament, ...]:
-        """Return all tournaments, the newest first."""
+        """Return all tournaments, newest first."""
         with self._ledger.lock:
             return tuple(reversed(self._tournaments.values()))
 
     def of(self, number: int) -> Tournament | None:
-        """Return the tournament of that number."""
+        """Return the tournament with this number, or None."""
         return self._tournaments.get(number)
 
     @property
     def current(self) -> Tournament | None:
-        """Return the tournament that is on: the newest one that is not over and has begun, else
-        that is not over."""
+        """Return the newest tournament that has begun and is not over, else the newest that is not
+        over.
+        """
         on = [tournament for tournament in self.all() if not tournament.is_over]
         return next((tournament for tournament in on if tournament.rounds), on[0] if on else None)
 
@@ -67,7 +68,7 @@ class TournamentKeeper:
         minutes: int,
         team_size: int,
     ) -> Tournament:
-        """Make a tournament without anybody. Raises `Malformed`."""
+        """Create a tournament without entrants. Raises `Malformed`."""
         with self._ledger.lock:
             number = max(self._tournaments, default=0) + 1
             tournament = director.new_tournament(
@@ -86,16 +87,13 @@ class TournamentKeeper:
     def enter(
         self, number: int, people: Sequence[int], team: str = "", who: str = DIRECTOR
     ) -> Tournament:
-        """Enter somebody, or a team, with the rating that is known of them.
-
-        Raises a `CompanionError`.
-        """
+        """Enter a person or a team with the current rating. Raises a `CompanionError`."""
         with self._ledger.lock:
             tournament = self._on(number)
             ratings = {rated.person: rated.rating for rated in self._ladders.of(tournament.game)}
             for person in people:
                 self._cards.known(person)
-            # a team is as strong as its people on average
+            # the rating of a team is the mean of its people's ratings
             rating = sum(ratings.get(person, UNRATED) for person in people) / max(1, len(people))
             fresh = director.enter(tournament, people, rating, team)
             entrant = fresh.entrant_of(people[0])
@@ -112,15 +110,14 @@ class TournamentKeeper:
         entrant: int = 0,
         place: Place | None = None,
     ) -> Tournament:
-        """Do what the director wants.
-
-        It is in the log with what it changed. Raises a `CompanionError`.
+        """Apply an action of the director and log it with what it changed. Raises a
+        `CompanionError`.
         """
         with self._ledger.lock:
             before = self._on(number)
             after = act(before)
             others = [other for other in self._tournaments.values() if other.id != number]
-            # what was done may have opened boards that have no table yet
+            # the action may have opened boards that have no table yet
             after = director.seat(after, self._free([*others, after], but=after))
             at_s = self._ledger.clock.wall_s()
             line = LogLine(number, at_s, DIRECTOR, what, entrant, place)
@@ -131,17 +128,17 @@ class TournamentKeeper:
         return after
 
     def pair_round(self, number: int) -> Tournament:
-        """Pair the next round, and give its boards tables. Raises a `CompanionError`."""
+        """Pair the next round and assign tables to its boards. Raises a `CompanionError`."""
         return self.direct(
             number, "pair", lambda before: director.pair_round(before, self._ledger.clock.wall_s())
         )
 
     def log(self, number: int) -> list[LogLine]:
-        """Return what was done about a tournament, the newest first."""
+        """Return the log of a tournament, newest line first."""
         return self._ledger.store.log(number)
 
     def seat_waiting(self) -> None:
-        """Give tables that have become free to boards that wait for one."""
+        """Assign free tables to boards that wait for one."""
         with self._ledger.lock:
             for tournament in list(self._tournaments.values()):
                 if tournament.is_over:
@@ -154,7 +151,9 @@ class TournamentKeeper:
                     self._ledger.changed()
 
     def board_of(self, table: str) -> tuple[Tournament, Place] | None:
-        """Return the open board that was paired at a table, and its tournament."""
+        """Return the open board that was paired at a table, with its tournament. None if there is
+        none.
+        """
         for tournament in self.all():
             if place := director.open_tables(tournament).get(table):
                 return tournament, place
@@ -163,11 +162,10 @@ class TournamentKeeper:
     def after(
         self, undone: Iterable[GameResult], kept: KeptResult | None, changes: Changes
     ) -> Mapping[int, Tournament]:
-        """Return the tournaments when these results are taken back and this one has come.
+        """Return all tournaments after undoing some results and entering a new one.
 
-        `changes` gets all that changes.
-
-        They are so once they are written, by `use`.
+        Changed tournaments and lines of the log are added to `changes`. The caller writes these,
+        then passes the tournaments to `use`.
         """
         tournaments = dict(self._tournaments)
         for result in undone:
@@ -177,13 +175,13 @@ class TournamentKeeper:
         changes.tournaments = [
             tournament
             for number, tournament in tournaments.items()
-            # nothing is changed in place, so what is another object has changed
+            # tournaments are immutable, so a different object means a change
             if tournament is not self._tournaments.get(number)
         ]
         return tournaments
 
     def use(self, tournaments: Mapping[int, Tournament]) -> None:
-        """Write the tournaments as they are now."""
+        """Replace all tournaments with those that have just been written."""
         self._tournaments = dict(tournaments)
 
     def _take_back(
@@ -208,17 +206,19 @@ class TournamentKeeper:
             try:
                 fresh, place = director.report(tournament, kept)
             except Illegal as refusal:
-                # packed, so that the log can be read in every language
+                # packed, so that the log can be shown in every language
                 why = msgspec.json.encode(packed(refusal.message)).decode()
                 changes.log.append(replace(line, what="refused", after=why))
                 continue
-            # the table is free again: the next board that waits may have it
+            # the table is free again: assign it to the next waiting board
             tournaments[number] = director.seat(fresh, self._free(tournaments.values(), but=fresh))
             verdict = str(director.board_at(fresh, place).verdict)
             changes.log.append(replace(line, place=place, after=verdict))
 
     def _free(self, tournaments: Iterable[Tournament], but: Tournament) -> list[str]:
-        """Return the tables without an open board. `but` counts as it is now."""
+        """Return the tables without an open board. `but` replaces its older value in
+        `tournaments`.
+        """
         occupied = set(director.open_tables(but))
         for tournament in tournaments:
             if tournament.id != but.id:
