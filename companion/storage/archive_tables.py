@@ -1,9 +1,8 @@
-"""What the journal's file keeps beside the accepted inputs: games brought in from elsewhere, and
-what is gone.
+"""The side tables in the journal's file: imported games, removed games, and names to be forgotten.
 
-Inputs are never rewritten. A game that was removed leaves its number behind, so that no other game
-ever gets it. A player who wants to be forgotten leaves a mark of the name, and the last game up to
-which it holds.
+Accepted inputs are never rewritten. A removed game leaves its number behind, so that no other game
+gets it. A player who wants to be forgotten leaves a digest of the name, and the number of the last
+game to which it applies.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ WITH RECURSIVE played(game) AS (
 SELECT game, id, COALESCE(now_s + ahead_s, at), is_right FROM entries LEFT JOIN runs USING (run) WHERE id IN (
     SELECT (SELECT MAX(id) FROM entries WHERE entries.game = played.game) FROM played WHERE game IS NOT NULL)
 """  # noqa: E501
-"""Leaps from game to game in the index: some milliseconds for 500 games.
+"""Jumps from game to game in the index, which takes some milliseconds for 500 games.
 
-Grouping would go through every input.
+GROUP BY would read every input.
 """
 
 
@@ -36,16 +35,14 @@ def _stamp(last: int, at: object) -> str:
 
 @dataclass(frozen=True)
 class Forgotten:
-    """A name of which nothing is kept but a salted digest, and the last game for which it is to be
-    forgotten.
-    """
+    """A forgotten name: a salted digest of it, and the last game in which it is forgotten."""
 
     salt: bytes
     mark: bytes
     game: int
 
     def covers(self, name: str, game: int) -> bool:
-        """Return whether it is this name, in a game of that time."""
+        """Return whether this name is forgotten in this game."""
         return game <= self.game and hmac.compare_digest(_mark(self.salt, name), self.mark)
 
 
@@ -62,7 +59,7 @@ class ArchiveTables:
         self._promised = 0
 
     def next_number(self) -> int:
-        """Return the number that the table's next game gets. No game has it, or ever had it."""
+        """Return the number of the table's next game. No game has or ever had it."""
 
         def promise(db: sqlite3.Connection) -> int:
             self._promised = _highest(db) + 1
@@ -71,15 +68,14 @@ class ArchiveTables:
         return self._database.look(promise)
 
     def stamps(self) -> dict[int, str]:
-        """Return a text for every game that was played here: the number and the time of its last
-        input.
+        """Return a text for every game played here: the number and the time of its last input.
 
-        It changes with each input and with a clock that is set. Two journals never have the same.
+        It changes with each input, and when the clock is set. Two journals never have the same.
         """
         return {int(game): _stamp(last, at) for game, last, at, _ in self._database.read(_STAMPS)}
 
     def stamp(self, game: int) -> str | None:
-        """Return the text of one game. None: it was not played here."""
+        """Return the text of one game, as `stamps` has it. None if it was not played here."""
         rows = self._database.read(
             "SELECT id, COALESCE(now_s + ahead_s, at) FROM entries LEFT JOIN runs USING (run) "
             "WHERE game = ? ORDER BY id DESC LIMIT 1",
@@ -88,37 +84,32 @@ class ArchiveTables:
         return _stamp(*rows[0]) if rows and game > 0 else None
 
     def ended(self) -> list[tuple[int, float]]:
-        """Return the games that were played here and the Unix time of each one's last input, the
-        oldest first.
+        """Return the games played here with the Unix time of the last input, oldest first.
 
-        Games of which that is not known are left out.
+        Games without a reliable date are left out.
         """
         rows = self._database.read(_STAMPS)
         return sorted((int(game), float(at)) for game, _, at, is_right in rows if is_right != 0)
 
     def imported(self) -> dict[int, str]:
-        """Return the games from elsewhere by their number: of each the digest by which it is known
-        again.
-        """
+        """Return the digest of each imported game by its number. Digests identify games."""
         return dict(self._database.read("SELECT game, digest FROM imported ORDER BY game"))
 
     def imported_digest(self, game: int) -> str | None:
-        """Return by what a game from elsewhere is known again. None: there is none of that
-        number.
-        """
+        """Return the digest of an imported game. None if no imported game has this number."""
         rows = self._database.read("SELECT digest FROM imported WHERE game = ?", (game,))
         return str(rows[0][0]) if rows else None
 
     def imported_file(self, game: int) -> bytes | None:
-        """Return a game from elsewhere as it was kept. None: there is none of that number."""
+        """Return the file of an imported game. None if no imported game has this number."""
         rows = self._database.read("SELECT file FROM imported WHERE game = ?", (game,))
         return bytes(rows[0][0]) if rows else None
 
     def keep_imported(self, file: bytes, digest: str, at: float) -> int:
-        """Keep a game from elsewhere and return its number. Raises `JournalError`, and then nothing
-        is kept.
+        """Store an imported game, and return its number. If it raises `JournalError`, nothing is
+        stored.
 
-        Never the number that the table is about to give to a game of its own.
+        It never gets the number that was promised to the table's next game.
         """
 
         def keep(db: sqlite3.Connection) -> int:
@@ -129,9 +120,7 @@ class ArchiveTables:
         return self._database.write(keep)
 
     def remove_game(self, game: int) -> None:
-        """Remove every input of a game, or a game from elsewhere. Its number is never given
-        again.
-        """
+        """Remove every input of a game, or an imported game. Its number is not used again."""
 
         def remove(db: sqlite3.Connection) -> None:
             db.execute("INSERT OR IGNORE INTO removed VALUES (?)", (game,))
@@ -151,7 +140,7 @@ class ArchiveTables:
         return tuple(Forgotten(bytes(salt), bytes(mark), int(game)) for salt, mark, game in rows)
 
     def forget(self, name: str) -> None:
-        """Forget a name, whatever its capitals, in every game up to now."""
+        """Forget a name in every game up to now, whatever its case."""
         salt = secrets.token_bytes(16)
         mark = _mark(salt, name)
 
@@ -162,7 +151,7 @@ class ArchiveTables:
 
 
 def _highest(db: sqlite3.Connection) -> int:
-    """Return the highest number that was ever given. The lock is held."""
+    """Return the highest number that was ever used. The caller holds the lock."""
     numbers = [db.execute("SELECT MAX(game) FROM entries").fetchone()[0]]
     for table in ("imported", "removed", "ends"):
         numbers.append(db.execute(f"SELECT MAX(game) FROM {table}").fetchone()[0])

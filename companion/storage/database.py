@@ -1,11 +1,11 @@
-"""The journal's open file, and the checksums that chain the inputs of a game in it.
+"""The journal's open file, and the chain of checksums over the inputs of each game.
 
 Every query and every transaction holds the file's lock, so any thread may call.
 
-What was lost, doubled, swapped or altered on the disk is found: each input carries the digest of
-all that is kept of it and of the digest before it in its game. The table `ends` knows how many
-there are and the last digest, so that a lost end is found as well. No key is in it: it finds
-damage, it does not keep anybody from forging a file.
+The checksums detect inputs that were lost, duplicated, swapped or altered on disk. Each input has a
+digest of its own content and of the digest before it in its game. The table `ends` has the number
+of inputs and the last digest, so that a lost end is detected as well. No key is used, so this
+detects damage but does not prevent forgery.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ from companion.storage.write_faults import WriteFault, advice, fault_of
 BUSY_MS = 5000
 """Timeout in milliseconds for a write while another program writes."""
 SHORT_LOG_PAGES = 50
-"""Length of the write-ahead log where there is little room. SQLite's own limit is 1,000 pages (4
-MB)."""
+"""Length of the write-ahead log in pages when the disk is almost full. SQLite's default is 1,000
+pages (4 MB).
+"""
 START = bytes(16)
 """The digest before the first input of a game."""
 COLUMNS = "id, game, at, run, now_s, record, link"
@@ -37,7 +38,7 @@ T = TypeVar("T")
 
 
 def replaced_words(file: Path) -> str:
-    """Say that a file of the journal was removed or replaced while it was open."""
+    """Return a sentence that a file of the journal was removed or replaced while it was open."""
     words = say(
         "{file} was removed or replaced while the companion was running: nothing more is saved.",
         file=str(file),
@@ -46,9 +47,9 @@ def replaced_words(file: Path) -> str:
 
 
 class Database:
-    """One SQLite file with one connection. `path` is where the file was when it was opened.
+    """One SQLite file with one connection. `path` is the file's path when it was opened.
 
-    `fault`: why the last write was refused. None: it was not.
+    `fault` is the reason why the last write failed, or None.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
@@ -57,10 +58,13 @@ class Database:
         self.fault: WriteFault | None = None
         self._log = path.with_name(f"{path.name}-wal")
         self._places = {path: _place_of(path)}
-        """Which files were written last. SQLite makes its log at the first write."""
+        """Device and inode of each file at the last write. SQLite creates its log at the first
+        write.
+        """
         self.on_full: Callable[[], bool] = lambda: False
-        """Frees what is held in reserve. Answers whether there was something. Called with the lock
-        held."""
+        """Frees the reserve on a full disk. Returns whether there was one. Called with the lock
+        held.
+        """
         self._lock = threading.Lock()
 
     def read(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
@@ -68,7 +72,7 @@ class Database:
         return self.look(lambda db: db.execute(query, values).fetchall())
 
     def look(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Ask several things at once and change nothing. Raises `JournalError`."""
+        """Run several queries under one lock, without changes. Raises `JournalError`."""
         with self._lock:
             try:
                 return work(self.connection)
@@ -78,10 +82,10 @@ class Database:
                 ) from error
 
     def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Do some work wholly or not at all. Raises `JournalError`.
+        """Run a transaction. Raises `JournalError`.
 
-        On a full disk the reserve is given up before anything is refused. A file that was removed
-        or replaced takes nothing any more: what was written would be gone with it.
+        On a full disk it frees the reserve and tries again. It refuses to write to a file that was
+        removed or replaced, because the data would be lost with it.
         """
         with self._lock:
             if gone := self.gone_file():
@@ -102,8 +106,8 @@ class Database:
             return answer
 
     def gone_file(self) -> Path | None:
-        """Return a file of the journal that was removed or replaced since it was written last.
-        None: all are there.
+        """Return a file of the journal that was removed or replaced since the last write, or
+        None.
         """
         for file, place in self._places.items():
             if _place_of(file) != place:
@@ -120,9 +124,7 @@ class Database:
         return self._transact(work)
 
     def try_to_write(self) -> None:
-        """Find out whether something can be written again, or no longer. Changes nothing. Raises
-        `JournalError`.
-        """
+        """Test whether the file can be written, without changes. Raises `JournalError`."""
         (version,) = self.look(lambda db: db.execute("PRAGMA user_version").fetchone())
         self.write(lambda db: db.execute(f"PRAGMA user_version={version}"))
 
@@ -138,7 +140,7 @@ class Database:
         return answer
 
     def tighten(self) -> None:
-        """Keep the write-ahead log short from now on, because there is little room."""
+        """Keep the write-ahead log short from now on, because the disk is almost full."""
         with self._lock, suppress(sqlite3.Error):
             self._shorten_log()
 
@@ -147,13 +149,13 @@ class Database:
         self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def shrink(self, pages: int) -> None:
-        """Give some pages that are free in the file back to the disk."""
+        """Return some free pages of the file to the disk."""
         with self._lock, suppress(sqlite3.Error):
             if self.connection.execute("PRAGMA freelist_count").fetchone()[0]:
                 self.connection.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()
 
     def checkpoint(self) -> None:
-        """Write the log back into the file and empty it, unless somebody is reading just now."""
+        """Write the log back into the file and empty it, unless somebody is reading."""
         with self._lock, suppress(sqlite3.Error):
             self.connection.execute("PRAGMA busy_timeout=0")
             try:
@@ -162,13 +164,13 @@ class Database:
                 self.connection.execute(f"PRAGMA busy_timeout={BUSY_MS}")
 
     def close(self) -> None:
-        """Close the file. It may be closed twice."""
+        """Close the file. It may be called twice."""
         with self._lock:
             self.connection.close()
 
 
 def _place_of(path: Path) -> tuple[int, int] | None:
-    """Return which file is at a path. None: there is none."""
+    """Return device and inode of a file, or None if there is no file."""
     try:
         status = os.stat(path)
     except OSError:
@@ -177,7 +179,9 @@ def _place_of(path: Path) -> tuple[int, int] | None:
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Return whether the file itself is at fault, and not a lock, the memory or a full disk."""
+    """Return whether the file itself is damaged, as opposed to a lock, low memory or a full
+    disk.
+    """
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:  # Python's own word for bytes that should be text
         return str(error).startswith("Could not decode")
@@ -192,7 +196,7 @@ def is_damage(error: sqlite3.Error) -> bool:
 
 
 class Row(NamedTuple):
-    """An input as it is kept. What is read of a damaged file may have other types."""
+    """One input as stored. Values from a damaged file may have other types."""
 
     id: int
     game: int
@@ -204,20 +208,18 @@ class Row(NamedTuple):
 
 
 def link_of(before: bytes, row: Row) -> bytes:
-    """Return the digest of an input: 16 bytes of BLAKE2b over the one before and all that is kept
-    of this input.
+    """Return the digest of an input: 16 bytes of BLAKE2b over the digest before and all stored
+    fields.
     """
     digest = hashlib.blake2b(before, digest_size=16)
-    # all that is kept of an input is in its digest
+    # The digest covers every stored field.
     digest.update(_pack(row.id, row.game, row.at, row.run, row.now_s))
     digest.update(row.record)
     return digest.digest()
 
 
 def holds(before: bytes, row: Row) -> bool:
-    """Return whether an input follows the one with the digest `before`, and is as it was
-    written.
-    """
+    """Return whether an input is unchanged and follows the one with the digest `before`."""
     try:
         return link_of(before, row) == row.link
     except (struct.error, TypeError, OverflowError):  # a value of another type: damage
@@ -225,7 +227,7 @@ def holds(before: bytes, row: Row) -> bool:
 
 
 def link_all(db: sqlite3.Connection) -> None:
-    """Chain every input in the file as it is now, and note the ends."""
+    """Chain all inputs in the file as they are now, and update `ends`."""
     ends: dict[int, tuple[int, bytes]] = {}
     links = []
     for read in db.execute(f"SELECT {COLUMNS} FROM entries ORDER BY id"):
@@ -242,7 +244,7 @@ def link_all(db: sqlite3.Connection) -> None:
 
 
 def rows_of(db: sqlite3.Connection, game: int) -> list[Row]:
-    """Return the inputs of a game as they are kept, in their order."""
+    """Return the stored inputs of a game, in order."""
     return [
         Row(*read)
         for read in db.execute(f"SELECT {COLUMNS} FROM entries WHERE game = ? ORDER BY id", (game,))
@@ -250,13 +252,13 @@ def rows_of(db: sqlite3.Connection, game: int) -> list[Row]:
 
 
 def end_of(db: sqlite3.Connection, game: int) -> tuple[int, bytes]:
-    """Return how many inputs of a game were written, and the last digest."""
+    """Return the number of inputs written for a game, and the last digest."""
     row = db.execute("SELECT entries, link FROM ends WHERE game = ?", (game,)).fetchone()
     return (0, START) if row is None else (row[0], row[1])
 
 
 def is_whole(db: sqlite3.Connection, game: int) -> bool:
-    """Return whether all inputs of a game are as they were written, to its end."""
+    """Return whether all inputs of a game are complete and unchanged."""
     count, before = 0, START
     for row in rows_of(db, game):
         if not holds(before, row):

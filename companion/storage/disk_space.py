@@ -1,9 +1,8 @@
-"""How much room is left where the games are kept, and what is held in reserve for the game that is
-on.
+"""Free space for the games, and a reserve for the game that is running.
 
-A file of some megabytes lies beside the journal and holds nothing: when the disk is full it is
-given up, and the game that is on has room to its end, while no other one may begin. Comforts stop
-earlier: photographs, pictures of games.
+The reserve is an empty file of some megabytes beside the journal. It is deleted when the disk is
+full, so that the running game has room to its end. No other game may begin then. Photographs and
+pictures of games stop earlier.
 """
 
 from __future__ import annotations
@@ -17,17 +16,19 @@ from pathlib import Path
 from companion.core.i18n import say
 
 RESERVE_BYTES = 8_000_000
-"""Room for the longest game many times over (0.1 MB), its write-ahead log, and what else is written
-meanwhile."""
+"""Size of the reserve: far more than the longest game (0.1 MB), its write-ahead log, and other
+files of that time.
+"""
 SHORT_BYTES, FULL_BYTES = 64_000_000, 24_000_000
-"""With less than that, comforts stop. With less than that no game begins."""
+"""Minimum free bytes for photographs and pictures of games, and for starting a game."""
 _EASE = 1.25
-"""Factor by which more room is wanted to go back: a disk at the limit must not change its mind with
-every file."""
+"""Factor on the limits for returning to a better level, so that a disk near the limit does not
+switch with every file.
+"""
 
 
 class DiskLevel(StrEnum):
-    """How much room there is: `SHORT` has none for comforts, `FULL` none for another game."""
+    """The level of free space. At `SHORT` photographs stop, at `FULL` no game may start."""
 
     PLENTY = "plenty"
     SHORT = "short"
@@ -35,16 +36,18 @@ class DiskLevel(StrEnum):
 
 
 def free_bytes(folder: Path) -> int:
-    """Return the bytes that are free for everybody on the disk of a folder. Raises `OSError`."""
+    """Return the free bytes, for users without privileges, on the disk of a folder. Raises
+    `OSError`.
+    """
     status = os.statvfs(folder)
     return status.f_bavail * status.f_frsize
 
 
 class DiskSpace:
-    """The room beside one journal. `look` is called now and then, `give_up` by whoever finds the
-    disk full.
+    """The free space beside one journal. `look` is called at intervals, `give_up` when a write
+    finds the disk full.
 
-    Any thread may call. `free` answers the free bytes of a folder.
+    Any thread may call. `free` returns the free bytes of a folder.
     """
 
     def __init__(self, journal: Path, free: Callable[[Path], int] = free_bytes) -> None:
@@ -56,7 +59,7 @@ class DiskSpace:
 
     @property
     def has_room(self) -> bool:
-        """Return whether there is room for what can be done without."""
+        """Return whether there is room for photographs and pictures of games."""
         return self.level is DiskLevel.PLENTY
 
     @property
@@ -66,8 +69,9 @@ class DiskSpace:
 
     @property
     def sentence(self) -> str:
-        """Return what people are told. Empty: nothing. A figure in it would be told, and spoken, at
-        each change.
+        """Return the warning for people, or an empty string.
+
+        It has no figures, because each change would be shown and spoken again.
         """
         if self.level is DiskLevel.FULL:
             return say(
@@ -83,13 +87,13 @@ class DiskSpace:
         return ""
 
     def look(self) -> DiskLevel:
-        """Measure anew, and lay the reserve aside again where there is room for it."""
+        """Measure the free space, and restore the reserve if there is room for it."""
         with self._lock:
             try:
                 free = self._free(self.reserve.parent)
             except OSError:
                 free = 0
-            # the reserve is laid aside again only where it leaves room enough
+            # Restore the reserve only if enough space remains beside it.
             has_reserve = self._has_reserve() or (
                 free >= self._bound(FULL_BYTES, self._was_full) + RESERVE_BYTES
                 and self._lay_aside()
@@ -104,7 +108,7 @@ class DiskSpace:
             return self.level
 
     def give_up(self) -> bool:
-        """Give the reserve up, and return whether there was one. The disk is full then until `look`
+        """Delete the reserve, and return whether there was one. The level is `FULL` until `look`
         finds room.
         """
         self.level = DiskLevel.FULL

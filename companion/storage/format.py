@@ -1,8 +1,7 @@
-"""The format of the journal's file: its tables, and how a file of an older or a newer format is
-treated.
+"""The format of the journal's file: its tables, and how files of other formats are treated.
 
-The file says its format in `PRAGMA user_version`. One of another format is refused and left alone.
-Every new format changes the tables, so a file with these tables has this format.
+The file has its format in `PRAGMA user_version`. A file of another format is refused and left
+unchanged. Every new format changes the tables, so a file with these tables has this format.
 """
 
 from __future__ import annotations
@@ -38,36 +37,34 @@ CREATE TABLE cut (
     id INTEGER NOT NULL, game INTEGER NOT NULL, at REAL NOT NULL, run INTEGER NOT NULL, now_s REAL NOT NULL,
     record BLOB NOT NULL, link BLOB NOT NULL);
 """  # noqa: E501
-"""Word for word as version 1.0 has it, so that going back to that version needs no conversion.
+"""Exactly the schema of version 1.0, so that a return to that version needs no conversion.
 
-`facts` holds a checksum of each row of `runs`. `cut` is no longer written.
+`facts` has a checksum of each row of `runs`. `cut` is no longer written.
 """
 BESIDE = ("keys", "runs", "facts", "clock", "imported", "removed", "forgotten")
-"""The tables beside the inputs, which are outside the chain of checksums."""
+"""The side tables, which are outside the chain of checksums."""
 VALID = {
     "INTEGER": "typeof({0}) = 'integer' AND {0} BETWEEN 0 AND 1000000000000",
     "REAL": "typeof({0}) = 'real' AND {0} BETWEEN -1e10 AND 1e11",
     "TEXT": "typeof({0}) = 'text'",
     "BLOB": "typeof({0}) = 'blob'",
 }
-"""What holds for every value of a column of this type. Any other value is damage."""
+"""SQL condition for every value of a column of this type. Any other value is damage."""
 
 
 def make(db: sqlite3.Connection) -> None:
-    """Give an empty file the tables of this format."""
+    """Create the tables of this format in an empty file."""
     db.execute("PRAGMA auto_vacuum=INCREMENTAL")
     db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version={FORMAT}; COMMIT;")
 
 
 def version_of(db: sqlite3.Connection) -> int:
-    """Return the format that a file says it has. 0: it says none."""
+    """Return the format number in a file, 0 if there is none."""
     return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
 def has_our_tables(db: sqlite3.Connection) -> bool:
-    """Return whether a file has exactly the tables of this format, and no view or trigger beside
-    them.
-    """
+    """Return whether a file has exactly the tables of this format, and no other view or trigger."""
     return _schema_of(db) == _our_schema()
 
 
@@ -79,7 +76,7 @@ def _our_schema() -> list[tuple[Any, ...]]:
 
 
 def _schema_of(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
-    """Return every row of a file's schema, without spaces and line ends that mean nothing."""
+    """Return every row of a file's schema, with normalised white space."""
     rows = db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
     plain = [(*row[:3], " ".join(str(row[3]).split())) for row in rows]
     return sorted(plain, key=repr)
@@ -87,19 +84,19 @@ def _schema_of(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
 
 @cache
 def columns_of(table: str) -> dict[str, str]:
-    """Return the columns of one of our tables with their types."""
+    """Return the columns of a table of this format with their types."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
         make(db)
         return {row[1]: row[2] for row in db.execute(f"PRAGMA table_info({table})")}
 
 
 def valid_row(table: str) -> str:
-    """Return the SQL condition that every value of a row can be in its column."""
+    """Return the SQL condition that every value of a row is valid for its column."""
     return " AND ".join(VALID[kind].format(name) for name, kind in columns_of(table).items())
 
 
 def has_valid_rows(db: sqlite3.Connection, table: str) -> bool:
-    """Return whether every value of a table can be in its column."""
+    """Return whether every value of a table is valid for its column."""
     return (
         db.execute(f"SELECT 1 FROM {table} WHERE NOT ({valid_row(table)}) LIMIT 1").fetchone()
         is None
@@ -110,7 +107,7 @@ def has_valid_rows(db: sqlite3.Connection, table: str) -> bool:
 
 
 def other_format(path: Path, version: int) -> JournalError:
-    """Return what is raised for a file of a format that this program cannot read."""
+    """Return the error for a file of a format that this program cannot read."""
     if version > FORMAT:
         words = say(
             "{file} has format {format}, this program reads {known}: update the program",
@@ -129,7 +126,7 @@ def other_format(path: Path, version: int) -> JournalError:
 
 
 def free_name(path: Path, what: str) -> Path:
-    """Return a name beside a file that nothing has, such as `journal.format-2.sqlite` or
+    """Return an unused name beside a file, such as `journal.format-2.sqlite` or
     `journal.damaged-1.sqlite`.
     """
     candidate = path.with_name(f"{path.stem}.{what}{path.suffix}")

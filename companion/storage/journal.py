@@ -1,11 +1,11 @@
 """The journal: every accepted input on disk, synced, before anybody sees its effect.
 
-One SQLite file per installation with many games in it, used by one service at a time.
+One SQLite file per installation has many games. One service uses it at a time.
 
-Inputs are ordered by their number and measured by the monotonic clock. The wall clock only gives
-them a date. Of every start of the service (a run) the journal keeps how far the wall clock was
-ahead of the monotonic one, as known last: a clock that is set while the service runs mends the
-dates of all that was played since it began. A date that is known to be wrong is told as unknown.
+Inputs are ordered by number and timed by the monotonic clock. The wall clock only dates them. For
+each start of the service (a run) the journal stores the offset of the wall clock from the monotonic
+clock. If the clock is set while the service runs, this corrects the dates of the whole run. A date
+that is known to be wrong is reported as unknown.
 """
 
 from __future__ import annotations
@@ -54,9 +54,11 @@ from companion.table.remote.fold import advance
 from companion.table.session import Session
 
 BESIDE_GAMES = TakeSeat | FreeSeat | MoveSeat | ShowCard | Commit | Contribute
-"""Records that belong to no game and count in every one."""
+"""Records that belong to no game and apply to all of them."""
 JUMP_S = 2.0
-"""A wall clock that runs off the monotonic one by more than that was set."""
+"""Drift in seconds between wall clock and monotonic clock above which the wall clock counts as
+set.
+"""
 _READ = (
     f"SELECT {COLUMNS}, ahead_s, is_right, value FROM entries LEFT JOIN runs USING (run)"
     " LEFT JOIN facts ON name = 'run ' || entries.run"
@@ -68,11 +70,11 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(frozen=True)
 class Entry:
-    """One accepted input: its place in the journal, its game (0: none), its Unix time, and the
+    """One accepted input: its number in the journal, its game (0 for none), its Unix time, and the
     record.
 
-    `is_dated` is False where the machine's clock was known to be wrong. `now_s` is the monotonic
-    time at which the input was accepted (0: an older version kept none).
+    `is_dated` is False if the machine's clock was known to be wrong. `now_s` is the monotonic time
+    of its acceptance, 0 in older versions.
     """
 
     id: int
@@ -85,8 +87,8 @@ class Entry:
 
 @dataclass(frozen=True)
 class ServiceRun:
-    """A start of the service: the wall clock less the monotonic one (s), and whether the date may
-    be right.
+    """One start of the service: the offset of the wall clock from the monotonic one in seconds, and
+    whether the date may be right.
     """
 
     number: int
@@ -95,15 +97,16 @@ class ServiceRun:
 
     @property
     def checksum(self) -> int:
-        """Return CRC-32 of all fields, kept beside them in `facts`: every input of the run is dated
-        by them."""
+        """Return the CRC-32 of all fields. It is stored in `facts`, because the dates of all the
+        run's inputs depend on them.
+        """
         return zlib.crc32(_pack_run(self.number, self.ahead_s, self.is_right))
 
 
 @dataclass(frozen=True)
 class Stamp:
-    """The time of an input: by how much the wall clock was ahead of the monotonic one, and what it
-    said (s).
+    """The time of an input: offset of the wall clock from the monotonic one, and wall-clock time,
+    in seconds.
     """
 
     ahead_s: float
@@ -111,12 +114,12 @@ class Stamp:
 
 
 class Journal(Closeable):
-    """The open journal. `append` is the table's, `archive` are its side tables, `database` is the
+    """The open journal. The table uses `append`. `archive` has the side tables, `database` is the
     file under both.
 
-    Raises `JournalError` when another service uses the file, it cannot be written, or a newer
-    program has written it. `notice` says what was found damaged and what is kept. `read_only` looks
-    at a journal that may be in use. `close` may be called twice.
+    Raises `JournalError` if another service uses the file, if it cannot be written, or if a newer
+    program has written it. `notice` says what was damaged and what is kept. With `read_only` it
+    reads a journal that may be in use. `close` may be called twice.
     """
 
     def __init__(self, path: Path, read_only: bool = False) -> None:
@@ -139,7 +142,7 @@ class Journal(Closeable):
         self.next_number = self.archive.next_number
 
     def close(self) -> None:
-        """Close the file and let others use it."""
+        """Close the file and release it for others."""
         self.database.close()
         if self._lock_file:
             self._lock_file.close()
@@ -147,17 +150,17 @@ class Journal(Closeable):
     # ---- writing ---------------------------------------------------------------------------------
 
     def append(self, game: int, record: AnyRecord, at: float, now_s: float | None = None) -> None:
-        """Write one record and sync it. Raises `JournalError` (disk full, read-only), and then
-        nothing is kept.
+        """Write one record and sync it. If it raises `JournalError` (disk full, read-only), nothing
+        is stored.
 
-        `at` is Unix time, `now_s` the monotonic time by which it is measured (None: it cannot be).
+        `at` is the Unix time, `now_s` the monotonic time (None if unknown).
         """
         self.append_together(game, (record,), at, now_s)
 
     def append_together(
         self, game: int, records: Sequence[AnyRecord], at: float, now_s: float | None = None
     ) -> None:
-        """Write several records as `append` writes one. All of them are kept, or none."""
+        """Write several records as `append` does. Either all of them are stored, or none."""
         stamp = None if now_s is None else Stamp(at - now_s, at)
 
         def add(db: sqlite3.Connection) -> ServiceRun | None:
@@ -178,26 +181,28 @@ class Journal(Closeable):
         self._run = self.database.write(add) or self._run
 
     def note_clock(self, moment: str, now_s: float) -> None:
-        """Write down that the clock of a turn has come so far. Raises `JournalError`."""
+        """Record the time that the clock of a turn has reached. Raises `JournalError`."""
         note = "INSERT OR REPLACE INTO clock VALUES (1, ?, ?)"
         self.database.write(lambda db: db.execute(note, (moment, now_s)))
 
     def clock_of(self, moment: str) -> float | None:
-        """Return the last time that was noted for the clock of a turn, or None."""
+        """Return the last recorded time of a turn's clock, or None."""
         rows = self.database.read("SELECT now_s FROM clock WHERE moment = ?", (moment,))
         return rows[0][0] if rows and math.isfinite(rows[0][0]) else None
 
     # ---- dates -----------------------------------------------------------------------------------
 
     def knows_date(self, at: float, now_s: float) -> bool:
-        """Return whether what the wall clock says may be the date."""
+        """Return whether the date of the wall clock may be right."""
         stamp = Stamp(at - now_s, at)
         if self._run is not None:
             return next_run(self._run, stamp).is_right
         return self.database.look(lambda db: _run_begun(db, stamp)).is_right
 
     def clock_was_set(self, at: float, now_s: float) -> bool:
-        """Mend the dates of this run if the wall clock was set meanwhile. Raises `JournalError`."""
+        """Correct the dates of this run if the wall clock was set. Return whether it was. Raises
+        `JournalError`.
+        """
         stamp = Stamp(at - now_s, at)
         if self._run is None or next_run(self._run, stamp) == self._run:
             return False
@@ -205,9 +210,7 @@ class Journal(Closeable):
         return True
 
     def _note_run(self, db: sqlite3.Connection, stamp: Stamp) -> ServiceRun:
-        """Return the run of the service at a time. Note it where it is new, or the clock was
-        set.
-        """
+        """Return the run of the service at a time. Store it if it is new or the clock was set."""
         run = next_run(self._run, stamp) if self._run else _run_begun(db, stamp)
         if run != self._run:
             db.execute(
@@ -222,30 +225,26 @@ class Journal(Closeable):
     # ---- reading ---------------------------------------------------------------------------------
 
     def entries(self, *games: int) -> list[Entry]:
-        """Return the inputs of some games, or of all, up to the first that is not as it was
-        written.
-        """
+        """Return the inputs of some games, or of all, up to the first damaged one."""
         entries, broken = self._read(games)
         if broken:
             self.notice = _broken_words(broken, record_of(broken.record) is not None)
         return entries
 
     def legible(self, game: int) -> tuple[list[Entry], int | None]:
-        """Return the inputs of one game (0: who sat where) as far as they can be read, and the
-        first that cannot.
+        """Return the readable inputs of one game (0 for the seats), and the number of the first
+        damaged one.
         """
         entries, broken = self._read((game,))
         return entries, broken.id if broken else None
 
     def after(self, number: int, most: int) -> list[Entry]:
-        """Return the next inputs behind one, `most` of them at most, as far as they can be read."""
+        """Return at most `most` readable inputs after one with this number."""
         rows = self.database.read(f"{_READ} WHERE id > ? ORDER BY id LIMIT ?", (number, most))
         return [entry for row in rows if (entry := _entry_of(row)) is not None]
 
     def _read(self, games: tuple[int, ...]) -> tuple[list[Entry], Row | None]:
-        """Return inputs in their order, up to the first that cannot be read or does not follow, and
-        that one.
-        """
+        """Return inputs in order up to the first damaged one, and that one."""
         which = f"WHERE game IN ({', '.join('?' * len(games))})" if games else ""
         entries: list[Entry] = []
         links: dict[int, bytes] = {}
@@ -258,8 +257,8 @@ class Journal(Closeable):
         return entries, None
 
     def check(self, game: int) -> bool:
-        """Return whether all inputs of a game are as they were written. Raises `JournalError` if
-        nobody can tell.
+        """Return whether all inputs of a game are unchanged. Raises `JournalError` if that cannot
+        be checked.
         """
         try:
             return self.database.look(lambda db: is_whole(db, game))
@@ -273,7 +272,9 @@ class Journal(Closeable):
         return [row[0] for row in self.database.read(GAMES)]
 
     def restore(self) -> Session:
-        """Return the table as it was: who sits where, and the last game folded from its records."""
+        """Return the last state of the table: its seats, and the last game folded from its
+        records.
+        """
         session = Session()
         games = self.games()
         last = games[-1] if games else 0
@@ -293,7 +294,7 @@ class Journal(Closeable):
         return session
 
     def fold(self, game: int) -> Session:
-        """Return one game folded from its own records. Raises `JournalError` when there is no such
+        """Return one game folded from its own records. Raises `JournalError` if there is no such
         game.
         """
         session = Session()
@@ -309,22 +310,21 @@ class Journal(Closeable):
     # ---- keys ------------------------------------------------------------------------------------
 
     def key(self, name: str, length: int = 32) -> bytes:
-        """Return a random secret of this installation, made at its first use, and anew where damage
-        has left none.
+        """Return a random key of this installation. It is created at the first use, or if damage
+        has destroyed it.
         """
         value = dict(self.keys()).get(name, b"")
         return value if len(value) == length else self.renew_key(name, length)
 
     def keys(self) -> list[tuple[str, bytes]]:
-        """Return all secrets of this installation by their names."""
+        """Return all keys of this installation by name."""
         rows = self.database.read("SELECT name, value FROM keys")
         return [row for row in rows if isinstance(row[0], str) and isinstance(row[1], bytes)]
 
     def renew_key(self, name: str, length: int = 32) -> bytes:
-        """Put another secret in the place of one, so that what was made with the old one is worth
-        nothing any more.
+        """Replace a key, so that everything made with the old one becomes invalid.
 
-        Raises `JournalError`, and then the old one still holds.
+        If it raises `JournalError`, the old one is still valid.
         """
         value = secrets.token_bytes(length)
         put = "INSERT OR REPLACE INTO keys VALUES (?, ?)"
@@ -333,7 +333,7 @@ class Journal(Closeable):
 
 
 def _entry_of(values: tuple[Any, ...]) -> Entry | None:
-    """Return an input as it was read, whatever its checksum. None: its record cannot be read."""
+    """Return the input in a row, whatever its checksum. None if its record cannot be read."""
     row, run = Row(*values[:7]), _run_of(values)
     record = record_of(row.record)
     if record is None:
@@ -344,8 +344,8 @@ def _entry_of(values: tuple[Any, ...]) -> Entry | None:
 
 
 def _run_of(values: tuple[Any, ...]) -> ServiceRun | None:
-    """Return the run of an input as it was read. None: an older version kept none, or it is not as
-    it was written.
+    """Return the run of the input in a row. None if an older version stored none, or if it is
+    damaged.
     """
     number, (ahead_s, is_right, checksum) = values[3], values[7:]
     if not isinstance(ahead_s, float) or not isinstance(number, int):
@@ -355,7 +355,7 @@ def _run_of(values: tuple[Any, ...]) -> ServiceRun | None:
 
 
 def _broken_words(row: Row, is_legible: bool) -> str:
-    """Say which input of a game is the first that is not as it was written."""
+    """Return a sentence on the first damaged input of a game."""
     if not is_legible:
         return say(
             "Entry {number} of the journal cannot be read: the rest of its game is left out.",
@@ -370,17 +370,17 @@ def _broken_words(row: Row, is_legible: bool) -> str:
 
 
 def next_run(run: ServiceRun, stamp: Stamp) -> ServiceRun:
-    """Return the same run at a later input, with the clock as it was set meanwhile."""
+    """Return the run at a later input, with another offset if the clock was set."""
     if abs(stamp.ahead_s - run.ahead_s) <= JUMP_S:
         return run
     return ServiceRun(run.number, stamp.ahead_s, stamp.wall_s >= EARLIEST_S)
 
 
 def _run_begun(db: sqlite3.Connection, stamp: Stamp) -> ServiceRun:
-    """Return the run of the service that begins at a time, behind the last one in the journal.
+    """Return the run of the service that begins at a time, after the last one in the journal.
 
-    A clock that says less than at the end of that run was not set. One that has gone on by itself
-    since is as right as it was.
+    A clock that is behind the end of that run was not set. A clock that has kept running since is
+    as right as it was.
     """
     number = (db.execute("SELECT MAX(run) FROM runs").fetchone()[0] or 0) + 1
     read = db.execute(f"{_READ} ORDER BY id DESC LIMIT 1").fetchone()

@@ -1,5 +1,5 @@
-"""How the journal's file is opened: held against others, checked, mended if damaged, brought to
-today's format.
+"""Opens the journal's file: locks it, checks it, rescues it if damaged, and refuses other
+formats.
 """
 
 from __future__ import annotations
@@ -28,14 +28,12 @@ from companion.storage.recovery import finish_rescue, rescue, rescue_words, tran
 
 log = logging.getLogger(__name__)
 MAX_FORMAT = 1000
-"""Highest format that any version will ever write. A file that says more is damaged."""
+"""Highest format that any version will ever write. A file with a higher one is damaged."""
 GAMES = "SELECT DISTINCT game FROM entries WHERE game > 0 ORDER BY game"
 
 
 def hold(path: Path) -> IO[str]:
-    """Take a journal for this process until the file that is answered is closed. Raises
-    `JournalError`.
-    """
+    """Lock a journal for this process until the returned file is closed. Raises `JournalError`."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock_file = open(path.with_suffix(".lock"), "w", encoding="ascii")  # noqa: SIM115 - held until close
@@ -61,10 +59,9 @@ def hold(path: Path) -> IO[str]:
 
 
 def open_to_write(path: Path) -> tuple[sqlite3.Connection, str]:
-    """Open a journal that this process holds. Return it with what was found wrong and done about
-    it, for people.
+    """Open a journal that this process has locked. Return it with a notice of damage, for people.
 
-    A damaged file is set aside, and what can be read of it is kept. Raises `JournalError`.
+    A damaged file is set aside, and its readable content is kept. Raises `JournalError`.
     """
     notice = ""
     try:
@@ -97,7 +94,7 @@ def open_to_write(path: Path) -> tuple[sqlite3.Connection, str]:
 
 
 def open_to_read(path: Path) -> sqlite3.Connection:
-    """Open a journal to look at. It may be in use. Raises `JournalError`."""
+    """Open a journal read-only. It may be in use. Raises `JournalError`."""
     try:
         if not path.exists():
             raise JournalError(
@@ -125,9 +122,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
 
 
 def _keep_private(path: Path) -> None:
-    """Let nobody else read the journal: keys are in it. SQLite gives its log the mode of the
-    file.
-    """
+    """Make the journal private, because it has keys. SQLite gives its log the mode of the file."""
     for suffix in ("", "-wal", "-shm"):
         file = Path(f"{path}{suffix}")
         if file.is_file():
@@ -135,9 +130,9 @@ def _keep_private(path: Path) -> None:
 
 
 def _is_damaged(path: Path) -> bool:
-    """Return whether a file is none of this program, or not as it was written.
+    """Return whether a file does not belong to this program or is damaged.
 
-    Raises `sqlite3.Error` for what may pass, such as a lock, and `OSError`.
+    Raises `sqlite3.Error` for a temporary condition such as a lock, and `OSError`.
     """
     if not os.path.lexists(path):
         return False
@@ -149,7 +144,7 @@ def _is_damaged(path: Path) -> bool:
                 return not _may_be_ours(db)
             db.execute("BEGIN IMMEDIATE")  # can it be written at all?
             db.execute("ROLLBACK")
-            # every page: 99 MB with 504,000 inputs took 0.3 s of a core of a PC
+            # Check every page: 99 MB with 504,000 inputs took 0.3 s of a core of a PC.
             if db.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
                 return True
             return not all(has_valid_rows(db, table) for table in BESIDE)
@@ -162,16 +157,16 @@ def _is_damaged(path: Path) -> bool:
 
 
 def _can_be_written(path: Path) -> bool:
-    """Return whether a header allows to write the file (sqlite.org/fileformat.html, 1.3: 1 or 2,
-    and 1 or 2).
+    """Return whether the header marks the file as writable (sqlite.org/fileformat.html, 1.3: both
+    versions are 1 or 2).
     """
     with path.open("rb") as file:
         return file.read(20)[18:] in (b"\1\1", b"\2\2", b"\1\2", b"\2\1")
 
 
 def _may_be_ours(db: sqlite3.Connection) -> bool:
-    """Return whether another version of this program may have written a file: it has inputs, and
-    says its format.
+    """Return whether another version of this program may have written a file: it has inputs and a
+    valid format.
     """
     is_table = db.execute(
         "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'entries'"
@@ -180,7 +175,7 @@ def _may_be_ours(db: sqlite3.Connection) -> bool:
 
 
 def _is_log_cut(path: Path) -> bool:
-    """Return whether SQLite can read less of the write-ahead log than was written into it."""
+    """Return whether SQLite reads less of the write-ahead log than was written."""
     written = transactions_in_log(path)
     if not written:
         return False
@@ -197,7 +192,7 @@ def _is_log_cut(path: Path) -> bool:
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    """Open a file that is sound or missing. Raises `JournalError` for one of another format."""
+    """Open an undamaged or missing file. Raises `JournalError` for another format."""
     if not path.exists():
         path.touch(mode=0o600)
     db = _connect(path.absolute().as_uri())
@@ -207,7 +202,7 @@ def _connected(path: Path) -> sqlite3.Connection:
         elif not has_our_tables(db):
             raise other_format(path, version_of(db))
         elif version_of(db) != FORMAT:
-            # every format has tables of its own: the number alone is damaged
+            # Every format has its own tables, so only the number is damaged.
             db.execute(f"PRAGMA user_version={FORMAT}")
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=FULL")
@@ -228,14 +223,12 @@ def _connect(uri: str) -> sqlite3.Connection:
 
 
 def _read_text(content: bytes) -> str:
-    # a flipped bit can make text of a digest: the checksum tells, and reading goes on
+    # A flipped bit can turn a digest into text. The checksum detects that, so continue reading.
     return content.decode("utf-8", "replace")
 
 
 def _ends_well(db: sqlite3.Connection) -> bool:
-    """Return whether the newest game, and who sits where, are as they were written to their last
-    input.
-    """
+    """Return whether the newest game and the seats are complete and unchanged."""
     games = [
         db.execute(f"SELECT MAX(game) FROM {table}").fetchone()[0] or 0
         for table in ("entries", "ends")

@@ -1,8 +1,7 @@
-"""What the journal tells the world: a public message an input, made of the journal anew each time,
-and never written.
+"""The outbox: one public message per input, made from the journal each time and never stored.
 
-Who sends them keeps nothing but how far he has come, and asks that of whoever receives them. So
-nothing is lost with a power cut, and nothing is ever sent that is not in the journal.
+The sender only keeps its place, and asks the receiver for it. So nothing is lost in a power cut,
+and nothing is ever sent that is not in the journal.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ _AT_ONCE = 64
 
 
 class Outbox:
-    """The inputs behind some place of a journal, one after the other. For one thread.
+    """Messages for the inputs after a place in the journal, one after the other. For one thread.
 
-    `epoch` is written on every message. `seek` begins anew anywhere.
+    `epoch` is part of every message. `seek` sets another place.
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -46,18 +45,17 @@ class Outbox:
         self._waiting: list[Entry] = []
         self._made: PublicRecord | None = None
         self.accepted_s = 0.0
-        """When the last message's input was accepted, by the monotonic clock of that run of the
-        service."""
+        """Monotonic time, in that run of the service, at which the last message's input was
+        accepted.
+        """
 
     def last(self) -> int:
-        """Return the last input in the journal. 0: there is none."""
+        """Return the number of the last input in the journal, 0 if it is empty."""
         number: int | None = self._journal.database.read("SELECT MAX(id) FROM entries")[0][0]
         return number or 0
 
     def start(self) -> int:
-        """Return the place before the game that is on, or was last. What came earlier is nobody's
-        news.
-        """
+        """Return the place before the present or last game. Earlier inputs are not sent."""
         begun = self._journal.database.read(
             "SELECT MIN(id) FROM entries WHERE game = (SELECT MAX(game) FROM entries)"
         )
@@ -65,23 +63,25 @@ class Outbox:
         return (first or 1) - 1
 
     def mark(self, number: int) -> str:
-        """Return what tells this input from another one in its place. Empty: there is none."""
+        """Return the mark that distinguishes this input from another one at its place. Empty if
+        there is none.
+        """
         entries = self._journal.after(number - 1, 1)
         return _mark(entries[0]) if entries and entries[0].id == number else ""
 
     def seek(self, after: int, epoch: int = 0) -> None:
-        """Go on behind this input, with the table as it was then."""
+        """Continue after this input, with the table as it was then."""
         self.epoch, self._after, self._waiting, self._made = epoch, after, [], None
         begun = self._journal.database.read("SELECT MAX(game) FROM entries WHERE id <= ?", (after,))
         game = begun[0][0] or 0
         self._session = Session()
         for entry in self._journal.entries(0, game):
-            # who sits where was said before the game, and counts for it as well
+            # Records about seats before the game apply to it as well.
             if entry.id <= after and (entry.game == game or isinstance(entry.record, BESIDE_GAMES)):
                 self._take(entry.record)
 
     def next(self) -> PublicRecord | None:
-        """Return the next message, the same one until `sent`. None: there is no news."""
+        """Return the next message, the same one until `sent`. None if there is no new one."""
         if self._made is None:
             self._waiting = self._waiting or self._journal.after(self._after, _AT_ONCE)
             if self._waiting:
@@ -91,7 +91,7 @@ class Outbox:
         return self._made
 
     def sent(self) -> None:
-        """Note that the last message is where it belongs."""
+        """Note that the last message has arrived."""
         if self._made is not None:
             self._after, self._made = self._made.entry, None
 
@@ -122,7 +122,7 @@ class Outbox:
 
 
 def _nameless(record: AnyRecord) -> AnyRecord:
-    """Return the record without what somebody is called."""
+    """Return the record without names of people."""
     if isinstance(record, TakeSeat | MoveSeat):
         return msgspec.structs.replace(record, name=str(SEAT_WORDS[record.seat]))
     if isinstance(record, NewGame) and record.remote:
@@ -132,6 +132,6 @@ def _nameless(record: AnyRecord) -> AnyRecord:
 
 
 def _mark(entry: Entry) -> str:
-    """Return a digest of what is no secret: an input's place, game, kind and time."""
+    """Return a digest of an input's public fields: place, game, kind and time."""
     text = f"{entry.id} {entry.game} {entry.record.__struct_config__.tag} {entry.now_s!r}"
     return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -1,8 +1,8 @@
-"""What can still be read of a damaged journal, in a new file. The damaged one is set aside and
-never written again.
+"""Rescues the readable content of a damaged journal into a new file. The damaged one is set aside
+and never written again.
 
-Of each game the inputs are kept up to the first that cannot be read or does not follow, so games
-that lie beside the damage stay whole.
+The inputs of each game are kept up to the first damaged one, so games elsewhere in the file stay
+whole.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from companion.table.records import AnyRecord
 
 _decode = msgspec.json.Decoder(AnyRecord).decode
 _BROKEN = (sqlite3.Error, UnicodeDecodeError, OverflowError)
-"""What reading a damaged file may raise."""
+"""Exceptions when reading a damaged file."""
 _MAX_INPUTS = 1_000_000
-"""Highest number of an input that is looked for: some 10,000 games."""
+"""Highest number of an input that is searched for: some 10,000 games."""
 _PAGE_BYTES = 4096
 """Size of a page in every file of this program: SQLite's default since 2016."""
 _LOG_HEADER_BYTES = 32
 _INPUTS_A_PAGE = 100
-"""More inputs than a page can hold: each has some 100 bytes at least."""
+"""Upper bound for the inputs on a page: each has at least some 100 bytes."""
 _MAX_STEPS, _STEPS_A_BYTE = 100_000_000, 200
-"""More steps of SQLite than this mean that damaged pages lead in a circle."""
+"""Limits of SQLite's steps for a query. Beyond them, damaged pages form a circle."""
 
 MAX_TOLD = 8
 """Maximum number of games that a sentence names."""
@@ -41,7 +41,7 @@ MAX_TOLD = 8
 
 @dataclass
 class Rescued:
-    """What is kept of a damaged journal. `lost` is the number of inputs that are missing at a
+    """The content that is kept of a damaged journal. `lost` is the number of inputs missing at each
     game's end.
     """
 
@@ -51,16 +51,16 @@ class Rescued:
 
     @property
     def games(self) -> int:
-        """Return number of games of which something is kept."""
+        """Return the number of games of which something is kept."""
         return len({row.game for row in self.inputs if row.game > 0})
 
 
 def rescue(path: Path) -> tuple[Rescued, Path]:
-    """Put a new file with what can be read in the place of a damaged one.
+    """Replace a damaged file by a new one with its readable content.
 
-    Return what was kept, and where the damaged file is. A power cut on the way leaves either the
-    old file in its place or the new one whole (`finish_rescue`). Raises `sqlite3.Error` and
-    `OSError`, and then nothing was moved.
+    Return the content, and the path of the damaged file. A power cut leaves either the old file in
+    its place or a complete new one (`finish_rescue`). If it raises `sqlite3.Error` or `OSError`,
+    nothing was moved.
     """
     rescued = _read(path)
     fresh = _fresh(path)
@@ -70,7 +70,7 @@ def rescue(path: Path) -> tuple[Rescued, Path]:
         make(db)
         _write(db, rescued)
     aside = free_name(path, "damaged")
-    # its log first: alone beside a new file, it would be taken for that file's
+    # Move its log first. Beside a new file it would be taken for that file's log.
     for suffix in ("-wal", "-shm", ""):
         old = Path(f"{path}{suffix}")
         if old.exists():
@@ -82,7 +82,7 @@ def rescue(path: Path) -> tuple[Rescued, Path]:
 
 
 def rescue_words(rescued: Rescued, aside: Path) -> str:
-    """Say that a damaged file was set aside, and what is kept of it."""
+    """Return a sentence that a damaged file was set aside, and what is kept of it."""
     saved = say_n("{n} input", "{n} inputs", len(rescued.inputs))
     of = say_n("{n} game", "{n} games", rescued.games)
     sentences = [
@@ -94,7 +94,8 @@ def rescue_words(rescued: Rescued, aside: Path) -> str:
             file=aside.name,
         )
     ]
-    # what concerns who sits here now has a sentence of its own: the seats (0), the newest game
+    # The seats (0) and the newest game concern the present players, so they get their own
+    # sentences.
     newest = max((row.game for row in rescued.inputs), default=0)
     for game in sorted(rescued.lost):
         if game in (0, newest):
@@ -124,7 +125,7 @@ def _cut_words(game: int, inputs: int) -> str:
 
 
 def finish_rescue(path: Path) -> None:
-    """Put the new file in its place if the power was cut in between."""
+    """Move the new file into its place if a power cut came in between."""
     fresh = _fresh(path)
     if fresh.exists() and not path.exists():
         fresh.replace(path)
@@ -144,7 +145,7 @@ def _remove(path: Path) -> None:
 
 
 def _read(path: Path) -> Rescued:
-    """Read what can be read of this program's tables."""
+    """Read what is readable of this program's tables."""
     rescued = Rescued()
     if not path.is_file():
         return rescued
@@ -157,7 +158,7 @@ def _read(path: Path) -> Rescued:
         for table in BESIDE:
             rows = rescued.beside.setdefault(table, [])
             names = ", ".join(columns_of(table))
-            # up to the first that cannot be read
+            # Read up to the first unreadable row.
             with suppress(*_BROKEN):
                 for row in db.execute(f"SELECT {names} FROM {table} WHERE {valid_row(table)}"):
                     rows.append(row)
@@ -170,17 +171,17 @@ def _read(path: Path) -> Rescued:
 
 
 def _stop_circles(db: sqlite3.Connection, file_bytes: int) -> None:
-    """Interrupt a query that goes on for longer than any can on a sound file of this size."""
+    """Interrupt a query that takes longer than any can on an undamaged file of this size."""
     step = 100_000
     steps = iter(range((_MAX_STEPS + file_bytes * _STEPS_A_BYTE) // step))
     db.set_progress_handler(lambda: next(steps, None) is None, step)
 
 
 def _rows(db: sqlite3.Connection, first: int, last: int) -> Iterator[Row | None]:
-    """Yield every input between two numbers that can be read, in their order. None stands for one
-    that cannot.
+    """Yield the readable inputs between two numbers, in order. None stands for an unreadable
+    one.
     """
-    # the limit keeps SQLite from looking at the page behind the last of them
+    # The limit keeps SQLite from reading the page after the last one.
     query = f"SELECT {COLUMNS} FROM entries WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"
     try:
         rows = db.execute(query, (first, last, last - first + 1)).fetchall()
@@ -188,7 +189,7 @@ def _rows(db: sqlite3.Connection, first: int, last: int) -> Iterator[Row | None]
         if first >= last:
             yield None
             return
-        # what lies beside the page that cannot be read is found by halves
+        # Bisect to find the inputs beside an unreadable page.
         middle = (first + last) // 2
         yield from _rows(db, first, middle)
         yield from _rows(db, middle + 1, last)
@@ -199,7 +200,7 @@ def _rows(db: sqlite3.Connection, first: int, last: int) -> Iterator[Row | None]
 
 
 def _highest(db: sqlite3.Connection) -> int:
-    """Return the highest number of an input that the file may hold, as far as can be told."""
+    """Return an upper bound for the input numbers in the file."""
     with suppress(*_BROKEN):
         query = "SELECT MAX(id) FROM entries INDEXED BY entries_game"
         highest = db.execute(query).fetchone()[0]
@@ -212,7 +213,7 @@ def _highest(db: sqlite3.Connection) -> int:
 
 
 def _keep_inputs(rows: Iterator[Row | None], rescued: Rescued) -> None:
-    """Keep of each game what follows from its beginning on."""
+    """Keep the inputs of each game from its beginning to the first damaged one."""
     ends: dict[int, bytes] = {}
     for row in rows:
         if row is None or not isinstance(row.game, int) or row.game in rescued.lost:
@@ -225,7 +226,7 @@ def _keep_inputs(rows: Iterator[Row | None], rescued: Rescued) -> None:
 
 
 def record_of(content: bytes) -> AnyRecord | None:
-    """Return the record of an input as it is kept. None: damage has made something else of it."""
+    """Return the record of a stored input. None if it is damaged."""
     try:
         record: AnyRecord = _decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, TypeError):  # it may be of any type
@@ -234,7 +235,7 @@ def record_of(content: bytes) -> AnyRecord | None:
 
 
 def _count_lost(rescued: Rescued, written: dict[int, int]) -> None:
-    """Compare what is kept of each game with what was written of it."""
+    """Compare the kept inputs of each game with the number written."""
     counts: dict[int, int] = {}
     for row in rescued.inputs:
         counts[row.game] = counts.get(row.game, 0) + 1
@@ -250,8 +251,8 @@ def transactions_in_log(path: Path) -> int:
     """Return the number of the last frame in a journal's log that ends a transaction
     (sqlite.org/walformat.html).
 
-    SQLite passes over a log from its first bad bit on without a word. So if it reads fewer frames,
-    some are damaged.
+    SQLite silently ignores a log from its first bad bit on. So if it reads fewer frames, some are
+    damaged.
     """
     try:
         with Path(f"{path}-wal").open("rb") as log:
@@ -263,7 +264,7 @@ def transactions_in_log(path: Path) -> int:
     if own or not frames:
         return max(own, default=0)
     first_salts = frames[0][2]
-    # SQLite counts the first salt on by one when it begins a log anew
+    # SQLite increments the first salt when it restarts a log.
     is_new = (
         int.from_bytes(salts[:4], "big") == (int.from_bytes(first_salts[:4], "big") + 1) % 2**32
     )
@@ -273,8 +274,8 @@ def transactions_in_log(path: Path) -> int:
 
 
 def _frames(log: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
-    """Yield of each frame its number, the pages of the file if it ends a transaction (else 0), and
-    its salts.
+    """Yield the number of each frame, the file's pages if it ends a transaction (else 0), and its
+    salts.
     """
     frame_bytes = 24 + _PAGE_BYTES
     number = 1
@@ -287,7 +288,7 @@ def _frames(log: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _write(db: sqlite3.Connection, rescued: Rescued) -> None:
-    """Write everything in one transaction that is synced."""
+    """Write everything in one synced transaction."""
     db.execute("PRAGMA synchronous=FULL")
     db.execute("BEGIN IMMEDIATE")
     db.executemany(

@@ -1,5 +1,5 @@
-"""Why the journal could not be written: SQLite's word alone says little, so that its folder is
-tried, too.
+"""Finds out why the journal cannot be written. SQLite's error code says little, so its folder is
+tested as well.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from pathlib import Path
 from companion.core.i18n import say
 
 _TRIED_BYTES = 65_536
-"""Length of what is written to try a folder: a few pages, as an input takes."""
+"""Number of bytes for testing a folder: a few pages, like an input."""
 
 
 class WriteFault(StrEnum):
-    """What keeps something from being written."""
+    """Reasons why a write fails."""
 
     FULL = "full"
     READ_ONLY = "read_only"
@@ -52,14 +52,14 @@ _BY_CODE = {
     sqlite3.SQLITE_CANTOPEN: WriteFault.FORBIDDEN,
     sqlite3.SQLITE_IOERR: WriteFault.BROKEN,
 }
-"""By SQLite's code: what it is, where the folder itself can be written."""
+"""Fault for each SQLite code, if the folder itself can be written."""
 _UNCLEAR = (
     sqlite3.SQLITE_READONLY,
     sqlite3.SQLITE_PERM,
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_IOERR,
 )
-"""Codes that SQLite gives for several reasons."""
+"""Codes that SQLite uses for several reasons."""
 
 
 def fault_of(error: sqlite3.Error, path: Path) -> WriteFault:
@@ -76,7 +76,7 @@ def fault_of(error: sqlite3.Error, path: Path) -> WriteFault:
 
 
 def advice(fault: WriteFault, path: Path) -> str:
-    """Return what people can do against a fault."""
+    """Return advice for people on a fault."""
     sentences = {
         WriteFault.FULL: say("Free some space on the disk."),
         WriteFault.READ_ONLY: say(
@@ -99,7 +99,7 @@ def advice(fault: WriteFault, path: Path) -> str:
 
 
 def _fault_of_folder(folder: Path) -> WriteFault | None:
-    """Return what keeps files from being written in a folder. None: nothing does."""
+    """Return what prevents writing files in a folder. None if nothing does."""
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(bytes(_TRIED_BYTES))
