@@ -1,4 +1,4 @@
-"""What is wrong: probes of the machine, and the findings that doctor, pages and `/health` show.
+"""Diagnosis: probes of the machine, and the findings that doctor, pages and `/health` show.
 
 May import everything below: `core` up to `archive` and `printing`, not `maintenance`.
 """

@@ -1,4 +1,4 @@
-"""The doctor's look at the certificate of the pages: what a phone checks in it, told before a phone
+"""The doctor's check of the certificate of the pages. It checks what a phone checks, before a phone
 does.
 """
 
@@ -16,18 +16,18 @@ from companion.core.i18n import joined, say
 from companion.diagnostics.findings import Finding, Grade
 
 SOON_S = 14 * 24 * 3600.0
-"""Seconds before its end at which a certificate wants to be renewed."""
+"""Time in seconds before its expiry at which a certificate should be renewed."""
 _NO_CHECK_TIME = 0x20_0000
-"""`X509_V_FLAG_NO_CHECK_TIME` of OpenSSL, which `ssl` does not name: dates are judged whenever they
-are asked for."""
+"""`X509_V_FLAG_NO_CHECK_TIME` of OpenSSL, for which `ssl` has no name. The dates are checked
+separately.
+"""
 
 
 @dataclass(frozen=True)
 class Validity:
-    """From when until when a certificate counts, in seconds of Unix time, and the wanted names that
-    it is not for.
+    """Validity period of a certificate in Unix time, and the expected names that it does not cover.
 
-    `refused`: why no phone takes it, whatever the day; empty: it can be taken.
+    `refused` is the reason why phones reject it on any day. Empty if they accept it.
     """
 
     begins_s: float = 0.0
@@ -37,9 +37,7 @@ class Validity:
 
 
 def validity(served: ssl.SSLContext, certificate: str, names: Sequence[str] = ()) -> Validity:
-    """Return what a phone that trusts the issuer of this PEM file reads in it when it is served
-    so.
-    """
+    """Return the validity of a certificate to a phone that trusts the issuer in this PEM file."""
     try:
         begins, ends = _dates(served, certificate)
     except ssl.SSLError as error:
@@ -56,21 +54,21 @@ def validity(served: ssl.SSLContext, certificate: str, names: Sequence[str] = ()
 def _dates(
     served: ssl.SSLContext, certificate: str, name: str | None = None
 ) -> tuple[float, float]:
-    """Return its first and last second, read by shaking hands in memory.
+    """Return the first and last second of a certificate, from a TLS handshake in memory.
 
-    Raises `ssl.SSLError` when it is not for a name.
+    Raises `ssl.SSLError` if it does not cover `name`.
     """
     phone = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     phone.check_hostname = name is not None
     phone.load_verify_locations(Path(certificate).expanduser())
-    # an issuer in the file is trusted without its own issuer
+    # an issuer in the file is trusted without a root certificate above it
     phone.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | _NO_CHECK_TIME
     up, down = ssl.MemoryBIO(), ssl.MemoryBIO()
     ends = (
         phone.wrap_bio(down, up, server_hostname=name),
         served.wrap_bio(up, down, server_side=True),
     )
-    # each end in turn; three rounds are enough for both to have done
+    # each end in turn: three rounds are enough to complete the handshake
     for end in ends * 3:
         with suppress(ssl.SSLWantReadError):
             end.do_handshake()
@@ -80,7 +78,7 @@ def _dates(
 
 
 def certificate(validity: Validity | None, now_s: float) -> Iterator[Finding]:
-    """Yield whether phones will take it today. None: the pages come by HTTP."""
+    """Yield whether phones accept the certificate today. None: the pages are served over HTTP."""
     if validity is None:
         return
     if validity.refused:
@@ -102,7 +100,7 @@ def _today(validity: Validity, now_s: float) -> Finding:
         time.strftime("%Y-%m-%d", time.gmtime(at_s))
         for at_s in (validity.begins_s, validity.ends_s)
     )
-    # A clock that was never set says nothing.
+    # A clock that was never set cannot be used to check dates.
     if now_s < EARLIEST_S or validity.begins_s <= now_s <= validity.ends_s - SOON_S:
         return Finding("https", Grade.OK, say("The certificate is valid until {day}.", day=ends))
     if now_s < validity.begins_s:

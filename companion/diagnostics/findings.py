@@ -1,4 +1,6 @@
-"""What the doctor finds, how serious it is, and what the pages ask of the service's health."""
+"""The findings of the doctor with their grades, and the health of the service as the pages query
+it.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ from typing import Protocol
 
 
 class Grade(StrEnum):
-    """How serious a finding is. Only `FAIL` keeps the companion from running. `WARN` wants to be
-    seen to soon.
+    """Severity of a finding. Only `FAIL` prevents the companion from running. `WARN` needs
+    attention soon.
     """
 
     OK = "ok"
@@ -23,7 +25,7 @@ class Grade(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at. `text` says what was seen and what to do."""
+    """The result of one check. `text` says what was seen and what to do."""
 
     topic: str
     grade: Grade
@@ -31,7 +33,7 @@ class Finding:
 
 
 EXIT_STATUS: Mapping[Grade, int] = {Grade.OK: 0, Grade.NOTE: 0, Grade.WARN: 3, Grade.FAIL: 1}
-"""What `companion doctor` ends with. 2 is wrong usage, as everywhere."""
+"""Exit statuses of `companion doctor`. 2 means wrong usage, as for all commands."""
 
 
 def worst(findings: Iterable[Finding]) -> Grade:
@@ -45,7 +47,7 @@ def worst(findings: Iterable[Finding]) -> Grade:
 
 
 class Status(StrEnum):
-    """How the service is as a whole: `FAILING` cannot go on by itself."""
+    """Overall state of the service. `FAILING` means that it cannot recover by itself."""
 
     OK = "ok"
     DEGRADED = "degraded"
@@ -54,12 +56,12 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Health:
-    """What a machine may know of the service, nothing of any game.
+    """State of the service for machines, without anything about games.
 
-    `late`: who of the table's loop, the journal and the camera has fallen silent, with the seconds
-    since it was heard. `journal` is `ok`, `full` (no other game can begin), `unwritable` or
-    `silent`; `camera` and `pins` are `ok`, `none` or `trouble`, a camera also `no_board`; `machine`
-    is the worst that was found on it.
+    `late` are the table's loop, the journal and the camera if one of them has stopped reporting,
+    with the seconds since its last report. `journal` is `ok`, `full` (no new game can begin),
+    `unwritable` or `silent`. `camera` and `pins` are `ok`, `none` or `trouble`, a camera also
+    `no_board`. `machine` is the worst grade found on the machine.
     """
 
     status: Status
@@ -74,7 +76,7 @@ class Health:
 
 
 class RefusalCounter:
-    """Counts what was refused, by kind and without its words. From any thread."""
+    """Counts refused requests by kind, without their text. Any thread may use it."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
@@ -87,27 +89,26 @@ class RefusalCounter:
             self._counts[kind] += 1
 
     def news(self) -> Mapping[str, int]:
-        """Return how many of each kind since this was asked last."""
+        """Return the counts by kind since the last call."""
         with self._lock:
             fresh, self._told = self._counts - self._told, self._counts.copy()
         return dict(sorted(fresh.items()))
 
 
 class HealthRoom(Protocol):
-    """What the pages ask of the service's health, from any thread."""
+    """The interface through which pages query the health of the service, from any thread."""
 
     tally: RefusalCounter
 
     def state(self) -> Health:
-        """Return how it is now. Costs next to nothing."""
+        """Return the current state. Takes almost no time."""
 
     def examine(self) -> tuple[Finding, ...]:
-        """Look at everything. Takes up to some seconds."""
+        """Run all checks. Takes up to some seconds."""
 
     def line(self) -> str:
-        """Return the worst that is known to be wrong, as a sentence.
-
-        Empty: nothing is. Costs nothing.
+        """Return the worst known problem as a sentence. Empty if there is none. Takes almost no
+        time.
         """
 
     def bundle(self) -> bytes:

@@ -1,4 +1,4 @@
-"""The doctor's look at the machine itself: board, warmth, voltage, memory, disk, clock,
+"""The doctor's checks of the machine itself: board, temperature, voltage, memory, disk, clock,
 versions.
 """
 
@@ -23,11 +23,12 @@ from companion.diagnostics.probes import Machine
 MIN_FREE_BYTES = 200_000_000
 LOW_BYTES = 500_000_000
 WARM_C, HOT_C = 75.0, 80.0
-"""At 80 degrees a Raspberry Pi begins to slow its processor down (Raspberry Pi documentation,
-`temp_limit`)."""
+"""Temperatures for a note and a warning. At 80 degrees a Raspberry Pi begins to throttle its
+processor (Raspberry Pi documentation, `temp_limit`).
+"""
 LOW_MEMORY_MB = 100
 _LOW_VOLTAGE, _SLOWED = 0b1, 0b1110
-"""Flags of the firmware: too little voltage, and capped, throttled or too warm."""
+"""Flags of the firmware: under-voltage; and capped, throttled or too warm."""
 _EARLIEST_UNIX_S = 1_735_689_600  # 1 January 2025: an older clock was never set
 _SUPPLY = say(
     "use the official power supply and a short, thick cable, and unplug power-hungry USB devices"
@@ -35,7 +36,7 @@ _SUPPLY = say(
 
 
 def board(machine: Machine) -> Finding:
-    """Return which machine it is, and its memory."""
+    """Return the model of the machine, and its memory."""
     name, memory = probes.model(machine), probes.memory(machine)
     if memory is None:
         return Finding("machine", Grade.OK, say("{model}.", model=name or platform.machine()))
@@ -52,7 +53,7 @@ def board(machine: Machine) -> Finding:
 
 
 def warmth(machine: Machine) -> Iterator[Finding]:
-    """Yield how warm the processor is."""
+    """Yield the temperature of the processor."""
     degrees = probes.temperature_c(machine)
     if degrees is None:
         return
@@ -70,7 +71,7 @@ def warmth(machine: Machine) -> Iterator[Finding]:
 def power(machine: Machine) -> Iterator[Finding]:
     """Yield voltage and throttling, now and since the start.
 
-    A machine that is no Raspberry Pi tells nothing of it.
+    Only a Raspberry Pi reports them.
     """
     flags = probes.throttling(machine)
     if flags is None:
@@ -78,7 +79,7 @@ def power(machine: Machine) -> Iterator[Finding]:
             text = say("Voltage and throttling cannot be read here: run vcgencmd get_throttled.")
             yield Finding("power", Grade.NOTE, text)
         return
-    # the upper half says the same of the time since the start
+    # the upper half has the same flags for the time since the start
     before = flags >> 16
     if flags & _LOW_VOLTAGE:
         text = say("The voltage is too low now: {advice}.", advice=_SUPPLY)
@@ -109,10 +110,7 @@ def power(machine: Machine) -> Iterator[Finding]:
 
 
 def free_bytes(folder: Path) -> int:
-    """Return how much can still be written for a folder that need not exist yet.
-
-    0 when nobody can tell.
-    """
+    """Return the free bytes on the disk of a folder, which need not exist. 0 if unknown."""
     try:
         return shutil.disk_usage(_existing(folder)).free
     except OSError:
@@ -120,17 +118,17 @@ def free_bytes(folder: Path) -> int:
 
 
 def is_writable(folder: Path) -> bool:
-    """Return whether this process may write there, and the file system is not read-only."""
+    """Return whether this process may write to a folder, and its file system is not read-only."""
     return os.access(_existing(folder), os.W_OK)
 
 
 def _existing(folder: Path) -> Path:
-    # the nearest folder above that is there
+    # the nearest existing folder above it
     return next((path for path in (folder, *folder.parents) if path.exists()), folder)
 
 
 def space(machine: Machine, folder: Path) -> Finding:
-    """Return whether games can be kept, and for how long."""
+    """Return whether games can be saved, and whether the disk is nearly full."""
     existing, free = _existing(folder), free_bytes(folder) // 1_000_000
     mount = probes.volume(machine, existing)
     if mount and mount.read_only:
@@ -159,10 +157,9 @@ def space(machine: Machine, folder: Path) -> Finding:
 
 
 def forgetful(machine: Machine, folder: Path) -> str:
-    """Return a sentence for the pages where everything that is kept in a folder goes with the
-    power.
+    """Return a warning for the pages if everything in a folder is lost when the power goes off.
 
-    Else empty.
+    Empty otherwise.
     """
     if not probes.is_lost_at_power_off(machine, folder.resolve()):
         return ""
@@ -175,7 +172,7 @@ def forgetful(machine: Machine, folder: Path) -> str:
 
 
 def disk_health(machine: Machine, folder: Path) -> Iterator[Finding]:
-    """Yield what the file system tells of errors of the disk."""
+    """Yield the errors that the file system has found on the disk."""
     mount = probes.volume(machine, _existing(folder))
     disk = probes.disk(machine, mount.device) if mount else None
     if disk is None:
@@ -198,7 +195,7 @@ def disk_health(machine: Machine, folder: Path) -> Iterator[Finding]:
 
 
 def clock(machine: Machine) -> Finding:
-    """Return whether the time of day is right. Games do not need it, the history does."""
+    """Return whether the time of day is right. The history needs it, games do not."""
     if time.time() < _EARLIEST_UNIX_S:
         text = say("The clock was never set: dates in the history will be wrong, games are not.")
         return Finding("clock", Grade.NOTE, text)
@@ -216,7 +213,7 @@ def clock(machine: Machine) -> Finding:
 
 
 def versions(machine: Machine) -> Finding:
-    """Return what runs here, for whoever is asked for help."""
+    """Return the versions of all software, for people who are asked for help."""
     how = " (Debian package, brought up to date by apt)" if sys.prefix == DEBIAN_HOME else ""
     lines = [f"companion {__version__}{how}", f"Python {platform.python_version()}"]
     for package, title in (
@@ -227,14 +224,14 @@ def versions(machine: Machine) -> Finding:
         with suppress(importlib.metadata.PackageNotFoundError):
             lines.append(f"{title} {importlib.metadata.version(package)}")
     lines += [probes.system_name(machine), f"Linux {probes.kernel(machine)}"]
-    # as far as a Raspberry Pi 4 or 5 tells it
+    # available on a Raspberry Pi 4 or 5
     if loader := machine.text("proc/device-tree/chosen/bootloader/version"):
         lines.append(f"bootloader {loader[:10]}")
     return Finding("versions", Grade.OK, f"{', '.join(lines)}.")
 
 
 def quick_look(machine: Machine, folder: Path) -> Iterator[Finding]:
-    """Yield what is worth a look every minute: warmth, voltage, space, errors of the disk."""
+    """Yield the checks of every minute: temperature, voltage, space, errors of the disk."""
     yield from warmth(machine)
     yield from power(machine)
     yield space(machine, folder)
@@ -242,7 +239,7 @@ def quick_look(machine: Machine, folder: Path) -> Iterator[Finding]:
 
 
 def thorough_look(machine: Machine, folder: Path) -> Iterator[Finding]:
-    """Yield all that there is to know of the machine."""
+    """Yield all checks of the machine."""
     yield board(machine)
     yield from quick_look(machine, folder)
     if sentence := forgetful(machine, folder):

@@ -1,5 +1,5 @@
-"""The doctor's look at how phones get here: addresses, name, hotspot, Wi-Fi. And at what starts the
-service.
+"""The doctor's checks of how phones reach the table (addresses, name, hotspot, Wi-Fi) and of the
+service's unit.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from companion.diagnostics.probes import Machine
 
 UNIT = "companion.service"
 WEAK_DBM = -75
-"""From here on a Wi-Fi gets slow and drops out."""
+"""Signal strength in dBm below which a Wi-Fi gets slow and drops connections."""
 _LOCAL = re.compile(r"(127\.0\.0\.1|\[?::1\]?|localhost)(:\d+)?")
 
 
 def port(host: str, number: int) -> Finding:
-    """Return whether the pages' port is free. To be asked where no companion runs."""
+    """Return whether the pages' port is free. Only useful while no companion runs."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
-        # as the server does: a port that was just left counts as free
+        # as in the server: a port that was just closed counts as free
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, number))
@@ -40,7 +40,7 @@ def port(host: str, number: int) -> Finding:
 
 
 def reach(addresses: Sequence[str]) -> Finding:
-    """Return where phones reach the table."""
+    """Return the addresses at which phones reach the table."""
     if all(_LOCAL.fullmatch(address) for address in addresses):
         text = say("No network: phones cannot reach the table. Join a Wi-Fi or open a hotspot.")
         return Finding("network", Grade.NOTE, text)
@@ -62,7 +62,7 @@ def name(machine: Machine) -> Finding:
 
 
 def wifi(machine: Machine) -> Iterator[Finding]:
-    """Yield whether the Wi-Fi sleeps, is weak or is blocked."""
+    """Yield whether the Wi-Fi saves power, is weak or is blocked."""
     if probes.is_radio_blocked(machine):
         text = say(
             "The Wi-Fi is blocked: set its country with sudo raspi-config, or run rfkill unblock "
@@ -93,7 +93,7 @@ def wifi(machine: Machine) -> Iterator[Finding]:
 
 
 def service(machine: Machine) -> Iterator[Finding]:
-    """Yield whether systemd looks after the companion."""
+    """Yield the state of the companion's systemd unit."""
     unit = probes.unit(machine, UNIT)
     if unit is None:
         return

@@ -1,4 +1,4 @@
-"""How programs of this machine ask the pages that are served here: a companion's, or a hub's."""
+"""Requests from programs on this machine to the pages served here, by a companion or a hub."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from companion.core.network import bracketed, from_here
 
 ANSWER_TIMEOUT_S = 20.0
 IS_COMPANION, IS_HUB = "uptime_s", "tables"
-"""Fields of `/health` by which a companion and a hub are known."""
+"""Fields of `/health` that identify a companion and a hub."""
 
 
 def own_address(web: WebSettings, port: int | None = None) -> str:
-    """Return where this very machine finds the pages. Among its own programs they need no TLS.
+    """Return the address of the pages for programs on this machine. They need no TLS on a loopback
+    address.
 
-    `port` None: that of the settings.
+    `port` replaces the port of the settings.
     """
     host = from_here(web.host)
     is_secure = web.certificate and host not in ("127.0.0.1", "::1", "localhost")
@@ -37,16 +38,16 @@ def ask_address(
     *,
     timeout_s: float = ANSWER_TIMEOUT_S,
 ) -> tuple[int, bytes]:
-    """Ask what runs at an address of this machine. Return the status and content of its answer.
+    """Send a request to an address of this machine. Return the status and content of the answer.
 
-    `sign` is the field of `/health` by which it is known: whatever else listens there is not told
-    the key. Raises OSError where nothing answers that has it.
+    `sign` is the field of `/health` that identifies the server, so that no other program on the
+    port gets the key. Raises OSError if no such server answers.
     """
     place = urlsplit(address)
     host = place.hostname or ""
     line: http.client.HTTPConnection
     if place.scheme == "https":
-        # This machine itself, whatever name its certificate bears.
+        # It is this machine, whatever name its certificate has.
         context = ssl._create_unverified_context()
         line = http.client.HTTPSConnection(host, place.port, timeout=timeout_s, context=context)
     else:

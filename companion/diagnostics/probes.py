@@ -1,8 +1,8 @@
-"""What the machine tells of itself, read from `/proc`, `/sys` and a few commands. None or empty
-where it does not tell.
+"""Facts about the machine, read from `/proc`, `/sys` and a few commands. None or empty if not
+available.
 
 Every probe is a pure function of a `Machine`: a folder that stands for `/`, and a way to run
-commands. Nothing here judges: see `machine` and `network`.
+commands. Probes do not judge. The checks are in `machine` and `network`.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from pathlib import Path
 from companion.core.network import output_of
 
 COMMAND_S = 2.0
-"""Timeout in seconds for a command to answer."""
+"""Timeout in seconds for a command."""
 _CONTAINER = (".dockerenv", "run/.containerenv")
-"""Files by which Docker and Podman mark what they run."""
+"""Files by which Docker and Podman mark their containers."""
 Run = Callable[[Sequence[str]], str]
 
 
 def run_command(command: Sequence[str]) -> str:
-    """Return the output of a command, empty when it is not there, fails or takes too long."""
+    """Return the output of a command. Empty if it is missing, fails or times out."""
     return output_of(command, COMMAND_S)
 
 
 @dataclass(frozen=True)
 class Machine:
-    """Where to look: the folder that stands for `/`, and how a command is run."""
+    """The machine to probe: the folder that stands for `/`, and a function that runs commands."""
 
     root: Path = Path("/")
     run: Run = run_command
 
     def text(self, path: str) -> str:
-        """Return what a small file says, without blanks and zeros at its ends.
+        """Return the text of a small file, without white space and null bytes at its ends.
 
-        Empty when it cannot be read.
+        Empty if it cannot be read.
         """
         try:
             with open(self.root / path, "rb") as file:
@@ -46,14 +46,14 @@ class Machine:
             return ""
 
     def number(self, path: str, base: int = 10) -> int | None:
-        """Return the first whole number that a small file says."""
+        """Return the first whole number in a small file."""
         try:
             return int((self.text(path).split() or [""])[0], base)
         except ValueError:
             return None
 
     def found(self, pattern: str) -> list[str]:
-        """Return the paths below the root that a pattern fits, sorted."""
+        """Return the paths below the root that match a pattern, sorted."""
         try:
             return sorted(str(path.relative_to(self.root)) for path in self.root.glob(pattern))
         except OSError:
@@ -64,18 +64,18 @@ class Machine:
 
 
 def model(machine: Machine) -> str:
-    """Return what kind of machine it is, such as `Raspberry Pi 5 Model B Rev 1.0`."""
+    """Return the model of the machine, such as `Raspberry Pi 5 Model B Rev 1.0`."""
     return machine.text("proc/device-tree/model") or machine.text("sys/class/dmi/id/product_name")
 
 
 def temperature_c(machine: Machine) -> float | None:
-    """Return how warm the processor is."""
+    """Return the temperature of the processor."""
     zones = {
         machine.text(f"{zone}/type"): value
         for zone in machine.found("sys/class/thermal/thermal_zone*")
         if (value := machine.number(f"{zone}/temp")) is not None
     }
-    # the processor's own sensor, or else the warmest of all
+    # the sensor of the processor, or else the warmest of all
     for name in ("cpu-thermal", "cpu_thermal", "x86_pkg_temp"):
         if name in zones:
             return zones[name] / 1000
@@ -83,10 +83,10 @@ def temperature_c(machine: Machine) -> float | None:
 
 
 def throttling(machine: Machine) -> int | None:
-    """Return the firmware's flags, by the kernel's file or `vcgencmd`.
+    """Return the firmware's throttling flags, from the kernel's file or `vcgencmd`.
 
-    They are the bits of `vcgencmd get_throttled` in the Raspberry Pi documentation: 0 to 3 hold
-    now, 16 to 19 have held since the start.
+    They are the bits of `vcgencmd get_throttled` in the Raspberry Pi documentation: 0 to 3 are for
+    now, 16 to 19 for the time since the start.
     """
     for path in machine.found("sys/devices/platform/soc*/*firmware/get_throttled"):
         if (bits := machine.number(path, 16)) is not None:
@@ -97,14 +97,13 @@ def throttling(machine: Machine) -> int | None:
 
 @dataclass(frozen=True)
 class MachineMemory:
-    """Megabytes in all, and those that programs may still have."""
+    """Memory in megabytes: total, and available to programs."""
 
     total_mb: int
     free_mb: int
 
 
 def memory(machine: Machine) -> MachineMemory | None:
-    """Return how much memory there is."""
     fields = dict(re.findall(r"^(\w+):\s+(\d+) kB", machine.text("proc/meminfo"), re.MULTILINE))
     if "MemTotal" not in fields or "MemAvailable" not in fields:
         return None
@@ -116,10 +115,10 @@ def memory(machine: Machine) -> MachineMemory | None:
 
 @dataclass(frozen=True)
 class Volume:
-    """What a folder lies on: the block device (`8:1`), its file system, and whether it can be
-    written.
+    """The mount of a folder: its block device (`8:1`), its file system, and whether it is
+    read-only.
 
-    `upper`: of an overlay the folder that takes what is written; empty: there is none.
+    `upper` is the folder to which an overlay writes. Empty if there is none.
     """
 
     device: str
@@ -129,9 +128,9 @@ class Volume:
 
 
 def volume(machine: Machine, folder: Path) -> Volume | None:
-    """Return the mount that holds a folder: the longest mount point above it.
+    """Return the mount of a folder, which is the one with the longest mount point above it.
 
-    The last one where several are the same.
+    If several have the same mount point, the last one counts.
     """
     best, mount = -1, None
     for line in machine.text("proc/self/mountinfo").splitlines():
@@ -139,7 +138,7 @@ def volume(machine: Machine, folder: Path) -> Volume | None:
         fields, kinds = head.split(), tail.split()
         if len(fields) < 6 or len(kinds) < 3:
             continue
-        # the kernel writes a blank as an octal escape
+        # the kernel writes a space as an octal escape
         place = fields[4].replace("\\040", " ")
         if folder.is_relative_to(place) and len(place) >= best:
             options = [*fields[5].split(","), *kinds[2].split(",")]
@@ -152,11 +151,11 @@ def volume(machine: Machine, folder: Path) -> Volume | None:
 
 
 def is_lost_at_power_off(machine: Machine, folder: Path) -> bool:
-    """Return whether what is written to a folder is kept in memory alone.
+    """Return whether a folder is only in memory.
 
-    On an overlay that depends on its upper folder. Where that cannot be seen it is a container's,
-    which keeps it as long as the container, or the read-only root of `raspi-config`, which keeps it
-    in memory.
+    For an overlay this depends on its upper folder. If that is not visible, the overlay either
+    belongs to a container, which keeps its files, or is the read-only root of `raspi-config`, which
+    writes to memory.
     """
     mount = volume(machine, folder)
     if mount is None:
@@ -171,8 +170,8 @@ def is_lost_at_power_off(machine: Machine, folder: Path) -> bool:
 
 @dataclass(frozen=True)
 class Disk:
-    """A disk: its kind (`SD`, `MMC` or empty), its name, and how often the file system has found an
-    error on it.
+    """A disk: its kind (`SD`, `MMC` or empty), its name, and the number of errors that the file
+    system has found on it.
     """
 
     kind: str
@@ -183,13 +182,13 @@ class Disk:
 def disk(machine: Machine, device: str) -> Disk | None:
     """Return the disk of a block device such as `179:2`.
 
-    None for what is no disk, such as an overlay or a memory disk.
+    None if it is not a disk, such as an overlay or a memory disk.
     """
     try:
         part = (machine.root / "sys/dev/block" / device).resolve(strict=True)
     except OSError:
         return None
-    # a partition lies in the folder of its disk
+    # the folder of a partition is inside the folder of its disk
     whole = part.parent if (part / "partition").exists() else part
     try:
         at = f"{whole.relative_to(machine.root.resolve())}/device"
@@ -206,7 +205,7 @@ def disk(machine: Machine, device: str) -> Disk | None:
 
 
 def is_synchronised(machine: Machine) -> bool | None:
-    """Return whether the clock has been set by the network. None: nobody can tell."""
+    """Return whether the clock was set by the network. None if unknown."""
     if (machine.root / "run/systemd/timesync/synchronized").exists():
         return True
     answer = machine.run(["timedatectl", "show", "-p", "NTPSynchronized", "--value"]).strip()
@@ -218,9 +217,7 @@ def is_synchronised(machine: Machine) -> bool | None:
 
 @dataclass(frozen=True)
 class Wireless:
-    """A wireless interface: does it save power, and how strong is what it hears (dBm)? None: it
-    does not tell.
-    """
+    """A wireless interface: whether it saves power, and its signal in dBm. None if unknown."""
 
     name: str
     saves_power: bool | None
@@ -242,8 +239,8 @@ def wireless(machine: Machine) -> tuple[Wireless, ...]:
 
 
 def is_radio_blocked(machine: Machine) -> bool:
-    """Return whether a Wi-Fi is switched off by software, as it is until its country is set, or by
-    a switch.
+    """Return whether a Wi-Fi is blocked by software, as it is until its country is set, or by a
+    switch.
     """
     return any(
         machine.text(f"{path}/type") == "wlan"
@@ -268,16 +265,14 @@ def kernel(machine: Machine) -> str:
 
 @dataclass(frozen=True)
 class SystemdUnit:
-    """What systemd says of a service: `active`, `failed` …, and how often it was started anew by
-    itself.
-    """
+    """State of a systemd service (`active`, `failed` …), and how often systemd restarted it."""
 
     state: str
     restarts: int
 
 
 def unit(machine: Machine, name: str) -> SystemdUnit | None:
-    """Return a service as systemd knows it. None: it does not, or there is no systemd."""
+    """Return the state of a service. None if it is unknown or there is no systemd."""
     output = machine.run(["systemctl", "show", name, "-p", "LoadState,ActiveState,NRestarts"])
     fields = dict(line.split("=", 1) for line in output.splitlines() if "=" in line)
     if fields.get("LoadState") != "loaded":

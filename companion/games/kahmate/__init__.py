@@ -1,4 +1,4 @@
-"""Kahmate: rugby on a board, six pieces a side, secret strength cards."""
+"""Kahmate: rugby on a board with six pieces a side and secret strength cards."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _COMMANDS: Mapping[type, str] = {
 
 
 class Kahmate(Game[State, Action]):
-    """An action is a placing, a run, a pass, a kick, a tackle, the end of a round or a card.
+    """The game Kahmate. An action is a placing, run, pass, kick, tackle, end of a round or card.
 
-    A state holds no secret: placings and cards come in by `apply`, when both have been handed in.
+    A state holds no secrets: placings and cards reach it through `apply` after both are handed in.
     """
 
     name = "kahmate"
@@ -71,19 +71,19 @@ class Kahmate(Game[State, Action]):
     why_not = staticmethod(faults.why_not)
 
     def kit(self, options: KahmateOptions) -> Kit:
-        """Return twelve pieces with two faces, a ball, a board of 8 x 11 squares."""
+        """Return twelve pieces with two faces, a ball, and a board of 8 x 11 squares."""
         return board.kit()
 
     def extras(self, options: KahmateOptions) -> Extras:
-        """Return a player aid for each side, the strength cards."""
+        """Return the strength cards and a player aid for each side."""
         return EXTRAS
 
     def setup(self, options: KahmateOptions, rng: Random) -> State:
-        """Return the state in which nothing is placed yet, or the chosen start."""
+        """Return the state before the pieces are placed, or the chosen start."""
         return first_state(options)
 
     def drawn(self, options: KahmateOptions) -> Drawn:
-        """Return the ball's card and who begins, unless both are chosen."""
+        """Return when the ball's card and the first seat are drawn, or never if both are chosen."""
         if options.start:
             return Drawn.NEVER
         if options.ball_card is None or options.starter is None:
@@ -91,7 +91,9 @@ class Kahmate(Game[State, Action]):
         return Drawn.NEVER
 
     def chosen(self, options: KahmateOptions) -> str:
-        """Return the ball's card, who begins, or both."""
+        """Return a sentence on a chosen start, ball's card or first seat. Empty if nothing is
+        chosen.
+        """
         if options.start:
             return say("The start of this game was chosen.")
         if options.ball_card is not None and options.starter is not None:
@@ -103,16 +105,14 @@ class Kahmate(Game[State, Action]):
         return ""
 
     def to_act(self, state: State) -> frozenset[Seat]:
-        """Return both while they place and while a face-off waits, else the seat whose round it
-        is.
-        """
+        """Return both seats for placings and face-offs, else the seat on turn."""
         if state.outcome:
             return frozenset()
         is_sealed = state.is_placing or state.course
         return frozenset(SEATS if is_sealed else (SEATS[state.seat],))
 
     def how_it_ended(self, state: State) -> str:
-        """Return that it was a try, or why nobody has won."""
+        """Return that there was a try, or why the game was a draw."""
         if state.outcome and state.outcome.winners:
             return say("A try.")
         if state.round - 1 == state.options.round_limit:
@@ -120,41 +120,46 @@ class Kahmate(Game[State, Action]):
         return say("{number} turns, no face-off.", number=state.quiet)
 
     def view(self, state: State, seat: Seat | None) -> View:
-        """Return phase, pieces, ball, cards, the face-off that waits: what is secret never reaches
-        a state.
+        """Return phase, pieces, ball, cards and face-off. A state has no secrets, so all viewers
+        get the same.
         """
         return {**self.common_view(state), **details(state)}
 
     def commands(self, action: Action) -> tuple[str, ...]:
-        """Return a run, a pass, a kick or a tackle."""
+        """Return the word for a run, pass, kick or tackle, and nothing for other actions."""
         kind = type(action)
         if kind in _COMMANDS:
             return (_COMMANDS[kind],)
         return ()
 
     def expected(self, state: State) -> Layout | None:
-        """Return the ball on top of its carrier.
+        """Return the layout, with the ball on top of its carrier.
 
-        While a face-off waits, the board as it was before its action.
+        During a face-off it is the board before the action.
         """
         if state.is_placing:
             return None
         return layout_of(state.places, state.down, state.ball)
 
     def is_checked(self, state: State) -> bool:
-        """Return False while pieces are placed or a face-off waits: hands may have gone ahead."""
+        """Return False during placings and face-offs, because hands may already have moved
+        pieces.
+        """
         return not state.is_placing and state.course is None
 
     def is_reversible(self, state: State, seat: Seat, action: Action) -> bool:
-        """Return a run, pass or kick without a face-off, unless it won: all of it is open."""
+        """Return whether it is a run, pass or kick without a face-off and without a try.
+
+        Such an action reveals nothing.
+        """
         if isinstance(action, Run) and action.into_goal:
             return False
         return isinstance(action, Run | Pass | Kick) and not course_of(state, action).face_offs
 
     def turn_number(self, state: State) -> int:
-        """Return the number of the round. 0 while pieces are placed."""
+        """Return the number of the round, and 0 while pieces are placed."""
         return 0 if state.is_placing else state.round
 
     def as_laid(self, state: State, seat: Seat, action: Action, step: Step[State]) -> Layout | None:
-        """Return the board after a hand's play, as if every face-off were won."""
+        """Return the board after a play by hand, on the assumption that every face-off is won."""
         return courses.as_laid(state, action)

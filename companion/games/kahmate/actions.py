@@ -1,4 +1,4 @@
-"""The decisions of Kahmate as values, and their notation.
+"""The actions of Kahmate as values, and their notation.
 
 Set-up `R@b1 R@d1 B@c2 T@e2 F@g1 S@d2`, run `b2-b3-c3`, into goal `b10-b11-goal`, pass `b5*c4`, kick
 `b5!c8`, tackle `b4-b5xb6` or with two `b4-b5&c7-c6xb6`, end of the round `.`, card of a face-off
@@ -17,11 +17,11 @@ from companion.core.i18n import Verbatim, say
 from companion.games.kahmate.board import NAMES, NUMBERS, RANKS, ROLES
 
 Path = tuple[int, ...]
-"""Squares from the one where a piece stands, each a step from the one before."""
+"""Squares of a path from the piece's own square on, one step apart."""
 
 
 class Placement(msgspec.Struct, frozen=True):
-    """Where a seat puts its six pieces, in the order R R B T F S."""
+    """Squares for the six pieces of a seat, in the order R R B T F S."""
 
     squares: Path
 
@@ -32,7 +32,7 @@ class Placement(msgspec.Struct, frozen=True):
 
 
 class Run(msgspec.Struct, frozen=True):
-    """A run along every square of `path`, its own first. `into_goal`: then over the far end."""
+    """A run along `path`, which includes its start. `into_goal` adds a step over the far end."""
 
     path: Path
     into_goal: bool = False
@@ -42,7 +42,7 @@ class Run(msgspec.Struct, frozen=True):
 
 
 class Pass(msgspec.Struct, frozen=True):
-    """The ball goes from one piece to another."""
+    """A pass from the carrier to a team-mate."""
 
     start: int
     end: int
@@ -52,7 +52,7 @@ class Pass(msgspec.Struct, frozen=True):
 
 
 class Kick(msgspec.Struct, frozen=True):
-    """The ball goes ahead."""
+    """A kick of the ball ahead."""
 
     start: int
     end: int
@@ -62,7 +62,7 @@ class Kick(msgspec.Struct, frozen=True):
 
 
 class Tackle(msgspec.Struct, frozen=True):
-    """One or two pieces tackle the one on `target`. Each path ends next to it."""
+    """A tackle on `target` by one or two pieces. Each path ends next to the target."""
 
     paths: tuple[Path, ...]
     target: int
@@ -72,14 +72,14 @@ class Tackle(msgspec.Struct, frozen=True):
 
 
 class EndRound(msgspec.Struct, frozen=True):
-    """The round is over."""
+    """The end of a round."""
 
     def __str__(self) -> str:
         return "."
 
 
 class Card(msgspec.Struct, frozen=True):
-    """The card chosen for a face-off."""
+    """A card for a face-off."""
 
     value: int
 
@@ -112,7 +112,7 @@ def path_text(path: Path) -> str:
 
 
 def parse(text: str) -> Action:
-    """Return the action of a notation. Raises `Malformed`.
+    """Parse an action from its notation. Raises `Malformed`.
 
     >>> str(parse("b4-b5&c7-c6xb6"))
     'b4-b5&c7-c6xb6'

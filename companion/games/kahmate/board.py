@@ -1,9 +1,8 @@
-"""The board of Kahmate and its pieces: squares as numbers, tables of steps and of passes, and what
-has to be printed.
+"""The board and pieces of Kahmate: numbered squares, tables of steps and passes, and the kit.
 
-Squares are counted by rank, then file: a1 is 0, h1 is 7, a2 is 8, h11 is 87. Pieces are counted by
-seat, then in the order R R B T F S: South's are 0 to 5, North's 6 to 11. Seats are 0 (South) and 1
-(North).
+Squares are numbered by rank, then file: a1 is 0, h1 is 7, a2 is 8, h11 is 87. Pieces are numbered
+by seat, then in the order R R B T F S: South's are 0 to 5, North's 6 to 11. Seats are 0 (South) and
+1 (North).
 """
 
 from __future__ import annotations
@@ -27,20 +26,21 @@ NUMBERS = {name: number for number, name in enumerate(NAMES)}
 NUMBER_OF = {square: number for number, square in enumerate(SQUARES)}
 
 IN_GOAL = -1
-"""Where a runner and its ball are after a try: beyond the board."""
+"""Square number of a runner and its ball after a try, beyond the board."""
 
 AHEAD = (FILES, -FILES)
-"""What one square ahead of each seat adds to a square's number."""
+"""Difference of square numbers for one step ahead, for each seat."""
 OWN_LINE = (0, RANKS - 1)
-"""The rank, from 0, of each seat's own goal line. The other one is the line it runs for."""
+"""Rank (from 0) of each seat's own goal line. A seat scores over the other one."""
 BALL_RANK = 5
-"""The rank, from 0, on which the ball begins."""
+"""Rank (from 0) of the ball at the beginning."""
 PASS_REACH = 2
 KICK_REACH = 3
-"""Maximum ranks and files of a pass and a kick ("pass", "kick"). A test holds the sentences that
-say so."""
+"""Maximum ranks and files of a pass and a kick (rules "pass" and "kick"). A test compares them with
+the texts of the rules.
+"""
 CLEAR_LEAD = 2
-"""Lead that a tackle must exceed for the tackler to have the ball ("tackled-ball")."""
+"""Lead that a tackle must exceed for the tackler to get the ball (rule "tackled-ball")."""
 
 SIDES = {
     Seat.SOUTH: Side(say("blue"), "blue", "#1C4FB0", "disc"),
@@ -50,7 +50,7 @@ SIDE_NAMES = tuple(SIDES[seat].name for seat in SEATS)
 
 
 class Role(NamedTuple):
-    """What a piece is and can do (rulebook, "Beginning of the game")."""
+    """The role of a piece with its strengths (rulebook, "Beginning of the game")."""
 
     letter: str
     name: str
@@ -79,7 +79,7 @@ PIECE_NAMES = tuple(
     say("{colour} {role}", colour=SIDE_NAMES[seat], role=role.name)
     for seat, role in zip(SEAT_OF, ROLE_OF, strict=True)
 )
-"""Such as “blue big”: also the name of its standing face."""
+"""Names of the pieces and of their standing faces, such as “blue big”."""
 DOWN_NAMES = tuple(say("{piece} turned over", piece=name) for name in PIECE_NAMES)
 BALL = say("ball")
 
@@ -90,37 +90,34 @@ def _neighbours(square: Square) -> tuple[int, ...]:
 
 
 STEPS = tuple(map(_neighbours, SQUARES))
-"""Where one step leads from each square."""
+"""Adjacent squares of each square, without diagonals."""
 OWN_RANKS = tuple(
     tuple(number for number in range(AREA) if abs(number // FILES - OWN_LINE[seat]) < 2)
     for seat in (SOUTH, NORTH)
 )
-"""The squares on which each seat places its pieces."""
+"""Squares on which each seat places its pieces."""
 OWN_RANK_WORDS = (say("ranks 1 and 2"), say("ranks 10 and 11"))
 
 
 def file_of(square: int) -> int:
-    """Return the file, from 0."""
+    """Return the file of a square, from 0."""
     return square % FILES
 
 
 def rank_of(square: int) -> int:
-    """Return the rank, from 0."""
+    """Return the rank of a square, from 0."""
     return square // FILES
 
 
 def ranks_ahead(start: int, end: int, seat: int) -> int:
-    """Return how many ranks a square is ahead of another one, as a seat plays. Below 0: behind
-    it.
-    """
+    """Return how many ranks `end` is ahead of `start` for a seat. Negative if it is behind."""
     ranks = rank_of(end) - rank_of(start)
     return ranks if seat == SOUTH else -ranks
 
 
 def behind(square: int, seat: int) -> int:
-    """Return one square behind for that seat.
-
-    What would lie beyond the board stays on its nearest square.
+    """Return the square behind a square for that seat, or the square itself at the edge of the
+    board.
     """
     further = square - AHEAD[seat]
     return further if 0 <= further < AREA else square
@@ -134,16 +131,17 @@ _CROSSED = {
     (1, 2): ((0, 1), (1, 1)),
     (2, 2): ((1, 1),),
 }
-"""By how far a pass goes (files, ranks): the squares whose inside its line crosses, the nearest to
-the passer first."""
+"""Squares whose inside a pass crosses, nearest first, by its offset (files, ranks)."""
 
 
 def squares_between(start: int, end: int) -> tuple[int, ...]:
-    """Return the squares between the two ends of a pass, 1 or 2 ranks and at most 2 files apart,
-    whose inside it crosses."""
+    """Return the squares between the ends of a pass whose inside it crosses.
+
+    The ends are 1 or 2 ranks and at most 2 files apart.
+    """
     files = file_of(end) - file_of(start)
     ranks = rank_of(end) - rank_of(start)
-    # the table knows one quarter of all directions: the others mirror it
+    # The table has one quadrant. The others mirror it.
     across = -1 if files < 0 else 1
     along = -FILES if ranks < 0 else FILES
     return tuple(
@@ -152,7 +150,7 @@ def squares_between(start: int, end: int) -> tuple[int, ...]:
 
 
 def named(piece: int, square: int) -> dict[str, object]:
-    """Return the names of a piece and a square, for a sentence about both."""
+    """Return the names of a piece and a square as parts of a sentence."""
     return {"piece": PIECE_NAMES[piece], "square": NAMES[square]}
 
 
@@ -163,13 +161,13 @@ _FIRST_MARKER = {Seat.SOUTH: 70, Seat.NORTH: 82}
 
 
 def _faces(seat: Seat) -> list[Face]:
-    """Return standing and turned-over faces of a side.
+    """Return the standing and turned-over faces of a side.
 
-    The second six markers are the undersides of the first six.
+    The second six markers are on the undersides of the pieces.
     """
     drawing = SIDES[seat].drawing
     faces = []
-    # both regulars have one face: leave the first of them out
+    # Both regulars share one face, so the first of them is skipped.
     for piece in TEAMS[seat.number][1:]:
         letter = ROLE_OF[piece].letter
         markers = tuple(_FIRST_MARKER[seat] + place for place in _STANDING[letter])
@@ -186,7 +184,9 @@ def _faces(seat: Seat) -> list[Face]:
 
 @lru_cache(maxsize=1)
 def kit() -> Kit:
-    """Return twelve pieces with two faces, the ball, and a board with a goal behind each end."""
+    """Return the kit: twelve pieces with two faces, the ball, and a board with a goal at each
+    end.
+    """
     printed = Board(
         say("pitch"),
         FILES,

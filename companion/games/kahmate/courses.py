@@ -1,5 +1,5 @@
-"""What a legal run, pass, kick or tackle comes to: its face-offs, and where mover and ball are
-afterwards.
+"""The course of a legal run, pass, kick or tackle: its face-offs and the final squares of mover and
+ball.
 
 Sources: rulebook, "One round". Rulings, section 4.
 """
@@ -29,7 +29,7 @@ from companion.games.kahmate.board import (
 from companion.games.kahmate.state import EMPTY, Course, FaceOff, Kind, State, layout_of
 
 FacesSeen = Mapping[Square, str]
-"""The face on top of each square where one is seen."""
+"""Top face of each square where the camera sees one."""
 
 
 def course_of(state: State, action: Run | Pass | Kick | Tackle) -> Course:
@@ -44,28 +44,30 @@ def course_of(state: State, action: Run | Pass | Kick | Tackle) -> Course:
 
 
 def _run(state: State, run: Run) -> Course:
-    """Follow the path: fetch a loose ball, meet standing opponents, remember the last free square
-    before each.
+    """Return the course of a run.
+
+    Follow the path, pick up a loose ball, and collect the standing opponents. For each of them
+    remember the last free square before it.
     """
     board = state.board
     seat = state.seat
     start = stop = run.path[0]
     mover = board[start]
     has_ball = state.ball == start
-    # IN_GOAL is no square of a path: then there is nothing to fetch
+    # IN_GOAL is never on a path, so without a loose ball nothing is picked up.
     loose = state.ball if state.carrier == EMPTY else IN_GOAL
     beaten: set[int] = set()
     face_offs = []
     for square in run.path[1:]:
         other = board[square]
         if other in (EMPTY, mover):
-            # here the runner stays if the next face-off is lost
+            # The runner stops here if the next face-off is lost.
             stop = square
         elif state.stands_against(other) and other not in beaten:
-            # if he loses, his ball goes one square behind him (Rulings, section 4)
+            # If the runner loses, its ball goes one square behind it (Rulings, section 4).
             ball = behind(stop, seat) if has_ball else state.ball
             face_offs.append(FaceOff(other, stop, ball))
-            # he is turned over by then: when the path comes back here he stops nobody
+            # A beaten opponent will be turned over and cannot stop the runner a second time.
             beaten.add(other)
         if square == loose:
             has_ball = True
@@ -74,10 +76,10 @@ def _run(state: State, run: Run) -> Course:
 
 
 def _pass(state: State, action: Pass) -> Course:
-    """Return the end of a pass: standing opponents whose squares it crosses intercept, the nearest
-    to the passer first.
+    """Return the course of a pass, which standing opponents on the crossed squares may intercept.
 
-    A lost face-off gives the ball to the interceptor, who stays where he is.
+    The opponent nearest to the passer comes first. A lost face-off gives the ball to the
+    interceptor, which does not move.
     """
     start = action.start
     face_offs = []
@@ -89,8 +91,8 @@ def _pass(state: State, action: Pass) -> Course:
 
 
 def _tackle(state: State, action: Tackle) -> Course:
-    """Return the end of a tackle. Tacklers go back, and the first one decides on which side the
-    ball goes.
+    """Return the course of a tackle. The tacklers go back, and the first one decides the side to
+    which the ball goes.
     """
     movers = tuple(state.board[path[0]] for path in action.paths)
     first = action.paths[0]
@@ -100,11 +102,11 @@ def _tackle(state: State, action: Tackle) -> Course:
 
 
 def spilled_square(carrier: int, defender: int, came_from: int) -> int:
-    """Return where the ball goes from a carrier tackled out of a neighbouring square, when the
-    tackler does not take it.
+    """Return the square of a loose ball after a tackle from the adjacent square `came_from`.
 
-    On the carrier's own goal line: beside him, away from the tackler. From straight ahead: towards
-    the middle. Off the board: the other side. Elsewhere: one square behind him.
+    On the carrier's own goal line the ball goes to the side away from the tackler, or towards the
+    middle after a tackle from straight ahead. If that side is off the board, it goes to the other
+    one. Elsewhere it goes one square behind the carrier.
     """
     if rank_of(carrier) != OWN_LINE[defender]:
         return behind(carrier, defender)
@@ -116,9 +118,9 @@ def spilled_square(carrier: int, defender: int, came_from: int) -> int:
 
 
 def as_laid(state: State, action: Action) -> Layout | None:
-    """Return how the board lies when a hand has made a play as if every face-off were won.
+    """Return the board after a play by hand, on the assumption that every face-off is won.
 
-    Tacklers lie on top of the carrier, the first one below the second.
+    Tacklers are on top of the carrier, the first one below the second.
     """
     if not isinstance(action, Run | Pass | Kick | Tackle):
         return None
@@ -136,9 +138,9 @@ def as_laid(state: State, action: Action) -> Layout | None:
 
 
 def laid_out(state: State, seat: Seat, seen: FacesSeen) -> Placement | None:
-    """Return the placing that lies openly on a seat's two ranks.
+    """Return the placing that is visible on a seat's two ranks.
 
-    None unless all its six pieces stand there.
+    None unless exactly its six pieces are there.
     """
     team = TEAMS[seat.number]
     faces = [PIECE_NAMES[piece] for piece in team]
@@ -146,14 +148,14 @@ def laid_out(state: State, seat: Seat, seen: FacesSeen) -> Placement | None:
     lying = {
         NUMBER_OF[square]: face for square, face in seen.items() if face in (*faces, *turned_over)
     }
-    # a piece that shows its other face does not count as placed
+    # A piece with its other face up does not count as placed.
     if not state.is_placing or sorted(lying.values()) != sorted(faces):
         return None
     if not lying.keys() <= set(OWN_RANKS[seat.number]):
         return None
     squares = []
     for face in faces:
-        # two pieces share the face of a regular: the lower square goes to the first
+        # Two regulars share one face. The first of them gets the lower square.
         square = min(square for square, name in lying.items() if name == face)
         squares.append(square)
         del lying[square]

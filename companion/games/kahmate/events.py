@@ -1,4 +1,4 @@
-"""What happens in Kahmate alone."""
+"""Event kinds of Kahmate."""
 
 from companion.core.event_cues import CueLamps, EventCue
 from companion.core.i18n import say, say_n
@@ -17,7 +17,7 @@ _KICKS = Highlight("ball", lambda n: say_n("{n} kick", "{n} kicks", n))
 
 
 class KahmateEvent(EventKind):
-    """What pieces and ball do, face-offs, and the rounds."""
+    """Events of pieces and ball, face-offs and rounds."""
 
     BEGINS = "begins"
     RUN = "run"

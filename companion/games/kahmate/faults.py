@@ -1,6 +1,4 @@
-"""Which rule the board breaks as hands have left it: the one thing they did, and why it is no
-play.
-"""
+"""Diagnosis of a wrong board: which single change hands have made, and which rule forbids it."""
 
 from __future__ import annotations
 
@@ -33,20 +31,20 @@ from companion.games.kahmate.state import EMPTY, State, layout_of
 
 @dataclass(frozen=True)
 class _Change:
-    """Squares that look otherwise than expected: what was on top of them, and what is."""
+    """Squares that differ from the expected layout: their top faces before (`was`) and now."""
 
     was: Mapping[int, str]
     now: Mapping[int, str]
 
     def came(self, face: str) -> list[int]:
-        """Return squares where that face is on top now and was not."""
+        """Return the squares where this face is new on top."""
         return [square for square, name in self.now.items() if name == face]
 
 
 def why_not(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
     """Return the rule that hands of the seat on turn have broken.
 
-    None when it was no single play, or a legal one.
+    None if the change is legal or is not a single play.
     """
     if state.is_placing or state.course or state.outcome or seat.number != state.seat:
         return None
@@ -69,14 +67,14 @@ def _changes(state: State, seen: FacesSeen) -> _Change:
 
 
 def _judge(state: State, change: _Change) -> None:
-    """Raise `Illegal` for the one thing that hands have done."""
+    """Raise `Illegal` for the one change that hands have made."""
     _judge_flips(state, change)
     left = change.was.keys() - change.now.keys()
     gone = [piece for piece in PIECES if state.places[piece] in left]
-    # no piece has left its square, so it may be the ball alone
+    # No piece has left its square, so only the ball may have moved.
     if not gone:
         _judge_ball(state, change)
-    # two pieces at once are no single play
+    # Two moved pieces are not a single play.
     if len(gone) != 1:
         return
     mover = gone[0]
@@ -93,7 +91,7 @@ def _judge(state: State, change: _Change) -> None:
 
 
 def _judge_flips(state: State, change: _Change) -> None:
-    """Judge a piece that shows its other face on its own square."""
+    """Raise `Illegal` for a piece that was turned over on its own square."""
     for piece in PIECES:
         square = state.places[piece]
         pair = {PIECE_NAMES[piece], DOWN_NAMES[piece]}
@@ -110,10 +108,10 @@ def _judge_flips(state: State, change: _Change) -> None:
 
 
 def _judge_mover(state: State, mover: int, change: _Change) -> None:
-    """Judge one piece that has left its square: it has run or tackled."""
+    """Raise `Illegal` for one piece that has left its square by an illegal run or tackle."""
     start = state.places[mover]
     ends = change.came(PIECE_NAMES[mover]) + change.came(DOWN_NAMES[mover])
-    # the ball that was on top of the piece may hide it where it has gone
+    # The ball on top of the piece may hide it on its new square.
     if change.was[start] == BALL:
         ends = ends or change.came(BALL)
     if len(ends) != 1:
@@ -122,22 +120,22 @@ def _judge_mover(state: State, mover: int, change: _Change) -> None:
     both = {"square": NAMES[start], "to": NAMES[end]}
     is_against = state.other_carrier != EMPTY
     if end == state.ball and is_against:
-        # a tackler has to go round standing opponents
+        # A tackler must go round standing opponents.
         standing = {state.places[piece] for piece in PIECES if state.stands_against(piece)}
         tackle = Tackle((_way(start, end, standing)[:-1],), end)
         _explain(state, tackle, say("{square} to {to} is not a tackle.", **both))
         return
-    # no run enters the square of the other side's carrier
+    # No run may enter the square of the opponent's carrier.
     avoided = frozenset({state.ball}) if is_against else frozenset()
     way = _way(start, end, avoided)
     _explain(state, Run(way), say("{square} to {to} is not a run.", **both))
 
 
 def _judge_ball(state: State, change: _Change) -> None:
-    """Judge a ball that alone is on another square: a pass or a kick."""
+    """Raise `Illegal` for a moved ball that is no legal pass or kick."""
     start = state.ball
     ends = change.came(BALL)
-    # no new square of the ball, or something else has changed as well
+    # The ball has no new square, or other things have changed as well.
     if len(ends) != 1 or change.was.keys() - {start, ends[0]} or start not in change.was:
         return
     end = ends[0]
@@ -151,7 +149,7 @@ def _judge_ball(state: State, change: _Change) -> None:
     both = {"square": NAMES[start], "to": NAMES[end]}
     action: Kick | Pass = Pass(start, end)
     text = say("{square} to {to} is not a pass.", **both)
-    # ahead, and not to a team-mate: nothing but a kick can be meant
+    # A ball that goes ahead and not to a team-mate can only be a kick.
     if is_ahead and not mate:
         action = Kick(start, end)
         text = say("{square} to {to} is not a kick.", **both)
@@ -159,7 +157,7 @@ def _judge_ball(state: State, change: _Change) -> None:
 
 
 def _explain(state: State, action: Action, first: str) -> None:
-    """Raise the refusal of an action with a sentence before it. Nothing when it is legal."""
+    """Raise the refusal of an action with the sentence `first` before it. A legal action passes."""
     try:
         check(state, SEATS[state.seat], action)
     except Illegal as refusal:
@@ -171,9 +169,9 @@ def _explain(state: State, action: Action, first: str) -> None:
 
 
 def _way(start: int, end: int, avoided: Set[int]) -> Path:
-    """Return a shortest way, if there is one round the avoided squares.
+    """Return a shortest path that also avoids the given squares, if there is one.
 
-    Else a shortest at all, to say what bars it.
+    Otherwise return any shortest path, so that the refusal can name the obstacle.
     """
     shortest = _shortest(start, end, frozenset())
     around = _shortest(start, end, avoided)
@@ -183,15 +181,17 @@ def _way(start: int, end: int, avoided: Set[int]) -> Path:
 
 
 def _shortest(start: int, end: int, avoided: Set[int]) -> Path:
-    """Return a shortest way that goes through none of the avoided squares, empty where there is
-    none."""
+    """Return a shortest path by breadth-first search, or an empty one if there is none.
+
+    It does not go through the avoided squares.
+    """
     queue: deque[Path] = deque([(start,)])
     visited = {start}
     while queue:
         way = queue.popleft()
         if way[-1] == end:
             return way
-        # such a square may be the end of a way, but nothing goes on from it
+        # A path may end on an avoided square, but does not continue from it.
         if way[-1] in avoided:
             continue
         for square in STEPS[way[-1]]:

@@ -1,4 +1,4 @@
-"""Which actions are legal, and the sentence, rule and square of every refusal.
+"""Checks of actions, with the sentence, rule and square of every refusal.
 
 Sources: rulebook, "One round" and "Special Cases". Rulings, section 4.
 """
@@ -35,11 +35,11 @@ from companion.games.kahmate.board import (
 from companion.games.kahmate.state import EMPTY, RUNS, State
 
 _VERBS = {"run": say("run"), "tackle": say("tackle"), "pass": say("pass"), "kick": say("kick")}
-"""What is tried with a piece, as one is asked to do it with another."""
+"""The verb for each kind of action, used to ask for another piece."""
 
 
 class Reason(StrEnum):
-    """Why the game refuses an action, or what hands have done."""
+    """Reason why the game refuses an action or a change by hands."""
 
     GAME_OVER = "game_over"
     PLACING_DUE = "placing_due"
@@ -77,12 +77,12 @@ class Reason(StrEnum):
 
 
 def refuse(reason: Reason, sentence: str, rule: str, square: int | None = None) -> NoReturn:
-    """Raise `Illegal`. `square` is what stands in the way."""
+    """Raise `Illegal`. `square` is the obstacle."""
     raise Illegal(reason, sentence, rule, None if square is None else NAMES[square])
 
 
 def check(state: State, seat: Seat, action: Action) -> None:
-    """Raise `Illegal` unless that seat may do this now."""
+    """Raise `Illegal` unless the seat may take this action now."""
     side = seat.number
     if state.outcome:
         refuse(Reason.GAME_OVER, say("The game is over: start a new one."), "try")
@@ -114,7 +114,7 @@ def check(state: State, seat: Seat, action: Action) -> None:
         _check_kick(state, action)
     elif isinstance(action, Tackle):
         _check_tackle(state, action)
-    # what is left is the end of the round, which may come at any time
+    # What remains is the end of the round, which is always allowed.
 
 
 def _check_placement(state: State, seat: int, action: Placement) -> None:
@@ -155,9 +155,9 @@ def _hand(state: State, seat: int) -> str:
 
 
 def _own_piece(state: State, square: int, deed: str) -> int:
-    """Return the piece on a square, which must belong to the seat on turn.
+    """Return the piece on a square. Raises `Illegal` unless it belongs to the seat on turn.
 
-    `deed` is what was tried with it.
+    `deed` is the attempted action.
     """
     piece = state.board[square]
     parts = {"square": NAMES[square], "deed": _VERBS[deed], "side": SIDE_NAMES[state.seat]}
@@ -172,9 +172,9 @@ def _own_piece(state: State, square: int, deed: str) -> int:
 
 
 def _check_runner(state: State, square: int, deed: str) -> int:
-    """Return the piece on a square, which must be able to use one of the round's runs."""
+    """Return the piece on a square. Raises `Illegal` unless it can use a run of this round."""
     piece = _own_piece(state, square, deed)
-    # asked first: a runner that was stopped is turned over as well
+    # This check comes first, because a stopped runner is turned over as well.
     if piece in state.ran:
         sentence = say(
             "{piece!c} on {square} has run already: each piece runs once in a turn.",
@@ -186,7 +186,7 @@ def _check_runner(state: State, square: int, deed: str) -> int:
         sentence = say(
             "{piece!c} on {square} is turned over: it stands up at the end of this turn.", **parts
         )
-        # it was turned over in this round, which does not count
+        # The round in which it was turned over does not count.
         if state.down[piece] > 1:
             sentence = say(
                 "{piece!c} on {square} is turned over: it stands up at the end of {side}’s next "
@@ -204,9 +204,7 @@ def _check_runner(state: State, square: int, deed: str) -> int:
 
 
 def _check_way(piece: int, path: Path, more: int) -> None:
-    """Check the steps of a path, and whether the piece's speed covers them and `more` beyond its
-    end.
-    """
+    """Check the steps of a path, and the piece's speed against its length plus `more` steps."""
     for square, following in itertools.pairwise(path):
         if following not in STEPS[square]:
             parts = {"square": NAMES[square], "to": NAMES[following]}
@@ -216,7 +214,7 @@ def _check_way(piece: int, path: Path, more: int) -> None:
                 **parts,
             )
             refuse(Reason.NOT_A_STEP, sentence, "running", following)
-    # the path names the square on which it begins
+    # The path includes its start square.
     steps = len(path) - 1 + more
     if steps > SPEED[piece]:
         sentence = say(
@@ -230,7 +228,7 @@ def _check_run(state: State, run: Run) -> None:
     seat = state.seat
     carrier = state.carrier
     piece = _check_runner(state, path[0], "run")
-    # the step into goal costs one of the speed
+    # The step into goal costs one step.
     _check_way(piece, path, int(run.into_goal))
     has_ball = carrier == piece
     for square in path[1:]:
@@ -240,7 +238,7 @@ def _check_run(state: State, run: Run) -> None:
                 "{piece!c} on {square} has the ball: it is tackled, nobody runs onto it.", **who
             )
             refuse(Reason.INTO_CARRIER, sentence, "in-the-way", square)
-        # a loose ball is taken along from the square that is entered
+        # The runner picks up a loose ball on its way.
         has_ball = has_ball or (square == state.ball and carrier == EMPTY)
     if run.into_goal:
         _check_goal(seat, piece, path[-1], has_ball)
@@ -266,7 +264,7 @@ def _check_stop(state: State, piece: int, path: Path) -> None:
     """Check that the run may end on the last square of its path."""
     last = path[-1]
     other = state.board[last]
-    # a run may also end where it began
+    # A run may also end on its start square.
     if other in (EMPTY, piece):
         return
     who = named(other, last)
@@ -335,7 +333,7 @@ def _check_pass(state: State, action: Pass) -> None:
 def _check_kick(state: State, action: Kick) -> None:
     _check_carrier(state, action.start, "kick")
     ends = {"square": NAMES[action.start], "to": NAMES[action.end]}
-    # turned over or not, nobody may be ahead of the kicker (Rulings, section 4)
+    # No team-mate may be ahead of the kicker, even if turned over (Rulings, section 4).
     for mate in TEAMS[state.seat]:
         square = state.places[mate]
         if ranks_ahead(action.start, square, state.seat) > 0:
@@ -368,7 +366,7 @@ def _check_tackle(state: State, action: Tackle) -> None:
         sentence = say("Two tacklers need both runs of the turn: {number} is used.", number=used)
         refuse(Reason.NO_RUN_LEFT, sentence, "tackle")
     carrier = state.carrier
-    # nobody is EMPTY, and so is the carrier of a loose ball: ask for both
+    # EMPTY stands for an empty square and for a loose ball, so both are checked.
     if state.board[action.target] == EMPTY or state.board[action.target] != carrier:
         sentence = say(
             "Nobody on {square} has the ball: only the carrier is tackled.",
@@ -383,9 +381,9 @@ def _check_tackle(state: State, action: Tackle) -> None:
         )
         refuse(Reason.NO_CARRIER, sentence, "tackle", action.target)
     for piece, path in zip(tacklers, action.paths, strict=True):
-        # the speed has to cover the step to the carrier, although the tackler goes back
+        # The speed must cover the step to the carrier, although the tackler goes back.
         _check_way(piece, (*path, action.target), 0)
-        # team-mates and turned-over pieces do not bar the way (Rulings, section 4)
+        # Team-mates and turned-over pieces do not block the path (Rulings, section 4).
         for square in path[1:]:
             other = state.board[square]
             if state.stands_against(other):

@@ -1,4 +1,4 @@
-"""The first game of Kahmate with a guide: run, pass, tackle."""
+"""The guided first game of Kahmate: run, pass, tackle."""
 
 from companion.core.i18n import say
 from companion.core.kit import Seat
@@ -79,4 +79,4 @@ HELP = {
     "End turn": say("the other side’s turn"),
     "A card": say("adds to your strength"),
 }
-"""What comes of each order, by its English word."""
+"""Effect of each order, by its English word."""

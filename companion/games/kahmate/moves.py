@@ -1,6 +1,7 @@
-"""Every legal action of a position, one of several that come to the same, and one drawn at random.
+"""Move generation for Kahmate: all legal actions, one action per course, and random actions.
 
-Ways are walked here, step by step. `legal.check` judges a given action without walking any other.
+Paths are generated here step by step. `legal.check` tests one given action without generating
+others.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from companion.games.kahmate.state import EMPTY, Course, State
 
 
 def legal_actions(state: State, seat: Seat) -> Iterator[Action]:
-    """Yield all legal actions of a seat, lazily: it may place its pieces in 5,765,760 ways."""
+    """Yield all legal actions of a seat. There are 5,765,760 placings."""
     side = seat.number
     if state.outcome:
         return
@@ -71,30 +72,30 @@ def able(state: State) -> list[int]:
 
 
 def runs(state: State, piece: int) -> Iterator[Run]:
-    """Yield every run of a piece that is able to, the shorter ones first."""
+    """Yield every run of a piece, the shorter ones first. The piece must be able to run."""
     board = state.board
     ball = state.ball
     speed = SPEED[piece]
     goal = OWN_LINE[1 - state.seat]
-    # the other side's carrier is tackled, nobody runs onto him (Rulings, section 4)
+    # The opponent's carrier is tackled and never run into (Rulings, section 4).
     forbidden = state.other_carrier
-    # no square has the number -1: then there is no loose ball to fetch
+    # No square has the number -1, which stands for no loose ball.
     loose = ball if state.carrier == EMPTY else -1
     start = state.places[piece]
     ways: list[tuple[Path, bool]] = [((start,), start == ball)]
     for _ in range(speed):
         further: list[tuple[Path, bool]] = []
         for path, has_ball in ways:
-            # into goal takes the step that this round of the loop adds
+            # The step into goal is the one that this iteration adds.
             if has_ball and rank_of(path[-1]) == goal:
                 yield Run(path, True)
             for square in STEPS[path[-1]]:
                 other = board[square]
-                # without a carrier over there `forbidden` is EMPTY, which bars no empty square
+                # If the opponent has no carrier, `forbidden` is EMPTY and excludes no square.
                 if other == forbidden != EMPTY:
                     continue
                 way = (*path, square)
-                # a run passes others but ends on a free square, or where it began
+                # A run may pass other pieces, but must end on a free square or on its start.
                 if other in (EMPTY, piece):
                     yield Run(way)
                 further.append((way, has_ball or square == loose))
@@ -119,12 +120,12 @@ def kicks(state: State) -> Iterator[Kick]:
     mates = TEAMS[state.seat]
     if state.carrier not in mates:
         return
-    # turned over or not, a team-mate ahead forbids kicks (Rulings, section 4)
+    # A team-mate ahead forbids kicks, even if turned over (Rulings, section 4).
     if any(ranks_ahead(ball, state.places[mate], state.seat) > 0 for mate in mates):
         return
     files = range(max(0, file_of(ball) - KICK_REACH), min(FILES, file_of(ball) + KICK_REACH + 1))
     for ranks in range(1, KICK_REACH + 1):
-        # the first square of the rank that is so far ahead
+        # First square of the rank that is `ranks` ahead of the ball.
         first = ball - file_of(ball) + ranks * AHEAD[state.seat]
         if 0 <= first < AREA:
             for file in files:
@@ -132,8 +133,9 @@ def kicks(state: State) -> Iterator[Kick]:
 
 
 def ways_to_carrier(state: State, piece: int) -> Iterator[Path]:
-    """Yield every way of a piece to a square next to the other side's carrier, the shorter ones
-    first."""
+    """Yield every path of a piece to a square next to the opponent's carrier, the shorter ones
+    first.
+    """
     if state.other_carrier == EMPTY:
         return
     ways: list[Path] = [(state.places[piece],)]
@@ -141,7 +143,7 @@ def ways_to_carrier(state: State, piece: int) -> Iterator[Path]:
         further = []
         for path in ways:
             for square in STEPS[path[-1]]:
-                # the way ends beside the carrier, whose square the tackler does not enter
+                # The path ends next to the carrier, since a tackler does not enter its square.
                 if square == state.ball:
                     yield path
                 elif not state.stands_against(state.board[square]):
@@ -150,14 +152,14 @@ def ways_to_carrier(state: State, piece: int) -> Iterator[Path]:
 
 
 def _tackles(state: State, ways: dict[int, tuple[Path, ...]]) -> Iterator[Tackle]:
-    """Yield tackles by one or two pieces along those ways."""
+    """Yield the tackles by one or two pieces along these paths."""
     for paths in ways.values():
         for path in paths:
             yield Tackle((path,), state.ball)
-    # two tacklers use up both runs (Rulings, section 4)
+    # Two tacklers use both runs (Rulings, section 4).
     if state.runs_left < 2:
         return
-    # in both orders: the first named takes the ball and decides the side
+    # Both orders count, because the first tackler takes the ball and decides the side.
     for first, second in itertools.permutations(ways, 2):
         for pair in itertools.product(ways[first], ways[second]):
             yield Tackle(pair, state.ball)
@@ -167,18 +169,16 @@ def _tackles(state: State, ways: dict[int, tuple[Path, ...]]) -> Iterator[Tackle
 
 
 def canonical(state: State) -> list[tuple[Action, Course | None]]:
-    """Return the legal actions of a round with their courses.
+    """Return one legal action of a round for each course, together with the course.
 
-    Of those of one course the shortest, then alphabetically first.
-
-    Actions of one course lead to the same state, and hands that make them leave the board alike.
-    The end of the round has no course and comes last.
+    It is the shortest action, with the alphabet as tie-break. Actions of one course lead to the
+    same state and leave the same layout. The end of the round has no course and comes last.
     """
     candidates: list[Iterable[Run | Pass | Kick | Tackle]] = [
         runs(state, piece) for piece in able(state)
     ]
     candidates += [passes(state), kicks(state)]
-    # longer ways to the same last square lead to the same course
+    # A longer path to the same last square has the same course.
     ways = {piece: _shortest(ways_to_carrier(state, piece)) for piece in able(state)}
     candidates.append(_tackles(state, ways))
     best: dict[Course, tuple[tuple[int, str], Action]] = {}
@@ -191,7 +191,7 @@ def canonical(state: State) -> list[tuple[Action, Course | None]]:
 
 
 def steps_of(action: Action) -> int:
-    """Return how many squares its notation names."""
+    """Return the number of squares in the notation of an action."""
     if isinstance(action, Run):
         return len(action.path) + action.into_goal
     if isinstance(action, Tackle):
@@ -200,10 +200,9 @@ def steps_of(action: Action) -> int:
 
 
 def _shortest(paths: Iterable[Path]) -> tuple[Path, ...]:
-    """Return the paths that are as short as any with the same last square, which decides the side
-    of a tackle."""
+    """Return the shortest paths to each last square, which decides the side of a tackle."""
     lengths: dict[int, int] = {}
-    # paths come by length, so the first one to a square is the shortest
+    # Paths are sorted by length, so the first one to a square is the shortest.
     return tuple(path for path in paths if len(path) == lengths.setdefault(path[-1], len(path)))
 
 
@@ -211,18 +210,18 @@ def _shortest(paths: Iterable[Path]) -> tuple[Path, ...]:
 
 
 _MAX_COMPARED = 40
-"""Maximum number of actions of which a random player takes the one that brings a try nearest."""
+"""Maximum number of actions that a random player compares by how near they bring a try."""
 
 
 def random_action(state: State, seat: Seat, rng: Random) -> Action:
-    """Return a legal action drawn at random, those that bring a try nearer more often."""
+    """Return a random legal action, with a preference for those that bring a try nearer."""
     if state.is_placing:
         return Placement(tuple(rng.sample(OWN_RANKS[seat.number], TEAM)))
     if state.course:
         return Card(rng.choice(state.hands[seat.number]))
     pieces = able(state)
     ways = {piece: _shortest(ways_to_carrier(state, piece)) for piece in pieces}
-    # most actions are runs: tackles, passes and kicks get a share of their own
+    # Most actions are runs, so each kind gets a fixed share.
     runner = state.carrier
     if pieces and (runner not in pieces or rng.random() < 0.5):
         runner = rng.choice(pieces)
@@ -236,13 +235,13 @@ def random_action(state: State, seat: Seat, rng: Random) -> Action:
         return EndRound()
     shares = [share for share, _ in kinds]
     actions = rng.choices(kinds, shares)[0][1]
-    # either wholly at random, or the best of many
+    # Take either a purely random action or the best of many.
     compared = rng.sample(actions, rng.choice((1, min(len(actions), _MAX_COMPARED))))
     return max(compared, key=lambda action: _promise(state, action))
 
 
 def _promise(state: State, action: Run | Pass | Kick | Tackle) -> int:
-    """Return how much an action brings the ball ahead, and its mover to the ball."""
+    """Return how far an action brings the ball ahead and its mover to the ball."""
     course = course_of(state, action)
     if course.end == IN_GOAL:
         return AREA

@@ -1,6 +1,4 @@
-"""What screens and pads show: the sign, the hands of cards, the face-off that waits, and what can
-be tapped.
-"""
+"""Screens and pads of Kahmate: the sign, the hands of cards, the present face-off, and the taps."""
 
 from __future__ import annotations
 
@@ -31,14 +29,13 @@ from companion.games.pads import Key, PadGrammar
 from companion.games.screen import BoardUi, ChoiceKey, Duel, Duellist, HandCard, Placing, Play
 
 _FORMATIONS = (("c2", "f2", "d2", "e2", "a2", "d1"), ("f10", "c10", "e10", "d10", "h10", "e11"))
-"""Where a page begins to place R R B T F S for each seat: a line on the second rank, smart behind
-it."""
+"""Proposed squares for R R B T F S of each seat: a line on the second rank with smart behind it."""
 _KEYS = (
     ChoiceKey("kick", say("Kick")),
     ChoiceKey("tackle2", say("Tackle with two")),
     ChoiceKey("end", say("End turn"), is_main=True),
 )
-"""A run, a pass, a tackle and a try need none: the square where they go tells them apart."""
+"""Keys for plays that the target square does not identify. Run, pass, tackle and try need none."""
 _HINTS = {
     Kind.TACKLE: say("A lead of more than 2 takes the ball."),
     Kind.RUN: say("The loser is turned over."),
@@ -49,7 +46,7 @@ _HINTS = {
 def board_ui(state: State, seat: Seat | None) -> BoardUi:
     """Return what a viewer sees beside the board.
 
-    Keys and placing are there for the seat that may use them.
+    Only the seat that may use keys and placing gets them.
     """
     if state.is_placing:
         placing = _placing(seat.number) if seat else None
@@ -68,7 +65,7 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
 
 
 def _sign(state: State) -> str:
-    """Return what is awaited, in at most 40 characters."""
+    """Return what is due, in at most 40 characters."""
     side = SIDE_NAMES[state.seat]
     if state.outcome:
         return say("{side!c} wins by a try", side=side)
@@ -93,7 +90,7 @@ def _sign(state: State) -> str:
 
 
 def _hint(state: State) -> str:
-    """Return why, or by which rule."""
+    """Return the reason or the rule behind the sign."""
     if state.is_placing:
         return say("Then cards decide the ball and who starts.")
     if state.course:
@@ -105,7 +102,9 @@ def _hint(state: State) -> str:
 
 
 def _facts(state: State, seat: int) -> str:
-    """Return which run comes next for the seat on turn, and which cards the other one has left."""
+    """Return the number of the next run for the seat on turn, and the remaining cards of the
+    other.
+    """
     if seat != state.seat or state.outcome:
         return say("cards {cards}", cards=" ".join(map(str, state.hands[seat])))
     if not state.runs_left:
@@ -118,7 +117,7 @@ def _hand(cards: tuple[int, ...]) -> tuple[HandCard, ...]:
 
 
 def _keys(state: State) -> tuple[ChoiceKey, ...]:
-    """Return the keys behind which there is a legal play."""
+    """Return the keys that have a legal play."""
     used = {play.key for play in plays(state, SEATS[state.seat])}
     return tuple(key for key in _KEYS if key.name in used)
 
@@ -132,7 +131,7 @@ def _placing(seat: int) -> Placing:
 
 
 def _duel(state: State, course: Course, face_off: FaceOff) -> Duel:
-    """Return both sides of the face-off that waits."""
+    """Return both sides of the present face-off."""
     mover = course.movers[0]
     other = face_off.defender
     start = state.places[mover]
@@ -145,13 +144,13 @@ def _duel(state: State, course: Course, face_off: FaceOff) -> Duel:
     elif course.kind is Kind.PASS:
         text = say("intercepts on {square}", square=NAMES[square])
     defender = Duellist(PIECE_NAMES[other], SQUARES[square], text, (ROLE_OF[other].defence,))
-    # South's side stands first, whoever attacks
+    # South's side comes first, whichever side attacks.
     pair = (attacker, defender) if state.seat == 0 else (defender, attacker)
     return Duel(dict(zip(SEATS, pair, strict=True)), _HINTS[course.kind])
 
 
 def _deed(state: State, course: Course) -> str:
-    """Return what the attacker of a face-off does."""
+    """Return the action of the attacker in a face-off."""
     start = NAMES[state.places[course.movers[0]]]
     if course.kind is Kind.TACKLE:
         if len(course.movers) == 1:
@@ -174,10 +173,7 @@ def _deed(state: State, course: Course) -> str:
 
 
 def plays(state: State, seat: Seat) -> tuple[Play, ...]:
-    """Return the legal actions of a round as they are tapped.
-
-    One of several that come to the same.
-    """
+    """Return the legal actions of a round as taps, one for each course."""
     if state.is_placing or state.course or state.outcome or seat.number != state.seat:
         return ()
     return _plays(state)
@@ -185,14 +181,15 @@ def plays(state: State, seat: Seat) -> tuple[Play, ...]:
 
 @lru_cache(maxsize=8)
 def _plays(state: State) -> tuple[Play, ...]:
-    # pages take the first play that leads to a square, so the safest comes first
+    # Pages use the first play to a square, so the safest comes first.
     ways = sorted(canonical(state), key=lambda way: _risk(state, *way))
     return tuple(play_of(state, action, course) for action, course in ways)
 
 
 def _risk(state: State, action: Action, course: Course | None) -> tuple[int, bool, int]:
-    """Return what the first of several ways to a square has least of: those it meets, a ball left
-    lying, steps.
+    """Return a sort key that puts the safest path to a square first.
+
+    It counts the opponents on the path, then a ball that is left behind, then the steps.
     """
     if course is None:
         return 0, False, 0
@@ -203,8 +200,9 @@ def _risk(state: State, action: Action, course: Course | None) -> tuple[int, boo
 
 
 def play_of(state: State, action: Action, course: Course | None) -> Play:
-    """Return one action, its squares in the order in which they are tapped, and its label of at
-    most 40 characters."""
+    """Return an action as a play, with its squares in tap order and a label of at most 40
+    characters.
+    """
     if course is None:
         return Play(str(action), (), say("End turn"), "end", is_by_hand=False)
     key = ""
@@ -224,7 +222,7 @@ def play_of(state: State, action: Action, course: Course | None) -> Play:
         case Tackle(paths=paths, target=target):
             squares = (*itertools.chain(*paths), target)
             label = _tackle_label(action, course)
-            # the carrier is the target already
+            # The carrier is already the target.
             met = ()
             if len(paths) > 1:
                 key = "tackle2"
@@ -237,16 +235,17 @@ def play_of(state: State, action: Action, course: Course | None) -> Play:
 
 
 def _run_taps(state: State, run: Run) -> tuple[Square, ...]:
-    """Return what is tapped for a try, the goal beyond the last rank, and for a run that comes
-    back, its farthest square.
+    """Return the taps of a try (the goal) or of a run back to its start (its farthest square).
+
+    Other runs need no special taps.
     """
     start = SQUARES[run.path[0]]
     last = SQUARES[run.path[-1]]
     if run.into_goal:
-        # the strip behind the goal line, one rank beyond the board
+        # The goal is one rank beyond the last one.
         return start, last.shifted(0, 1 if state.seat == 0 else -1)
     if start == last:
-        # the middle of a path that comes back is its farthest square
+        # The farthest square of a path that returns is its middle.
         return (start, SQUARES[run.path[len(run.path) // 2]])
     return ()
 
@@ -255,7 +254,7 @@ def _run_label(state: State, run: Run, course: Course) -> str:
     parts = {"start": NAMES[run.path[0]], "end": NAMES[run.path[-1]]}
     if run.into_goal:
         return say("Run {start} into goal", **parts)
-    # fetched on the way: at the end of a run the square itself says it
+    # Name the ball only if it is picked up on the way. At the end the square is enough.
     if course.ball == course.end and state.ball in run.path[1:-1]:
         return say("Run {start} to {end} with ball", **parts)
     return say("Run {start} to {end}", **parts)
@@ -264,7 +263,7 @@ def _run_label(state: State, run: Run, course: Course) -> str:
 def _tackle_label(tackle: Tackle, course: Course) -> str:
     starts = listed(NAMES[path[0]] for path in tackle.paths)
     parts = {"square": NAMES[tackle.target], "starts": starts, "ball": NAMES[course.ball]}
-    # on the goal line the ball goes aside, on a side that the first tackler decides
+    # On the goal line the ball goes to a side, which the first tackler decides.
     if rank_of(course.ball) == rank_of(tackle.target):
         return say("Tackle {square} from {starts}, ball to {ball}", **parts)
     return say("Tackle {square} from {starts}", **parts)
@@ -275,25 +274,25 @@ def _tackle_label(tackle: Tackle, course: Course) -> str:
 
 @dataclass(frozen=True)
 class CardPad(PadGrammar):
-    """One key for one card. The spent ones, which are open to all, are refused."""
+    """A pad with one key for each card. It refuses spent cards, which are public."""
 
     spent: frozenset[str] = frozenset()
 
     def accepts(self, draft: tuple[str, ...], pad: str) -> bool:
-        """Return whether this key may follow."""
+        """Return whether this key may come next."""
         key = self.key(pad)
         return super().accepts(draft, pad) and key is not None and key.letter not in self.spent
 
 
 _END_PAD = PadGrammar((), 0, ready_alone=".")
-"""No keys: ready ends the round."""
+"""A pad without keys, where ready ends the round."""
 _PADS = ("up", "down", "left", "right", "a", "b")
 
 
 def pad(state: State, seat: Seat) -> PadGrammar | None:
-    """Return cards in a face-off, the end of the own round.
+    """Return the cards in a face-off, or the end of the seat's own round.
 
-    Everything else is tapped, or made by hand.
+    Everything else is tapped or made by hand.
     """
     if state.is_placing or state.outcome:
         return None

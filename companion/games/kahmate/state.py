@@ -1,4 +1,4 @@
-"""The options, the position between two decisions, and what an action comes to: its course."""
+"""Options, the position between two decisions, and the course of an action."""
 
 from __future__ import annotations
 
@@ -36,15 +36,14 @@ from companion.games.kahmate.board import (
 EMPTY = -1
 FULL_HAND = (1, 2, 3, 4, 5, 6)
 RUNS = 2
-"""How many pieces may run or tackle in a round (rulebook, "move one or two players")."""
+"""Maximum number of pieces that run or tackle in a round (rulebook, "move one or two players")."""
 
 
 class KahmateOptions(Options, frozen=True):
-    """What is drawn when it is not given (the ball's card and who begins), and limits.
+    """The options of Kahmate. The ball's card and the first seat are drawn if they are not given.
 
-    A limit of 0 means none.
-
-    Rounds of both sides count. `quiet_limit` is of rounds in a row without a face-off.
+    A limit of 0 means none. `round_limit` counts the rounds of both sides, and `quiet_limit`
+    consecutive rounds without a face-off.
     """
 
     ball_card: Annotated[int, Meta(ge=1, le=6)] | None = None
@@ -52,12 +51,13 @@ class KahmateOptions(Options, frozen=True):
     round_limit: Annotated[int, Meta(ge=0, le=1000)] = 0
     quiet_limit: Annotated[int, Meta(ge=0, le=1000)] = 0
     start: str = ""
-    """Where play begins instead of by placing: the squares of Blue's R R B T F S, of Pink's, and of
-    the ball."""
+    """Starting position instead of placings: the squares of Blue's R R B T F S, of Pink's, and of
+    the ball.
+    """
 
 
 class Kind(StrEnum):
-    """What is done by a course."""
+    """Kind of action of a course."""
 
     RUN = "run"
     PASS = "pass"
@@ -67,8 +67,8 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class FaceOff:
-    """One face-off of a course: who defends and, should the attacker lose it, where that stays and
-    the ball goes.
+    """A face-off of a course: the defender, and the squares of attacker and ball after a lost
+    one.
     """
 
     defender: int
@@ -78,12 +78,12 @@ class FaceOff:
 
 @dataclass(frozen=True)
 class Course:
-    """What an action comes to: its face-offs in their order and, once all are won, where mover and
-    ball are.
+    """The result of an action: its face-offs in order, and the squares of mover and ball after
+    winning all.
 
-    The first of `movers` runs, passes, kicks or leads the tackle. Two actions of one course have
-    the same consequences. The `ball` of a tackle is where it goes when the attack wins by 2 or
-    less.
+    The first of `movers` runs, passes, kicks or leads the tackle. Two actions with the same course
+    have the same consequences. For a tackle, `ball` is the square of the ball if the attack wins by
+    2 or less.
     """
 
     kind: Kind
@@ -95,11 +95,12 @@ class Course:
 
 @dataclass(frozen=True)
 class State:
-    """A position between two decisions. It holds nothing that is secret.
+    """A position between two decisions, without any secrets.
 
-    `places` are the squares of the pieces, none while they are being placed. `down`: how many
-    rounds of its owner a turned-over piece still lies, the one that goes on included. 0: it stands.
-    `course` waits for cards, `won` of its face-offs are won. Pairs are (South, North).
+    `places` holds the squares of the pieces, and is empty during placings. `down` is the number of
+    their owner's rounds that a turned-over piece still lies, including the present one, and 0 for a
+    standing piece. `course` waits for cards, and `won` of its face-offs are won. Pairs are (South,
+    North).
     """
 
     options: KahmateOptions
@@ -114,11 +115,11 @@ class State:
     round: int = 1
     outcome: Outcome | None = None
     fought: int = 0
-    """The last round with a face-off. 0: none yet."""
+    """Number of the last round with a face-off, or 0."""
 
     @cached_property
     def board(self) -> Sequence[int]:
-        """Return which piece is on each square, or EMPTY."""
+        """Return the piece on each square, or EMPTY."""
         board = [EMPTY] * (AREA + 1)  # the last place is the in-goal strip, which nobody asks about
         for piece, square in enumerate(self.places):
             board[square] = piece
@@ -148,17 +149,17 @@ class State:
 
     @property
     def is_placing(self) -> bool:
-        """Return whether the pieces are still to be placed."""
+        """Return whether the pieces are not placed yet."""
         return not self.places
 
     @property
     def quiet(self) -> int:
-        """Return how many rounds in a row, this one not counted, had no face-off."""
+        """Return the number of consecutive finished rounds without a face-off."""
         return max(0, self.round - 1 - self.fought)
 
     @property
     def runs_left(self) -> int:
-        """Return how many pieces may still run or tackle in this round."""
+        """Return the number of pieces that may still run or tackle in this round."""
         return RUNS - len(self.ran)
 
     @property
@@ -170,7 +171,7 @@ class State:
 
 
 def first_state(options: KahmateOptions) -> State:
-    """Return the state in which nothing is placed yet, or the chosen start. Raises `Malformed`."""
+    """Return the state before the pieces are placed, or the chosen start. Raises `Malformed`."""
     if not options.start:
         return State(options)
     *teams, ball = options.start.split("/")
@@ -192,9 +193,9 @@ def first_state(options: KahmateOptions) -> State:
 def layout_of(
     places: Sequence[int], down: Sequence[int], ball: int
 ) -> dict[Square, tuple[str, ...]]:
-    """Return what lies where: the ball on top of the piece with which it shares a square.
+    """Return the layout, with the ball on top of a piece on the same square.
 
-    What is in goal is left out.
+    Pieces and ball in goal are left out.
     """
     layout: dict[Square, tuple[str, ...]] = {
         SQUARES[square]: (DOWN_NAMES[piece] if down[piece] else PIECE_NAMES[piece],)
@@ -208,20 +209,22 @@ def layout_of(
 
 
 def lead(state: State) -> float:
-    """Return how many ranks the ball is beyond the middle of the pitch, as South plays. 0 before it
-    is there."""
+    """Return how many ranks the ball is beyond the middle of the pitch, as South plays.
+
+    0 before the pieces are placed.
+    """
     if state.is_placing:
         return 0.0
     middle = (RANKS - 1) / 2
     if state.ball != IN_GOAL:
         return state.ball // FILES - middle
-    # in goal is one rank further than the goal line
+    # The goal is one rank beyond the goal line.
     beyond = middle + 1
     return beyond if state.seat == SOUTH else -beyond  # whoever has scored is still on turn
 
 
 def details(state: State) -> dict[str, Any]:
-    """Return what a view has of Kahmate alone, in plain JSON. All of it is public."""
+    """Return the part of a view that only Kahmate has, as plain JSON. All of it is public."""
     phase = "round"
     if state.outcome:
         phase = "over"
@@ -254,7 +257,7 @@ def details(state: State) -> dict[str, Any]:
 
 
 def _plain_ball(state: State) -> dict[str, Any] | None:
-    """Return where the ball is, and who has it. None before its card is drawn."""
+    """Return the square and the owner of the ball, or None before its card is drawn."""
     if state.is_placing:
         return None
     if state.ball == IN_GOAL:
@@ -264,8 +267,7 @@ def _plain_ball(state: State) -> dict[str, Any] | None:
 
 
 def _plain_face_off(state: State) -> dict[str, Any] | None:
-    """Return the face-off that waits for cards: by what, who attacks and who defends, and how many
-    are won already."""
+    """Return the present face-off: its kind, attacker and defender, and the number already won."""
     course = state.course
     face_off = state.face_off
     if course is None or face_off is None:

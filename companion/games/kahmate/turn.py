@@ -1,10 +1,8 @@
-"""How a decision is carried out: placing, runs, passes, kicks, tackles, face-offs, the end of a
-round.
+"""Execution of actions: placing, runs, passes, kicks, tackles, face-offs, the end of a round.
 
 An action with face-offs waits in the state as its course until cards decide it. Only the result
-moves pieces. The stages are for the hands: first what was moved lies where it belongs, then the
-ball, then pieces are turned over, then those stand up that have lain long enough. Sources:
-rulebook. Rulings, section 4.
+moves pieces. The stages tell hands what to do: first move the pieces, then the ball, then turn
+pieces over, then stand up those whose time is over. Sources: rulebook. Rulings, section 4.
 """
 
 from __future__ import annotations
@@ -55,7 +53,7 @@ _TITLES = {Kind.RUN: say("Run"), Kind.PASS: say("Pass"), Kind.KICK: say("Kick")}
 
 
 def play(state: State, actions: Mapping[Seat, Action], rng: Random) -> Step[State]:
-    """Carry out what everybody in `to_act` has decided."""
+    """Carry out the actions of all seats in `to_act`."""
     pair = tuple(actions.get(seat) for seat in SEATS)
     south, north = pair
     turn = _Turn(state)
@@ -69,14 +67,14 @@ def play(state: State, actions: Mapping[Seat, Action], rng: Random) -> Step[Stat
 
 
 def _act(turn: _Turn, action: Action | None) -> None:
-    """Carry out an action of a round, as far as no face-off waits for cards."""
+    """Carry out an action of a round, up to its first face-off."""
     state = turn.state
     if isinstance(action, EndRound):
         turn.end_round(say("{side!c} ends the turn.", side=SIDE_NAMES[state.seat]))
     elif isinstance(action, Run | Pass | Kick | Tackle):
         course = course_of(state, action)
         _announce(turn, course)
-        # with face-offs it waits in the state until cards decide them
+        # With face-offs, the course waits in the state until cards decide.
         if course.face_offs:
             turn.changes["course"] = course
         else:
@@ -84,7 +82,7 @@ def _act(turn: _Turn, action: Action | None) -> None:
 
 
 class _Turn(TurnLog):
-    """The position while an action is carried out."""
+    """The position during an action."""
 
     def __init__(self, state: State) -> None:
         super().__init__()
@@ -93,14 +91,14 @@ class _Turn(TurnLog):
         self.places = list(state.places)
         self.down = list(state.down)
         self.tallies: tuple[Tally, ...] = ()
-        """Sums to be shown with the next stage."""
+        """Sums to show with the next stage."""
         self.changes: dict[str, Any] = {}
-        """What else of the state is different afterwards."""
+        """Other fields of the state that change."""
 
     def stage(self, title: str, *, is_decided: bool = True) -> None:
-        """Add a stage of what hands do for everything said since the last stage.
+        """Add a stage with the events since the last one.
 
-        Until all is decided they may have gone ahead.
+        Unless `is_decided` it expects no layout, because hands may already have moved pieces.
         """
         layout = layout_of(self.places, self.down, self.ball) if is_decided else None
         self.add_stage(title, layout, tallies=self.tallies)
@@ -109,8 +107,9 @@ class _Turn(TurnLog):
     def move_ball(
         self, square: int, rule: str, falls: tuple[int, ...] = (), why: str | None = None
     ) -> None:
-        """Say where the ball goes: who stands there has it. `falls` are pieces that are turned over
-        afterwards.
+        """Move the ball and report it. A piece on that square has the ball.
+
+        `falls` are pieces that are turned over afterwards.
         """
         self.ball = square
         seat = None
@@ -119,7 +118,7 @@ class _Turn(TurnLog):
             piece = self.places.index(square)
             seat = SEAT_OF[piece]
             text = say("{piece!c} has the ball on {square}.", **named(piece, square))
-            # a piece that is turned over has no ball: the ball lies on its square
+            # A turned-over piece does not have the ball, which lies on its square.
             if self.down[piece] or piece in falls:
                 text = say(
                     "The ball lies with {piece}, turned over on {square}.", **named(piece, square)
@@ -127,12 +126,12 @@ class _Turn(TurnLog):
         self.add(KahmateEvent.BALL, seat, text, rule, at=NAMES[square], why=why)
 
     def turn_over(self, pieces: tuple[int, ...]) -> None:
-        """Have hands turn pieces over: they lie until the end of their owner's next round."""
+        """Turn pieces over until the end of their owner's next round."""
         why = say("It stands up at the end of its side’s next turn.")
         for piece in pieces:
             seat = SEAT_OF[piece]
             square = self.places[piece]
-            # the round that goes on does not count for its own side (Rulings, section 4)
+            # The present round does not count for its own side (Rulings, section 4).
             self.down[piece] = 2 if seat == self.state.seat else 1
             text = say("{piece!c} is turned over on {square}.", **named(piece, square))
             kind = KahmateEvent.TURNED_OVER
@@ -143,7 +142,7 @@ class _Turn(TurnLog):
     def end_round(self, text: str) -> None:
         """Give the turn to the other seat.
 
-        Pieces that have lain through a whole round of their owner stand up.
+        Pieces that were turned over for a whole round of their owner stand up.
         """
         seat = self.state.seat
         self.add(KahmateEvent.ROUND_END, seat, text, "round")
@@ -164,12 +163,10 @@ class _Turn(TurnLog):
         self._end_at_limit()
 
     def _end_at_limit(self) -> None:
-        """End in a draw when the last round is over, or the last one of those that may go by
-        without a face-off.
-        """
+        """End in a draw at the limit of rounds or of rounds without a face-off."""
         state = self.state
         options = self.state.options
-        # a face-off of this very round is in `changes` alone
+        # A face-off of this round is only in `changes` so far.
         quiet = state.round - self.changes.get("fought", state.fought)
         if state.round == options.round_limit:
             text = say("Turn {number} was the last one, without a try: a draw.", number=state.round)
@@ -179,7 +176,7 @@ class _Turn(TurnLog):
             self.end(None, text, "limits")
 
     def result(self) -> Step[State]:
-        """Return what is answered. What was said after the last stage belongs to it."""
+        """Return the step. Events after the last stage are added to that stage."""
         if self.stages and self.fresh_events:
             last = self.stages[-1]
             self.stages[-1] = replace(last, events=(*last.events, *self.fresh_events))
@@ -196,7 +193,7 @@ class _Turn(TurnLog):
 
 
 def _place(turn: _Turn, placements: tuple[Placement, Placement], rng: Random) -> None:
-    """Place the pieces of both. The ball's card and who begins are drawn."""
+    """Place the pieces of both seats. Draw the ball's card and the first seat."""
     options = turn.state.options
     card = options.ball_card or rng.randint(1, 6)
     starter = STARTERS.index(options.starter or rng.choice(STARTERS))
@@ -206,7 +203,7 @@ def _place(turn: _Turn, placements: tuple[Placement, Placement], rng: Random) ->
         pieces = joined(", ", (joined(" ", (role.name, NAMES[at])) for role, at in places))
         text = say("{side!c} places {pieces}.", side=SIDE_NAMES[seat], pieces=pieces)
         turn.add(CommonEvent.PLACED, seat, text, "setting-up")
-    # a card k puts the ball on file number k + 1, so on b to g (Rulings, section 4)
+    # Card k puts the ball on file number k + 1, so on b to g (Rulings, section 4).
     turn.ball = BALL_RANK * FILES + card
     name = NAMES[turn.ball]
     text = say("Card {card}: the ball lies on {square}.", card=card, square=name)
@@ -221,7 +218,7 @@ def _place(turn: _Turn, placements: tuple[Placement, Placement], rng: Random) ->
 
 
 def _announce(turn: _Turn, course: Course) -> None:
-    """Say what is done, and whom it meets."""
+    """Report the action and the opponents on its way."""
     state = turn.state
     mover = course.movers[0]
     start = state.places[mover]
@@ -262,10 +259,10 @@ def _announce(turn: _Turn, course: Course) -> None:
 
 
 def _succeed(turn: _Turn, course: Course) -> None:
-    """Carry out a run, pass or kick without a face-off, or with every one of them won."""
+    """Carry out a run, pass or kick that has no face-off, or has won all of them."""
     state = turn.state
     mover = course.movers[0]
-    # a stage that shows sums is the face-off's
+    # A stage with sums belongs to the face-off.
     title = _FACE_OFF if turn.tallies else _TITLES[course.kind]
     if course.kind is not Kind.RUN:
         turn.move_ball(course.ball, course.kind)
@@ -273,7 +270,7 @@ def _succeed(turn: _Turn, course: Course) -> None:
         return
     turn.places[mover] = course.end
     turn.changes["ran"] = (*state.ran, mover)
-    # the ball has gone with a runner who did not have it before: it was loose
+    # If the ball moves with a runner that is not the carrier, it was loose.
     if course.ball != state.ball and mover != state.carrier:
         text = say("{piece!c} takes the ball on {square}.", **named(mover, state.ball))
         turn.add(KahmateEvent.BALL, state.seat, text, "loose-ball", at=NAMES[state.ball])
@@ -284,7 +281,7 @@ def _succeed(turn: _Turn, course: Course) -> None:
         if not turn.tallies:
             title = say("Try")
     turn.stage(title)
-    # hands turn over those whom the runner got past once he has arrived
+    # After the arrival of the runner, the beaten defenders are turned over.
     turn.turn_over(tuple(face_off.defender for face_off in course.face_offs))
 
 
@@ -293,7 +290,7 @@ def _succeed(turn: _Turn, course: Course) -> None:
 
 @dataclass(frozen=True)
 class _Sum:
-    """One side of a face-off: its piece (the first of two), and strengths and card by name."""
+    """One side of a face-off: its (first) piece, and its strengths and card by name."""
 
     seat: int
     piece: int
@@ -309,19 +306,19 @@ class _Sum:
         return joined(" + ", (joined(" ", (name, str(number))) for name, number in self.parts))
 
     def tally(self, other: _Sum) -> Tally:
-        """Return the tally as it is shown beside the other one."""
+        """Return the tally that is shown beside the other one."""
         parts = tuple((name, f"{number}".replace("-", "−")) for name, number in self.parts)
         return Tally(SEATS[self.seat], parts, str(self.total), is_greater=self.total > other.total)
 
 
 def _decide_face_off(turn: _Turn, cards: tuple[int, int]) -> None:
-    """Open both cards: totals are compared, the cards are discarded (rulebook, "FACE OFF")."""
+    """Reveal both cards, compare the totals and discard the cards (rulebook, "FACE OFF")."""
     state = turn.state
     course = state.course
     face_off = state.face_off
     if course is None or face_off is None:
         raise AssertionError("cards are only asked for while a face-off waits")
-    # from here the rounds without a face-off count anew
+    # The count of rounds without a face-off restarts here.
     turn.changes["fought"] = state.round
     seat = state.seat
     other = 1 - state.seat
@@ -339,7 +336,7 @@ def _decide_face_off(turn: _Turn, cards: tuple[int, int]) -> None:
     _discard(turn, cards)
     is_won = attack.total > defence.total
     is_level = attack.total == defence.total
-    # level totals are played again, and a won one may be followed by the next opponent
+    # A tie is played again. After a win the next opponent may follow.
     if is_level or (is_won and state.won + 1 < len(course.face_offs)):
         turn.changes |= {"course": course, "won": state.won + is_won}
         turn.stage(_FACE_OFF, is_decided=False)
@@ -348,7 +345,7 @@ def _decide_face_off(turn: _Turn, cards: tuple[int, int]) -> None:
     elif is_won:
         _succeed(turn, course)
     elif course.kind is Kind.PASS:
-        # nobody is turned over by an interception (Rulings, section 4)
+        # An interception turns nobody over (Rulings, section 4).
         turn.move_ball(face_off.ball, "intercept")
         turn.stage(_FACE_OFF)
     else:
@@ -356,7 +353,7 @@ def _decide_face_off(turn: _Turn, cards: tuple[int, int]) -> None:
 
 
 def _tell_totals(turn: _Turn, attack: _Sum, defence: _Sum) -> None:
-    """Say who wins the face-off, and by which sums."""
+    """Report the winner of the face-off and the sums."""
     why = say("{attack!c} against {defence}.", attack=attack.text, defence=defence.text)
     totals: dict[str, object] = {"attack": attack.total, "defence": defence.total}
     if attack.total == defence.total:
@@ -375,7 +372,7 @@ def _tell_totals(turn: _Turn, attack: _Sum, defence: _Sum) -> None:
 
 
 def _headline(state: State, course: Course, attack: int, defence: int) -> str:
-    """Say what came of a face-off, for both, in at most 40 letters."""
+    """Return the result of a face-off for both sides, in at most 40 letters."""
     is_won = attack > defence
     winner = SIDE_NAMES[state.seat if is_won else 1 - state.seat]
     parts: dict[str, object] = {
@@ -405,10 +402,10 @@ def _headline(state: State, course: Course, attack: int, defence: int) -> str:
 
 
 def _discard(turn: _Turn, cards: tuple[int, int]) -> None:
-    """Spend both cards. Fill an empty hand again at once."""
+    """Discard both cards, and refill the hands when they are empty."""
     hands = zip(turn.state.hands, cards, strict=True)
     left = [tuple(card for card in hand if card != spent) for hand, spent in hands]
-    # both hands are equally long, so they are empty together
+    # Both hands have the same size, so they become empty together.
     if not left[0]:
         text = say("All cards have been used: both hands hold 1 to 6 again.")
         turn.add(KahmateEvent.REFILLED, None, text, "face-off")
@@ -416,12 +413,10 @@ def _discard(turn: _Turn, cards: tuple[int, int]) -> None:
 
 
 def _stop_run(turn: _Turn, course: Course, face_off: FaceOff) -> None:
-    """End the run: the runner lies on the last free square before the other, its ball one square
-    behind it.
-    """
+    """Stop the run on the last free square before the opponent, with the ball one square behind."""
     state = turn.state
     mover = course.movers[0]
-    # those whom he got past before are turned over as well
+    # Defenders that the runner has beaten before are turned over as well.
     beaten = tuple(each.defender for each in course.face_offs[: state.won])
     falls = (*beaten, mover)
     turn.places[mover] = face_off.stop
@@ -430,10 +425,10 @@ def _stop_run(turn: _Turn, course: Course, face_off: FaceOff) -> None:
     stop = NAMES[face_off.stop]
     text = say("{piece!c} stops on {square}.", **named(mover, face_off.stop))
     turn.add(KahmateEvent.STOPPED, state.seat, text, "in-the-way", at=start, to=stop)
-    # he brought the ball along, or fetched it on his way
+    # Whether the runner brought the ball along or picked it up on its way.
     had_ball = mover == state.carrier or face_off.ball != state.ball
     if had_ball:
-        # hands first put the runner down with the ball, then the ball behind him
+        # Hands first put down the runner with the ball, then the ball behind it.
         turn.ball = face_off.stop
     turn.stage(_FACE_OFF)
     if had_ball:
@@ -444,14 +439,14 @@ def _stop_run(turn: _Turn, course: Course, face_off: FaceOff) -> None:
 
 
 def _settle_tackle(turn: _Turn, course: Course, face_off: FaceOff, ahead: int) -> None:
-    """Send the tacklers back.
+    """Send the tacklers back, settle the ball, and end the round.
 
-    `ahead` is by how much the attack is greater than the defence. The round is over.
+    `ahead` is the attack's total minus the defence's.
     """
     state = turn.state
     carrier = face_off.defender
     side = SIDE_NAMES[turn.state.seat]
-    # whoever wins, the tacklers are back where they began (Rulings, section 4)
+    # In any case the tacklers return to their start squares (Rulings, section 4).
     turn.stage(_FACE_OFF)
     if ahead < 0:
         text = say("{piece!c} keeps the ball on {square}.", **named(carrier, state.ball))

@@ -1,5 +1,5 @@
-"""Options and rules of Kahmate in words for people: the rulebook retold, with the rulings where it
-is silent.
+"""Options and rules of Kahmate in words for people: the rulebook retold, completed by the
+rulings.
 """
 
 from companion.core.i18n import say
@@ -262,7 +262,7 @@ _TWICE = say("two of them")
 
 
 def _aid(number: int) -> PlayerAid:
-    """Return the aids of South and North, which differ in their pieces only."""
+    """Return the player aid of South or North. They differ only in their pieces."""
     rows = []
     for index, role in enumerate(ROLES):
         if role in ROLES[:index]:
