@@ -1,3 +1,1 @@
-"""The pages: everything that a browser shows, asks and hears of the table. Start at
-`web.app.create_app`.
-"""
+"""The web pages of the table. Start reading at `web.app.create_app`."""

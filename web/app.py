@@ -1,4 +1,4 @@
-"""The factory of the pages' application: wires routes, guard, errors and headers, and knows no game
+"""The factory of the web application: combines routes, guard, errors and headers, and knows no game
 by name.
 """
 
@@ -71,7 +71,7 @@ def create_app(
     site: Site,
     features: Features | None = None,
 ) -> Flask:
-    """Make the application that shows a table, with the pages of the features that are there."""
+    """Return the application of a table, with pages for the features that it has."""
     features = features or Features()
     app = bare_app(site.compiled)
     guard = Auth(site.signing_key, site.host_key, table.seat_nonce, clock, site.make_host_key)
@@ -117,7 +117,7 @@ def create_app(
     @app.before_request
     def name_players() -> None:
         if request.path.startswith(AT_TABLE):
-            # answers at the table call the sides by their players' names
+            # in these answers sides have their players' names
             speak(spoken(), table.player_names())
 
     for group in route_groups(page_context):
@@ -131,7 +131,7 @@ def create_app(
 
 
 def route_groups(page_context: PageContext) -> Iterator[RouteGroup]:
-    """Yield the routes that every table has, and those of the features that are there."""
+    """Yield the routes of every table, then those of available features."""
     yield StaticFiles()
     yield Description()
     for always in (
@@ -168,9 +168,9 @@ def route_groups(page_context: PageContext) -> Iterator[RouteGroup]:
 
 
 def create_phone_app(main: Flask, phone: PhoneRoom, settings: WebSettings) -> Flask:
-    """Make the application that a table serves by its own HTTPS.
+    """Return the application that a table serves over its own HTTPS.
 
-    It has the old phone's page alone.
+    It has only the page of the phone that serves as the camera.
     """
     app = bare_app(None)
     app.extensions |= {
@@ -195,7 +195,6 @@ class SpokenJson(DefaultJSONProvider):
     sort_keys = False
 
     def dumps(self, obj: Any, **kwargs: Any) -> str:
-        """Return the text of any JSON value."""
         return super().dumps(_in_words(obj), **kwargs)
 
 
@@ -208,11 +207,13 @@ def _in_words(value: Any) -> Any:
 
 
 def bare_app(compiled: Path | None) -> Flask:
-    """Make an application without any page. It sets the limit of requests, templates and JSON."""
+    """Return an application without pages, but with a limit on request sizes, templates and
+    JSON.
+    """
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.config["MAX_FORM_MEMORY_SIZE"] = MAX_BODY_BYTES
-    # templates that are kept compiled make the first page after a start quicker
+    # cached compiled templates make the first page after a start faster
     cache = CompiledTemplates(compiled) if compiled else None
     app.jinja_options = {**app.jinja_options, "bytecode_cache": cache}
     app.json = SpokenJson(app)
@@ -220,9 +221,9 @@ def bare_app(compiled: Path | None) -> Flask:
 
 
 AT_TABLE = ("/api/seat/", "/api/table/")
-"""Paths whose answers say the names of those who play."""
+"""Paths whose answers contain names of players."""
 SCREENS = ("/", "/live/table", "/live/wall")
-"""Paths of the screen that everybody looks at, which has a language of its own."""
+"""Paths of the shared screen, which has its own language."""
 
 
 def watch_requests(
@@ -236,8 +237,8 @@ def watch_requests(
 ) -> None:
     """Check every request and set the headers of every answer.
 
-    `screen_language` is that of the big screen; `auto`: the browser's. `join_urls` leads away from
-    foreign names.
+    `screen_language` is that of the shared screen, or `auto` for the browser's. Requests under an
+    unknown host name are referred to `join_urls`.
     """
     limits = RequestLimits(guard.owner, time.monotonic)
 
@@ -245,19 +246,19 @@ def watch_requests(
     def check_request() -> None:
         g.at_s = now_s()  # an input counts from here, whatever it waits for
         g.spoken_before = spoken()
-        # a browser's own choice comes first, then the screen's setting, then what it accepts
+        # order of precedence: the browser's cookie, the screen's setting, the accepted languages
         chosen = request.cookies.get("language", "")
         if request.path in SCREENS and screen_language() != "auto":
             chosen = chosen or screen_language()
         speak(best_language((chosen, *request.accept_languages.values())))
-        # what comes too often is refused before its name and origin are looked at
+        # the rate limit comes before name and origin are checked
         limits.check()
         require_known_name(names, join_urls)
         refuse_foreign()
 
     @app.teardown_request
     def language_of_before(_: BaseException | None) -> None:
-        """Leave the thread to somebody else as it was."""
+        """Restore the language of the thread for the next request."""
         speak(g.get("spoken_before", "en"))
 
     @app.after_request
@@ -268,7 +269,7 @@ def watch_requests(
             if refusals:
                 refusals.refused(kind)
         seconds = now_s() - g.at_s if "at_s" in g else 0.0
-        # a stream lasts for hours, so its length says nothing
+        # a stream lasts for hours, so its duration means nothing
         if seconds >= SLOW_S and answer.mimetype != "text/event-stream":
             _log_slow(seconds)
         return answer
@@ -277,10 +278,10 @@ def watch_requests(
 def require_known_name(names: Names, join_urls: Callable[[], tuple[str, ...]]) -> None:
     """Raise `UnknownName` unless the request is for this machine.
 
-    Anybody may have the static files.
+    Static files are served under any name.
     """
     host, target = request.headers.get("Host", ""), request.environ.get("REQUEST_URI", "/").lower()
-    # the target is a path, or the whole address of this very host
+    # the request target is a path, or an absolute URL with the same host
     is_path = target.startswith(("/", f"http://{host.lower()}/", f"https://{host.lower()}/"))
     if not asked_host(host) or not is_path:
         raise BadRequest
@@ -289,14 +290,14 @@ def require_known_name(names: Names, join_urls: Callable[[], tuple[str, ...]]) -
 
 
 _TOKEN = re.compile(r"[0-9a-z]{1,12}")
-"""Word that a page gives along with its wish for something long."""
+"""Token that a page sends with a request for something that takes long to make."""
 
 
 def _set_headers(answer: Response) -> None:
-    """Set the headers that every answer carries. Nothing but static files is ever stored.
+    """Set the headers of every answer. Only static files may be cached.
 
-    A page that asked for something long is told, by the word it gave, that the answer is on its
-    way.
+    If the page sent a token with a long request, a cookie with that token tells the page that the
+    answer has arrived.
     """
     token = request.args.get("wait", "")
     if _TOKEN.fullmatch(token):
@@ -313,15 +314,15 @@ def _set_headers(answer: Response) -> None:
         cookies = [f"{cookie}; Secure" for cookie in cookies]
     if cookies:
         answer.headers.setlist("Set-Cookie", cookies)
-    # pages hold what one seat alone may know: no cache may keep them
+    # pages can hold secrets of one seat, so no cache may store them
     if not answer.headers.get("Cache-Control"):
         answer.headers["Cache-Control"] = "no-store"
 
 
 def _log_slow(seconds: float) -> None:
-    """Log that a request took long, by the pattern of its address."""
+    """Log a slow request with the pattern of its route."""
     route = request.url_rule.rule if request.url_rule else "none"
-    # a stranger may send any word
+    # the method is arbitrary text from the client
     method = request.method if request.method in METHODS else "other"
     fields = log_fields("slow_request", method=method, route=route, seconds=seconds)
     log.warning("A request took long", extra=fields)

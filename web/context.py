@@ -1,6 +1,4 @@
-"""What every page has at hand: the table, the games, the guard, the streams, and the fragments of
-the live pages.
-"""
+"""What all pages share: table, games, guard, streams, and the fragments of the live pages."""
 
 from __future__ import annotations
 
@@ -37,19 +35,19 @@ AWAY_S = 30.0
 
 
 class Presence:
-    """Counts the streams of each seat. `look` is to be called every few seconds."""
+    """Counts the streams of each seat. `look` has to be called every few seconds."""
 
     def __init__(self, table: Table, now_s: Callable[[], float]) -> None:
         self._table = table
         self._now_s = now_s
         self._open: Counter[Seat] = Counter()
         self._there: dict[Seat, tuple[str, float]] = {}
-        """The last sitting with a stream, see `SeatView.sitting`, and its time."""
+        """The last sitting that was present (see `SeatView.sitting`), and when it was."""
         self._lock = threading.Lock()
         self.gone: frozenset[Seat] = frozenset()
 
     def begin(self, *seats: Seat) -> Callable[[], None]:
-        """Count a stream of these seats, and return what ends it."""
+        """Count one more stream of each of these seats, and return the function that ends it."""
         self._count(seats, 1)
         return lambda: self._count(seats, -1)
 
@@ -60,16 +58,16 @@ class Presence:
         self.look()
 
     def look(self) -> None:
-        """Find out who is gone, and have all pages drawn anew when that has changed."""
+        """Find the seats whose phone is gone, and redraw all pages if that has changed."""
         view, now_s = self._table.view(), self._now_s()
         is_on = view.phase not in (Phase.LOBBY, Phase.OVER)
         with self._lock:
             for seat in SEATS:
                 sitter = view.seats[seat]
-                # only a phone can be gone: pads and the machine need no stream
+                # only phones can be gone, because pads and the machine need no stream
                 is_there = not is_on or sitter.door != "phone" or self._open[seat] > 0
                 known_sitting, _ = self._there.get(seat, ("", 0.0))
-                # a new sitting begins its time afresh: its phone has had no chance to open a stream
+                # a new sitting restarts the time, because its phone had no chance to open a stream
                 if is_there or known_sitting != sitter.sitting:
                     self._there[seat] = (sitter.sitting, now_s)
             absences = {seat: now_s - at_s for seat, (_, at_s) in self._there.items()}
@@ -80,7 +78,7 @@ class Presence:
 
 
 class FragmentKey(NamedTuple):
-    """What is drawn, for whom: under this a drawing is kept."""
+    """Key of a cached drawing: the page and its viewer."""
 
     page: str
     viewer: Seat | None
@@ -88,17 +86,17 @@ class FragmentKey(NamedTuple):
     at_table: bool
     language: str
     root: str
-    """Beginning of all addresses, see `request.script_root`."""
+    """Prefix of all addresses, see `request.script_root`."""
 
 
 ADDRESSES_S = 5.0
-"""Seconds for which the machine's addresses are believed."""
+"""Seconds for which the machine's addresses are cached."""
 _COACH_FOR = WORDS["table.coach"].choices
 
 
 @dataclass
 class PageContext:
-    """Everything that the pages share."""
+    """What all pages share."""
 
     table: Table
     games: Mapping[str, Game[Any, Any]]
@@ -107,16 +105,16 @@ class PageContext:
     streams: Streams
     join_urls: Callable[[], tuple[str, ...]]
     join_code: JoinCode | None
-    """Code that whoever sits down must know. None: anybody may."""
+    """Code that is needed to sit down, or None if anybody may."""
     features: Features
     presence: Presence
-    """Whose phone is gone."""
+    """Seats whose phone is gone."""
     worker: Worker = field(default_factory=Worker)
-    """Makes pictures, PDFs and films."""
+    """Thread that makes pictures, PDFs and films."""
     _urls: tuple[str, ...] = ()
-    """The addresses of the pages as they were asked for last."""
+    """Cached addresses of the pages."""
     _typed: str = ""
-    """The best one as people type it."""
+    """The best address, in the form in which people type it."""
     _urls_until_s: float = -math.inf
     _drawn: dict[FragmentKey, tuple[int, str]] = field(default_factory=dict)
     _drawing: dict[FragmentKey, threading.Lock] = field(
@@ -132,46 +130,42 @@ class PageContext:
         return past is None or past.count() == 0
 
     def is_newcomer(self) -> bool:
-        """Return whether the own screen, or a phone in the own Wi-Fi, asks before there is an
-        owner.
+        """Return whether the request comes from the own screen or the own Wi-Fi before anybody
+        became the owner.
         """
         own, address = self.features.own_wifi, request.remote_addr or ""
         is_near = bool(own and own.hotspot and address.startswith(HOTSPOT_NET))
         return (is_own_screen() or is_near) and not self.guard.is_key_used()
 
     def needs_code(self) -> bool:
-        """Return whether whoever asks must know the code to sit down."""
+        """Return whether the requester needs the code to sit down."""
         is_let_in = self.guard.is_at_table() or self.guard.is_host()
         return self.join_code is not None and not is_let_in
 
     def require_at_table(self) -> None:
-        """Raise `Illegal` where strangers share the network and the request comes from nobody at
-        the table.
-        """
+        """Raise `Illegal` if a code is needed and the request comes from nobody at the table."""
         if self.needs_code():
             who = say("Only a seat, the owner or the table’s own screen can do that here")
             raise Illegal(Refusal.NOT_YOUR_SEAT, who)
 
     def let_in(self, typed: str) -> None:
-        """Raise `Illegal` for somebody who must know the code and has not typed it."""
+        """Raise `Illegal` if a code is needed and `typed` is not that code."""
         if self.join_code is not None and self.needs_code():
             self.join_code.require(typed, request.remote_addr or "")
 
     def require_pads(self) -> None:
-        """Raise `Illegal` where nobody can play by a pad."""
+        """Raise `Illegal` if the table has no pads."""
         if not self.features.welcome.has_pads:
             raise wrong_phase(say("There are no pads here: continue by phone"))
 
     def fragment(
         self, page: str, viewer: Seat | None, own_screen: bool = False, at_table: bool = False
     ) -> str:
-        """Return the live part of a page for one viewer, drawn once a change and language.
+        """Return the live part of a page for one viewer (None for spectators).
 
-        None: for everybody.
-
-        `own_screen`: the page is asked for by this very machine, so it may show the host key.
-        `at_table`: by somebody who may know how people get in. Who asks while it is being drawn
-        waits for that drawing.
+        It is drawn once per change and language. `own_screen` means that this machine's screen
+        asks, so the fragment may show the host key. `at_table` means that the viewer may know how
+        to join. Concurrent requests wait for the same drawing.
         """
         key = FragmentKey(page, viewer, own_screen, at_table, spoken(), request.script_root)
         with self._drawing[key]:
@@ -182,7 +176,7 @@ class PageContext:
 
     @property
     def is_game_on(self) -> bool:
-        """Return whether a game has begun and is not over."""
+        """Return whether a game has started and is not over."""
         return self.table.progress().phase not in (Phase.LOBBY, Phase.OVER)
 
     @property
@@ -201,7 +195,7 @@ class PageContext:
         table = self.table
         view = table.view(key.viewer)
         known = view if key.viewer is None else table.view()
-        # both of one moment: what is secret is told by their difference
+        # Both views must be of one version, because secrets are found by comparing them.
         while known.version != view.version:
             view, known = table.view(key.viewer), table.view()
         with naming(table.player_names()):
@@ -218,7 +212,7 @@ class PageContext:
         return view.version, html
 
     def _about_game(self, view: TableView, key: FragmentKey) -> dict[str, Any]:
-        """Return what every page may say of the game that is on, or was."""
+        """Return the template values that describe the current or last game."""
         features, coaching, south = (
             self.features,
             self.table.coaching,
@@ -232,7 +226,7 @@ class PageContext:
             minutes = features.past.minutes()
         acting = cards.acting_seat(view) if view.board.standing else None
         names_plays = view.own.choices or view.turn.is_open or view.guide is not None
-        # on the table screen the seat that sits at its left comes first
+        # on the table screen the seat at the left comes first
         is_turned = key.page == "table" and south == "right"
         return {
             "finale": finale,
@@ -246,11 +240,11 @@ class PageContext:
         }
 
     def _about_room(self, view: TableView, key: FragmentKey) -> dict[str, Any]:
-        """Return how people get in, and what one page alone is given."""
+        """Return the template values for joining, and those of single pages."""
         features = self.features
         is_host, may_know = key.page == "host", key.at_table or key.page == "host"
         now_s = self.clock.monotonic_s()
-        # addresses seldom change: the kernel need not be asked with every drawing
+        # addresses seldom change, so the kernel is not asked for every drawing
         if now_s >= self._urls_until_s:
             self._urls, self._urls_until_s = self.join_urls(), now_s + ADDRESSES_S
             self._typed = shown(self._urls[0]) if self._urls else ""

@@ -1,5 +1,5 @@
-"""Errors as people and programs see them: a page or `{"error": {kind, message, rule}}`, never a
-trace.
+"""Answers to errors: a page for people or `{"error": {kind, message, rule}}` for programs, never a
+traceback.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ _ADVICE = {
     503: say("Wait a moment and load the page again."),
 }
 AGAIN_S = 5
-"""Seconds after which a browser asks again for what the table could not answer."""
+"""Seconds after which a browser retries if the table could not answer."""
 
 
 def register(app: Flask) -> None:
-    """Answer every error of an application."""
+    """Register the handlers for all errors of an application."""
     app.register_error_handler(CompanionError, _known)
     app.register_error_handler(UnknownName, _elsewhere)
     app.register_error_handler(HTTPException, _http)
@@ -86,7 +86,7 @@ def _known(error: CompanionError) -> Response:
 
 
 def _elsewhere(error: UnknownName) -> Response:
-    """Lead to the pages under one of their own names."""
+    """Refer to the pages under a known name."""
     url = error.message
     message = say("The table’s pages have another address: open {address}", address=shown(url))
     return _answer(HTTPStatus.MISDIRECTED_REQUEST, error.kind, message, link=(url, url))
@@ -94,7 +94,7 @@ def _elsewhere(error: UnknownName) -> Response:
 
 def _http(error: HTTPException) -> Response:
     status = error.code or 500
-    # a redirect, or what `abort` was given, is an answer already
+    # redirects and responses given to `abort` are complete answers
     if error.response is not None or status < 400:
         return make_response(error.get_response())
     return _answer(status, f"http_{status}", _ADVICE.get(status, say("Go back and try again.")))
@@ -105,7 +105,7 @@ def _late(_: TimeoutError) -> Response:
 
 
 def _unknown(error: Exception) -> Response:
-    """Say nothing of what was sent, not even in the log: it may be an order."""
+    """Answer without any detail, and log no request data, because it may contain a secret order."""
     log.error("%s failed: %s", request.endpoint, trace_of(error))
     return _answer(500, "internal", _ADVICE[500])
 
@@ -115,10 +115,10 @@ def _words(status: int) -> str:
 
 
 def wants_page() -> bool:
-    """Return whether a person with a browser asks, and no program."""
+    """Return whether a browser is asking, and not a program."""
     if request.path.startswith("/api/"):
         return False
-    # browsers name HTML first, programs JSON or anything
+    # browsers prefer HTML, programs JSON or anything
     return request.accept_mimetypes.best_match(("application/json", "text/html")) == "text/html"
 
 
@@ -131,7 +131,7 @@ def _answer(
     reason: str | None = None,
     link: tuple[str, str] | None = None,
 ) -> Response:
-    # counted by its kind when the answer is finished
+    # counted by kind when the answer is complete
     g.refusal = kind
     link = link or current_app.extensions["paragraph"](rule)
     if wants_page():

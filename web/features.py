@@ -1,6 +1,4 @@
-"""What the application of the pages is given: where it is served, and what the installation has
-beside its table.
-"""
+"""The configuration of the web application: where it is served, and which optional parts it has."""
 
 from __future__ import annotations
 
@@ -34,12 +32,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Site:
-    """Where the pages are served, and the secrets by which they know people.
+    """Where the pages are served, and the secrets that identify people.
 
-    `join_urls` answers the addresses of the table screen, the best one for phones first.
-    `signing_key` signs the cookies of seats and host; `host_key` is what a person types to become
-    the host, `make_host_key` makes another one and keeps it. `compiled` is a folder for compiled
-    templates. `key_command` shows the host key on the machine.
+    `join_urls` returns the addresses of the table screen, the best one for phones first.
+    `signing_key` signs the cookies of seats and host. `host_key` is what a person types to become
+    the host, and `make_host_key` creates and stores a new one. `compiled` is a folder for compiled
+    templates. `key_command` is the command that shows the host key on the machine.
     """
 
     settings: WebSettings
@@ -50,13 +48,15 @@ class Site:
     compiled: Path | None = None
     key_command: str = "companion host-key"
     is_key_used: Callable[[], bool] = lambda: True
-    """Whether anybody has become the host by the key. Until then the own screen tells it."""
+    """Returns whether anybody has become the host by the key. Until then the own screen shows
+    it.
+    """
     note_key_used: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True)
 class Workbench:
-    """The simulated table and panel, where there is no hardware."""
+    """The simulated table and panel, used without hardware."""
 
     world: SimulatedTable
     hands: PanelHands
@@ -64,8 +64,8 @@ class Workbench:
 
 @dataclass(frozen=True)
 class Welcome:
-    """What helps people in and along: the Wi-Fi (None: no code for it), a screen’s voice, whether
-    there are pads.
+    """Help for new arrivals: the Wi-Fi to join (None without a code for it), a screen's voice, and
+    whether there are pads.
     """
 
     wifi: Callable[[], Wifi | None] = lambda: None
@@ -75,11 +75,11 @@ class Welcome:
 
 @dataclass(frozen=True)
 class PhoneRoom:
-    """What an old phone needs to be the camera.
+    """What is needed to use an old phone as the camera.
 
-    `eye` is None while no camera is watched, `status` tells how the camera is. `urls` are the
-    addresses of all pages, `address` opens the way by HTTPS and returns its address; it raises a
-    `CompanionError`. `is_open` tells whether that way is there already.
+    `eye` returns None while no camera is in use, and `status` returns the state of the camera.
+    `urls` returns the addresses of all pages. `address` opens the HTTPS port and returns its
+    address, or raises a `CompanionError`. `is_open` returns whether that port is open already.
     """
 
     line: PhoneLine
@@ -97,22 +97,24 @@ class PhoneRoom:
         return bool(self.pairing.phone)
 
     def use(self) -> None:
-        """Have the paired phone watched, or the camera of the settings when there is none."""
+        """Read the paired phone's pictures, or those of the configured camera if no phone is
+        paired.
+        """
         self.line.phone = self.pairing.phone
         eye = self.eye()
         if eye:
             eye.choose(PHONE if self.is_camera else "")
 
     def remove(self) -> None:
-        """Let the phone be the camera no longer."""
+        """Stop using the phone as the camera."""
         self.pairing.remove()
         self.use()
 
 
 @dataclass(frozen=True)
 class CameraRoom:
-    """The camera for pages: the eye (None: no camera), the photographs, and what an old phone
-    needs.
+    """The camera: its eye (None without a camera), the photographs, and the support for an old
+    phone.
     """
 
     eye: BoardEye | None
@@ -121,7 +123,7 @@ class CameraRoom:
 
 
 class HubSeat(Protocol):
-    """The table's place at a hub."""
+    """The table's connection to a hub."""
 
     @property
     def is_member(self) -> bool:
@@ -129,19 +131,19 @@ class HubSeat(Protocol):
 
     @property
     def sentence(self) -> str:
-        """Return how the line to the hub is. Empty: this table has joined none."""
+        """Return the state of the connection in words, empty if this table has not joined a hub."""
 
     @property
     def address(self) -> str:
-        """Return where the hub's pages are. Empty: this table has joined none."""
+        """Return the address of the hub's pages, empty if this table has not joined a hub."""
 
     def join(self, address: str, code: str, names: bool, ca: str = "") -> None:
-        """Join the hub at this address and leave the one of before. Raises a `CompanionError`."""
+        """Join a hub and leave the previous one. Raises a `CompanionError`."""
 
     def show_card(self, seat: Seat, code: str, sitting: str) -> None:
-        """Show the card of whoever sits there.
+        """Show the hub the player's card of the person at a seat.
 
-        An empty code takes it away. Raises a `CompanionError`.
+        An empty code removes it. Raises a `CompanionError`.
         """
 
     def leave(self) -> None:
@@ -149,33 +151,32 @@ class HubSeat(Protocol):
 
     @property
     def offered(self) -> str:
-        """Return the code under which this table offers a game at two tables.
+        """Return the code of the game for two tables that this table offers.
 
-        Empty: it offers none.
+        Empty if it offers none.
         """
 
     def offer_game(self, game: str, options: Mapping[str, Any], seat: Seat, name: str) -> str:
-        """Offer a game of which this table plays a seat, and return its code.
+        """Offer a game in which this table plays one seat, and return its code.
 
         Raises a `CompanionError`.
         """
 
     def take_game(self, code: str, name: str) -> None:
-        """Play the game that another table offers under this code. Raises a `CompanionError`."""
+        """Accept the game that another table offers under a code. Raises a `CompanionError`."""
 
     def withdraw_game(self) -> None:
-        """Withdraw the game that is offered. Raises a `CompanionError`."""
+        """Withdraw the offered game. Raises a `CompanionError`."""
 
 
 @dataclass(frozen=True)
 class Features:
-    """What an installation has beside its table. None: it has no such pages.
+    """The optional parts of an installation. A part that is None has no pages.
 
-    `upkeep` is what the settings page writes, `check` tries pads and lamps, `past` are the games
-    that were played, `health` says how the service is, `staff` is the key that calls somebody.
-    `workbench` is there in simulation only. `opponents` are the characters that the machine can
-    play as, `coach` is who advises people, `hub` joins a room of many tables, `own_wifi` changes
-    the machine's Wi-Fi.
+    `upkeep` writes the settings, `check` tests pads and lamps, `past` has the finished games,
+    `health` reports the state of the service, and `staff` calls the staff. `workbench` exists in
+    simulation only. `opponents` are the characters that the machine can play, `coach` advises
+    people, `hub` connects to a room of many tables, and `own_wifi` changes the machine's Wi-Fi.
     """
 
     welcome: Welcome = field(default_factory=Welcome)

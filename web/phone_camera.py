@@ -1,7 +1,6 @@
-"""An old phone as the camera: the owner's page with its code, and the page and the pictures of the
-phone itself.
+"""An old phone as the camera: the owner's page with its code, the phone's page and its pictures.
 
-The phone sees no orders: it is told what lies on the board, which is what it shows the table.
+The phone sees no orders. It receives only the reading of the board that it shows.
 """
 
 from __future__ import annotations
@@ -31,17 +30,17 @@ from web.security.codes import CODE_LENGTH
 from web.server.sse import Audience, Streams
 
 DRAW_S = 0.4
-"""Seconds between two drawings of what is read, for the phone."""
+"""Minimum interval in seconds between two drawings of the reading for the phone."""
 
 
 class PairBody(Body, frozen=True):
-    """The code that the owner's page shows."""
+    """The code shown on the owner's page."""
 
     code: Text
 
 
 class _Feedback(NamedTuple):
-    """What the phone was told last of its pictures. `number` counts drawings."""
+    """The latest answer to the phone's pictures. `number` counts drawings."""
 
     at_s: float
     language: str = ""
@@ -54,8 +53,8 @@ class _Feedback(NamedTuple):
 class PhoneCameraPages:
     """The routes of the phone: its page, its pairing, its pictures.
 
-    `is_secure`: they are served by HTTPS alone. Otherwise the page leads there, past the browser's
-    warning.
+    `is_secure` means that they are served over HTTPS only. Otherwise the page leads there and
+    explains the browser's warning.
     """
 
     name = "eye"
@@ -74,7 +73,7 @@ class PhoneCameraPages:
                 raise NotFound
             agent = request.headers.get("User-Agent", "")
             is_apple = "iPhone" in agent or "iPad" in agent
-            # which warning whoever asks will see
+            # the kind of phone decides which warning people will see
             phone = "android" if "Android" in agent else "iphone" if is_apple else None
             address = f"{room.address()}eye/{code}"
             return render_template("eye_warning.html", address=address, phone=phone)
@@ -105,13 +104,13 @@ class PhoneCameraPages:
         room = self._room
         if not room.pairing.is_camera(self._guard.camera_mark()):
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("This phone is not the camera any more"))
-        # a picture is larger than what most routes take
+        # a picture is larger than the default limit
         request.max_content_length = MAX_JPEG_BYTES
         jpeg = request.get_data()
         if jpeg:
             room.line.put(jpeg, request.args.get("taken_ms", 0.0, float) / 1000)
         feedback = self._feedback()
-        # a drawing that the phone has already is not sent again
+        # omit a drawing that the phone has already
         is_drawn = request.args.get("drawn", -1, int) == feedback.number
         return jsonify(
             now_ms=1000 * room.clock.monotonic_s(),
@@ -123,7 +122,7 @@ class PhoneCameraPages:
         )
 
     def _feedback(self) -> _Feedback:
-        """Return what the phone is told of its pictures, worked out anew every `DRAW_S`."""
+        """Return the answer to the phone's pictures, renewed every `DRAW_S`."""
         room, last = self._room, self._last
         now_s = room.clock.monotonic_s()
         if last.language == spoken() and 0 <= now_s - last.at_s < DRAW_S:
@@ -137,7 +136,7 @@ class PhoneCameraPages:
         elif board:
             is_well = not board.advice
             words = translate(say("I see the whole board") if is_well else board.advice[0].text)
-        # the number stands for the drawing: the same one keeps it
+        # the number changes only with the drawing
         number = last.number + (drawing != last.drawing)
         self._last = _Feedback(now_s, spoken(), number, drawing, is_well, words)
         return self._last
@@ -160,7 +159,7 @@ class PhoneOwnerPages:
             return make_response(
                 render_template("eye_code.html", **self._changing(), trouble=error.message), 503
             )
-        # the stream keeps the query, on which the way back depends
+        # the stream keeps the query, which decides where "back" leads
         live = request.full_path.replace("/camera", "/live/camera", 1).rstrip("?")
         return render_template("eye_code.html", live=live, **self._changing())
 
@@ -182,7 +181,7 @@ class PhoneOwnerPages:
         self._room.remove()
 
     def _changing(self) -> dict[str, Any]:
-        """Return what changes on the page: the code, and whether a phone has used it."""
+        """Return the template values that change: the code, and whether a phone has used it."""
         room = self._room
         return {
             "is_camera": room.is_camera,

@@ -1,5 +1,5 @@
-"""What every application of pages serves: styles, scripts, the sign of the browser's tab, the
-choice of a language.
+"""Routes that every web application has: style sheets, scripts, favicon, and the choice of a
+language.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from web.routes.route import form, get
 STATIC = Path(__file__).parent / "static"
 YEAR_S = 365 * 24 * 3600
 _OWN_PAGE = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")
-"""An address on this machine: browsers take `//` and `/\\` for the way to another one."""
+"""A path on this machine. Browsers take `//` and `/\\` for the start of another host's address."""
 
 
 class StaticFiles:
-    """The routes of what is the same for everybody."""
+    """The routes that are the same for everybody."""
 
     name = "pages"
 
@@ -62,7 +62,7 @@ class StaticFiles:
             raise NotFound
         kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
         answer = Response(content, mimetype=kind)
-        # what is asked for under an older version may not be kept for ever
+        # a file requested under an older version must not be cached for ever
         fresh = version == self._static_version
         answer.headers["Cache-Control"] = (
             f"public, max-age={YEAR_S}, immutable" if fresh else "no-cache"
@@ -84,12 +84,14 @@ def static_version() -> str:
 
 @cache
 def static_files() -> Mapping[str, bytes]:
-    """Read stylesheets, scripts and the sign, by name."""
+    """Return stylesheets, scripts and the favicon by name."""
     return {path.name: path.read_bytes() for path in sorted(STATIC.iterdir()) if path.is_file()}
 
 
 def script_words(name: str) -> bytes | None:
-    """Return what the scripts say in the language of `words.es.js`. None for any other name."""
+    """Return the scripts' sentences as a module for a name such as `words.es.js`, None for other
+    names.
+    """
     code = name.removeprefix("words.").removesuffix(".js")
     if code not in LANGUAGES or name != f"words.{code}.js":
         return None

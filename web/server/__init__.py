@@ -1,4 +1,4 @@
-"""Connections and streams: server-sent events and the web server that carries them.
+"""The web server and its streams of server-sent events.
 
 May import what `web` may.
 """

@@ -1,7 +1,7 @@
-"""The web server: plain waitress on a listener that counts, with a thread for each stream.
+"""The web server: plain waitress on a listener that limits connections, with one thread per stream.
 
-What a connection may do is decided where its bytes come in: waitress itself would wait for ever for
-somebody who sends a byte a second.
+Limits are enforced where bytes are received, because waitress itself would wait for ever for a
+client that sends one byte a second.
 """
 
 from __future__ import annotations
@@ -34,49 +34,55 @@ if TYPE_CHECKING:
     from web.security.tls import TlsTerminator
 
 SPARE_THREADS = 16
-"""Threads for requests, beside one for each stream that is allowed."""
+"""Threads for requests, in addition to one per stream."""
 SPARE_CONNECTIONS = 16
-"""Connections of one address beyond the places for streams."""
+"""Connections allowed per address, in addition to those for streams."""
 SPARE_FILES = 128
-"""Open files for everything that is no connection: the journal, cameras, pins."""
+"""Open files for everything except connections: the journal, cameras, pins."""
 MAX_HEADER_BYTES = 32 * 1024
-"""Maximum size of headers. The longest address is that of a kit with an own map."""
+"""Maximum size of headers. The longest address is that of a kit with its own map."""
 MAX_UPLOAD_BYTES = 64 * 1024 * 1024
-"""Maximum size of a file that the owner brings. Every other route takes 16 KiB."""
+"""Maximum size of a file uploaded by the owner. The default limit of routes is 16 KiB."""
 IDLE_TIMEOUT_S, SWEEP_S = 60, 5
-"""Timeout of a silent connection, and time between two looks for one, in seconds."""
+"""Timeout for an idle connection, and interval between two checks for one, in seconds."""
 DEAD_PHONE_MS = 20_000
-"""Timeout in milliseconds for somebody who does not read or has gone without a word."""
+"""Timeout in milliseconds for a client that does not read or has vanished."""
 UNREAD_BYTES = 256 * 1024
-"""Maximum size of what waitress keeps for somebody who does not read. Then a stream waits."""
+"""Maximum size of waitress's buffer for a client that does not read. A stream then waits."""
 UNSENT_BYTES = 64 * 1024
-"""Maximum size of what the kernel keeps beside that, which otherwise is some 3 MB for each."""
+"""Maximum size of the kernel's buffer for unsent bytes, which otherwise is some 3 MB per
+connection.
+"""
 STOP_TIMEOUT_S = 5.0
 
 REQUEST_TIMEOUT_S = 20.0
-"""Timeout in seconds for a request to come in. `MIN_BYTES_PER_S` gives a larger one longer."""
+"""Timeout in seconds for receiving a request. Larger requests get more time by
+`MIN_BYTES_PER_S`.
+"""
 MIN_BYTES_PER_S = 4096
-"""Bytes per second that a long upload must reach on average."""
+"""Minimum average speed of a long upload."""
 MAX_SMALL_BYTES = 96 * 1024
-"""Maximum size of a request that is no upload: 32 KiB of headers and a page's form."""
+"""Maximum size of a request that does not count as an upload: 32 KiB of headers and a page's
+form.
+"""
 MAX_UPLOADS = 4
-"""Maximum number of uploads at once: the pictures of a phone, and files that the owner brings."""
+"""Maximum number of concurrent uploads: the pictures of a phone, and the owner's files."""
 MAX_UPLOADS_EACH = 2
-"""Maximum number of them from one address, so that no stranger keeps the others out alone."""
+"""Maximum number of them per address, so that no stranger can block the others alone."""
 TLS_GREETING = 0x16
 """First byte of a TLS handshake (RFC 8446, 5.1). No HTTP request begins with it."""
 
 
 class PortInUse(SystemTrouble):
-    """The pages cannot be served under this address."""
+    """The port or address of the pages cannot be used."""
 
     kind = "port"
 
 
 class Listener(socket.socket):
-    """A listening socket that admits `max_each` connections of one address.
+    """A listening socket that accepts at most `max_each` connections per address.
 
-    With `tls` each connection is unwrapped on its way to the web server.
+    With `tls` each connection is decrypted on its way to the web server.
     """
 
     def __init__(self, fileno: int, max_each: int, tls: TlsTerminator | None = None) -> None:
@@ -85,7 +91,7 @@ class Listener(socket.socket):
         self.max_each = max_each
         self.connections: set[Connection] = set()
         self.uploads: set[Connection] = set()
-        """Connections whose large request has begun to come in and is not answered yet."""
+        """Connections with a large request that has not been answered yet."""
         self._by_address: Counter[str] = Counter()
         self._lock = threading.Lock()
 
@@ -106,11 +112,11 @@ class Listener(socket.socket):
         return connection, (address, *peer[1:])
 
     def count_of(self, address: str) -> int:
-        """Return how many connections of an address are open."""
+        """Return the number of open connections of an address."""
         return self._by_address[address_group(address)]
 
     def forget(self, connection: Connection) -> None:
-        """Count a connection out."""
+        """Remove a closed connection from the counts."""
         with self._lock:
             self.uploads.discard(connection)
             self.connections.discard(connection)
@@ -120,9 +126,7 @@ class Listener(socket.socket):
 
 
 class Connection(socket.socket):
-    """An accepted connection: knows when it began to ask, and how much has come in since the last
-    answer.
-    """
+    """An accepted connection. It limits the duration and size of the current request."""
 
     def __init__(self, fileno: int, listener: Listener, address: str) -> None:
         super().__init__(fileno=fileno)
@@ -133,38 +137,39 @@ class Connection(socket.socket):
         self._is_counted = True
 
     def recv(self, size: int, flags: int = 0) -> bytes:
-        """Receive bytes. Raises `ConnectionResetError` if the request takes too long or brings too
-        much.
+        """Receive bytes. Raises `ConnectionResetError` if the request takes too long, or is one
+        upload too many.
         """
         data = super().recv(size, flags)
         now_s = time.monotonic()
-        # the first bytes after an answer begin another request
+        # the first bytes after an answer start a new request
         if not self._unanswered_bytes:
             self._began_s = now_s
             if data[:1] and data[0] == TLS_GREETING:
                 raise ConnectionResetError(errno.ECONNRESET, "TLS is spoken on a port without it")
         self._unanswered_bytes += len(data)
-        # what is large gets longer, as long as it keeps up the least speed
+        # a large request has more time as long as it keeps the minimum speed
         allowed_s = REQUEST_TIMEOUT_S + self._unanswered_bytes / MIN_BYTES_PER_S
         if now_s - self._began_s > allowed_s:
             raise ConnectionResetError(errno.ECONNRESET, "A request took too long to come in")
         if self._unanswered_bytes > MAX_SMALL_BYTES:
             uploads = self._listener.uploads
             uploads.add(self)
-            # a copy: answers in other threads take theirs out meanwhile; this one counts, too
+            # A copy, because answers in other threads remove their uploads. It includes this
+            # upload.
             own = sum(upload.group == self.group for upload in tuple(uploads))
             if len(uploads) > MAX_UPLOADS or own > MAX_UPLOADS_EACH:
                 raise ConnectionResetError(errno.ECONNRESET, "Too much is being uploaded")
         return data
 
     def send(self, data: Any, flags: int = 0) -> int:
-        """Send bytes of an answer: what came in before is answered now."""
+        """Send bytes of an answer, which ends the current request."""
         self._unanswered_bytes = 0
         self._listener.uploads.discard(self)
         return super().send(data, flags)
 
     def close(self) -> None:
-        """Close the connection and count it out."""
+        """Close the connection and remove it from the counts."""
         super().close()
         if self._is_counted:
             self._is_counted = False
@@ -172,7 +177,7 @@ class Connection(socket.socket):
 
 
 class Server(Closeable):
-    """The pages on a port. `close` may be called twice."""
+    """The web server of an application on a port. `close` may be called twice."""
 
     def __init__(
         self,
@@ -202,28 +207,28 @@ class Server(Closeable):
             asyncore_use_poll=True,
             outbuf_high_watermark=UNREAD_BYTES,
             log_socket_errors=False,
-            # `Front` has to see that a request came by a proxy
+            # `Front` needs these headers to recognize a proxy
             clear_untrusted_proxy_headers=False,
             ident=None,
         )
-        # the listener has them; one end of a pair takes none
+        # socket options are set on the listener, and one end of a socket pair accepts none
         self._waitress.adj.socket_options = []
         self._thread: threading.Thread | None = None
         self._is_open = True
 
     def start(self) -> None:
-        """Serve in a thread of its own."""
+        """Start serving in a separate thread."""
         if self._worker:
             self._worker.start()
         self._thread = threading.Thread(target=self._waitress.run, name="web", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """End all streams, answer what is being answered, and free the port."""
+        """End all streams, finish current answers, and free the port."""
         if not self._is_open:
             return
         self._is_open = False
-        # streams first: each holds a thread that is waited for below
+        # streams first, because each occupies a thread that is waited for below
         self._streams.close()
         dispatcher = self._waitress.task_dispatcher
         dispatcher.shutdown(cancel_pending=True, timeout=STOP_TIMEOUT_S / 2)
@@ -242,7 +247,7 @@ class Server(Closeable):
             self._worker.close()
 
     def _in_its_thread(self, act: Callable[[], None]) -> None:
-        """Have waitress's own thread do something, and wait for it."""
+        """Run a function in waitress's own thread and wait for it."""
         is_done = threading.Event()
 
         def do() -> None:
@@ -269,11 +274,11 @@ def serve(
     path: str = "",
     has_streams: bool = True,
 ) -> Server:
-    """Return a server of the application on a port (0: any free one), not yet started.
+    """Return a server of the application that is not yet started. Port 0 means any free port.
 
-    With `tls` it is secured. `proxies` are the addresses of those that may stand in front, `path`
-    is the one under which they show the pages. Without streams a few threads and connections are
-    enough. Raises `PortInUse`.
+    With `tls` it serves HTTPS. `proxies` are the addresses of trusted proxies, and `path` is the
+    path under which they serve the pages. Without streams fewer threads and connections suffice.
+    Raises `PortInUse`.
     """
     # waitress warns whenever a request has to wait for a thread
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
@@ -303,7 +308,7 @@ def serve(
     max_streams = streams.viewers + sum(KEPT.values()) if has_streams else 0
     max_each = max_streams + SPARE_CONNECTIONS
     max_connections = max_each * 4
-    # with TLS each connection has two more ends, those of its pair of sockets
+    # with TLS each connection needs two more files for its socket pair
     _allow_files(max_connections * (3 if tls else 1) + SPARE_FILES * 2)
     terminator = None
     if tls:
@@ -316,9 +321,9 @@ def serve(
 
 
 def _allow_files(number: int) -> None:
-    """Let this process hold a number of open files, as far as the system permits that."""
+    """Raise this process's limit on open files, as far as the system permits."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = number if hard == resource.RLIM_INFINITY else min(number, hard)
-    # raised only, never lowered
+    # the limit is never lowered
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -1,9 +1,8 @@
-"""Pages that follow the table: server-sent events, each stream one generator in a thread of the web
-server.
+"""Live pages by server-sent events, with one generator and one thread of the web server per stream.
 
-A page opens one stream. It gets the whole fragment at once, then after every change; a viewer who
-is too slow for every change gets the newest. Streams are counted. Some places are kept for seats
-and table screens, so that spectators never take them.
+A page opens one stream. It receives the whole fragment at once and after every change. A viewer who
+is too slow for every change gets only the newest. The number of streams is limited. Some places are
+reserved for seats and table screens, so that spectators cannot take them.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from companion.core.i18n import say
 from web.security.rate_limit import OWN_ADDRESSES, address_group
 
 LOOK_S = 1.0
-"""Seconds between two looks of a stream whether its viewer is still there."""
+"""Interval in seconds at which a stream checks whether its viewer is still connected."""
 PING_S = 10.0
 PING = "event: here\ndata: .\n\n"
-"""Message that the service is there. A page that hears nothing for long asks anew."""
+"""Sign of life from the service. A page that receives nothing for long reconnects."""
 RETRY = "retry: 1000\n\n"
-"""Message that a page comes back after a second."""
+"""Tells the page to reconnect after a second."""
 
 
 class TooManyViewers(CompanionError, RuntimeError):
@@ -39,42 +38,48 @@ class TooManyViewers(CompanionError, RuntimeError):
 
 
 class Audience(Enum):
-    """Whom a stream is for."""
+    """The kind of viewer of a stream."""
 
     SPECTATOR = "spectator"
     TABLE = "table"
-    """Table screens: anybody may open one, so these have places of their own."""
+    """Table screens. Anybody may open one, so they have reserved places."""
     SEAT = "seat"
-    """Seats and the host, who have shown who they are."""
+    """Seats and the host, whose identity is known."""
 
 
 KEPT = {Audience.TABLE: 4, Audience.SEAT: 12}
-"""Places that spectators do not get. When they are taken, their kind takes spectators'."""
+"""Number of reserved places by audience. When they are taken, that audience uses spectators'
+places.
+"""
 OWN_TABLES = 1
-"""Number of places for table screens that only the machine's own screen gets."""
+"""Number of the table screens' places that are reserved for the machine's own screen."""
 SEATS_EACH = 8
-"""Maximum number of places for seats of one address: both seats and the host, with spare ones."""
+"""Maximum number of seat places per address: both seats and the host, with spare ones."""
 SHARE = 0.75
-"""Largest share of spectators' places for one address, as a café's guests may come by one."""
+"""Maximum share of spectators' places per address. It is large, because a café's guests may share
+one.
+"""
 
 
 class Followed(Protocol):
-    """What pages follow: a table, or at a hub a room and each of its tables."""
+    """The source of a stream: a table, or at a hub a room and each of its tables."""
 
     @property
     def version(self) -> int:
         """Return the number of the newest change."""
 
     def wait(self, version: int, timeout_s: float) -> int:
-        """Wait until there is another version, or for the timeout. Return the newest."""
+        """Wait until the version differs from this one, or for the timeout. Return the newest
+        version.
+        """
 
 
 def _nothing() -> None:
-    """Do nothing at the end of a stream that holds nothing."""
+    """Do nothing when a stream ends."""
 
 
 class Streams:
-    """The open streams of one application, at most `viewers` of spectators."""
+    """The open streams of one application, at most `viewers` for spectators."""
 
     def __init__(self, viewers: int) -> None:
         self.viewers = viewers
@@ -86,12 +91,12 @@ class Streams:
 
     @property
     def has_room(self) -> bool:
-        """Return whether there is a place for one more spectator."""
+        """Return whether there is room for another spectator."""
         return self._left[Audience.SPECTATOR] > 0
 
     @property
     def open(self) -> int:
-        """Return how many streams are open."""
+        """Return the number of open streams."""
         return self.viewers + sum(KEPT.values()) - sum(self._left.values())
 
     def close(self) -> None:
@@ -99,7 +104,7 @@ class Streams:
         self.closing.set()
 
     def renew(self) -> None:
-        """End every stream. Pages open theirs anew where they still may."""
+        """End every stream. Pages that still may open one reconnect."""
         self._round += 1
 
     def follow(
@@ -109,7 +114,7 @@ class Streams:
         audience: Audience = Audience.SPECTATOR,
         when_over: Callable[[], None] = _nothing,
     ) -> Response:
-        """Answer with a stream of fragments: one now, and one after every change of the source."""
+        """Return a stream of fragments: one now, and one after every change of the source."""
         shown = -1
 
         def news() -> str:
@@ -123,9 +128,7 @@ class Streams:
         return self.hold(news, lambda: source.wait(shown, LOOK_S), audience, when_over)
 
     def watch(self, draw: Callable[[], str], audience: Audience) -> Response:
-        """Answer with a stream of a fragment, drawn anew every `LOOK_S` and sent when it
-        differs.
-        """
+        """Return a stream of a fragment that is redrawn every `LOOK_S` and sent when it differs."""
         shown = ""
 
         def news() -> str:
@@ -145,11 +148,10 @@ class Streams:
         audience: Audience = Audience.SPECTATOR,
         when_over: Callable[[], None] = _nothing,
     ) -> Response:
-        """Answer with a stream of what `news` returns, with a pause after each call.
+        """Return a stream of what `news` returns, with a pause after each call.
 
-        `news` finds the request and its language as they are now.
-
-        `when_over` is called at the end. Raises `TooManyViewers` if all places are taken.
+        `news` runs in the context of the current request and its language. `when_over` is called at
+        the end. Raises `TooManyViewers` if all places are taken.
         """
         address = request.remote_addr or ""
         place = None if self.closing.is_set() else self._take(audience, address)
@@ -161,7 +163,7 @@ class Streams:
         is_gone: Callable[[], bool] = request.environ.get(
             "waitress.client_disconnected", lambda: False
         )
-        # the generator runs later, and finds the request in this context
+        # the generator runs later, with the request of this context
         context, first_round = copy_context(), self._round
 
         def messages() -> Iterator[str]:
@@ -169,7 +171,7 @@ class Streams:
             said_s = time.monotonic()
             while not (self.closing.is_set() or self._round != first_round or is_gone()):
                 text = context.run(news)
-                # silence looks like a lost connection
+                # a page takes a long silence for a lost connection
                 if not text and time.monotonic() - said_s >= PING_S:
                     text = PING
                 if text:
@@ -183,15 +185,15 @@ class Streams:
 
         answer = Response(messages(), mimetype="text/event-stream")
         answer.headers["Cache-Control"] = "no-store"
-        # else nginx collects small pieces before it passes them on
+        # otherwise nginx buffers small messages
         answer.headers["X-Accel-Buffering"] = "no"
-        # the place is given back once, however often the answer is closed
+        # the place is returned once, even if the answer is closed several times
         answer.call_on_close(_once(release))
         return answer
 
     def _take(self, audience: Audience, address: str) -> Audience | None:
-        """Take a place of this kind, else a spectator's. Return None if there is none for this
-        address.
+        """Take a place of this audience, or else of the spectators. Return None if this address
+        gets neither.
         """
         with self._lock:
             for place in (audience, Audience.SPECTATOR):
@@ -203,7 +205,7 @@ class Streams:
 
     def _may_have(self, place: Audience, address: str) -> bool:
         left, held = self._left[place], self.held[address_group(address), place]
-        # the own screen takes any place that is free
+        # the own screen may take any free place
         if address in OWN_ADDRESSES or not left:
             return left > 0
         if place is Audience.TABLE:
@@ -220,7 +222,7 @@ class Streams:
 
 
 def _once(call: Callable[[], None]) -> Callable[[], None]:
-    """Return a function that calls another one the first time only."""
+    """Return a function that calls another one only the first time."""
     calls = [call]
     return lambda: calls.pop()() if calls else None
 

@@ -17,15 +17,16 @@ from web.security.rate_limit import address_group
 
 T = TypeVar("T")
 MAX_WAITING = 12
-"""Maximum number of requests that wait. Each holds a thread of the web server."""
+"""Maximum number of waiting requests. Each of them occupies a thread of the web server."""
 MAX_WAITING_EACH = 6
-"""Maximum number of them from one address: as many connections as a browser opens to a server of
-HTTP/1.1."""
+"""Maximum number of waiting requests per address. Browsers open as many connections to an HTTP/1.1
+server.
+"""
 
 
 class Worker(Closeable):
-    """Makes one thing after the other, so that a hundred threads do not each keep what they have
-    freed.
+    """Makes one thing at a time in a single thread, because a hundred threads would each retain the
+    memory that they freed.
     """
 
     def __init__(self) -> None:
@@ -34,12 +35,12 @@ class Worker(Closeable):
         self._lock = threading.Lock()
 
     def start(self) -> None:
-        """Start the thread. Otherwise it starts with the first work."""
+        """Start the thread now, and not at the first request."""
         self._thread.submit(int).result()
 
     def make(self, work: Callable[[], T]) -> T:
-        """Do the work of a request and wait for it. Raises `ServiceUnavailable` if too many wait
-        already.
+        """Do the work of a request and wait for the result. Raises `ServiceUnavailable` if too many
+        requests wait already.
         """
         name = address_group(request.remote_addr or "")
         with self._lock:
@@ -47,7 +48,7 @@ class Worker(Closeable):
                 raise ServiceUnavailable
             self._waiting[name] += 1
         try:
-            # in the request's context, which has its language
+            # in the request's context, which includes its language
             return self._thread.submit(copy_context().run, work).result()
         finally:
             with self._lock:

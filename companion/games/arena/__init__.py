@@ -1,4 +1,4 @@
-"""Robot Arena: secret orders for every robot of a side, carried out all at once in a fixed
+"""Robot Arena: secret orders for all robots of both sides, carried out together in a fixed
 order.
 """
 
@@ -45,7 +45,7 @@ _COMMANDS = {
 
 
 class Arena(Game[State, Orders]):
-    """An action is the orders of a seat for its robots, such as `1:N 2:aE 3:D`."""
+    """Robot Arena. An action is a seat's orders for its robots, such as `1:N 2:aE 3:D`."""
 
     name = "arena"
     title = say("Robot Arena")
@@ -74,21 +74,21 @@ class Arena(Game[State, Orders]):
     plan = staticmethod(plan)
 
     def kit(self, options: ArenaOptions) -> Kit:
-        """Return sixteen robots, and the board of the map."""
+        """Return the kit of sixteen robots and the board of the map."""
         return kit_of(options.board)
 
     def setup(self, options: ArenaOptions, rng: Random) -> State:
-        """Return robots on their starts."""
+        """Return the first state, with the robots on their starts."""
         return first_state(options)
 
     def chosen(self, options: ArenaOptions) -> str:
-        """Return the start."""
+        """Return the sentence that the start was chosen, or an empty string."""
         if options.start:
             return say("The start of this game was chosen.")
         return ""
 
     def how_it_ended(self, state: State) -> str:
-        """Return who has more robots, or robots at all."""
+        """Return how the game ended, by numbers of robots or hit points."""
         counts = [len(robots) for robots in state.robots]
         if min(counts) == 0 < max(counts):
             return say("{side!c} has no robots.", side=NAMES[counts.index(0)])
@@ -102,26 +102,30 @@ class Arena(Game[State, Orders]):
         return say("{more} points against {fewer}.", more=max(points), fewer=min(points))
 
     def to_act(self, state: State) -> frozenset[Seat]:
-        """Return both, sealed, until the game is over."""
+        """Return both seats, which give sealed orders, or nobody once the game is over."""
         return _NOBODY if state.outcome else _BOTH
 
     def legal_actions(self, state: State, seat: Seat) -> Iterator[Orders]:
-        """Yield all orders, lazily: 12^n - 1 for n robots, in the order of `all_orders`, whose
-        beginning is a fair sample."""
+        """Yield all orders lazily: 12^n - 1 for n robots.
+
+        They come in the order of `all_orders`, so that the first ones are a fair sample.
+        """
         if state.outcome is None:
             yield from all_orders(state.numbers(seat.number))
 
     def random_action(self, state: State, seat: Seat, rng: Random) -> Orders:
-        """Return one of the legal actions, each equally likely, without listing them."""
+        """Return a legal action drawn uniformly, without listing all of them."""
         return random_orders(state.numbers(seat.number), rng)
 
     def examples(self, state: State, seat: Seat) -> Iterator[Orders]:
-        """Yield orders by which all go towards the other side, or one stays and defends."""
+        """Yield orders for the first turn: all robots advance, or one of them defends instead."""
         if state.turn == 1:
             yield from marches(state.numbers(seat.number), "N" if seat is Seat.SOUTH else "S")
 
     def check(self, state: State, seat: Seat, action: Orders) -> None:
-        """Refuse orders for robots that are not on the board. Any order may be tried."""
+        """Raise `Illegal` for orders to robots that are not on the board. All other orders are
+        legal.
+        """
         if state.outcome:
             raise Illegal(
                 Reason.GAME_OVER, say("The game is over: no more orders are accepted"), "winning"
@@ -140,8 +144,8 @@ class Arena(Game[State, Orders]):
                 raise Illegal(Reason.NOT_ON_BOARD, message, "orders")
 
     def commands(self, action: Orders) -> list[str]:
-        """Return what each robot is told, without directions."""
-        # the last letter is the direction: without it a code is the kind of order
+        """Return the command of each robot, without its direction."""
+        # the last letter is the direction, and the rest is the kind of order
         return [
             _COMMANDS[code if code in _COMMANDS else code[:-1]]
             for _, code in action.given
@@ -153,10 +157,10 @@ class Arena(Game[State, Orders]):
         return play(state, (actions[Seat.SOUTH], actions[Seat.NORTH]))
 
     def view(self, state: State, seat: Seat | None) -> View:
-        """Return each side's robots by number (`{"square": "b1", "points": 30}`), the coming turn,
-        outcome.
+        """Return the present turn, the outcome, and each side's robots by number.
 
-        Everything on the board is public. Sealed orders never reach a state.
+        A robot is written `{"square": "b1", "points": 30}`. Everything on the board is public, and
+        sealed orders are never part of a state.
         """
         texts = state.terrain.texts
         robots = {
@@ -174,7 +178,7 @@ class Arena(Game[State, Orders]):
         }
 
     def expected(self, state: State) -> Layout:
-        """Return one robot a square."""
+        """Return the layout, with one robot on each occupied square."""
         squares = state.terrain.squares
         return {
             squares[robot.place]: STACKS[side][robot.number]
@@ -183,15 +187,15 @@ class Arena(Game[State, Orders]):
         }
 
     def turn_number(self, state: State) -> int:
-        """Return the number of the turn."""
+        """Return the number of the present turn."""
         return state.turn
 
     def plays(self, state: State, seat: Seat) -> tuple[Play, ...]:
-        """Return nothing: orders are written on the sheet."""
+        """Return no plays, because orders are written on the order sheet."""
         return ()
 
     def pad(self, state: State, seat: Seat) -> PadGrammar | None:
-        """Return one or two keys a robot, in the order of their numbers."""
+        """Return the pad's grammar: one or two keys for each robot, by rising numbers."""
         if state.outcome:
             return None
         return pad_of(seat, state.numbers(seat.number))

@@ -1,6 +1,4 @@
-"""The arena: text maps, what the rules ask of them, the robots' names, and what has to be
-printed.
-"""
+"""The arena: text maps, the terrain that the rules use, the robots' names, and the printed kit."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from companion.core.i18n import initial, say
 from companion.core.kit import SEATS, Board, Face, Kit, Mark, Seat, Side
 
 STANDARD_MAP = ".nN.n.Nn.\n" + 7 * ".........\n" + ".sS.s.Ss."
-"""Ruling 3: 9 x 9 squares without walls, starts b e h, spawn points c g."""
+"""Standard map: 9 x 9 squares without walls, starts on b, e, h, spawn points on c, g (Ruling 3)."""
 WALLS_MAP = "\n".join(
     (
         ".nN.n.Nn.",
@@ -29,10 +27,10 @@ WALLS_MAP = "\n".join(
 )
 
 MAX_ROBOTS = 8
-"""Robots of a side: as many tags are printed for each (Ruling 3)."""
+"""Maximum number of robots of a side. Each side has as many printed tags (Ruling 3)."""
 DIRECTIONS = "NESW"
 STEPS = ((0, 1), (1, 0), (0, -1), (-1, 0))
-"""(files, ranks) of each direction of the board, in the order of `DIRECTIONS`."""
+"""(files, ranks) of one step in each direction, in the order of `DIRECTIONS`."""
 WORDS = (say("north"), say("east"), say("south"), say("west"))
 INITIALS = (
     initial(say("N for north")),
@@ -54,9 +52,9 @@ ROBOTS = tuple(
     )
     for name in NAMES
 )
-"""Names of the faces by seat (0 South, 1 North) and number. The numbers begin with 1."""
+"""Names of the faces, by seat (0 South, 1 North) and robot number. Numbers begin with 1."""
 STACKS = tuple(tuple((name,) for name in names) for names in ROBOTS)
-"""What a layout shows on a robot's square."""
+"""Stack of faces on a robot's square in a layout, by seat and robot number."""
 
 _FIRST_MARKERS = (54, 62)
 _CORNERS = (8, 9, 10, 11)
@@ -65,8 +63,9 @@ _HEIGHT_MM = 6.0
 
 @dataclass(frozen=True)
 class Terrain:
-    """A board as the rules need it: a place is a square's index in `squares`, seats are 0 (South)
-    and 1 (North).
+    """A board in the form that the rules use.
+
+    A place is the index of a square in `squares`. Pairs are (South, North).
     """
 
     files: int
@@ -77,24 +76,24 @@ class Terrain:
 
     @cached_property
     def squares(self) -> tuple[Square, ...]:
-        """Return all squares by file, then rank."""
+        """Return all squares, by file, then rank."""
         return tuple(Square(file, rank) for file in range(self.files) for rank in range(self.ranks))
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """Return the squares as they are written."""
+        """Return the names of all squares, such as `c4`, by place."""
         return tuple(map(str, self.squares))
 
     @cached_property
     def ahead(self) -> tuple[tuple[int | None, ...], ...]:
-        """Return where N, E, S and W lead from each place. None: off the board or into a wall."""
+        """Return the places to the N, E, S and W of each place. None: off the board or a wall."""
         return tuple(
             tuple(self._place(square.shifted(*step)) for step in STEPS) for square in self.squares
         )
 
     @cached_property
     def around(self) -> tuple[tuple[int, ...], ...]:
-        """Return the up to eight neighbours of each place, walls left out."""
+        """Return the up to eight neighbours of each place, without walls."""
         around = []
         for square in self.squares:
             neighbours = [
@@ -107,7 +106,7 @@ class Terrain:
         return tuple(around)
 
     def _place(self, square: Square) -> int | None:
-        """Return the place of a square on which a robot can stand."""
+        """Return the place of a square, or None for a wall or a square off the board."""
         on_board = 0 <= square.file < self.files and 0 <= square.rank < self.ranks
         if not on_board or square in self.walls:
             return None
@@ -116,9 +115,10 @@ class Terrain:
 
 @lru_cache(maxsize=64)
 def terrain_of(text: str) -> Terrain:
-    """Read a text map of `s S n N # .`.
+    """Parse a text map of the characters `s S n N # .`.
 
-    Each side needs a start. Starts and spawn points go by file, then rank.
+    Raises `Malformed` if a side has no start. Starts and spawn points are ordered by file, then
+    rank.
     """
     tiles = parse_map(text, "sSnN#.")
     for character, seat in zip("sn", SEATS, strict=True):
@@ -131,7 +131,7 @@ def terrain_of(text: str) -> Terrain:
             raise Malformed(text)
 
     def places(character: str) -> tuple[int, ...]:
-        # a place is counted as in `Terrain.squares`: by file, then rank
+        # same numbering as `Terrain.squares`: by file, then rank
         return tuple(
             square.file * tiles.ranks + square.rank for square in tiles.squares_of(character)
         )
@@ -147,8 +147,9 @@ def terrain_of(text: str) -> Terrain:
 
 @lru_cache(maxsize=64)
 def kit_of(text: str) -> Kit:
-    """Return sixteen robots of one face each, and a board of squares with its walls and spawn
-    points."""
+    """Return the kit: sixteen robots with one face each, and the board with walls and spawn
+    points.
+    """
     terrain = terrain_of(text)
     marks = [Mark(wall, "wall") for wall in sorted(terrain.walls)]
     for seat, drawing, spawns in zip(SEATS, ("spawn-s", "spawn-n"), terrain.spawns, strict=True):
@@ -168,7 +169,7 @@ def kit_of(text: str) -> Kit:
         Face(
             ROBOTS[side][number],
             SIDES[seat].drawing,
-            # the markers of a side follow one another, as its robots' numbers do
+            # the markers of a side are consecutive, in the order of its robots
             (first + number - 1,),
             _HEIGHT_MM,
             seat,

@@ -1,4 +1,4 @@
-"""What happens in Robot Arena alone."""
+"""Kinds of events that only Robot Arena has."""
 
 from companion.core.i18n import say_n
 from companion.games.events import EventKind, Highlight, Look
@@ -10,7 +10,7 @@ _LOSSES = Highlight(
 
 
 class ArenaEvent(EventKind):
-    """What becomes of robots."""
+    """Events of single robots, and spawning that fails."""
 
     DEFEND = "defend", Look(around="shield", size=1.12)
     ARMED = "armed", Look(around="burst", size=1.24, is_harm=True)

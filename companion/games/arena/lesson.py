@@ -1,4 +1,4 @@
-"""The first game of Robot Arena with a guide: move, hit, defend."""
+"""The lesson of Robot Arena, a guided first game: move, hit, defend."""
 
 from companion.core.i18n import say
 from companion.core.kit import Seat
@@ -63,4 +63,4 @@ HELP = {
     "Defend": say("every hit counts half"),
     "Self-destruct": say("6 points off everyone around it"),
 }
-"""What comes of each order, by its English word."""
+"""Short help text for each order, by the order's English label."""

@@ -1,7 +1,7 @@
-"""The orders of a seat for a turn: their notation, all of them lazily, and one at random.
+"""The orders of a seat for one turn: notation, lazy enumeration, and random choice.
 
-Source: Ruling 3, notation: `1:N 2:aE 3:D 4:X 5:-`, by rising robot numbers, each once, one blank
-between.
+Source: Ruling 3. Notation: `1:N 2:aE 3:D 4:X 5:-`, by rising robot numbers without repetition,
+separated by single spaces.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DEFEND = "D"
 DESTRUCT = "X"
 NOTHING = "-"
 CODES = (*MOVES, *ATTACKS, DEFEND, DESTRUCT, NOTHING)
-"""Every order that a robot can get."""
+"""All orders that a robot can be given."""
 
 _WAYS = len(CODES) + 1
 _GOLDEN = 0.6180339887
@@ -34,9 +34,9 @@ _SHOWN = 12
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """Orders by rising robot numbers, at least one: `((1, "N"), (3, "D"))`.
+    """Orders for one or more robots, by rising numbers: `((1, "N"), (3, "D"))`.
 
-    A robot left out does nothing.
+    A robot without an order does nothing.
 
     >>> str(Orders(((1, "N"), (3, "D"))))
     '1:N 3:D'
@@ -49,9 +49,9 @@ class Orders:
 
 
 def parse_orders(text: str) -> Orders:
-    """Return the orders of a text such as `1:N 2:aE`.
+    """Parse a text such as `1:N 2:aE`.
 
-    Raises `Malformed` naming the part that is wrong.
+    Raises `Malformed` that names the part in error.
     """
     orders: list[tuple[int, str]] = []
     for part in text.split(" "):
@@ -81,9 +81,9 @@ def parse_orders(text: str) -> Orders:
 
 
 def marches(numbers: Sequence[int], way: str) -> Iterator[Orders]:
-    """Yield the orders by which all of these robots go one way.
+    """Yield the orders with which all robots move in one direction.
 
-    Then the same with one of them defending instead, for each.
+    Then yield the same orders with each robot in turn defending instead.
 
     >>> [str(orders) for orders in marches((1, 3), "N")]
     ['1:N 3:N', '1:D 3:N', '1:N 3:D']
@@ -94,17 +94,17 @@ def marches(numbers: Sequence[int], way: str) -> Iterator[Orders]:
 
 
 def all_orders(numbers: Sequence[int]) -> Iterator[Orders]:
-    """Yield all orders of these robots, each once: every robot left out or with one of `CODES`, at
-    least one with.
+    """Yield all orders of these robots, each once.
 
-    There are 12^n - 1 for n robots, 430 million for eight: so that any beginning of the row is a
-    fair cross-section, it goes through the numbers of `orders_at` in equal strides of about the
-    golden section of 12^n. The stride has no divisor in common with 12^n, so every number comes
-    once, and 0, which orders nothing, would come last.
+    Every robot has one of `CODES` or no order, and at least one robot has an order. There are 12^n
+    - 1 combinations for n robots, 430 million for eight. The generator steps through the indexes of
+    `orders_at` with a constant stride near the golden section of 12^n, so that any first part of
+    the sequence is a fair sample. The stride is coprime to 12^n, so every index occurs once. Index
+    0, which has no order at all, would come last and is left out.
     """
     total = _WAYS ** len(numbers)
     stride = round(total * _GOLDEN)
-    # without a common divisor the stride meets every number once
+    # a stride without a common divisor visits every index once
     while gcd(stride, total) > 1:
         stride += 1
     index = 0
@@ -114,8 +114,10 @@ def all_orders(numbers: Sequence[int]) -> Iterator[Orders]:
 
 
 def orders_at(index: int, numbers: Sequence[int]) -> Orders:
-    """Return the orders with this number: its digits to base 12, the last for the first robot. 0:
-    left out, k: `CODES[k-1]`.
+    """Return the orders with this index.
+
+    Its digits to base 12 are the orders, with the last digit for the first robot. Digit 0 is no
+    order, and digit k is `CODES[k-1]`.
 
     >>> str(orders_at(1 + 12 * 9, (1, 2, 4)))
     '1:N 2:D'
@@ -129,6 +131,6 @@ def orders_at(index: int, numbers: Sequence[int]) -> Orders:
 
 
 def random_orders(numbers: Sequence[int], rng: Random) -> Orders:
-    """Return one of `all_orders`, each equally likely, without counting them up."""
-    # not 0, which orders nothing: a seat orders something at least once
+    """Return one of `all_orders`, drawn uniformly, without enumerating them."""
+    # index 0 is excluded, because a seat gives at least one order
     return orders_at(rng.randrange(1, _WAYS ** len(numbers)), numbers)

@@ -1,4 +1,4 @@
-"""How a pad spells the orders of a turn: robot by robot, in rising order of their numbers."""
+"""How a pad spells the orders of a turn: robot by robot, by rising numbers."""
 
 from __future__ import annotations
 
@@ -19,31 +19,34 @@ _OPPOSITE = dict(zip("NESW", "SWNE", strict=True))
 
 @dataclass(frozen=True)
 class OrdersPad(PadGrammar):
-    """Keys for the robots in `numbers`, one after the other. `length` is how many they are.
+    """Pad grammar for the robots in `numbers`, one after the other. `length` is their number.
 
-    A direction moves, `a` and a direction attacks, `a` twice self-destructs, `b` defends, a short
-    ready does nothing. `b` or ready after `a` take the `a` back. Directions are seen from the seat:
-    up is away from the player. Until all robots are done every key is taken, so that a refusal says
-    no more than that the draft is full. Ready held down hands in what there is: an attack that has
-    no direction yet and robots that are not reached do nothing.
+    A direction key moves. `a` and a direction attack, `a` twice self-destructs, `b` defends, and a
+    short ready does nothing. `b` or ready after `a` cancel the `a`. Directions are seen from the
+    seat: up is away from the player.
+
+    Every key is accepted until all robots have an order, so that a refusal always means that the
+    draft is full. Holding ready hands in the draft as it is. An attack without a direction and
+    robots without an order then do nothing.
     """
 
     numbers: tuple[int, ...] = ()
 
     def count(self, draft: tuple[str, ...]) -> int:
-        """Return how many robots are done."""
+        """Return how many robots have an order."""
         return len(self._codes(draft))
 
     def accepts(self, draft: tuple[str, ...], pad: str) -> bool:
-        """Return whether this key may follow: any of the pad, ready too, until all robots are
-        done.
+        """Return whether this key may follow.
+
+        Every key of the pad may, ready included, until all robots have an order.
         """
         return (pad == _READY or self.key(pad) is not None) and self.count(draft) < self.length
 
     def text(self, draft: tuple[str, ...]) -> str:
-        """Return the orders so far.
+        """Return the notation of the orders so far.
 
-        Robots that do nothing are left out, and all of them are said by the first one's `-`.
+        Robots that do nothing are left out. If all do nothing, the text is the first robot's `-`.
         """
         # robots that the draft has not reached do nothing
         done = zip(self.numbers, self._codes(draft), strict=False)
@@ -51,7 +54,9 @@ class OrdersPad(PadGrammar):
         return str(Orders(orders or ((self.numbers[0], NOTHING),)))
 
     def spell(self, text: str) -> tuple[str, ...]:
-        """Return one or two keys a robot. Ready for one that does nothing."""
+        """Return the keys for orders: one or two for each robot, and ready for one that does
+        nothing.
+        """
         orders = dict(parse_orders(text).given)
         pads = {key.letter: (key.pad,) for key in self.keys}
         spelled = {DESTRUCT: ("a", "a"), NOTHING: (_READY,), **pads}
@@ -60,7 +65,7 @@ class OrdersPad(PadGrammar):
         return tuple(key for code in codes for key in spelled[code])
 
     def _codes(self, draft: tuple[str, ...]) -> list[str]:
-        """Return the order of each robot that is done. Empty: nothing."""
+        """Return the codes of the robots that the draft covers. An empty code does nothing."""
         codes: list[str] = []
         aims = False
         for pad in draft:
@@ -71,7 +76,7 @@ class OrdersPad(PadGrammar):
             if pad == "a":
                 codes.append(DESTRUCT)
             elif key is None:
-                # ready: this robot does nothing, and an `a` before it is taken back
+                # ready: this robot does nothing, and an `a` before it is cancelled
                 codes.append("")
             else:
                 codes.append(f"a{key.letter}" if aims and pad != "b" else key.letter)
@@ -81,7 +86,7 @@ class OrdersPad(PadGrammar):
 
 @lru_cache(maxsize=1024)
 def pad_of(seat: Seat, numbers: tuple[int, ...]) -> OrdersPad:
-    """Return the grammar of a seat whose robots have these numbers."""
+    """Return the pad's grammar for a seat whose robots have these numbers."""
     keys = []
     for pad, away in _AWAY.items():
         letter = away if seat is Seat.SOUTH else _OPPOSITE[away]

@@ -1,6 +1,4 @@
-"""What the screens show of Robot Arena beside its board, and the sheet on which a seat writes its
-orders.
-"""
+"""What screens show beside the board of Robot Arena, and the order sheet of a seat."""
 
 from __future__ import annotations
 
@@ -40,8 +38,9 @@ _DIRECTIONS = tuple(
 
 
 def board_ui(state: State, seat: Seat | None) -> BoardUi:
-    """Return hit points of every robot, sums of both sides, and for a seat that may act its
-    sheet.
+    """Return the hit points of all robots, the sums of both sides, and the order sheet.
+
+    Only a seat that may act has an order sheet.
     """
     squares = state.terrain.squares
     most = state.options.hit_points
@@ -77,7 +76,7 @@ def _sign(state: State, seat: Seat | None) -> str:
 
 
 def _hint(state: State) -> str:
-    """Return the turn, and when new robots appear."""
+    """Return a sentence on the turn and on the next turn in which robots appear."""
     if state.outcome:
         return state.outcome.reason
     options = state.options
@@ -97,9 +96,9 @@ def _hint(state: State) -> str:
 def opened(
     state: State, actions: Mapping[Seat, Orders], stages: Sequence[Stage], stage: int
 ) -> Mapping[Seat, tuple[UnitOrder, ...]]:
-    """Return each robot's order once the stage was shown in which it is carried out.
+    """Return each robot's order if the stage that carries it out has been shown.
 
-    At the end all are open.
+    After the last stage all orders are open.
     """
     shown = {str(part.title) for part in stages[: stage + 1]}
     is_all = stage + 1 >= len(stages)
@@ -120,19 +119,19 @@ def order_words(number: int, code: str) -> str:
 
 
 def _open_order(unit: str, code: str, shown: Collection[str], *, is_all: bool) -> UnitOrder:
-    # the title of the stage that carries out an order of this kind
+    # title of the stage that carries out this kind of order
     stage = {DEFEND: "Defend", DESTRUCT: "Armed"}.get(code, "Moves" if code in MOVES else "Attacks")
     if not is_all and (code == NOTHING or stage not in shown):
         return UnitOrder(unit)
     move, attack, defend, destruct = _KINDS
     if code in MOVES:
         direction = MOVES[code]
-        # the arrow is drawn pointing up, so north is not turned
+        # the arrow is drawn pointing up, so north needs no rotation
         words = joined(" ", (move.label, WORDS[direction]))
         return UnitOrder(unit, code, words, move.drawing, 90 * direction)
     if code in ATTACKS:
         direction = ATTACKS[code]
-        # the blade is drawn pointing right, so north is a quarter turn back
+        # the blade is drawn pointing right, so north is rotated back by a quarter turn
         words = joined(" ", (attack.label, WORDS[direction]))
         return UnitOrder(unit, code, words, attack.drawing, 90 * direction - 90)
     if code == NOTHING:
@@ -142,8 +141,11 @@ def _open_order(unit: str, code: str, shown: Collection[str], *, is_all: bool) -
 
 
 def plan(state: State, seat: Seat, entered: str) -> tuple[Square | None, ...]:
-    """Return where each order leads: the square that is entered or attacked (None: a wall or no
-    square), else its own."""
+    """Return the target square of each order entered so far.
+
+    It is the square that is entered or attacked, or else the robot's own. None means a wall or a
+    square off the board.
+    """
     places = {robot.number: robot.place for robot in state.robots[seat.number]}
     squares: list[Square | None] = []
     for number, code in parse_orders(entered).given if entered else ():

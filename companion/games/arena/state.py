@@ -1,4 +1,4 @@
-"""A position of Robot Arena between two turns, and the options it was begun with."""
+"""Options of Robot Arena, and its state between two turns."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _Damage = Annotated[int, Meta(ge=0, le=999)]
 
 
 class ArenaOptions(Options, frozen=True):
-    """The arena and the house defaults of Ruling 3.
+    """Options of Robot Arena, with the house defaults of Ruling 3.
 
-    Damages are the rulebook's. `spawn_every` 0: never.
+    Damages are the rulebook's. With `spawn_every` 0 no robots appear.
     """
 
     board: str = STANDARD_MAP
@@ -34,21 +34,18 @@ class ArenaOptions(Options, frozen=True):
     friendly: _Damage = 8
     blast: _Damage = 6
     start: str = ""
-    """Where the robots begin instead of on the starts: South's squares, a stroke, North's.
-
-    Empty: on the starts.
-    """
+    """First squares of the robots: South's, a slash, North's. Empty: the starts of the map."""
 
 
 class Reason(StrEnum):
-    """Why the game refuses orders. Whatever else robots cannot do is legal and fails."""
+    """Why the game refuses orders. All other impossible orders are legal and fail."""
 
     NOT_ON_BOARD = "not_on_board"
     GAME_OVER = "game_over"
 
 
 class Robot(NamedTuple):
-    """A robot on the board: its number, its place in `Ground.squares`, and its hit points."""
+    """A robot on the board: its number, its place in `Terrain.squares`, and its hit points."""
 
     number: int
     place: int
@@ -61,9 +58,7 @@ Robots = tuple[tuple[Robot, ...], tuple[Robot, ...]]
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A position: the robots, the number of the turn that comes (the first is 1), and how the game
-    ended.
-    """
+    """A position: the robots, the number of the present turn (from 1), and the outcome."""
 
     options: ArenaOptions
     terrain: Terrain
@@ -72,14 +67,14 @@ class State:
     outcome: Outcome | None = None
 
     def numbers(self, side: int) -> tuple[int, ...]:
-        """Return the numbers of a side's robots, rising."""
+        """Return the numbers of a side's robots in rising order."""
         return tuple([robot.number for robot in self.robots[side]])
 
 
 def _starts(options: ArenaOptions, terrain: Terrain) -> tuple[tuple[int, ...], ...]:
-    """Return the places on which the robots of each seat begin.
+    """Return the first places of each side's robots.
 
-    Raises `Malformed` for a start that cannot be read.
+    Raises `Malformed` if the option `start` is not valid.
     """
     if not options.start:
         return terrain.starts
@@ -99,10 +94,10 @@ def _starts(options: ArenaOptions, terrain: Terrain) -> tuple[tuple[int, ...], .
 
 
 def first_state(options: ArenaOptions) -> State:
-    """Return robots 1, 2, 3 … of each side on its starts, by file, then rank.
+    """Return the first state, with robots 1, 2, 3 … of each side on its starts.
 
-    Raises `Malformed` for a board or a start that cannot be read, or with more starts than a side
-    may have robots.
+    The starts of the map are taken by file, then rank. Raises `Malformed` if the board or the
+    option `start` is not valid, or if a side has more starts than robots are allowed.
     """
     terrain = terrain_of(options.board)
     sides = []
@@ -126,11 +121,11 @@ def first_state(options: ArenaOptions) -> State:
 
 
 def is_spawning(options: ArenaOptions, turn: int) -> bool:
-    """Return whether spawn points act in this turn."""
+    """Return whether robots appear in this turn."""
     return options.spawn_every > 0 and turn % options.spawn_every == 0
 
 
 def lead(state: State) -> float:
-    """Return how many hit points more than North's robots South's have together."""
+    """Return the hit points of all South robots minus those of all North robots."""
     south, north = (sum(robot.points for robot in robots) for robots in state.robots)
     return float(south - north)

@@ -1,7 +1,7 @@
-"""How a turn of Robot Arena is carried out: defend, arm, move, spawn, attack, blow up, leave.
+"""Carry out a turn of Robot Arena: defend, arm, move, spawn, attack, blow up, leave.
 
 Source: the rulebook's "Order & Precedence", "Defending", "Self-Destructing", "Moving" and
-"Attacking". Ruling 3.
+"Attacking", and Ruling 3.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from companion.games.turn_log import TurnLog
 
 _SHIELDED = say("Behind its shield a robot takes half the damage, rounded down.")
 _MAX_BUMPS = 3
-"""More failed moves than these are told in one headline."""
+"""Maximum number of failed moves with separate headlines. More than these share one headline."""
 
 
 class Failure(Enum):
-    """Why a robot stays where it is."""
+    """Why a move fails."""
 
     BARRIER = "edge or wall"
     CONTEST = "several try for the square"
@@ -45,10 +45,8 @@ class Failure(Enum):
 def failures(places: Sequence[int], tries: Mapping[int, int | None]) -> dict[int, Failure]:
     """Return the robots whose moves fail, with the reason.
 
-    All others succeed, in chains, swaps and rotations too.
-
-    `places` says where each robot stands, `tries` where those that move want to go (None: off the
-    board or a wall).
+    All other moves succeed, including chains, swaps and rotations. `places` has the place of each
+    robot, `tries` the target of each robot that moves (None: off the board or a wall).
 
     >>> {robot: why.name for robot, why in failures([0, 1, 2], {0: 1, 1: 2}).items()}
     {1: 'HELD', 0: 'HELD'}
@@ -62,15 +60,15 @@ def failures(places: Sequence[int], tries: Mapping[int, int | None]) -> dict[int
             failed[robot] = Failure.BARRIER
         else:
             comers.setdefault(target, []).append(robot)
-    # where two or more try for one square, all of them fail (Ruling 3)
+    # if several robots want the same square, all of them fail (Ruling 3)
     for robots in comers.values():
         if len(robots) > 1:
             failed.update(dict.fromkeys(robots, Failure.CONTEST))
-    # a robot that stays keeps its place, and whoever wants to enter it stays, too
+    # a robot that stays blocks its place, so robots that want to enter it stay, too
     stayed_places = [
         place for robot, place in enumerate(places) if robot not in tries or robot in failed
     ]
-    for place in stayed_places:  # it grows: who cannot enter keeps a place too
+    for place in stayed_places:  # grows: a robot that cannot enter blocks its own place
         for robot in comers.get(place, ()):
             if robot not in failed:
                 failed[robot] = Failure.HELD
@@ -87,7 +85,7 @@ def play(state: State, orders: tuple[Orders, Orders]) -> Step[State]:
     sides: tuple[list[Robot], list[Robot]] = ([], [])
     for robot in turn.robots:
         sides[robot.side].append(Robot(robot.number, robot.place, robot.points))
-    # new robots come last, but take the lowest free number: sort again
+    # new robots are last in the list but have the lowest free numbers, so sort again
     south, north = map(sorted, sides)
     after = State(
         state.options, state.terrain, (tuple(south), tuple(north)), state.turn + 1, turn.outcome
@@ -97,7 +95,7 @@ def play(state: State, orders: tuple[Orders, Orders]) -> Step[State]:
 
 @dataclass(slots=True, eq=False)
 class _Robot:
-    """A robot while a turn is carried out."""
+    """A robot during a turn."""
 
     side: int
     number: int
@@ -111,7 +109,7 @@ class _Robot:
 
 
 class _Turn(TurnLog):
-    """The position while a turn is carried out."""
+    """Mutable position during a turn."""
 
     def __init__(self, state: State, orders: tuple[Orders, Orders]) -> None:
         super().__init__()
@@ -121,13 +119,13 @@ class _Turn(TurnLog):
         self.robots: list[_Robot] = []
         for side, robots in enumerate(state.robots):
             codes = dict(orders[side].given)
-            # a robot that is left out of the orders does nothing (Ruling 3)
+            # a robot without an order does nothing (Ruling 3)
             self.robots += [
                 _Robot(side, *robot, codes.get(robot.number, NOTHING)) for robot in robots
             ]
 
     def at(self) -> dict[int, _Robot]:
-        """Return which robot stands on which place."""
+        """Return the robots by their place."""
         return {robot.place: robot for robot in self.robots}
 
     def tell(
@@ -139,14 +137,14 @@ class _Turn(TurnLog):
         to: int | None = None,
         **more: Any,
     ) -> None:
-        """Add an event that happens to a robot where it stands. `to` is a place."""
+        """Add an event of a robot at its present square. `to` is a place."""
         texts = self.terrain.texts
         target = None if to is None else texts[to]
         self.add(kind, robot.side, text, rule, at=texts[robot.place], to=target, **more)
 
     def close(self, title: str) -> None:
-        """End a stage, if anything was told in it."""
-        # a stage without events would stop hands for nothing
+        """End the current stage, unless it has no events."""
+        # a stage without events would interrupt play for nothing
         if not self.fresh_events:
             return
         squares = self.terrain.squares
@@ -160,7 +158,7 @@ class _Turn(TurnLog):
 
 
 def _shelter(turn: _Turn) -> None:
-    """Shelter those who defend, for the whole turn."""
+    """Report the robots that defend. Their shield lasts the whole turn."""
     sheltered = [robot for robot in turn.robots if robot.code == DEFEND]
     for robot in sheltered:
         square = turn.terrain.texts[robot.place]
@@ -172,7 +170,7 @@ def _shelter(turn: _Turn) -> None:
 
 
 def _arm(turn: _Turn) -> None:
-    """Arm the self-destructs. Nothing stops them."""
+    """Report the robots that arm their self-destruct, which nothing can stop."""
     armed = [robot for robot in turn.robots if robot.code == DESTRUCT]
     for robot in armed:
         square = turn.terrain.texts[robot.place]
@@ -187,7 +185,7 @@ def _arm(turn: _Turn) -> None:
 
 
 def _move(turn: _Turn) -> None:
-    """Carry out all moves at once."""
+    """Carry out all moves together."""
     ahead = turn.terrain.ahead
     texts = turn.terrain.texts
     tries = {
@@ -211,7 +209,7 @@ def _move(turn: _Turn) -> None:
                 "{robot!c} moves {direction}, {origin} to {target}.", robot=robot.name, **parts
             )
             turn.tell(CommonEvent.MOVE, robot, text, "moving", to=target)
-    # nobody moves before this: the sentences above name where each robot was
+    # places change only now, because the sentences above name the old squares
     for index, target in tries.items():
         if index not in failed and target is not None:
             turn.robots[index].place = target
@@ -220,16 +218,16 @@ def _move(turn: _Turn) -> None:
 def _bump_headlines(
     turn: _Turn, failed: Mapping[int, Failure], tries: Mapping[int, int | None]
 ) -> list[Headline]:
-    """Return the headlines of moves that fail: one for those to the same square."""
+    """Return the headlines of failed moves. Moves to the same square share one headline."""
     names = {index: turn.robots[index].name for index in failed}
-    # too many to be read one after another: say how many, show the first and the last
+    # too many to read one after another: give their number, show the first and the last
     if len(failed) > _MAX_BUMPS:
         first, *_, last = names.values()
         return [Headline(say("{n} robots are blocked", n=len(failed)), "bump", (first, last))]
     of_square: dict[int, list[int]] = {}
     for index in failed:
         place = tries[index]
-        # a wall or the edge has no place: such a move has a key of its own, below 0
+        # walls and the edge have no place, so each such move gets its own negative key
         of_square.setdefault(-1 - index if place is None else place, []).append(index)
     at = turn.at()
     headlines = []
@@ -240,7 +238,7 @@ def _bump_headlines(
         if number == 1:
             side = NAMES[robot.side]
             text = say("{side!c}’s robot {number} is blocked", side=side, number=robot.number)
-            # show the robot in the way as well
+            # also show the robot in the way
             if place in at:
                 faces.append(at[place].name)
         elif number == 2:
@@ -253,7 +251,7 @@ def _bump_headlines(
 
 
 def _why(turn: _Turn, index: int, failure: Failure, tries: Mapping[int, int | None]) -> str:
-    """Return why a move fails, as a sentence."""
+    """Return a sentence on why a move fails."""
     robot = turn.robots[index]
     target = tries[index]
     if target is None:
@@ -267,7 +265,7 @@ def _why(turn: _Turn, index: int, failure: Failure, tries: Mapping[int, int | No
 
 
 def _barrier(turn: _Turn, robot: _Robot, direction: int) -> str:
-    """Return why nothing gets from a robot to the next square: a wall or the edge."""
+    """Return what blocks a robot in this direction: a wall or the edge of the board."""
     square = turn.terrain.squares[robot.place].shifted(*STEPS[direction])
     word = WORDS[direction]
     if square in turn.terrain.walls:
@@ -277,13 +275,14 @@ def _barrier(turn: _Turn, robot: _Robot, direction: int) -> str:
 
 
 def _spawn(turn: _Turn) -> None:
-    """Put a new robot on every free spawn point in a spawning turn, up to the side's limit."""
+    """In a spawning turn, put a new robot on every free spawn point, up to the side's limit."""
     options = turn.options
     at = turn.at()
     if not is_spawning(options, turn.number):
         return
     for side, spawns in enumerate(turn.terrain.spawns):
-        # armed robots count for the limit: they leave at the end of the turn (Ruling 3)
+        # armed robots count towards the limit, since they leave only at the end of the turn (Ruling
+        # 3)
         numbers = {robot.number for robot in turn.robots if robot.side == side}
         for place in spawns:
             square = turn.terrain.texts[place]
@@ -297,7 +296,7 @@ def _spawn(turn: _Turn) -> None:
                     side=NAMES[side],
                 )
             else:
-                # the lowest number that is free (Ruling 3)
+                # the lowest free number (Ruling 3)
                 number = next(free for free in range(1, MAX_ROBOTS + 1) if free not in numbers)
                 numbers.add(number)
                 robot = _Robot(side, number, place, options.hit_points)
@@ -317,7 +316,7 @@ def _spawn(turn: _Turn) -> None:
 
 
 def _attack(turn: _Turn) -> None:
-    """Carry out all attacks at once, each at the square next to the robot."""
+    """Carry out all attacks together, each on the square next to the robot."""
     terrain = turn.terrain
     at = turn.at()
     attackers = [robot for robot in turn.robots if robot.code in ATTACKS]
@@ -337,7 +336,7 @@ def _attack(turn: _Turn) -> None:
             direction=WORDS[direction],
         )
         turn.tell(CommonEvent.MISS, robot, text, "attacking", why=why, to=target)
-    # the hardest hit is read last
+    # show the hardest hit last
     turn.headlines.sort(key=lambda headline: headline.lost)
     if attackers and not turn.headlines:
         text = say_n("The attack hits nothing", "{n} attacks hit nothing", len(attackers))
@@ -345,7 +344,7 @@ def _attack(turn: _Turn) -> None:
 
 
 def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
-    """Carry out an attack that hits another robot, a friend or an enemy."""
+    """Carry out an attack that hits a robot of either side."""
     is_friend = victim.side == robot.side
     damage = _hurt(victim, turn.options.friendly if is_friend else turn.options.attack)
     reasons = is_friend and say("It is on its own side."), victim.code == DEFEND and _SHIELDED
@@ -367,21 +366,21 @@ def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
         text = say("{side!c} hits {other}’s robot {number} for {points}", other=other, **parts)
     faces = (robot.name, victim.name)
     square = turn.terrain.squares[victim.place]
-    # points fall below 0 here, since a robot at 0 stays until the end of the turn
+    # points can be negative here, since a robot without points stays until the end of the turn
     left = max(0, victim.points)
     most = turn.options.hit_points
     turn.headlines.append(Headline(text, "hit", faces, square, damage, left, most))
 
 
 def _blow_up(turn: _Turn) -> None:
-    """Carry out all self-destructs at once.
+    """Carry out all self-destructs together.
 
-    Each hits the eight neighbours and leaves the robot with 0 points.
+    Each hits the eight neighbours and leaves its robot with 0 points.
     """
     armed = [robot for robot in turn.robots if robot.code == DESTRUCT]
     at = turn.at()
     for robot in armed:
-        # neighbours of either side, and walls shield nobody (Ruling 3)
+        # neighbours of both sides are hit, and walls protect nobody (Ruling 3)
         victims = [at[place] for place in turn.terrain.around[robot.place] if place in at]
         damages = [_hurt(victim, turn.options.blast) for victim in victims]
         parts = {"robot": robot.name, "square": turn.terrain.texts[robot.place]}
@@ -401,18 +400,15 @@ def _blow_up(turn: _Turn) -> None:
             victims=len(victims),
         )
         turn.headlines.append(Headline(text, "hit", (robot.name,), lost=sum(damages)))
-    # whatever other blasts took from them, they end with 0 (Ruling 3)
+    # they end with 0 points, whatever damage other blasts did to them (Ruling 3)
     for robot in armed:
         robot.points = 0
 
 
 def _hurt(victim: _Robot, damage: int) -> int:
-    """Take the damage of one hit from a robot, half of it behind a shield.
-
-    Return how much that was.
-    """
+    """Subtract the damage of one hit, halved behind a shield, and return it."""
     if victim.code == DEFEND:
-        # half of every single hit, rounded down (Ruling 3)
+        # every single hit is halved and rounded down (Ruling 3)
         damage //= 2
     victim.points -= damage
     return damage
@@ -422,10 +418,10 @@ def _hurt(victim: _Robot, damage: int) -> int:
 
 
 def _end(turn: _Turn) -> None:
-    """Take robots without points off all together. Then see whether the game is over."""
+    """Remove all robots without hit points together, then check whether the game is over."""
     if not turn.events:
         turn.add(CommonEvent.IDLE, None, say("No robot does anything."), "orders")
-    # robots at 0 have acted until now and leave together (Ruling 3)
+    # robots without points have acted in this turn and leave together (Ruling 3)
     for robot in turn.robots:
         if robot.points <= 0:
             why = say("It has no hit points left.")
@@ -436,7 +432,7 @@ def _end(turn: _Turn) -> None:
     turn.robots = [robot for robot in turn.robots if robot.points > 0]
     sides = [[robot for robot in turn.robots if robot.side == side] for side in (0, 1)]
     counts = [len(robots) for robots in sides]
-    # a side without robots has lost, even if the next turn would spawn (Ruling 3)
+    # a side without robots loses, even if robots would appear in the next turn (Ruling 3)
     if not any(counts):
         turn.end(None, say("Neither side has a robot left: a draw."), "winning")
     elif not all(counts):
@@ -448,8 +444,8 @@ def _end(turn: _Turn) -> None:
 
 
 def _end_by_count(turn: _Turn, counts: list[int], points: list[int]) -> None:
-    """End the game after the last turn: robots count, then hit points."""
-    # pairs compare by robots first, by points where those are equal
+    """End the game after the last turn. More robots win, with hit points as the tie-break."""
+    # tuples compare by robots first, then by points
     scores = list(zip(counts, points, strict=True))
     winner = None if scores[0] == scores[1] else scores.index(max(scores))
     side = winner or 0

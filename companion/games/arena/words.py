@@ -1,4 +1,4 @@
-"""Options and rules of Robot Arena in words for people.
+"""Options and rules of Robot Arena in words.
 
 The rulebook retold, with the rulings where it is silent.
 """
@@ -245,7 +245,7 @@ RULES = (
 
 
 def extras_of(options: ArenaOptions) -> Extras:
-    """Return the player aid with the figures of these options, the same for both."""
+    """Return the player aid with the numbers of these options, the same for both seats."""
     rows = (
         AidRow(say("Move"), say("one square"), drawing="order-up"),
         AidRow(

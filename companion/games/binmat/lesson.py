@@ -1,4 +1,4 @@
-"""The tutorial of BINMAT: lay a card, stack cards, declare combat."""
+"""The lesson of BINMAT, a guided first game: lay a card, stack cards, declare combat."""
 
 from companion.core.i18n import say
 from companion.games.binmat import sentences

@@ -1,6 +1,6 @@
-"""Scouts: walk to the other home rank, gather intel, bring it back.
+"""Scouts: walk to the opponent's home rank, gather intel and bring it back.
 
-Dashes, jumps, stacks, rocks and a chess clock.
+With dashes, jumps, stacks, rocks and a chess clock.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _COMMANDS = {
 
 
 class Scouts(Game[State, str]):
-    """An action is its notation. All information is open."""
+    """The game Scouts. An action is its notation, and all information is open."""
 
     name = "scouts"
     title = say("Scouts")
@@ -63,7 +63,7 @@ class Scouts(Game[State, str]):
     board_ui = staticmethod(board_ui)
 
     def kit(self, options: ScoutsOptions) -> Kit:
-        """Return ten two-faced scouts, two boulders, two rocks. The same with all options."""
+        """Return ten two-faced scouts, two boulders and two rocks. The options do not change it."""
         return KIT
 
     def extras(self, options: ScoutsOptions) -> Extras:
@@ -71,55 +71,58 @@ class Scouts(Game[State, str]):
         return EXTRAS
 
     def setup(self, options: ScoutsOptions, rng: Random) -> State:
-        """Return an empty board, on which White places first, unless another start was chosen."""
+        """Return the chosen start, or an empty board on which White places first."""
         return first_state(options)
 
     def chosen(self, options: ScoutsOptions) -> str:
-        """Return the start."""
+        """Return a sentence on a chosen start. Empty if nothing is chosen."""
         if options.start:
             return say("The start of this game was chosen.")
         return ""
 
     def to_act(self, state: State) -> frozenset[Seat]:
-        """Return the seat on turn, until somebody has brought intel home."""
+        """Return the seat on turn until a side has brought intel home."""
         if state.outcome:
             return frozenset()
         return frozenset({state.seat})
 
     def check(self, state: State, seat: Seat, action: str) -> None:
-        """Raise `Illegal` with the rule and the square in the way."""
+        """Raise `Illegal`, with the rule and the obstacle, unless the action is legal."""
         check(state, seat, read(action))
 
     def parse(self, text: str) -> str:
-        """Read `@c1`, `c1-d2`, `c1^c3^e3`, `B@d5`, `R@d5-e5` or `.`. Raises `Malformed`."""
+        """Parse `@c1`, `c1-d2`, `c1^c3^e3`, `B@d5`, `R@d5-e5` or `.`. Raises `Malformed`."""
         read(text)
         return text
 
     def commands(self, action: str) -> tuple[str, ...]:
-        """Return a dash, a jump or a rock. Neither a placing nor the end of a turn."""
+        """Return the word for a dash, jump or rock, and nothing for a placing or the end of a
+        turn.
+        """
         kind = read(action).kind
         if kind in _COMMANDS:
             return (_COMMANDS[kind],)
         return ()
 
     def apply(self, state: State, actions: Mapping[Seat, str], rng: Random) -> Step[State]:
-        """Carry out the decision of the seat on turn."""
+        """Carry out the action of the seat on turn."""
         return play(state, read(actions[state.seat]))
 
     def how_it_ended(self, state: State) -> str:
-        """Return that intel is home."""
+        """Return that the intel is home."""
         return say("The intel is home.")
 
     def view(self, state: State, seat: Seat | None) -> View:
-        """Return scouts, rocks by their squares, what is due, outcome: nothing is hidden.
+        """Return scouts, rocks, the plays that are due and the outcome. Nothing is hidden.
 
-        `scouts` are the squares of each side: `upper` (or alone), `lower`, `with_intel`. `pieces`
-        the same one by one, because two scouts of a side may share a square. `turn` is 0 during the
-        set-up. `played` is where the scout of this turn's last play is, `due` the plays left.
+        `scouts` holds the squares of each side: `upper` (including single scouts), `lower` and
+        `with_intel`. `pieces` lists the scouts one by one, because two scouts of a side may share a
+        square. `turn` is 0 during the set-up. `played` is the square of the scout that made the
+        last play of this turn, and `due` the number of plays left.
         """
         position = state.position
         rocks: dict[str, dict[str, list[str]]] = {seat: {} for seat in SEATS}
-        # the four are South's boulder and rock, then North's
+        # The four are South's boulder and rock, then North's.
         for index, covered in enumerate(position.rocks):
             if covered:
                 rocks[SEATS[index // 2]][ROCK_KINDS[index % 2]] = _names(covered)
@@ -150,33 +153,34 @@ class Scouts(Game[State, str]):
         }
 
     def expected(self, state: State) -> Layout:
-        """Return scouts, lower ones first, and rocks in every square that they cover."""
+        """Return the layout, with lower scouts first and rocks in every square that they cover."""
         return layout_of(state.position)
 
     def chess_clock(self, state: State) -> ChessClock | None:
-        """Return the clock while play is on. Ruling, "Clock": it starts when the set-up is
-        complete.
-        """
+        """Return the clock, which starts when the set-up is complete (ruling, "Clock")."""
         if not state.options.seconds or not state.turn or state.outcome:
             return None
         return ChessClock(state.options.seconds, state.options.increment)
 
     def is_reversible(self, state: State, seat: Seat, action: str) -> bool:
-        """Return whether the game goes on. All is open, so that nobody learns anything."""
+        """Return whether the game goes on. All is open, so an action reveals nothing."""
         return play(state, read(action)).state.outcome is None
 
     def turn_number(self, state: State) -> int:
-        """Return turns of one or two plays. 0 while scouts are placed."""
+        """Return the number of the turn of one or two plays, and 0 during the set-up."""
         return state.turn
 
     def plays(self, state: State, seat: Seat) -> Iterator[Play]:
-        """Yield two squares for a dash, all squares for jumps, a key and one or two squares for
-        rocks, a key for the end."""
+        """Yield the legal actions as taps.
+
+        A dash has two squares and a chain of jumps all of its squares. A rock has a key and one or
+        two squares, and the end of the turn only a key.
+        """
         if seat in self.to_act(state):
             yield from plays(state.position)
 
     def pad(self, state: State, seat: Seat) -> PadGrammar | None:
-        """Return the keys: ready ends the own turn once play is on."""
+        """Return the pad on which ready ends the seat's own turn, once the set-up is complete."""
         if seat is state.seat and state.turn and not state.outcome:
             return PAD
         return None

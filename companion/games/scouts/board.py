@@ -1,7 +1,7 @@
-"""The board of Scouts as the rules need it, numbers and masks, and what has to be printed.
+"""The board of Scouts as numbers and bit masks, and the kit.
 
 A square is a number: file + 8 x rank, both from 0, so that a1 is 0, h1 is 7 and h10 is 79. A set of
-squares is a mask: an integer in which the bit of each of its squares is set.
+squares is a mask: an integer with the bit of each of its squares set.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _FIRST_FILE = sum(1 << FILES * rank for rank in range(RANKS))
 NOT_LAST_FILE = ALL & ~(_FIRST_FILE << FILES - 1)
 _NOT_FIRST_FILE = ALL & ~_FIRST_FILE
 HOME = (_FIRST_RANK, _FIRST_RANK << FILES * (RANKS - 1))
-"""The home rank of each seat, South first."""
+"""Home rank of each seat, South first."""
 FAR = HOME[::-1]
-"""The home rank of the opponent of each seat."""
+"""Home rank of each seat's opponent."""
 
 SIDES = {
     Seat.SOUTH: Side(say("white"), "white", "#FFFFFF", "scout-s"),
@@ -37,35 +37,35 @@ SCOUT_FACES = (
     (say("white scout"), say("white scout with intel")),
     (say("black scout"), say("black scout with intel")),
 )
-"""Both faces of the scouts of each seat, South first."""
+"""Plain face and face with intel of each seat's scouts, South first."""
 OWN = say("scout")
-"""What hands are told of a piece of theirs. Rocks and boulders have their names."""
+"""Name of a player's own scout in instructions. Rocks and boulders have names of their own."""
 ROCK_KINDS = ("boulder", "rock")
-"""As they are called in notation, events and drawings. `ROCK_NAMES`: for people."""
+"""Names in notation, events and drawings. `ROCK_NAMES` are those for people."""
 ROCK_NAMES = (say("boulder"), say("rock"))
 ROCK_FACES = (say("white boulder"), say("white rock"), say("black boulder"), say("black rock"))
 """South's boulder and rock, then North's."""
 
 
 def bit_at(file: int, rank: int) -> int:
-    """Return the mask of one square, 0 when it is off the board."""
+    """Return the mask of one square, or 0 if it is off the board."""
     if 0 <= file < FILES and 0 <= rank < RANKS:
         return 1 << file + FILES * rank
     return 0
 
 
 def squares_in(mask: int) -> Iterator[int]:
-    """Yield the squares of a mask, by rank, then file."""
+    """Yield the squares of a mask by rank, then file."""
     while mask:
-        # the lowest bit that is set
+        # Lowest set bit.
         low = mask & -mask
         yield low.bit_length() - 1
         mask ^= low
 
 
 def beside(mask: int) -> int:
-    """Return the orthogonal neighbours of the squares of a mask."""
-    # a shift by one would wrap round to the next rank at either edge
+    """Return the orthogonal neighbours of all squares in a mask."""
+    # A shift by one would wrap to the next rank at the left and right edges.
     sideways = (mask & NOT_LAST_FILE) << 1 | (mask & _NOT_FIRST_FILE) >> 1
     return (sideways | mask << FILES | mask >> FILES) & ALL
 
@@ -94,15 +94,15 @@ def _boulder(square: Square) -> int:
 
 
 AROUND = tuple(map(_around, SQUARES))
-"""For each square the mask of its up to eight neighbours."""
+"""Mask of the up to eight neighbours of each square."""
 JUMPS = tuple(map(_jumps, SQUARES))
-"""For each square every jump within the board: the mask that is jumped over, the mask and the
-number of the landing."""
+"""Jumps from each square within the board: mask of the square jumped over, and mask and number of
+the landing square.
+"""
 BESIDE = tuple(beside(1 << number) for number in range(FILES * RANKS))
-"""For each square the mask of its up to four orthogonal neighbours."""
+"""Mask of the up to four orthogonal neighbours of each square."""
 BOULDERS = tuple(map(_boulder, SQUARES))
-"""For each square the mask of the boulder of which it is the lowest on the left, 0 when that leaves
-the board."""
+"""Mask of a boulder by its lower left square, or 0 if it would leave the board."""
 
 _NOTES = (
     say(
@@ -149,4 +149,4 @@ KIT = Kit(
     tag_mm=20.0,
     notes=_NOTES,
 )
-"""Twenty faces of ten scouts, two boulders, two rocks, and a board in two tones."""
+"""Twenty faces of ten scouts, two boulders, two rocks, and a two-tone board."""

@@ -1,4 +1,4 @@
-"""What happens in Scouts alone."""
+"""Event kinds of Scouts."""
 
 from companion.core.i18n import say_n
 from companion.games.events import EventKind, Highlight, Look
@@ -7,7 +7,7 @@ _INTEL = Highlight("eye", lambda n: say_n("{n} scout with intel", "{n} scouts wi
 
 
 class ScoutsEvent(EventKind):
-    """The kinds of plays, and what follows from them."""
+    """The kinds of plays and their consequences."""
 
     BEGUN = "begun"
     DASH = "dash"

@@ -1,6 +1,4 @@
-"""Which rule hands have broken on the board of Scouts: what they did is found first, then why it is
-no play.
-"""
+"""Diagnosis of a wrong board in Scouts: find what hands have done, then why it is not legal."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ from companion.games.scouts.notation import Decision, Kind
 from companion.games.scouts.state import State, layout_of
 
 Changes = Mapping[int, tuple[str | None, str | None]]
-"""For each square that looks different the face that was on top and the one that is."""
+"""Top face before and now of each square that differs."""
 
 _OWNERS = {face: seat for seat, faces in enumerate(SCOUT_FACES) for face in faces}
 _ABOUT_THE_SCOUT = {
@@ -45,15 +43,15 @@ _ABOUT_THE_SCOUT = {
 
 
 def why_not(state: State, seat: Seat, seen: Mapping[Square, str]) -> Illegal | None:
-    """Return why what hands have done is no decision.
+    """Return the rule that hands of the seat on turn have broken.
 
-    None when it is one, is nothing, or is more than one thing.
+    None if the change is a legal action, no change at all, or more than one action.
     """
     if state.outcome or seat is not state.seat:
         return None
     layout = layout_of(state.position)
     changes = _changes(layout, seen)
-    # rocks that have come, gone or been covered are judged before scouts
+    # Rocks that have moved or been covered are checked before scouts.
     if rocks := {now or was for was, now in changes.values()} & set(ROCK_FACES):
         if len(rocks) == 1:
             return _why_no_rock(state, rocks.pop() or "", changes)
@@ -66,16 +64,16 @@ def why_not(state: State, seat: Seat, seen: Mapping[Square, str]) -> Illegal | N
     refusals = [
         _why_no_move(state, origin, target, seen[SQUARES[target]]) for origin, target in moves
     ]
-    # one of the ways is a legal play, so nothing is wrong
+    # At least one of the possible moves is legal, so nothing is wrong.
     if not all(refusals):
         return None
     return _why_no_change(state, changes) or next(iter(refusals), None)
 
 
 def _why_no_change(state: State, changes: Changes) -> Illegal | None:
-    """Return why a scout cannot have been placed or turned over where it is.
+    """Return why a scout may not be placed or turned over on its square.
 
-    None when the change is another one.
+    None if the change is of another kind.
     """
     if len(changes) != 1:
         return None
@@ -84,7 +82,7 @@ def _why_no_change(state: State, changes: Changes) -> Illegal | None:
         return None
     if was is None and state.position.to_place:
         return _why_no_placement(state, square, now)
-    # the same side's other face: turned over where it lies
+    # The other face of the same side means that the scout was turned over.
     if was and _OWNERS.get(was) == _OWNERS[now]:
         return _wrong_side(square, now)
     return None
@@ -100,13 +98,13 @@ def _changes(layout: Layout, seen: Mapping[Square, str]) -> Changes:
 
 
 def _beneath(layout: Layout, square: int) -> str | None:
-    """Return the face that a square shows when its upper scout is gone."""
+    """Return the face that a square shows without its upper scout."""
     faces = layout.get(SQUARES[square], ())
     return faces[-2] if len(faces) > 1 else None
 
 
 def _refusal(state: State, kind: Kind, squares: tuple[int, ...]) -> Illegal | None:
-    """Return why a decision of the seat on turn is refused, or None."""
+    """Return why a decision of the seat on turn is refused, or None if it is legal."""
     try:
         check(state, state.seat, Decision(kind, squares))
     except Illegal as refusal:
@@ -120,7 +118,7 @@ def _refusal(state: State, kind: Kind, squares: tuple[int, ...]) -> Illegal | No
 def _why_no_rock(state: State, face: str, changes: Changes) -> Illegal | None:
     position = state.position
     index = ROCK_FACES.index(face)
-    # more than the rock has changed
+    # Other things than the rock have changed.
     if any(face not in pair for pair in changes.values()):
         return None
     if home := position.rocks[index]:
@@ -141,7 +139,7 @@ def _why_no_rock(state: State, face: str, changes: Changes) -> Illegal | None:
         )
         return Illegal(Reason.NOT_YOUR_ROCK, text, "rocks", NAMES[covered[0]])
     if index % 2 == 0:
-        # only a whole shape is judged: hands may not be done
+        # Only a complete shape is checked, because hands may not be done.
         fits = sum(1 << square for square in covered) == BOULDERS[covered[0]]
         if fits:
             return _refusal(state, Kind.BOULDER, (covered[0],))
@@ -156,7 +154,7 @@ def _why_no_rock(state: State, face: str, changes: Changes) -> Illegal | None:
 
 
 def _wrong_side(square: int, now: str) -> Illegal:
-    """Return the fault of a scout that shows the wrong side although it may be where it is."""
+    """Return the fault of a scout that is on a legal square but shows the wrong face."""
     name = NAMES[square]
     owner = _OWNERS[now]
     if now == SCOUT_FACES[owner][0]:
@@ -193,10 +191,10 @@ def _why_no_placement(state: State, square: int, now: str) -> Illegal | None:
 
 
 def _moves(layout: Layout, changes: Changes) -> Iterator[tuple[int, int]]:
-    """Yield from where to where one scout may have gone."""
+    """Yield origin and target of each move of one scout that explains the changes."""
     if len(changes) != 2:
         return
-    # either of the two squares may be the one that was left
+    # Either square may be the origin.
     for origin, target in permutations(changes):
         was, left = changes[origin]
         now = changes[target][1]
@@ -207,9 +205,9 @@ def _moves(layout: Layout, changes: Changes) -> Iterator[tuple[int, int]]:
 
 
 def _why_no_move(state: State, origin: int, target: int, now: str) -> Illegal | None:
-    """Return why a scout cannot have gone there in one play, or be turned as it is.
+    """Return why a scout cannot have made this move in one play, or shows the wrong face.
 
-    None when all that is right.
+    None if the move is legal.
     """
     refusal = _why_no_way(state, origin, target)
     if refusal:
@@ -217,7 +215,7 @@ def _why_no_move(state: State, origin: int, target: int, now: str) -> Illegal | 
     position = state.position
     plain, eyed = SCOUT_FACES[position.seat]
     has_intel = bool(position.intel & 1 << origin)
-    # on the far rank it may still show its plain side: hands turn it over next
+    # On the far rank its plain face is allowed, because hands turn it over next.
     right = {eyed} if has_intel else {plain, eyed} if FAR[position.seat] & 1 << target else {plain}
     if now in right:
         return None
@@ -225,19 +223,19 @@ def _why_no_move(state: State, origin: int, target: int, now: str) -> Illegal | 
 
 
 def _why_no_way(state: State, origin: int, target: int) -> Illegal | None:
-    """Return why no play leads from a square to another one. None when one does."""
+    """Return why no play leads from `origin` to `target`, or None if one does."""
     position = state.position
-    # to a neighbour only a dash can be meant
+    # A move to an adjacent square can only be a dash.
     if AROUND[origin] & 1 << target:
         return _refusal(state, Kind.DASH, (origin, target))
     jump = _refusal(state, Kind.JUMP, (origin, target))
-    # the scout itself may not be played: no other way would help
+    # If the scout itself may not be played, no other path helps.
     if jump is None or jump.reason in _ABOUT_THE_SCOUT:
         return jump
     ways = sorted(chains(position, origin), key=len)
     if any(way[-1] == target for way in ways):
         return None
-    # say why the last jump towards it is none
+    # Explain why the last jump towards the target is illegal.
     for way in ((origin,), *ways):
         if _is_straight(way[-1], target):
             return _refusal(state, Kind.JUMP, (*way, target))
@@ -248,7 +246,7 @@ def _why_no_way(state: State, origin: int, target: int) -> Illegal | None:
 
 
 def _is_straight(origin: int, target: int) -> bool:
-    """Return whether two squares are two files or two ranks apart."""
+    """Return whether two squares are exactly two files or two ranks apart in a straight line."""
     one = SQUARES[origin]
     other = SQUARES[target]
     return {abs(one.file - other.file), abs(one.rank - other.rank)} == {0, 2}

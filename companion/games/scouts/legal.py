@@ -1,6 +1,4 @@
-"""Why the rules of Scouts refuse a decision: every reason, and the sentence for people that goes
-with it.
-"""
+"""Checks of decisions in Scouts: every reason for a refusal, with its sentence for people."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ from companion.games.scouts.state import Position, State, is_stack
 
 
 class Reason(StrEnum):
-    """Why a decision, or what hands have done on the board, is refused."""
+    """Reason why a decision or a change by hands is refused."""
 
     GAME_OVER = "game_over"
     NOT_ON_TURN = "not_on_turn"
@@ -59,7 +57,7 @@ class Reason(StrEnum):
     ROCK_ON_SCOUT = "rock_on_scout"
     ROCK_ON_ROCK = "rock_on_rock"
     ROCK_TOUCHES = "rock_touches"
-    # what only hands can do
+    # Only hands can do these.
     NOT_YOUR_ROCK = "not_your_rock"
     ROCK_MOVED = "rock_moved"
     TURNED_TOO_SOON = "turned_too_soon"
@@ -67,7 +65,7 @@ class Reason(StrEnum):
 
 
 def check(state: State, seat: Seat, decision: Decision) -> None:
-    """Raise `Illegal` unless this is a legal decision of the seat."""
+    """Raise `Illegal` unless the decision of the seat is legal."""
     position = state.position
     kind = decision.kind
     if state.outcome:
@@ -90,7 +88,7 @@ def check(state: State, seat: Seat, decision: Decision) -> None:
         raise Illegal(Reason.SETTING_UP, text, "setting-up")
     elif kind is Kind.END:
         due = position.due
-        # a play that is possible must be made (ruling)
+        # A possible play must be made (ruling).
         if due and has_play(position):
             text = say_n("{n} scout is still to move.", "{n} scouts are still to move.", due)
             raise Illegal(Reason.PLAY_DUE, text, "turns")
@@ -127,7 +125,7 @@ def _check_placement(position: Position, square: int) -> None:
 
 
 def home_rank(seat: int) -> int:
-    """Return the number of a seat's home rank."""
+    """Return the number of a seat's home rank, from 1."""
     return SQUARES[HOME[seat].bit_length() - 1].rank + 1
 
 
@@ -135,12 +133,12 @@ def home_rank(seat: int) -> int:
 
 
 def no_play(reason: Reason, why: str, rule: str, square: int | None = None) -> Illegal:
-    """Return the refusal of a play. `square` is what stands in the way."""
+    """Return the refusal of a play. `square` is the obstacle."""
     return Illegal(reason, why, rule, None if square is None else NAMES[square])
 
 
 def _check_scout(state: State, squares: tuple[int, ...]) -> None:
-    """Check that there is a scout of the seat on turn that may be played."""
+    """Check that the first square has a scout that the seat on turn may play."""
     position = state.position
     start = squares[0]
     name = NAMES[squares[0]]
@@ -161,7 +159,7 @@ def _check_scout(state: State, squares: tuple[int, ...]) -> None:
         if state.turn == 1:
             why = say("The first turn has one move: end it.")
         raise no_play(Reason.PLAYS_MADE, why, "turns")
-    # the plays of a turn are made by different scouts
+    # The plays of a turn are made by different scouts.
     if position.played & bit:
         raise no_play(Reason.ALREADY_PLAYED, say("That scout has already moved."), "turns", start)
 
@@ -191,10 +189,10 @@ def _check_jumps(position: Position, squares: tuple[int, ...]) -> None:
             Reason.ON_STACK, say("A scout on a stack can only dash."), "stacks", squares[0]
         )
     has_intel = bool(position.intel & start)
-    # a play ends where the scout is turned over, or with intel where it wins (ruling)
+    # A play ends where the scout is turned over, or wins with intel (ruling).
     stop = (HOME if has_intel else FAR)[position.seat]
     for index, (here, there) in enumerate(pairwise(squares)):
-        # the square on which a play begins does not end it
+        # The start square does not end a play.
         if index and stop & 1 << here:
             why = say("It ends on {square}, where the scout is turned over.", square=NAMES[here])
             if has_intel:
@@ -212,7 +210,6 @@ def _check_jumps(position: Position, squares: tuple[int, ...]) -> None:
 
 
 def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: int) -> None:
-    """Check one jump of a play."""
     files = abs(SQUARES[here].file - SQUARES[there].file)
     ranks = abs(SQUARES[here].rank - SQUARES[there].rank)
     if (files, ranks) == (2, 2):
@@ -224,11 +221,11 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
             "{square} to {to} is not a jump: it goes two squares along a file or a rank.", **parts
         )
         raise no_play(Reason.NOT_A_JUMP, why, "jump")
-    # numbers rise evenly along files and ranks: the mean is the square between
+    # The square between has the mean of both numbers, along a file or a rank.
     between = (here + there) // 2
     over = 1 << between
     landing = 1 << there
-    # the scout that jumps is gone from the square on which it began
+    # The jumping scout has left its start square.
     scouts = (position.own | position.foe) & ~(1 << squares[0])
     for square, bit in ((between, over), (there, landing)):
         if position.stone & bit:
@@ -252,7 +249,7 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
 
 
 def _rock_on(position: Position, square: int) -> str:
-    """Return which rock covers this square, such as “white boulder”."""
+    """Return the name of the rock on this square, such as “white boulder”."""
     return next(
         face
         for face, covered in zip(ROCK_FACES, position.rocks, strict=True)
@@ -276,7 +273,7 @@ def _check_rock(position: Position, decision: Decision) -> None:
             side=SEAT_NAMES[position.seat],
         )
         raise Illegal(Reason.ROCK_SPENT, text, "rocks")
-    # a boulder that leaves the board has no mask
+    # A boulder that leaves the board has an empty mask.
     if not covered:
         reason = Reason.OFF_BOARD
         square = decision.squares[0]
@@ -305,5 +302,5 @@ def _check_rock(position: Position, decision: Decision) -> None:
 
 
 def _first(mask: int) -> int:
-    """Return the number of the first square of a mask."""
+    """Return the number of the lowest square in a mask."""
     return next(squares_in(mask))

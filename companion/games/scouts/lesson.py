@@ -1,4 +1,4 @@
-"""The first game of Scouts with a guide: jump, flip, carry."""
+"""The guided first game of Scouts: jump, flip, carry."""
 
 from companion.core.i18n import say
 from companion.core.kit import Seat
@@ -105,4 +105,4 @@ HELP = {
     "Press your clock": say("the other side’s turn"),
     "End turn": say("the other side’s turn"),
 }
-"""What comes of each order, by its English word."""
+"""Effect of each order, by its English word."""

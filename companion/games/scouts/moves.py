@@ -25,23 +25,26 @@ from companion.games.scouts.board import (
 from companion.games.scouts.state import Position, State
 
 Chain = tuple[int, ...]
-"""The squares of a play by jumps, the one it begins on included."""
+"""Squares of a chain of jumps, including the start."""
 
 
 # ---- scouts --------------------------------------------------------------------------------------
 
 
 def places(position: Position) -> int:
-    """Return where the seat on turn may place a scout now, as a mask. Rulebook, "Setup"."""
+    """Return the mask of squares on which the seat on turn may place a scout (rulebook,
+    "Setup").
+    """
     if position.to_place:
         return HOME[position.seat] & ~position.own
     return 0
 
 
 def movers(position: Position) -> int:
-    """Return the scouts that may be played as far as the turn is concerned, as a mask.
+    """Return the mask of scouts that may still be played in this turn (rulebook, "Turns and
+    Plays").
 
-    Rulebook, "Turns and Plays".
+    It does not check whether they have a legal move.
     """
     if position.due and not position.is_won:
         return position.own & ~position.played
@@ -49,9 +52,9 @@ def movers(position: Position) -> int:
 
 
 def blocked_mask(position: Position) -> int:
-    """Return where no dash may end, as a mask: rocks, and stacks or (without stacking) all scouts.
+    """Return the mask of squares on which no dash may end (ruling, "Stacks").
 
-    Ruling, "Stacks".
+    These are rocks and stacks, or rocks and all scouts if stacking is off.
     """
     if position.may_stack:
         return position.stone | position.own_low | position.foe_low
@@ -59,27 +62,26 @@ def blocked_mask(position: Position) -> int:
 
 
 def dashes(position: Position, square: int) -> int:
-    """Return where the scout on this square may dash, as a mask. Rulebook, "Dash"."""
+    """Return the mask of squares to which a scout may dash (rulebook, "Dash")."""
     return AROUND[square] & ~blocked_mask(position)
 
 
 def chains(position: Position, square: int) -> Iterator[Chain]:
-    """Yield every play by jumps of the scout on this square, the shorter before those that go on
-    from it.
+    """Yield every chain of jumps of a scout, each before its own continuations.
 
-    Rulebook, "Jump". Ruling: no square twice, nothing over or onto a stack, and the play ends where
-    the scout is turned over or wins.
+    Rulebook, "Jump". Ruling: a chain visits no square twice, does not go over or onto a stack, and
+    ends where the scout is turned over or wins.
     """
     start = 1 << square
     stacks = position.own_low | position.foe_low
     scouts = position.own | position.foe
-    # what can be jumped over: a scout alone on its square, other than the one that jumps
+    # Scouts that can be jumped over: single ones other than the jumping scout.
     single = scouts & ~(stacks | start)
-    # a scout on a stack only dashes (ruling), and without a neighbour nothing is jumped
+    # A scout on a stack can only dash (ruling), and a jump needs an adjacent scout.
     if stacks & start or not BESIDE[square] & single:
         return
     stop = (HOME if position.intel & start else FAR)[position.seat]
-    # each chain with the squares on which it may still land: none of its own
+    # Each chain comes with its possible landing squares, which exclude its own squares.
     work: list[tuple[Chain, int]] = [((square,), ALL & ~(scouts | position.stone))]
     while work:
         path, empty = work.pop()
@@ -92,8 +94,9 @@ def chains(position: Position, square: int) -> Iterator[Chain]:
 
 
 def shortest(position: Position, square: int) -> list[Chain]:
-    """Return the shortest chain to each square that the scout reaches by jumps, the first by its
-    notation.
+    """Return the shortest chain to each square that the scout reaches by jumps.
+
+    The tie-break is the alphabetical order of the notation.
     """
     best: dict[int, Chain] = {}
     for chain in chains(position, square):
@@ -103,7 +106,7 @@ def shortest(position: Position, square: int) -> list[Chain]:
 
 
 def has_play(position: Position) -> bool:
-    """Return whether the seat on turn can make a play that is due."""
+    """Return whether the seat on turn has a due play that is possible."""
     for square in squares_in(movers(position)):
         if dashes(position, square) or next(chains(position, square), None):
             return True
@@ -119,27 +122,26 @@ def has_rock(position: Position, kind: int) -> bool:
 
 
 def boulder_corners(position: Position) -> int:
-    """Return where the lowest square on the left of a boulder may be, as a mask.
-
-    Rulebook, "Boulders".
-    """
+    """Return the mask of possible lower left squares of a boulder (rulebook, "Boulders")."""
     free = ALL & ~(position.own | position.foe | position.barred)
-    # free together with the square above, then the same beside it on the right
+    # A square and the one above it must be free, and the same in the next file.
     columns = free & free >> FILES
     return columns & columns >> 1 & NOT_LAST_FILE
 
 
 def rock_beginnings(position: Position) -> tuple[int, int]:
-    """Return where a rock may begin that lies across, and where one that lies along the files, as
-    masks."""
+    """Return the masks of possible first squares of a rock along a rank, and of one along a
+    file.
+    """
     free = ALL & ~(position.own | position.foe | position.barred)
-    # a shift by one wraps round at the last file, so that is left out
+    # A shift by one wraps at the last file, so that file is excluded.
     return free & free >> 1 & NOT_LAST_FILE, free & free >> FILES
 
 
 def rock_placings(position: Position) -> Iterator[tuple[int, int]]:
-    """Yield every way to lay a rock now: its kind (0 boulder, 1 rock) and the mask of what it
-    covers."""
+    """Yield every legal rock: its kind (0 boulder, 1 rock) and the mask of the squares it
+    covers.
+    """
     if has_rock(position, 0):
         for corner in squares_in(boulder_corners(position)):
             yield 0, BOULDERS[corner]
@@ -153,13 +155,14 @@ def rock_placings(position: Position) -> Iterator[tuple[int, int]]:
 
 
 def chain_text(chain: Chain) -> str:
-    """Return the notation of a play by jumps."""
+    """Return the notation of a chain of jumps."""
     return "^".join([NAMES[square] for square in chain])
 
 
 def legal_actions(state: State, seat: Seat) -> Iterator[str]:
-    """Yield every legal decision: placements, plays with all chains of jumps, rocks, the end of the
-    turn."""
+    """Yield every legal action: placings, dashes, all chains of jumps, rocks, the end of the
+    turn.
+    """
     position = state.position
     if state.outcome or seat is not state.seat:
         return
@@ -177,38 +180,40 @@ def legal_actions(state: State, seat: Seat) -> Iterator[str]:
             yield chain_text(chain)
     for kind, covered in rock_placings(position):
         yield rock_text(kind, covered)
-    # a turn may end only when no play is due or none is possible (ruling)
+    # A turn may end only if no play is due or possible (ruling).
     if not is_due:
         yield "."
 
 
 @cache
 def rock_text(kind: int, covered: int) -> str:
-    """Return the notation of a boulder (0) or a rock (1) by the mask of what it covers."""
+    """Return the notation of a boulder (0) or a rock (1) that covers a mask of squares."""
     first, second, *_ = (NAMES[square] for square in squares_in(covered))
     return f"R@{first}-{second}" if kind else f"B@{first}"
 
 
 def random_action(state: State, seat: Seat, rng: Random) -> str:
-    """Return one of the legal actions.
+    """Return a random legal action.
 
-    Scouts rather go where they want to, and rocks are seldom laid.
+    Scouts prefer to move towards their goal, and rocks are rare.
     """
     actions = list(legal_actions(state, seat))
     return rng.choices(actions, [_eagerness(state.position, text) for text in actions])[0]
 
 
 def _eagerness(position: Position, text: str) -> float:
-    """Return how likely a random player is to choose this: scouts run for the far rank, and home
-    with their intel."""
-    # rocks fit nearly everywhere: as likely as plays they would be laid at once
+    """Return the weight of an action for a random player.
+
+    Scouts prefer the way to the far rank, and home again with intel.
+    """
+    # Rocks fit nearly everywhere, so with the weight of plays they would all be laid at once.
     if text[0] in "BR":
         return 0.02
     if text[0] in "@.":
         return 6.0
     origin, *_, target = (NUMBERS[name] for name in re.split("[-^]", text))
     ahead = target // FILES - origin // FILES
-    # up the board go South's without intel and North's with it
+    # South's scouts without intel and North's with intel go up the board.
     goes_up = bool(position.seat) == bool(position.intel & 1 << origin)
-    # a rank further is four times as likely, from one back to two ahead
+    # Each rank ahead multiplies the weight by four, between one rank back and two ahead.
     return float(4.0 ** max(-1, min(2, ahead if goes_up else -ahead)))

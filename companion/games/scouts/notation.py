@@ -1,8 +1,6 @@
 """The notation of Scouts: `@c1`, `c1-d2`, `c1^c3^e3`, `B@d5`, `R@d5-e5`, `.`.
 
-Whatever is none of these is refused.
-
-Only the form is asked for here. Whether the rules allow it is told by `refusals`.
+Only the form is checked here. Whether the rules allow a decision is checked in `legal`.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ _EXPECTED = "@c1, c1-d2, c1^c3, B@d5, R@d5-e5"
 
 
 class Kind(StrEnum):
-    """What a decision is."""
+    """Kind of a decision."""
 
     PLACE = "place"
     DASH = "dash"
@@ -33,14 +31,14 @@ class Kind(StrEnum):
 
 
 class Decision(NamedTuple):
-    """A decision read from its notation: its kind and its squares as numbers."""
+    """A parsed decision: its kind and its squares as numbers."""
 
     kind: Kind
     squares: tuple[int, ...] = ()
 
     @property
     def covered(self) -> int:
-        """Return what a rock covers, as a mask. 0 when a boulder leaves the board."""
+        """Return the mask of the squares under a rock, or 0 if a boulder leaves the board."""
         if self.kind is Kind.BOULDER:
             return BOULDERS[self.squares[0]]
         return sum(1 << square for square in self.squares)
@@ -58,7 +56,7 @@ _FORMS = {
 
 @lru_cache(maxsize=4096)
 def read(text: str) -> Decision:
-    """Return the decision of a notation. Raises `Malformed` that says what was expected.
+    """Parse a decision from its notation. Raises `Malformed` with the expected forms.
 
     >>> read("c1^c3^e3")
     Decision(kind=<Kind.JUMP: 'jump'>, squares=(2, 18, 20))
@@ -70,7 +68,7 @@ def read(text: str) -> Decision:
             say("“{text}” is not a move: expected {forms} or .", text=shown, forms=_EXPECTED)
         )
     squares = numbers_in(text, NUMBERS, RANKS)
-    # the two squares of a rock are neighbours, the lower file or rank first
+    # The two squares of a rock are adjacent, with the lower number first.
     if kind is Kind.ROCK and (squares[0] > squares[1] or not BESIDE[squares[0]] >> squares[1] & 1):
         raise Malformed(
             say("“{text}” is not a rock: expected its two squares, such as R@d5-e5", text=shown)

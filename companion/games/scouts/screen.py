@@ -1,4 +1,4 @@
-"""What screens show beside the board of Scouts, and how its decisions are tapped."""
+"""Screens of Scouts beside the board, and the taps of its actions."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ _KEPT = {
     (False, True): say("rock left"),
     (False, False): say("no rocks left"),
 }
-"""By whether a seat has its boulder and its rock beside the board."""
+"""Fact on a seat by whether its boulder and its rock are still beside the board."""
 
 
 PAD = PadGrammar((), length=0, ready_alone=END)
-"""Ready ends the turn. Plays are made on the board or tapped."""
+"""A pad on which ready ends the turn. Plays are made on the board or tapped."""
 
 
 def board_ui(state: State, seat: Seat | None) -> BoardUi:
-    """Return what is awaited, what each side has left, and the keys of the viewer on turn."""
+    """Return what is due, what each side has left, and the keys for the viewer on turn."""
     position = state.position
     side = SEAT_NAMES[state.position.seat]
     facts = {owner: _facts(state, owner.number) for owner in SEATS}
@@ -61,7 +61,7 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
     if position.to_place:
         return BoardUi(say("{side!c}: place a scout", side=side), facts=facts, kept=kept)
     keys = _keys(state) if seat is state.seat else ()
-    # White's first turn has one play
+    # White's first turn has one play.
     due = 1 if state.turn == 1 else PLAYS
     made = {state.seat: tuple(number < due - position.due for number in range(due))}
     hint = ""
@@ -76,7 +76,7 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
 
 
 def _due_sign(state: State, side: str) -> str:
-    """Return how many scouts are still to move."""
+    """Return a sentence with the number of scouts that must still move."""
     if state.position.due > 1:
         return say("{side!c}: two scouts to move", side=side)
     if state.turn == 1:
@@ -85,20 +85,20 @@ def _due_sign(state: State, side: str) -> str:
 
 
 def _scouts_left(position: Position, index: int) -> int:
-    """Return how many scouts a seat has to place."""
-    # sides place in turn: of an odd number the seat on turn has one more
+    """Return the number of scouts that a seat has to place."""
+    # Sides alternate, so the seat on turn has one more if the total is odd.
     return (position.to_place + (1 if index == position.seat else 0)) // 2
 
 
 def _faces_beside(state: State, index: int) -> tuple[str, ...]:
-    """Return the faces of what a seat has beside the board: scouts to place, boulder, rock."""
+    """Return the faces of a seat's pieces beside the board: scouts to place, boulder, rock."""
     stones = list(zip(ROCK_FACES, state.position.rocks, strict=True))[2 * index : 2 * index + 2]
     scouts = (SCOUT_FACES[index][0],) * _scouts_left(state.position, index)
     return (*scouts, *(face for face, squares in stones if not squares))
 
 
 def _facts(state: State, index: int) -> str:
-    """Return a few words on a seat: its scouts to place, or what it has left."""
+    """Return a few words on a seat: its scouts to place, or its remaining rocks."""
     position = state.position
     if position.to_place:
         left = _scouts_left(position, index)
@@ -123,9 +123,9 @@ def _keys(state: State) -> tuple[ChoiceKey, ...]:
 
 
 def plays(position: Position) -> Iterator[Play]:
-    """Yield every decision as it is tapped.
+    """Yield every legal action as taps.
 
-    Of chains to the same square the shortest, then the first by its notation.
+    Only the shortest chain to each square is included, with the notation as tie-break.
     """
     if position.is_won:
         return
@@ -155,7 +155,7 @@ def dash_label(origin: int, target: int) -> str:
 
 
 def jump_label(chain: tuple[int, ...]) -> str:
-    """Return a chain of jumps in words."""
+    """Return a chain of jumps in words, of at most 40 characters."""
     ends = {"square": NAMES[chain[0]], "to": NAMES[chain[-1]]}
     over = ", ".join(NAMES[(origin + target) // 2] for origin, target in pairwise(chain))
     label = say("Jump {square} to {to} over {squares}", **ends, squares=over)
@@ -166,7 +166,7 @@ def jump_label(chain: tuple[int, ...]) -> str:
 
 @cache
 def _rock_play(kind: int, covered: int) -> Play:
-    """Return how a boulder (0) or a rock (1) is laid over the squares of a mask."""
+    """Return the play of a boulder (0) or a rock (1) that covers a mask of squares."""
     numbers = tuple(squares_in(covered))
     squares = tuple(SQUARES[number] for number in numbers)
     first = NAMES[numbers[0]]
@@ -176,5 +176,5 @@ def _rock_play(kind: int, covered: int) -> Play:
         label = say("Rock on {square} and {other}", square=first, other=last)
         return Play(text, squares, label, ROCK_KEY)
     label = say("Boulder on {square} to {to}", square=first, to=last)
-    # one tap will do: on its lowest square on the left
+    # A boulder needs only one tap, on its lower left square.
     return Play(text, squares, label, BOULDER_KEY, squares[:1])

@@ -1,7 +1,7 @@
-"""A position of Scouts, how each decision changes it, and what then lies on the board.
+"""A position of Scouts, the effect of each decision on it, and its layout.
 
-Everything is masks of squares (see `board`), seen from the seat on turn. Nothing here asks whether
-a decision is legal.
+Positions are bit masks (see `board`) from the point of view of the seat on turn. Nothing here
+checks whether a decision is legal.
 """
 
 from __future__ import annotations
@@ -30,65 +30,60 @@ from companion.games.scouts.board import (
 )
 
 SCOUTS = 5
-"""How many scouts each side has."""
+"""Number of scouts of each side."""
 PLAYS = 2
-"""How many plays a turn has, but for White's first one."""
+"""Number of plays in a turn, except White's first one."""
 
 
 class ScoutsOptions(Options, frozen=True):
-    """Clock and house rule. `seconds` 0 means no clock."""
+    """The options of Scouts: clock and house rule. `seconds` 0 means no clock."""
 
     seconds: Annotated[float, Meta(ge=0, le=86400)] = 600
     increment: Annotated[float, Meta(ge=0, le=3600)] = 0
     stacking: Literal["on", "off"] = "on"
     start: str = ""
-    """Where the scouts stand when play begins: White's squares, a stroke, Black's.
-
-    Empty: they are placed.
-    """
+    """Starting squares instead of placings: White's, a slash, then Black's. Empty for placings."""
 
 
 class Position(NamedTuple):
-    """What lies where and what is due.
+    """The board and the plays that are due.
 
-    A square with two scouts is a stack. Its upper one is the one that is seen.
+    A square with two scouts is a stack, of which only the upper scout is visible.
     """
 
     own: int = 0
-    """Squares whose only or upper scout is one of the seat on turn."""
+    """Squares whose only or upper scout belongs to the seat on turn."""
     foe: int = 0
-    """The same for the other seat."""
+    """Squares whose only or upper scout belongs to the other seat."""
     own_low: int = 0
-    """Squares in which a scout of the seat on turn lies under another one."""
+    """Squares where a scout of the seat on turn is under another one."""
     foe_low: int = 0
     intel: int = 0
-    """Squares whose only or upper scout has been turned over, whosever it is."""
+    """Squares whose only or upper scout has intel, on either side."""
     low_intel: int = 0
-    """Squares whose lower scout has been turned over."""
+    """Squares whose lower scout has intel."""
     seat: int = 0
-    """Who is on turn: 0 South, 1 North."""
+    """Seat on turn: 0 South, 1 North."""
     due: int = 0
-    """Plays of this turn that are not made yet."""
+    """Number of plays left in this turn."""
     played: int = 0
-    """Where the scout of the last play of this turn is, as a mask."""
+    """Mask of the scout that made the last play of this turn."""
     to_place: int = 2 * SCOUTS
-    """Scouts of both sides that are not on the board yet."""
+    """Number of scouts of both sides that are not on the board yet."""
     rocks: tuple[int, int, int, int] = (0, 0, 0, 0)
-    """What each of `ROCK_FACES` covers. 0: it is still beside the board."""
+    """Mask of each of `ROCK_FACES`, and 0 for one still beside the board."""
     stone: int = 0
-    """What all rocks cover together."""
+    """Squares covered by any rock."""
     barred: int = 0
-    """Where no further rock may lie because of the rocks: on them and orthogonally next to them."""
+    """Squares on which no further rock may lie: on the rocks and orthogonally next to them."""
     may_stack: bool = True
     is_won: bool = False
-    """True when the seat on turn has just brought intel home."""
+    """Whether the seat on turn has just brought intel home."""
 
 
 @dataclass(frozen=True)
 class State:
-    """A position with the options, the number of the turn (0: set-up) and the end of the game, if
-    it has one.
-    """
+    """A position with its options, turn number (0 during the set-up) and outcome."""
 
     options: ScoutsOptions
     position: Position
@@ -97,13 +92,13 @@ class State:
 
     @property
     def seat(self) -> Seat:
-        """Return who is on turn."""
+        """Return the seat on turn."""
         return SEATS[self.position.seat]
 
 
 def first_state(options: ScoutsOptions) -> State:
-    """Return an empty board, on which White places first, or the chosen start, from which White
-    plays.
+    """Return the chosen start, from which White plays, or an empty board on which White places
+    first.
 
     Raises `Malformed`.
     """
@@ -112,7 +107,7 @@ def first_state(options: ScoutsOptions) -> State:
         return State(options, position)
     groups = parse_groups(options.start, FILES, RANKS)
     masks = [sum(1 << square.file + FILES * square.rank for square in group) for group in groups]
-    # a scout on the far rank would have to be turned over already
+    # A scout on the far rank would already have intel.
     if [len(group) for group in groups] != [SCOUTS] * len(SEATS) or any(
         map(operator.and_, masks, FAR)
     ):
@@ -122,21 +117,21 @@ def first_state(options: ScoutsOptions) -> State:
                 "other side’s home rank"
             )
         )
-    # White's first turn has one play
+    # White's first turn has one play.
     return State(options, position._replace(own=masks[0], foe=masks[1], to_place=0, due=1), turn=1)
 
 
 def is_stack(position: Position, square: int) -> bool:
-    """Return whether two scouts lie on this square (a mask)."""
+    """Return whether there are two scouts on this square (a mask)."""
     return bool((position.own_low | position.foe_low) & square)
 
 
 def place_scout(position: Position, square: int) -> Position:
-    """Put a scout of the seat on turn on this square (a mask), and give the turn to the other
+    """Place a scout of the seat on turn on this square (a mask), and give the turn to the other
     seat.
     """
     left = position.to_place - 1
-    # masks are seen from the seat on turn, so both sides change places
+    # Masks are relative to the seat on turn, so both sides swap.
     return position._replace(
         own=position.foe,
         foe=position.own | square,
@@ -151,8 +146,7 @@ Masks = tuple[int, int, int, int, int, int]
 
 
 def masks_after(masks: Masks, seat: int, origin: int, target: int) -> Masks:
-    """Return the masks after a play of the seat on turn: the upper scout of `origin` has gone to
-    `target` (both masks).
+    """Return the masks after the upper scout of `origin` has moved to `target` (both masks).
 
     Rulebook, "Gathering Intel". Ruling, "Stacks".
     """
@@ -160,7 +154,7 @@ def masks_after(masks: Masks, seat: int, origin: int, target: int) -> Masks:
     has_intel = intel & origin
     own ^= origin
     intel &= ~origin
-    # the scout beneath comes free, and is the upper one from now on
+    # The scout beneath is free and becomes the upper one.
     if (own_low | foe_low) & origin:
         if own_low & origin:
             own_low ^= origin
@@ -170,7 +164,7 @@ def masks_after(masks: Masks, seat: int, origin: int, target: int) -> Masks:
             foe |= origin
         intel |= low_intel & origin
         low_intel &= ~origin
-    # a scout that is there already lies beneath from now on
+    # A scout on the target becomes the lower one.
     if (own | foe) & target:
         if own & target:
             own_low |= target
@@ -180,26 +174,26 @@ def masks_after(masks: Masks, seat: int, origin: int, target: int) -> Masks:
         low_intel |= intel & target
         intel &= ~target
     own |= target
-    # once turned over a scout stays so
+    # A scout with intel keeps it.
     if has_intel or target & FAR[seat]:
         intel |= target
     return own, foe, own_low, foe_low, intel, low_intel
 
 
 def move_scout(position: Position, origin: int, target: int) -> Position:
-    """Move the upper scout of one square to another one (both masks), where its play ends.
+    """Move the upper scout of one square to the last square of its play (both masks).
 
     Rulebook, "Winning".
     """
     masks = masks_after(position[:6], position.seat, origin, target)
-    # with intel on its own home rank
+    # A scout with intel wins on its own home rank.
     is_won = bool(position.intel & origin and target & HOME[position.seat])
-    # the fields from `to_place` to `may_stack` stay as they are
+    # The fields from `to_place` to `may_stack` do not change.
     return Position(*masks, position.seat, position.due - 1, target, *position[9:14], is_won)
 
 
 def lay_rock(position: Position, kind: int, covered: int) -> Position:
-    """Lay the boulder (0) or the rock (1) of the seat on turn over these squares (a mask)."""
+    """Lay the boulder (0) or the rock (1) of the seat on turn on a mask of squares."""
     index = 2 * position.seat + kind
     rocks = list(position.rocks)
     rocks[index] = covered
@@ -227,17 +221,17 @@ def pass_turn(position: Position) -> Position:
 
 
 def by_seat(position: Position) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return the upper (or only) and the lower scouts of South, and those of North, as masks."""
+    """Return the masks of upper (or single) and lower scouts, for South and for North."""
     own = (position.own, position.own_low)
     foe = (position.foe, position.foe_low)
     return (foe, own) if position.seat else (own, foe)
 
 
 def lead(state: State) -> float:
-    """Return how many ranks less than Black's best scout White's still has to go: to the far edge,
-    and with intel home.
+    """Return Black's shortest remaining way minus White's, in ranks.
 
-    0 until both have a scout on the board.
+    The way of a scout goes to the far rank and home again with intel. 0 until both sides have a
+    scout on the board.
     """
     south, north = (_ranks_to_go(state.position, seat) for seat in (0, 1))
     if south is None or north is None:
@@ -246,9 +240,9 @@ def lead(state: State) -> float:
 
 
 def _ranks_to_go(position: Position, seat: int) -> int | None:
-    """Return the fewest ranks that one of a side's scouts still has to go.
+    """Return the smallest number of ranks that any scout of a side still has to go.
 
-    None: it has none.
+    None if the side has no scout on the board.
     """
     last = RANKS - 1
     ranks = []
@@ -256,15 +250,15 @@ def _ranks_to_go(position: Position, seat: int) -> int | None:
     for scouts, turned in zip(by_seat(position)[seat], with_intel, strict=True):
         for number in squares_in(scouts):
             from_home = abs(number // FILES - seat * last)
-            # without intel it goes to the far rank and all the way back
+            # Without intel it has to go to the far rank and all the way back.
             ranks.append(from_home if turned >> number & 1 else 2 * last - from_home)
     return min(ranks, default=None)
 
 
 def layout_of(position: Position) -> Layout:
-    """Return which faces lie on which square, lower scouts first.
+    """Return the faces on each square, lower scouts first.
 
-    A rock lies in every square that it covers.
+    A rock is in every square that it covers.
     """
     layout: dict[Square, tuple[str, ...]] = {}
     sides = by_seat(position)

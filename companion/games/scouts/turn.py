@@ -1,6 +1,4 @@
-"""What a decision of Scouts does: the next state, what is told of it, and the stages in which hands
-follow.
-"""
+"""Execution of decisions in Scouts: the next state, the events, and the stages for the hands."""
 
 from __future__ import annotations
 
@@ -44,7 +42,7 @@ def play(state: State, decision: Decision) -> Step[State]:
         case _:
             after = _move(log, position, decision)
     turn = state.turn
-    # the first turn begins once the last scout is placed
+    # The first turn begins after the last placing.
     if decision.kind is Kind.END or (position.to_place and not after.to_place):
         turn += 1
     next_state = replace(state, position=after, turn=turn, outcome=log.outcome)
@@ -53,7 +51,7 @@ def play(state: State, decision: Decision) -> Step[State]:
 
 def _place(log: TurnLog, position: Position, square: int) -> Position:
     after = place_scout(position, 1 << square)
-    # sides place in turn: half of what is left, rounded down, is this side's
+    # Sides alternate, so this side has half of the rest (rounded down) left to place.
     number = SCOUTS - after.to_place // 2
     side = SEAT_NAMES[position.seat]
     name = NAMES[square]
@@ -95,7 +93,7 @@ def _lay(log: TurnLog, position: Position, decision: Decision) -> Position:
 
 
 def _move(log: TurnLog, before: Position, decision: Decision) -> Position:
-    """Carry out a dash or jumps: one stage, and another one for a scout that is turned over."""
+    """Carry out a dash or jumps in one stage, plus a second one if the scout is turned over."""
     seat = before.seat
     squares = decision.squares
     origin = 1 << squares[0]
@@ -117,12 +115,12 @@ def _move(log: TurnLog, before: Position, decision: Decision) -> Position:
         log.outcome = Outcome(frozenset({SEATS[seat]}), reason)
         home = say("{side!c} brings the intel home", side=SEAT_NAMES[seat])
         log.headlines.append(Headline(home, "taken", (intel,)))
-    # nothing is turned over: not the far rank, or the scout has intel already
+    # Nothing is turned over off the far rank, or if the scout already has intel.
     if not FAR[seat] & target or before.intel & origin:
         log.add_stage(title, layout)
         return after
     square = SQUARES[squares[-1]]
-    # hands first put the scout down as it is, then turn it over
+    # Hands first put the scout down as it is, then turn it over.
     log.add_stage(title, {**layout, square: (*layout[square][:-1], scout)})
     text = say("{side!c} gathers intel on {square}.", **where)
     why = say("A scout on the other home rank is turned over.")
@@ -159,8 +157,7 @@ def _tell_dash(log: TurnLog, position: Position, origin: int, target: int) -> No
 
 
 def _tell_jumps(log: TurnLog, position: Position, squares: tuple[int, ...]) -> None:
-    """Add one event for each jump."""
-    # nothing jumps over a stack, so upper scouts alone will do
+    # Nothing jumps over a stack, so the upper scouts are enough.
     white = by_seat(position)[0][0]
     for origin, target in pairwise(squares):
         between = (origin + target) // 2

@@ -1,6 +1,6 @@
 """Options and rules of Scouts in words for people.
 
-The rulebook's sections and the rulings of the house retold.
+The texts retell the rulebook and the rulings.
 """
 
 from companion.core.i18n import say
@@ -211,7 +211,7 @@ _POINTS = (
 
 
 def _aid(number: int) -> PlayerAid:
-    """Return the aids of South and North, which differ in their pieces only."""
+    """Return the player aid of South or North. They differ only in their pieces."""
     plain, with_intel = SCOUT_FACES[number]
     boulder, rock = ROCK_FACES[2 * number : 2 * number + 2]
     return PlayerAid(
