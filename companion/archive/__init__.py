@@ -1,4 +1,4 @@
-"""Games that were played: kept, listed, replayed, exported, counted.
+"""The archive of played games: storage, list, replays, export and statistics.
 
 May import `core`, `games`, `vision`, `table` and `storage`.
 """

@@ -1,6 +1,6 @@
-"""What was made of the games played and can be made anew: summaries and pictures.
+"""Disk cache of files that can be made again from played games: summaries and pictures.
 
-May be deleted at any time.
+It may be deleted at any time.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from pathlib import Path
 
 
 class MadeFiles:
-    """Files by game and its stamp, which changes with the game. A full disk only costs time.
+    """Cached files by game and stamp. The stamp of a game changes whenever the game does.
 
-    `folder` None: nothing is kept. `most` is the number of files that are kept, the newest ones
-    (None: all).
+    Errors of the disk are ignored, since a missing file only costs time. Without `folder` nothing
+    is stored. `most` is the maximum number of files, of which the newest stay (None: no limit).
     """
 
     def __init__(self, folder: Path | None, suffix: str, most: int | None = None) -> None:
@@ -23,14 +23,14 @@ class MadeFiles:
         self._most = most
 
     def get(self, number: int, stamp: str) -> bytes | None:
-        """Return what was made of a game when it had this stamp. None: nothing."""
+        """Return the file of a game with this stamp, or None."""
         if self._folder is not None:
             with contextlib.suppress(OSError):
                 return self._path(self._folder, number, stamp).read_bytes()
         return None
 
     def keep(self, number: int, stamp: str, content: bytes) -> None:
-        """Keep a file whole, or not at all."""
+        """Store a file atomically, and delete the oldest ones beyond the limit."""
         if self._folder is None:
             return
         with contextlib.suppress(OSError):
@@ -46,7 +46,7 @@ class MadeFiles:
                     old.unlink(missing_ok=True)
 
     def remove(self, number: int | None = None) -> None:
-        """Remove what was made of a game, or of all of them."""
+        """Remove the files of one game, or of all games."""
         game = "*" if number is None else f"{number}-*"
         if self._folder is not None:
             with contextlib.suppress(OSError):

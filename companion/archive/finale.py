@@ -1,7 +1,7 @@
-"""The end of a game for those who were there: how it ended, where it turned if it did, the score.
+"""The finale of a game: how it ended, its turning point, and the score of the evening.
 
-All of it is worked out of what everybody at the table may know the moment a game is over, because
-the last turn may still be taken back: boards, open cards, events that were told, and receipts.
+All of it comes from what everybody at the table may know as soon as the game is over: boards, open
+cards, reported events and receipts. The last turn may still be taken back.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from companion.games.base import Event
 from companion.games.events import CommonEvent
 
 _MORNING_H = 5
-"""An evening ends at this hour, not at midnight."""
+"""Hour at which an evening ends, instead of midnight."""
 
 
 def finale_of(replay: Replay, evening: Iterable[GameLine]) -> Finale:
-    """Return the end of a game. `evening` are the games of its evening, itself among them."""
+    """Return the finale of a game. `evening` has all games of its evening, including this one."""
     line, evening = replay.line, tuple(evening)
     turn = turning_point(replay.leads, line.winners)
     return Finale(
@@ -42,9 +42,9 @@ def finale_of(replay: Replay, evening: Iterable[GameLine]) -> Finale:
 
 
 def turning_point(leads: Sequence[float], winners: Sequence[Seat]) -> int | None:
-    """Return the turn after which the winner led to the end, once the other had led.
+    """Return the turn after which the winner kept the lead, if the other side had led before.
 
-    None: nobody has won alone, or the lead never changed hands before the end.
+    Return None if there is no single winner, or if the lead did not change hands before the end.
 
     >>> turning_point((0, 1, -2, 0, 3, 4), (Seat.SOUTH,)), turning_point((0, 2, 1), (Seat.NORTH,))
     (4, None)
@@ -52,7 +52,7 @@ def turning_point(leads: Sequence[float], winners: Sequence[Seat]) -> int | None
     """
     if len(winners) != 1 or not leads:
         return None
-    # leads are South's: negative ones are North's
+    # leads are South's, so North leads where they are negative
     sign = 1 if winners[0] is Seat.SOUTH else -1
     since = len(leads)
     while since and leads[since - 1] * sign > 0:
@@ -62,7 +62,7 @@ def turning_point(leads: Sequence[float], winners: Sequence[Seat]) -> int | None
 
 
 def turns_to_review(leads: Sequence[float], winners: Sequence[Seat]) -> tuple[int, ...]:
-    """Return the turns after which it is worth asking what would have been better, in their order.
+    """Return the turns that are worth a review, in ascending order.
 
     They are the turning point, and the turn in which each seat lost most.
 
@@ -72,21 +72,22 @@ def turns_to_review(leads: Sequence[float], winners: Sequence[Seat]) -> tuple[in
     if len(leads) < 2:
         return ()
     swings = [after - before for before, after in itertools.pairwise(leads)]
-    # South lost most in the worst swing, North in the best; no swing at all counts for nobody
+    # South lost most in the lowest swing, North in the highest, and a swing of 0 is no loss
     numbers = {swings.index(worst) + 1 for worst in (min(swings), max(swings)) if worst}
     return tuple(sorted(numbers | ({turn} if (turn := turning_point(leads, winners)) else set())))
 
 
 def evening_of(at: float) -> date:
-    """Return the day to which somebody who is still up counts a time (Unix time)."""
+    """Return the local date of the evening of a Unix time. The hours before 5 belong to the day
+    before.
+    """
     return (datetime.fromtimestamp(at, UTC).astimezone() - timedelta(hours=_MORNING_H)).date()
 
 
 def score_of(line: GameLine, evening: Iterable[GameLine]) -> Mapping[Seat, float] | None:
-    """Return how many games of an evening each of the two has won against the other, whatever the
-    game and the side. A draw is half a game for each.
+    """Return each player's wins against the other in an evening, in all games and on either side.
 
-    None: one of them has no name, or both have the same.
+    A draw counts half a game for each. Return None if a player has no name, or both have the same.
     """
     pair = _pair(line)
     if pair is None:
@@ -94,11 +95,11 @@ def score_of(line: GameLine, evening: Iterable[GameLine]) -> Mapping[Seat, float
     wins: Counter[str] = Counter()
     for other in evening:
         sides = _pair(other)
-        # the same two people, on whichever sides they sat
+        # only games of the same two people, on whichever sides they sat
         if not sides or {*sides.values()} != {*pair.values()} or other.is_imported:
             continue
         if other.ending is Ending.WON:
-            # in halves, so that a tie gives one to each
+            # counted in halves, so that a draw gives one to each
             wins.update({sides[winner]: 2 for winner in other.winners})
         elif other.ending is Ending.TIE:
             wins.update(sides.values())
@@ -106,8 +107,9 @@ def score_of(line: GameLine, evening: Iterable[GameLine]) -> Mapping[Seat, float
 
 
 def coached_in(line: GameLine, evening: Iterable[GameLine]) -> tuple[Seat, ...]:
-    """Return the seats whose players asked the coach in this game, or in one of the evening's that
-    counts in its score."""
+    """Return the seats whose players asked the coach, in this game or in another one of the
+    score.
+    """
     pair = _pair(line) or {}
     names = {
         sides[seat]
@@ -119,7 +121,7 @@ def coached_in(line: GameLine, evening: Iterable[GameLine]) -> tuple[Seat, ...]:
 
 
 def _pair(line: GameLine) -> dict[Seat, str] | None:
-    """Return the names of both who sat there last, as they are told apart."""
+    """Return the folded names of the last players, or None unless both are known and different."""
     names = {seat: sitters[-1].name.casefold() for seat, sitters in line.players.items() if sitters}
     told_apart = len(set(names.values()) - {"", NOBODY}) == len(SEATS)
     return names if told_apart else None
@@ -135,12 +137,12 @@ def _names(replay: Replay) -> dict[Seat, str]:
 
 
 def _turning_point(replay: Replay, turn: int, winner: Seat) -> TurningPoint:
-    """Return the turn in which the game turned.
+    """Return the turn in which the game turned, with its most memorable event.
 
-    Of things remembered alike, what the winner did or the other side lost.
+    Among equals, an action of the winner or a loss of the other side comes first.
     """
     past = replay.turns[turn - 1]
-    # the last counts most: what the winner did, and what the other lost, go to the end
+    # the last event is preferred, so sort the winner's actions and the other's losses to the end
     events = sorted(
         past.step.events, key=lambda event: (event.seat is winner) is not event.kind.is_loss
     )
@@ -149,14 +151,14 @@ def _turning_point(replay: Replay, turn: int, winner: Seat) -> TurningPoint:
 
 
 def _memorable(events: Sequence[Event]) -> Event | None:
-    """Return the last of what people remember most of a turn, above all how it ended.
+    """Return the most memorable event of a turn: the end of the game, or the weightiest highlight.
 
-    Else the last thing that is told.
+    Among equals the last one counts. Without a highlight, return the last event that is reported.
     """
     if ends := [event for event in events if event.kind in (CommonEvent.WON, CommonEvent.TIE)]:
         return ends[-1]
     weighed = [(event.kind.highlight.weight, event) for event in events if event.kind.highlight]
     if not weighed:
         return next((event for event in reversed(events) if event.kind.look.is_told), None)
-    # of equal weights the last one: `max` keeps the first that it meets
+    # reversed, because `max` returns the first among equal weights
     return max(reversed(weighed), key=lambda weight_and_event: weight_and_event[0])[1]

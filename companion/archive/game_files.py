@@ -1,4 +1,4 @@
-"""Files of games from elsewhere: read, and checked before they are kept."""
+"""Files of games from other machines, which are parsed and checked before they are stored."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from companion.core.names import is_printable
 from companion.games import game_named
 
 MOST_TURNS = 2000
-"""Maximum number of turns of a game from elsewhere."""
+"""Maximum number of turns of an imported game."""
 _LATEST = 4_102_444_800.0
-"""No game began after the year 2100."""
+"""Latest valid start of a game: the beginning of the year 2100, Unix time."""
 _LONGEST_NAME = 24
 
 
 def read_game(content: bytes) -> GameFile:
-    """Return the game of a file in JSON. Raises `Malformed`."""
+    """Parse a game file in JSON. Raises `Malformed`."""
     if len(content) > MOST_BYTES:
         raise Malformed(say("A game file may have at most {number} bytes", number=MOST_BYTES))
     try:
@@ -43,7 +43,7 @@ def read_game(content: bytes) -> GameFile:
 
 
 def check_game(played: GameFile) -> None:
-    """Raise `Malformed` unless a game can be played again to its end, with receipts that fit."""
+    """Raise `Malformed` unless the game can be replayed to its end and all receipts match."""
     if not 0 < len(played.turns) <= MOST_TURNS:
         raise Malformed(
             say(
@@ -63,11 +63,11 @@ def check_game(played: GameFile) -> None:
 
 
 def end_reason(played: GameFile) -> str:
-    """Return how a game ended, after it was played again.
+    """Replay a game and return the reason of its end.
 
-    Raises `Malformed` where it does not fit, or is not over.
+    Raises `Malformed` if file and rules disagree, or if the game is not over.
     """
-    # only its end is asked for, so it needs no line of the list
+    # only the end is used, so an empty line of the list will do
     blank = GameLine(0, played.game, "", 0.0, 0.0, {}, (), 0, Ending.ON)
     replay = Replay(blank, played)
     if replay.trouble:

@@ -1,7 +1,7 @@
-"""The games played: folded once each, listed, told again, given away, brought in, removed.
+"""The history of games: folded once each, listed, replayed, exported, imported and removed.
 
-Everything is read in the caller's thread. Of the journal's lock each
-query holds only what one `SELECT` takes, so that the table never waits for a page.
+Everything is read in the caller's thread. A query holds the journal's lock only for one `SELECT`,
+so that the table never waits for a page.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ from companion.storage.journal import Journal
 from companion.table.session import MACHINE, chosen_words
 
 MAX_REPLAYS, MAX_PICTURES = 6, 40
-"""Number of replays that stay in memory, and of drawn pictures that stay on the disk."""
+"""Maximum number of replays in memory, and of drawn pictures on disk."""
 Painter = Callable[[Replay, int, Callable[[str], bytes | None]], bytes]
-"""Draws a game or one of its turns. The last is asked for photographs by their moments."""
+"""Draws a game, or one of its turns. The last argument returns the photograph of a moment."""
 
 
 class History:
-    """The games of a journal, and those brought in from elsewhere.
+    """The games of a journal, and imported games.
 
-    `on_table` answers the number of the game that lies on the table (0: none). `folder` holds what
-    can be made anew at any time: summaries and pictures. Without `album` there are no photographs,
-    without `paint` none is drawn.
+    `on_table` returns the number of the game on the table (0: none). `folder` is the cache of
+    summaries and pictures. Without `album` there are no photographs, and without `paint` no
+    pictures.
     """
 
     def __init__(
@@ -75,27 +75,27 @@ class History:
         pictures = folder / "pictures" if folder else None
         self._pictures = MadeFiles(pictures, ".picture", MAX_PICTURES)
         self.has_room: Callable[[], bool] = lambda: True
-        """Return whether the disk has room for what can be made anew."""
+        """Check whether the disk has room for cached files."""
         self._lock = threading.RLock()
         self._replays: OrderedDict[tuple[int, str, str], Replay] = OrderedDict()
         self._minutes: tuple[tuple[tuple[int, str], ...], Mapping[str, int]] | None = None
-        """How long games take, with the newest game that was counted."""
+        """Typical length of each game, with the newest game that was included."""
 
     # ---- the list --------------------------------------------------------------------------------
 
     def count(self) -> int:
-        """Return how many games there are."""
+        """Return the number of games."""
         return len(self._summaries.numbers())
 
     def lines(self, first: int = 0, most: int = 50) -> Sequence[GameLine]:
-        """Return some of the games, the newest first."""
+        """Return a part of the list of games, newest first."""
         return [
             self._line(number, stamp)
             for number, stamp in self._summaries.numbers()[first : first + most]
         ]
 
     def line(self, number: int) -> GameLine | None:
-        """Return one of them. None: there is no such game."""
+        """Return the line of one game, or None if there is no such game."""
         stamp = self._summaries.stamp(number)
         return None if stamp is None else self._line(number, stamp)
 
@@ -154,9 +154,10 @@ class History:
     # ---- telling again ---------------------------------------------------------------------------
 
     def replay(self, number: int) -> Replay:
-        """Return a game told again.
+        """Return the replay of a finished game.
 
-        Raises `Illegal` while it is on, `Malformed` when there is none or it cannot be read.
+        Raises `Illegal` while the game is on, and `Malformed` if it does not exist or cannot be
+        read.
         """
         line = self._existing(number)
         if line.ending is Ending.BROKEN:
@@ -174,10 +175,12 @@ class History:
         return self._replay_of(line)
 
     def _replay_of(self, line: GameLine) -> Replay:
-        """Return a game that is over, told again. Pages may show it only where `replay` does."""
+        """Return the replay of a game that is over. Pages may show it only if `replay` returns it,
+        too.
+        """
         number = line.number
         photographs = self._album.moments(number) if self._album and not line.is_imported else ()
-        # photographs may go and names be forgotten while the game itself stays the same
+        # the key includes photographs and names, which can disappear while the game stays the same
         key = (number, str(self._summaries.stamp(number)), f"{len(photographs)} {line.players}")
         with self._lock:
             replay = self._replays.get(key)
@@ -189,22 +192,22 @@ class History:
         return replay
 
     def finale(self, number: int) -> Finale | None:
-        """Return the end of a game, also of one that may still be taken back.
+        """Return the finale of a game, even if the game may still be taken back.
 
-        None: it is not over, or cannot be told.
+        Return None if the game is not over or cannot be replayed.
         """
         line = self.line(number)
         if line is None or not (line.has_replay or line.is_closed):
             return None
         try:
             return finale_of(self._replay_of(line), self._of_evening(line))
-        except CompanionError:  # its rules have changed since
+        except CompanionError:  # the rules have changed since then
             return None
 
     def _of_evening(self, line: GameLine) -> Iterator[GameLine]:
-        """Yield the games of the same evening up to this one, the newest first.
+        """Yield the games of the same evening up to this one, newest first.
 
-        Of a game without a date itself alone.
+        For a game without a date, yield only the game itself.
         """
         if not line.begun:
             yield line
@@ -214,16 +217,16 @@ class History:
             if number > line.number:
                 continue
             other = self._line(number, stamp)
-            # the newest come first: all that follow are of earlier evenings
+            # games come newest first, so all that follow are from earlier evenings
             if other.begun and evening_of(other.begun) < evening:
                 return
             if other.begun:
                 yield other
 
     def file(self, number: int) -> GameFile:
-        """Return a game that is over as a file, names of players who are forgotten left out.
+        """Return a finished game as a file, without names of forgotten players.
 
-        Raises as `replay`.
+        Raises the same errors as `replay`.
         """
         line = self._existing(number)
         players = {
@@ -238,19 +241,19 @@ class History:
         return msgspec.structs.replace(game_file(session, players, line.begun), machines=machines)
 
     def as_json(self, number: int) -> bytes:
-        """Return the game as a file. Raises as `replay`."""
+        """Return the game file as JSON. Raises the same errors as `replay`."""
         self.replay(number)
         return msgspec.json.format(msgspec.json.encode(self.file(number)))
 
     def as_text(self, number: int) -> str:
-        """Return the game in notation. Raises as `replay`."""
+        """Return the game in notation. Raises the same errors as `replay`."""
         self.replay(number)
         return write_sheet(self.file(number))
 
     def picture(self, number: int, turn: int = 0) -> bytes:
-        """Return the board through the game, or a turn (from 1).
+        """Return a picture of the whole game, or of one turn (from 1).
 
-        Raises as `replay`.
+        Raises the same errors as `replay`.
         """
         replay = self.replay(number)
         if not 0 <= turn <= len(replay.turns):
@@ -271,13 +274,13 @@ class History:
     # ---- bringing in, removing, forgetting -------------------------------------------------------
 
     def bring_in(self, content: bytes) -> int:
-        """Play a file again, check its receipts, and keep it under a number of its own.
+        """Import a game file: replay it, check its receipts, and store it under a new number.
 
-        Raises `Malformed` that names the turn, and `Illegal` for a game that is here already.
+        Raises `Malformed` that names the turn, and `Illegal` for a game that is already here.
         """
         played = read_game(content)
         check_game(played)
-        # the same game may come with other names: its receipts tell
+        # compare receipts, because the same game may come with other names
         digest = digest_of(played.game, played.turns)
         for number, stamp in self._summaries.numbers():
             if self._summaries.summary(number, stamp).digest == digest:
@@ -287,9 +290,9 @@ class History:
         return self._journal.archive.keep_imported(content, digest, self._clock.wall_s())
 
     def remove(self, number: int) -> None:
-        """Remove a game with its photographs.
+        """Remove a game and its photographs.
 
-        Raises `Illegal` for the one that lies on the table.
+        Raises `Illegal` for the game that lies on the table.
         """
         self._existing(number)
         if self._lies_on_table(number):
@@ -312,11 +315,10 @@ class History:
                 ) from None
 
     def forget(self, name: str) -> int:
-        """Take a name out of all games up to now.
+        """Remove a name from all games so far, and return the number of games that had it.
 
-        Return out of how many. The inputs of the journal stay as they are.
-
-        What is kept of the name is a salted digest.
+        The inputs in the journal do not change. Only a salted digest of the name is stored. Raises
+        `Malformed` if nobody of that name has played.
         """
         folded = name.strip().casefold()
         count = 0
@@ -334,11 +336,11 @@ class History:
     # ---- statistics ------------------------------------------------------------------------------
 
     def statistics(self) -> Sequence[PlayerRecord]:
-        """Return what each player did in the games that are over, who played most first."""
+        """Return the statistics of each player over all finished games, most games first."""
         return records_of(self._over())
 
     def minutes(self) -> Mapping[str, int]:
-        """Return how many minutes each game takes here, of those that were played often enough."""
+        """Return the typical length in minutes of each game that was played often enough here."""
         newest = tuple(self._summaries.numbers()[:1])
         with self._lock:
             if self._minutes is None or self._minutes[0] != newest:
@@ -355,14 +357,14 @@ class History:
 
 
 def _hides(summary: Summary) -> bool:
-    """Return whether anything in such a game stays hidden to its end, as cards face down do."""
+    """Return whether anything stays hidden after the end of this game, such as face-down cards."""
     game = game_named(summary.game)
     is_hidden = game.hides(game.options(summary.options))
     return bool(is_hidden) and not summary.is_disclosed
 
 
 def _chosen(summary: Summary) -> str:
-    """Return what of its chance was chosen, as a sentence. Empty: nothing."""
+    """Return a sentence on what was chosen instead of drawn, or an empty string."""
     game = GAMES.get(summary.game)
     if game is None or summary.trouble:
         return ""
@@ -370,7 +372,9 @@ def _chosen(summary: Summary) -> str:
 
 
 def _choices(rows: Sequence[OptionRow], options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return the options that differ from the usual: title, and the choice in words."""
+    """Return the options that differ from the defaults, each as its title and the choice in
+    words.
+    """
     choices = []
     for row in rows:
         usual = row.choices[0][1]

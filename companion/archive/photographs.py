@@ -1,9 +1,9 @@
-"""A photograph of the board with every turn: taken when hands are done, kept on disk as evidence
-and for the replay.
+"""Photographs of the board after each turn, stored as evidence and for the replay.
 
-One JPEG of some 30 kB a turn, `photographs/GAME/MOMENT.jpg` in the state directory. Its moment is
-that of the turn that is done, `GAME.0` for the set-up. Written in a thread of its own. A full disk
-is told once and harms nothing else.
+A photograph is taken when the pieces have been moved. It is one JPEG of about 30 kB,
+`photographs/GAME/MOMENT.jpg` in the state directory. The moment is that of the finished turn, or
+`GAME.0` for the set-up. Files are written in a separate thread. A full disk is reported once and
+has no other effect.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 _WAIT_S = 0.5
 _PATIENCE_S = 20.0
-"""Timeout in seconds for a board to lie still. By then the turn is another one."""
+"""Timeout in seconds for the board to lie still. After that the photograph is given up."""
 _MOMENT = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}")
 _PHOTOGRAPH = re.compile(rf"{_MOMENT.pattern}\.jpg")
 _NUMBER = re.compile(r"[0-9]+")
@@ -39,7 +39,7 @@ _MEGABYTE = 1_000_000
 
 
 class PhotographFolder:
-    """The photographs on disk, one a turn. `limit_mb` 0: none is kept."""
+    """The photographs on disk, one for each turn. With `limit_mb` 0 none is stored."""
 
     def __init__(self, folder: Path, limit_mb: int = 200) -> None:
         self.folder = folder
@@ -47,18 +47,18 @@ class PhotographFolder:
         self._limit = limit_mb * _MEGABYTE
         self._total: int | None = None
         self.has_room: Callable[[], bool] = lambda: True
-        """Return whether the disk has room for what can be done without."""
+        """Check whether the disk has room for optional files."""
 
     def moments(self, game: int) -> tuple[str, ...]:
-        """Return the moments of a game of which there is a photograph, oldest first."""
+        """Return the moments of a game that have a photograph, oldest first."""
         return tuple(path.stem for path in self._of(self.folder / str(game)))
 
     def games(self) -> tuple[int, ...]:
-        """Return the games of which there are photographs, oldest first."""
+        """Return the numbers of all games with photographs, oldest first."""
         return tuple(int(path.name) for path in self._games())
 
     def photograph(self, game: int, moment: str) -> bytes | None:
-        """Return the board when that turn was done, as JPEG. None: there is none."""
+        """Return the JPEG of the board after a turn, or None."""
         if not _MOMENT.fullmatch(moment):
             return None
         try:
@@ -67,11 +67,13 @@ class PhotographFolder:
             return None
 
     def path(self, game: int, moment: str) -> Path:
-        """Return where the photograph of a moment lies, or would."""
+        """Return the path of a moment's photograph, whether or not it exists."""
         return self.folder / str(game) / f"{moment}.jpg"
 
     def keep(self, game: int, moment: str, picture: bytes) -> None:
-        """Write one, whole or not at all, and make room for it. Raises `OSError`."""
+        """Write a photograph atomically, and delete the oldest ones beyond the limit. Raises
+        `OSError`.
+        """
         if not self._limit or not _MOMENT.fullmatch(moment):
             return
         if not self.has_room():
@@ -79,19 +81,19 @@ class PhotographFolder:
         path = self.path(game, moment)
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, picture, 0o644)
-        # measured once, with this one in it, and counted on from then
+        # measured once, including this photograph, then updated by addition
         if self._total is None:
             self._total = self._measured()
         else:
             self._total += len(picture)
         oldest_first = [path for game in self._games() for path in self._of(game)]
-        # the newest one stays, whatever the limit is
+        # the newest one stays, whatever the limit
         for old in oldest_first[:-1]:
             if self._total <= self._limit:
                 break
             self._total -= old.stat().st_size
             old.unlink()
-            with contextlib.suppress(OSError):  # others are in it
+            with contextlib.suppress(OSError):  # the folder still has other photographs
                 old.parent.rmdir()
 
     def remove(self, game: int) -> None:
@@ -115,7 +117,7 @@ class PhotographFolder:
 
 
 def _paths_in(folder: Path) -> list[Path]:
-    """Return what lies in a folder. Nothing where it is not there or cannot be read."""
+    """Return the contents of a folder, or an empty list if it is missing or cannot be read."""
     try:
         return list(folder.iterdir())
     except OSError:
@@ -124,7 +126,7 @@ def _paths_in(folder: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class _Due:
-    """A turn that is done and not photographed yet."""
+    """A finished turn that has not been photographed yet."""
 
     game: int
     moment: str
@@ -132,13 +134,12 @@ class _Due:
 
 
 class Photographer(Closeable):
-    """Takes the photographs: watches the table, asks `take` for the board, writes.
+    """Takes the photographs: follows the table, requests pictures with `take`, and writes them.
 
-    `close` may be called twice.
-
-    `take` answers a JPEG, or None while the board does not lie still in view. `start` runs a thread
-    of its own. Without it the caller's `step` does the work. `tell` hears a sentence when a
-    photograph could not be written.
+    `take` returns a JPEG, or None while the board is not in view or not still. `start` runs a
+    separate thread. Without it the caller does the work with `step`. `tell` gets a sentence when
+    photographs cannot be written, and an empty string when they can again. `close` may be called
+    twice.
     """
 
     def __init__(
@@ -159,22 +160,22 @@ class Photographer(Closeable):
         self._follower = Follower(table, "photographer", self._step_by_itself, _WAIT_S)
 
     def start(self) -> None:
-        """Begin in a thread of its own. A second call does nothing."""
+        """Start the thread. A second call does nothing."""
         self._follower.start()
 
     def close(self) -> None:
-        """Stop. What is being written is finished."""
+        """Stop the thread. A photograph that is being written is finished."""
         self._follower.close()
 
     def _step_by_itself(self) -> None:
         give_way(TIDYING)
         try:
             self.step()
-        except Exception:  # evidence is a comfort: whatever is wrong with it, the table goes on
+        except Exception:  # photographs are optional: no error may stop the table
             log.exception("no photograph could be taken")
 
     def step(self) -> None:
-        """Look whether a turn was done, and photograph it once the board lies still."""
+        """Detect a finished turn, and photograph it once the board lies still."""
         now = self._table.progress()
         before, self._seen = self._seen, now
         if before is not None and before.moment != now.moment:
@@ -191,12 +192,12 @@ class Photographer(Closeable):
             self._write(due, picture)
 
     def _turn_over(self, before: Progress, now: Progress) -> None:
-        """Note the turn that the table has just left behind. The set-up is the first of them."""
+        """Mark the turn that has just ended for a photograph. The first one is the set-up."""
         self._due = None
         if before.number != now.number or now.phase not in (Phase.ORDERS, Phase.OVER):
             return
         is_set_up = before.phase is Phase.SETUP and not before.turns
-        # a turn that was taken back is not among the table's turns
+        # a turn that was taken back is no longer among the table's turns
         if is_set_up or before.moment in now.turns:
             self._due = _Due(now.number, before.moment, self._clock.monotonic_s())
 
@@ -215,7 +216,7 @@ class Photographer(Closeable):
                 self._tell(sentence)
             return
         if self._table.progress().phase is Phase.OVER:
-            self._table.redraw()  # the end of a game shows it
+            self._table.redraw()  # the finale shows the photograph
         if folder.trouble:
             folder.trouble = ""
             self._tell("")

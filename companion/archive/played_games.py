@@ -1,7 +1,6 @@
-"""What may be known of the games that were played: lines of a list, replays in scenes.
+"""Public data of played games: the lines of the list, and replays in scenes.
 
-A game that is still on has a line and nothing else. Whatever is hidden in one that is over may be
-told.
+A game that is still on has only its line. Once it is over, its hidden parts may be shown as well.
 """
 
 from __future__ import annotations
@@ -17,27 +16,27 @@ from companion.games.base import Event, Order, Step
 from companion.games.screen import Badge, HandCard, Lane, Pile, Tally, UnitOrder
 
 NOBODY = "—"
-"""Stands for the name of a player who is forgotten."""
+"""Placeholder for the name of a forgotten player."""
 MOST_BYTES = 1_000_000
-"""Maximum size of a game file."""
+"""Maximum size of a game file, in bytes."""
 
 
 class Ending(StrEnum):
-    """How a game of the list stands."""
+    """How a game ended, or that it has not ended."""
 
     WON = "won"
     TIE = "tie"
     ABANDONED = "abandoned"
     ON = "on"
     UNFINISHED = "unfinished"
-    """It lies on no table any more, and nobody ended it."""
+    """No longer on a table, but nobody ended it."""
     BROKEN = "broken"
-    """Its rules or its inputs cannot be read any more."""
+    """Its rules or inputs can no longer be read."""
 
 
 @dataclass(frozen=True)
 class SeatedPlayer:
-    """Somebody who sat at a seat: `door` as of a sitter, empty for a game from elsewhere."""
+    """A player at a seat. `door` says how they played, and is empty for an imported game."""
 
     name: str
     door: str = ""
@@ -47,12 +46,11 @@ class SeatedPlayer:
 class GameLine:
     """A game in the list.
 
-    `begun` is Unix time (0: not known), `length_s` without pauses (0: not known).
-
-    `players` of a seat sat there one after the other, the last one at the end. `reason` is a
-    sentence. For a broken game it says what is wrong. `options` are those that differ from the
-    usual, each as its title and its choice. `is_closed`: it is over, but lies on the table and may
-    be taken back, and its notation tells what is hidden.
+    `begun` is Unix time (0: unknown). `length_s` is without pauses (0: unknown). `players` has
+    everybody who sat at a seat, in order, the last one at the end. `reason` is a sentence, which
+    for a broken game says what is wrong. `options` has those that differ from the defaults, each as
+    its title and its choice. `is_closed` says that the game is over but still on the table, and
+    that its notation would reveal hidden parts if it is taken back.
     """
 
     number: int
@@ -69,19 +67,19 @@ class GameLine:
     is_imported: bool = False
     is_closed: bool = False
     chosen: str = ""
-    """What of its chance the host has chosen, as a sentence. Empty: nothing."""
+    """Sentence on what the owner chose instead of chance. Empty: nothing."""
     coached: tuple[Seat, ...] = ()
-    """The seats that have asked the coach."""
+    """Seats that asked the coach."""
 
     @property
     def has_replay(self) -> bool:
-        """Return whether it is over for good, so that everything in it may be told."""
+        """Return whether the game is over for good, so that all of it may be shown."""
         return self.ending in (Ending.WON, Ending.TIE, Ending.ABANDONED) and not self.is_closed
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What a seat had sealed: `receipt` is SHA-256 of `"moment seat action salt"`."""
+    """A sealed action with its proof. `receipt` is the SHA-256 of `"moment seat action salt"`."""
 
     seat: Seat
     action: str
@@ -91,11 +89,11 @@ class Proof:
 
 @dataclass(frozen=True)
 class PastTurn:
-    """A turn in the notation: its number from 1, its moment, what each seat did, and its scenes
-    `first` to `last`.
+    """A turn in notation: its number from 1, its moment, the actions, and its scenes `first` to
+    `last`.
 
-    `counted` is its number as the game counts, in which a turn may have several lines. 0: a part of
-    the set-up.
+    `counted` is the number in the game's own count, in which one turn may have several lines. It is
+    0 for a part of the set-up.
     """
 
     number: int
@@ -105,13 +103,13 @@ class PastTurn:
     last: int
     counted: int
     state: Any
-    """The state before it."""
+    """State before the turn."""
     step: Step[Any]
 
 
 @dataclass(frozen=True)
 class HighlightedEvent:
-    """An event that people remember, and the scene in which it happens."""
+    """A memorable event, with the scene in which it happens."""
 
     place: int
     turn: int
@@ -120,13 +118,11 @@ class HighlightedEvent:
 
 @dataclass(frozen=True)
 class ReplayStep:
-    """One step of a replay: the board when a stage was done.
+    """One scene of a replay: the board after a stage.
 
-    `turn` 0 is the start, `stage` counts from 1.
-
-    `moves` are the ways that pieces have gone in it, each from one square to another. `lanes`,
-    `count` and `hands` are there in a game of cards, with everything that any seat saw. `orders`
-    are those of this and the earlier stages.
+    `turn` 0 is the start, and `stage` counts from 1. `moves` has the moves of pieces in this scene,
+    each from one square to another. A game of cards has `lanes`, `count` and `hands`, with
+    everything that any seat saw. `orders` has those of this stage and the earlier ones.
     """
 
     place: int
@@ -139,7 +135,7 @@ class ReplayStep:
     events: tuple[Event, ...] = ()
     orders: tuple[Mapping[Seat, Order], ...] = ()
     sheets: Mapping[Seat, tuple[UnitOrder, ...]] = field(default_factory=dict)
-    """The orders of each seat's pieces in a game of sheets, as far as they are open."""
+    """Orders of each seat's pieces that are open so far, in a game with order sheets."""
     tallies: tuple[Tally, ...] = ()
     badges: Mapping[Square, Badge] = field(default_factory=dict)
     facts: Mapping[Seat, str] = field(default_factory=dict)
@@ -151,8 +147,8 @@ class ReplayStep:
 
 @dataclass(frozen=True)
 class TurningPoint:
-    """The turn after which the winner led to the end: its number as the game counts it, its place
-    in the replay, and what happened.
+    """The turn after which the winner kept the lead: its number in the game's own count, its place
+    in the replay, and its event.
     """
 
     turn: int
@@ -162,13 +158,12 @@ class TurningPoint:
 
 @dataclass(frozen=True)
 class Finale:
-    """The end of a game, with nothing in it that anybody at the table may not know while it can be
-    taken back.
+    """The end of a game, as everybody may see it while the game can still be taken back.
 
-    `names` are those of the seats at the end, or of their sides, `how` says in a few words how it
-    ended. `turning` is None unless the lead has changed hands. `evening`: how many games each of
-    these two has won since the morning, a draw being half a game. None: they have no names by which
-    they could be told apart. `fits`: all receipts match.
+    `names` are those of the players at the end, or of their sides. `how` says in a few words how
+    the game ended. `turning` is None unless the lead changed hands. `evening` has the games that
+    each of the two has won since the morning, with half a game for a draw. It is None if their
+    names do not identify them. `fits` says whether all receipts match.
     """
 
     number: int
@@ -182,4 +177,4 @@ class Finale:
     evening: Mapping[Seat, float] | None
     has_replay: bool
     coached: tuple[Seat, ...] = ()
-    """Who asked the coach in this game or in another one of the evening's."""
+    """Seats whose players asked the coach, in this game or in another one of the evening."""

@@ -1,4 +1,4 @@
-"""A finished game as a file, told again: every turn is resolved anew and every receipt checked."""
+"""Replay a game file: every turn is resolved again and every receipt checked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from companion.table.session import Phase, Session, chance, chosen_words, receip
 
 
 class PlayedOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a seat had sealed, and its receipt: SHA-256 of `"moment seat action salt"`."""
+    """A sealed action and its receipt, the SHA-256 of `"moment seat action salt"`."""
 
     action: str
     salt: str
@@ -26,17 +26,17 @@ class PlayedOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PlayedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One turn. `moment` is the one that the receipts name."""
+    """One turn. The receipts contain its `moment`."""
 
     moment: str
     orders: dict[Seat, PlayedOrder]
 
 
 class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A finished game: enough to play it again.
+    """A finished game, with everything that a replay needs.
 
-    `players` are the names of who sat there, `begun` is the Unix time of its first input. Both may
-    be missing.
+    `players` has the players' names, and `begun` the Unix time of the first input. Both may be
+    missing.
     """
 
     game: str
@@ -48,20 +48,17 @@ class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     players: dict[Seat, str] = {}
     begun: float = 0.0
     chance: FairChance | None = None
-    """Where the seed comes from.
-
-    None: it was chosen, or an older version of the program has drawn it.
-    """
+    """Origin of the seed. None if it was chosen, or drawn by an older version of the program."""
     is_chosen: bool = False
-    """Return whether the host chose the seed."""
+    """Whether the owner chose the seed."""
     machines: tuple[Seat, ...] = ()
-    """The seats that a program played at the end."""
+    """Seats that a program played at the end."""
     coached: tuple[Seat, ...] = ()
-    """The seats that have asked the coach."""
+    """Seats that asked the coach."""
 
     @property
     def counts_turns(self) -> bool:
-        """Return whether the chance of a turn is that of its number, and not of its moment's
+        """Return whether a turn's random numbers depend on its number instead of its moment's
         tick.
         """
         return self.chance is not None or self.is_chosen
@@ -70,9 +67,9 @@ class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def game_file(
     session: Session, players: Mapping[Seat, str] | None = None, begun: float = 0.0
 ) -> GameFile:
-    """Return the file of a finished game, with who played it when.
+    """Return the file of a finished game, with its players and its start.
 
-    Raises `Illegal` while it is on, because it would tell what is hidden.
+    Raises `Illegal` while the game is on, because the file would reveal what is hidden.
     """
     if session.phase is not Phase.OVER:
         raise Illegal(
@@ -88,7 +85,7 @@ def game_file(
         )
         for turn in session.turns
     )
-    with speaking("en"):  # a file is the same whoever asks for it
+    with speaking("en"):  # a file does not depend on the language
         outcome = plain_outcome(session.outcome)
     options = dict(session.raw_options)
     fair = session.chance
@@ -107,9 +104,9 @@ def game_file(
 
 
 def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
-    """Yield every turn with the state before it and what comes of it.
+    """Yield every turn with the state before it and the step that `apply` returns.
 
-    Raises a `CompanionError` where file, rules and receipts disagree, about the outcome after the
+    Raises a `CompanionError` if file, rules and receipts disagree. The outcome is checked after the
     last turn.
     """
     game = game_named(played.game)
@@ -142,7 +139,7 @@ def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
         state = step.state
     with speaking("en"):
         outcome = plain_outcome(game.outcome(state))
-    # Only who has won: an older version may have said the reason in other words.
+    # compare only the winners, because older versions may word the reason differently
     winners = (played.outcome or {}).get("winners")
     if outcome is not None and outcome["winners"] != winners:
         raise Malformed(
@@ -155,9 +152,9 @@ def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
 
 
 def chance_of(played: GameFile, number: int = 0) -> ChanceView | None:
-    """Return where the chance of a game came from.
+    """Return the origin of a game's random numbers, or None if it has none.
 
-    `number` is the game's where it has one. None: there is none in it.
+    `number` is the number of the game, or 0.
     """
     game = game_named(played.game)
     options = game.options(played.options)
@@ -172,9 +169,9 @@ def chance_of(played: GameFile, number: int = 0) -> ChanceView | None:
 
 
 def tell_chance(played: GameFile) -> list[str]:
-    """Return where the chance of a game came from, in sentences.
+    """Return sentences on the origin of a game's random numbers.
 
-    Raises `Malformed` where something does not fit.
+    Raises `Malformed` if commitment, secret and seed do not match.
     """
     chance = chance_of(played)
     if chance is None:
@@ -197,7 +194,7 @@ def tell_chance(played: GameFile) -> list[str]:
 def retell(played: GameFile) -> Iterator[str]:
     """Yield the game in sentences, turn by turn.
 
-    Raises a `CompanionError` where file, rules and receipts disagree.
+    Raises a `CompanionError` if file, rules and receipts disagree.
     """
     if chance_told := tell_chance(played):
         yield from chance_told

@@ -1,6 +1,4 @@
-"""A game that is over, told again scene by scene: every turn is resolved anew and every receipt
-checked.
-"""
+"""Replay of a finished game scene by scene. Every turn is resolved again, every receipt checked."""
 
 from __future__ import annotations
 
@@ -22,21 +20,21 @@ from companion.table.seats.machine_seats import MachineTurn, plain
 from companion.table.session import chance
 
 _SET_UP = ".0"
-"""How the moment of the set-up's photograph ends."""
+"""Ending of the moment of the set-up's photograph."""
 
 
 class Replay:
-    """A game that is over. Scenes are made when they are asked for, and any thread may ask.
+    """Replay of a finished game. Scenes are made on request, from any thread.
 
-    `trouble` says where file, rules or receipts disagree (empty: all fits). `photographs` are the
-    moments of which there are some.
+    `trouble` says where file, rules or receipts disagree, and is empty if they match. `photographs`
+    has the moments with a photograph.
     """
 
     def __init__(self, line: GameLine, played: GameFile, photographs: Sequence[str] = ()) -> None:
         self.line = line
         self.trouble = ""
         self.photographs = frozenset(photographs)
-        """The moments of which there is one."""
+        """Moments with a photograph."""
         self.game: Game[Any, Any] = game_named(played.game)
         self._raw_options = played.options
         self._options = self.game.options(played.options)
@@ -44,7 +42,7 @@ class Replay:
         self._first: Any = self.game.setup(self._options, chance(played.seed, 0))
         self.chance = chance_of(played, line.number)
         self.turns: list[PastTurn] = []
-        """The notation."""
+        """The turns in notation."""
         try:
             for state, turn, step in play_again(played):
                 self._add(state, turn, step)
@@ -60,7 +58,7 @@ class Replay:
         proofs = tuple(
             Proof(seat, order.action, order.salt, order.receipt) for seat, order in orders
         )
-        # a turn without stages has one scene, too
+        # a turn without stages still has one scene
         last = first + max(1, len(step.stages)) - 1
         counted = self.game.turn_number(state)
         counted = number if counted is None else counted
@@ -68,24 +66,20 @@ class Replay:
 
     @property
     def places(self) -> int:
-        """Return how many scenes there are. The first is the start."""
+        """Return the number of scenes. The first one is the start."""
         return self.turns[-1].last + 1 if self.turns else 1
 
     def photograph(self, turn: int) -> str:
-        """Return the moment of the photograph that shows the board after a turn (0: the set-up).
-
-        Empty: there is none.
-        """
+        """Return the moment of the photograph after a turn (0: the set-up), or an empty string."""
         moment = self.turns[turn - 1].moment if turn else f"{self.line.number}{_SET_UP}"
         return moment if moment in self.photographs else ""
 
     @cached_property
     def leads(self) -> tuple[float, ...]:
-        """Return by how much South led at the start and after every turn (see `Game.lead`).
+        """Return South's lead at the start and after every turn (see `Game.lead`).
 
-        Empty: nobody can say.
-
-        A game that was won by its rules ends with a lead of its winner, as great as any before.
+        Return an empty tuple if the game gives no leads. If the rules decided the game, the last
+        lead is the winner's and as large as any before.
         """
         leads: list[float] = []
         for state in (self._first, *(turn.step.state for turn in self.turns)):
@@ -101,7 +95,7 @@ class Replay:
 
     @cached_property
     def highlights(self) -> tuple[HighlightedEvent, ...]:
-        """Return what people will remember of it, in its order."""
+        """Return the memorable events in their order."""
         highlights = []
         for turn in self.turns:
             step = turn.step
@@ -113,15 +107,15 @@ class Replay:
         return tuple(highlights)
 
     def known(self, turn: int, seat: Seat) -> tuple[MachineTurn, str] | None:
-        """Return what a seat could know when it acted in a turn, counted from 1, and what it did.
+        """Return what a seat could know when it acted in a turn (from 1), and its action.
 
-        None: it did nothing.
+        Return None if the seat did not act.
         """
         past = self.turns[turn - 1]
         done = next((proof.action for proof in past.proofs if proof.seat is seat), None)
         if done is None:
             return None
-        # the order of a deck, say, was known to nobody then
+        # remove hidden options such as the order of a deck, which nobody knew then
         options = dict(self._raw_options)
         for hidden in self.game.hidden_options(self._options) or ():
             options.pop(hidden, None)
@@ -141,16 +135,16 @@ class Replay:
         return known, done
 
     def spell_action(self, turn: int, seat: Seat, action: str) -> tuple[SpelledOrder, ...]:
-        """Return a legal action for a turn in words and drawings.
+        """Return a legal action of a turn in words and drawings.
 
-        Raises a `CompanionError` for any other.
+        Raises a `CompanionError` for any other action.
         """
         state = self.turns[turn - 1].state
         self.game.check(state, seat, self.game.parse(action))
         return spell_action(self.game, state, seat, action)
 
     def scene(self, place: int) -> ReplayStep:
-        """Return one of the scenes. Raises IndexError."""
+        """Return one scene. Raises `IndexError`."""
         if place == 0:
             layout = self._layout_of(self._first)
             return self._complete(ReplayStep(0, 0, 0, 0, say("The start"), layout), self._first)
@@ -160,7 +154,7 @@ class Replay:
         raise IndexError(place)
 
     def _scene_of(self, turn: PastTurn, index: int) -> ReplayStep:
-        """Return the board when a stage of a turn was done. A turn without any has one scene."""
+        """Return the board after a stage of a turn. A turn without stages has one scene."""
         stages = turn.step.stages
         shown = stages[: index + 1]
         is_last = index + 1 >= len(stages)
@@ -171,7 +165,7 @@ class Replay:
         if after is None and is_last:
             after = self.game.expected(turn.step.state)
         if after is None:
-            # nobody can say how it lies then: when a game ends with a robot that cannot return, say
+            # the layout is unknown, for example when a game ends with a robot that cannot return
             after = before
         moves = () if self.kit.deck else hand_moves(self.kit, before, after)
         ways = ((move.origin, move.target) for move in moves)
@@ -200,16 +194,16 @@ class Replay:
         return self.game.expected(state) or {}
 
     def _complete(self, bare: ReplayStep, state: Any, is_last: bool = True) -> ReplayStep:
-        """Return a scene with what the game shows beside the board.
+        """Return a scene with everything that the game shows beside the board.
 
-        Figures at pieces hold only when a turn is done.
+        Badges on pieces are valid only at the end of a turn.
         """
         scene = bare
         if board_ui := self.game.board_ui(state, None):
             badges = board_ui.badges if is_last else {}
             scene = replace(scene, facts=board_ui.facts, cards=board_ui.hands, badges=badges)
         if card_ui := self.game.card_ui(state, None):
-            # each seat's hand as its owner saw it: the game is over
+            # each hand as its owner saw it, since the game is over
             hands = {}
             for seat in SEATS:
                 own = self.game.card_ui(state, seat)
@@ -222,9 +216,9 @@ class Replay:
         return scene
 
     def outcome(self) -> Outcome | None:
-        """Return how it ended by its rules.
+        """Return how the game ended by its rules.
 
-        None: it was ended by somebody's word, or by a clock.
+        Return None if it ended by resignation, agreement or the owner, or on time.
         """
         return self.game.outcome(self.end)
 
@@ -235,13 +229,14 @@ class Replay:
 
 
 def ended_by_word(game: Game[Any, Any], ending: dict[str, Any]) -> Outcome:
-    """Return the end that no rule but somebody's word or a clock has brought.
+    """Return an outcome that does not come from the rules: a resignation, a draw, time, or the
+    owner.
 
-    Raises `Malformed` for words of no such end.
+    Raises `Malformed` if `ending` is none of these.
     """
     names = {seat: game.sides[seat].name for seat in SEATS}
     ends = [Outcome(frozenset(), HOST_ENDED), Outcome(frozenset(), say("A draw."))]
-    if ending.get("reason") == "Both agreed on a draw.":  # as games of earlier versions say it
+    if ending.get("reason") == "Both agreed on a draw.":  # wording of earlier versions
         return Outcome(frozenset(), say("A draw."))
     for seat in SEATS:
         winner = frozenset({seat.other})
@@ -257,4 +252,4 @@ def ended_by_word(game: Game[Any, Any], ending: dict[str, Any]) -> Outcome:
 
 HOST_ENDED = say("The owner ended the game.")
 OWNER_ENDED = (HOST_ENDED, "The host ended the game.")
-"""How a game was broken off, in words of today and of version 1.0."""
+"""Reasons of a game that the owner ended, in this version's words and in those of version 1.0."""

@@ -1,5 +1,4 @@
-"""A finished game as text for people: tags as in chess's PGN, then its turns, then what proves
-them.
+"""Write a finished game as text for people: tags as in chess's PGN, the turns, then the receipts.
 
     [Game "outbuffered"]
     [Options {}]
@@ -17,8 +16,8 @@ them.
     1. 3.1 | south 0f3a… 6b5e… | north 77c1… 09ad…
     2. 3.2 | south …
 
-What follows a tag is JSON. A receipt's line has the moment, then of each seat the salt and the
-receipt: SHA-256 of `MOMENT SEAT ACTION SALT`. A result is `"south"`, `"north"`, `"tie"`, or `"*"`
+The value of a tag is JSON. A line of receipts has the moment, then the salt and the receipt of each
+seat: the SHA-256 of `MOMENT SEAT ACTION SALT`. A result is `"south"`, `"north"`, `"tie"`, or `"*"`
 for a game without one.
 """
 
@@ -34,8 +33,7 @@ from companion.core.kit import SEATS
 _OPTIONAL = {
     "Chance": "chance", "Chosen": "is_chosen", "Machines": "machines", "Coached": "coached",
 }  # fmt: skip
-"""Tags that are left out where nothing is to be said, and the fields of a game file that they
-are."""
+"""Tags that are left out when they are empty, with their fields of the game file."""
 
 
 def write_sheet(played: GameFile) -> str:

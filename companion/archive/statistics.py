@@ -1,11 +1,9 @@
-"""Statistics per player and game, from the games that are over.
+"""Statistics for each player and each game, from finished games.
 
-Players are told apart by name, whatever its capitals.
-
-Who sat at a seat last has played the game. Who played against himself has not. A game from
-elsewhere counts as well, but nobody knows how long its turns took. The machine is no player: games
-against its characters are counted apart. A game in which a player asked the coach does not count
-for that player.
+Players are identified by name, ignoring case. The last person at a seat counts as its player. A
+game against oneself does not count. Imported games count, but the times of their turns are unknown.
+The machine is not a player, and games against its characters are counted separately. A game in
+which a player asked the coach does not count for that player.
 """
 
 from __future__ import annotations
@@ -24,12 +22,12 @@ from companion.table.session import MACHINE
 
 MAX_COMMANDS = 3
 ENOUGH_GAMES = 5
-"""Number of games from which on their own length tells how long the next one takes."""
+"""Minimum number of games for an estimate of a game's length."""
 
 
 @dataclass
 class Tally:
-    """What a player did in the games of one name: a game's title, or a character of the machine."""
+    """A player's results in one game, or against one character of the machine."""
 
     name: str
     games: int = 0
@@ -38,10 +36,10 @@ class Tally:
     times_s: list[float] = field(default_factory=list)
     """Seconds of each turn whose time is known."""
     counts: Counter[str] = field(default_factory=Counter)
-    """How often each command was given."""
+    """Number of times that each command was given."""
 
     def add(self, line: GameLine, seat: Seat, summary: Summary) -> None:
-        """Count one more game."""
+        """Add the result of one game."""
         self.games += 1
         self.wins += seat in line.winners
         self.ties += line.ending is Ending.TIE
@@ -50,18 +48,18 @@ class Tally:
 
     @property
     def median_s(self) -> float | None:
-        """Return how long a turn took. None: not known."""
+        """Return the median time of a turn in seconds, or None if no time is known."""
         return median(self.times_s) if self.times_s else None
 
     @property
     def commands(self) -> list[tuple[str, int]]:
-        """Return the favourite commands with how often each was given, most first."""
+        """Return the most frequent commands with their counts, highest first."""
         return self.counts.most_common(MAX_COMMANDS)
 
 
 @dataclass
 class PlayerRecord:
-    """A player, told apart by name, with what they did against people in all games and in each."""
+    """A player's results against people, in total and for each game, and against the machine."""
 
     name: str = ""
     total: Tally = field(default_factory=lambda: Tally(say("All games")))
@@ -70,16 +68,16 @@ class PlayerRecord:
 
     @property
     def by_game(self) -> list[Tally]:
-        """Return the games against people, those played most first."""
+        """Return the results against people for each game, most games first."""
         return sorted(self.titles.values(), key=lambda tally: (-tally.games, tally.name))
 
     @property
     def against(self) -> list[Tally]:
-        """Return the games against each of the machine's characters."""
+        """Return the results against each of the machine's characters, by name."""
         return sorted(self.machines.values(), key=lambda tally: tally.name)
 
     def add(self, line: GameLine, seat: Seat, summary: Summary) -> None:
-        """Count one more game."""
+        """Add the result of one game."""
         machine = _machine(line, seat.other)
         if machine:
             self.machines.setdefault(machine, Tally(Verbatim(machine))).add(line, seat, summary)
@@ -90,9 +88,9 @@ class PlayerRecord:
 
 
 def records_of(games: Iterable[tuple[GameLine, Summary]]) -> tuple[PlayerRecord, ...]:
-    """Return what each player did, who played most first.
+    """Return the records of all players, most games first.
 
-    `games` are over, the oldest first. Abandoned ones do not count.
+    `games` are finished games, oldest first. Abandoned ones do not count.
     """
     players: defaultdict[str, PlayerRecord] = defaultdict(PlayerRecord)
     for line, summary in games:
@@ -101,7 +99,7 @@ def records_of(games: Iterable[tuple[GameLine, Summary]]) -> tuple[PlayerRecord,
         for seat, name in _people(line):
             if seat not in line.coached:
                 player = players[name.casefold()]
-                # as it is spelled in the newest game
+                # spelled as in the newest game
                 player.name = Verbatim(name)
                 player.add(line, seat, summary)
 
@@ -113,9 +111,7 @@ def records_of(games: Iterable[tuple[GameLine, Summary]]) -> tuple[PlayerRecord,
 
 
 def typical_minutes(games: Iterable[tuple[GameLine, Summary]]) -> dict[str, int]:
-    """Return how many minutes a game takes here, by the median, where enough were played to their
-    end.
-    """
+    """Return the median length in minutes of each game that was played to its end often enough."""
     lengths_s: defaultdict[str, list[float]] = defaultdict(list)
     for line, summary in games:
         if line.ending is not Ending.ABANDONED and summary.length_s:
@@ -133,19 +129,19 @@ def _last(line: GameLine, seat: Seat) -> SeatedPlayer | None:
 
 
 def _machine(line: GameLine, seat: Seat) -> str:
-    """Return the name of the character that played a seat. Empty: a person did."""
+    """Return the name of the character that played a seat, or an empty string for a person."""
     last = _last(line, seat)
     return last.name if last and last.door == MACHINE else ""
 
 
 def _people(line: GameLine) -> Iterator[tuple[Seat, str]]:
-    """Yield the people with names who played against somebody else."""
+    """Yield the seats and names of people who played against somebody else."""
     names = {
         seat: player.name
         for seat in SEATS
         if (player := _last(line, seat)) and player.door != MACHINE
     }
-    # whoever has played against himself has beaten nobody
+    # a game against oneself does not count
     if len({name.casefold() for name in names.values()}) == len(names):
         for seat, name in names.items():
             if name and name != NOBODY:

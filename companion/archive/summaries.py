@@ -1,6 +1,6 @@
-"""Every game in a few figures: from memory, from a file, or folded now.
+"""Summaries of all games: from memory, from the cache, or folded on demand.
 
-Those of the journal and those brought in.
+Covers games of the journal and imported games.
 """
 
 from __future__ import annotations
@@ -21,17 +21,16 @@ from companion.core.i18n import packed, say
 from companion.storage.journal import Entry, Journal
 
 _BROUGHT = "brought "
-"""How the stamp of a game from elsewhere begins."""
+"""Prefix of the stamp of an imported game."""
 _LARGEST = 2**63 - 1
-"""Of the numbers that SQLite knows."""
+"""Largest integer of SQLite."""
 
 
 class Summaries:
     """The summaries of one journal's games.
 
-    `folder` holds those of games that are over, None: none are kept there.
-
-    `has_room` answers whether there is room on the disk for what can be made anew.
+    `folder` is the cache for games that are over (None: no cache). `has_room` returns whether the
+    disk has room for cached files.
     """
 
     def __init__(self, journal: Journal, folder: Path | None, has_room: Callable[[], bool]) -> None:
@@ -43,7 +42,9 @@ class Summaries:
         self._seated: tuple[int, list[Entry]] = (-1, [])
 
     def stamp(self, number: int) -> str | None:
-        """Return a text that changes with a game. None: there is no such game."""
+        """Return a text that changes whenever the game changes, or None if there is no such
+        game.
+        """
         if number > _LARGEST:
             return None
         stamp = self._journal.archive.stamp(number)
@@ -53,7 +54,7 @@ class Summaries:
         return None if digest is None else f"{_BROUGHT}{digest}"
 
     def numbers(self) -> list[tuple[int, str]]:
-        """Return every game with a stamp that changes with the game, the newest first."""
+        """Return the numbers and stamps of all games, newest first."""
         brought = {
             number: f"{_BROUGHT}{digest}"
             for number, digest in self._journal.archive.imported().items()
@@ -61,8 +62,10 @@ class Summaries:
         return sorted({**brought, **self._journal.archive.stamps()}.items(), reverse=True)
 
     def summary(self, number: int, stamp: str) -> Summary:
-        """Return a game in a few figures: from memory, from its file, or folded now, one game at a
-        time."""
+        """Return the summary of a game: from memory, from its file, or folded now.
+
+        Only one game is folded at a time.
+        """
         cached = self._known.get(number)
         if cached and cached[0] == stamp:
             return cached[1]
@@ -71,7 +74,7 @@ class Summaries:
             if summary is None:
                 summary = self._made(number, stamp)
                 if summary.is_over and self._has_room():
-                    # what was kept of the game before its last change is of no use any more
+                    # files from before the game's last change are of no use any more
                     self._files.remove(number)
                     self._files.keep(number, _versioned(stamp), msgspec.json.encode(summary))
             self._known[number] = (stamp, summary)
@@ -97,7 +100,7 @@ class Summaries:
         return summary_of(entries, broken, self._sittings(entries[-1].id))
 
     def _sittings(self, last: int) -> list[Entry]:
-        """Return who sat down and stood up until some input. Read anew when there may be more."""
+        """Return the inputs that changed seats, read again if the cache does not reach `last`."""
         version, seated = self._seated
         if version < last:
             seated, _ = self._journal.legible(0)
@@ -105,7 +108,7 @@ class Summaries:
         return seated
 
     def imported(self, number: int) -> GameFile:
-        """Return a game that was brought in, as its file has it. Raises `Malformed`."""
+        """Return an imported game as a file. Raises `Malformed`."""
         content = self._journal.archive.imported_file(number)
         if content is None:
             raise Malformed(
@@ -117,21 +120,21 @@ class Summaries:
             raise Malformed(say("It cannot be read ({error}).", error=str(error))) from None
 
     def drop(self, number: int) -> None:
-        """Forget a game that was removed."""
+        """Drop the summary of a removed game from memory and disk."""
         with self._lock:
             self._known.pop(number, None)
         self._files.remove(number)
 
 
 def _versioned(stamp: str) -> str:
-    """Return the stamp under which a summary lies: another version of the program may count
-    otherwise.
+    """Return the cache stamp, which includes the program version because figures may change with
+    it.
     """
     return f"{__version__} {stamp}"
 
 
 def is_brought(stamp: str) -> bool:
-    """Return whether a stamp says that the game comes from elsewhere."""
+    """Return whether a stamp is that of an imported game."""
     return stamp.startswith(_BROUGHT)
 
 

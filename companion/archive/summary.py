@@ -1,4 +1,4 @@
-"""A game of the journal in a few figures, folded once from its inputs."""
+"""Summary of a game in a few figures, folded once from the journal's inputs."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from companion.table.remote.messages import REMOTE
 from companion.table.session import MACHINE, Phase, Session
 
 NAP_S = 30 * 60.0
-"""Maximum number of seconds that count of a gap between two inputs: nobody plays on a turn for
-longer."""
+"""Maximum time in seconds that a gap between two inputs counts. Longer gaps are absences."""
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """What a list and statistics want to know of a game.
+    """The figures of a game that the list and the statistics use.
 
-    `players` are name and door of who sat at a seat, one after the other. `is_over`, else `trouble`
-    says why it cannot be read, or nobody has ended it. `reason` and `trouble` are packed. `times`
-    are seconds a turn, `commands` how often each was given.
+    `players` has name and door of everybody who sat at a seat, in order. If `is_over` is false,
+    nobody has ended the game, or `trouble` says why it cannot be read. `reason` and `trouble` are
+    packed. `times` has the seconds of each turn, `commands` the number of times that each was
+    given.
     """
 
     game: str
@@ -63,8 +63,9 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 def digest_of(game: str, turns: Sequence[PlayedTurn]) -> str:
-    """Return by what a game is known again: the moments and receipts of its turns, which no other
-    game has.
+    """Return a digest that identifies a game, over the moments and receipts of its turns.
+
+    No two games have the same receipts.
     """
     marks = []
     for turn in turns:
@@ -74,8 +75,10 @@ def digest_of(game: str, turns: Sequence[PlayedTurn]) -> str:
 
 
 def length_s(entries: Sequence[Entry]) -> float:
-    """Return how long a game took: the gaps between its inputs, of each at most `NAP_S`, and none
-    while the service slept."""
+    """Return the length of a game in seconds: the sum of the gaps between its inputs.
+
+    Each gap counts `NAP_S` at most. Gaps in which the service did not run do not count.
+    """
     total = 0.0
     for before, after in itertools.pairwise(entries):
         slept = isinstance(after.record, Pause) and after.record.by == "restart"
@@ -86,16 +89,18 @@ def length_s(entries: Sequence[Entry]) -> float:
 def players_of(
     entries: Sequence[Entry], seated: Sequence[Entry]
 ) -> dict[Seat, tuple[tuple[str, str], ...]]:
-    """Return who sat where when a game began, and who sat down until its last input, by name and
-    door."""
+    """Return the players at the beginning of a game and all who joined before its last input.
+
+    Each player is a name and a door.
+    """
     here: dict[Seat, list[tuple[str, str]]] = {seat: [] for seat in SEATS}
     first, last = entries[0].id, entries[-1].id
     for entry in seated:
-        # who sits down after the last input has not played this game
+        # somebody who sits down after the last input has not played this game
         if entry.id >= last:
             break
         match entry.record:
-            # who got up before it began has not played, who gets up later has
+            # leaving a seat counts only before the game began
             case FreeSeat(seat=seat) if entry.id < first:
                 here[seat] = []
             case TakeSeat(seat=seat) as record:
@@ -103,7 +108,7 @@ def players_of(
             case MoveSeat(seat=seat) as record if here[seat]:
                 last_name = here[seat][-1][0]
                 here[seat].append((record.name or last_name, record.door))
-    # who sits at the other table stands in the game's own record
+    # the player at the other table is named in the game's own record
     head = entries[0].record
     if isinstance(head, NewGame) and head.remote:
         here[head.remote.seat] = [(head.remote.name, REMOTE)]
@@ -111,9 +116,9 @@ def players_of(
 
 
 def summary_of(entries: Sequence[Entry], broken: int | None, seated: Sequence[Entry]) -> Summary:
-    """Return a game's summary, however far its inputs can be read and its rules still fit.
+    """Return a game's summary, as far as its inputs can be read and its rules still accept them.
 
-    `broken` is the first entry that cannot be read. `entries` begin with the game's own `NewGame`.
+    `broken` is the first entry that cannot be read. `entries` begin with the game's `NewGame`.
     """
     session, watch = Session(), _Stopwatch()
     trouble: Any = say("Input {number} cannot be read.", number=broken) if broken else ""
@@ -151,9 +156,9 @@ def summary_of(entries: Sequence[Entry], broken: int | None, seated: Sequence[En
 
 
 def summary_of_file(played: GameFile, reason: str) -> Summary:
-    """Return the summary of a game from elsewhere.
+    """Return the summary of an imported game.
 
-    `reason` is its end as a sentence that can be translated.
+    `reason` is its end as a translatable sentence.
     """
     orders = (item for turn in played.turns for item in turn.orders.items())
     actions = ((seat, order.action) for seat, order in orders)
@@ -179,7 +184,7 @@ def summary_of_file(played: GameFile, reason: str) -> Summary:
 
 
 class _Stopwatch:
-    """How long each seat took for what it handed in, by wall clock, without pauses."""
+    """Measures the time that each seat took for its actions, by wall clock and without pauses."""
 
     def __init__(self) -> None:
         self._asked: dict[str, float] = {}
@@ -187,7 +192,7 @@ class _Stopwatch:
         self._paused_at: float | None = None
 
     def saw(self, entry: Entry, session: Session) -> None:
-        """Take an input, and the session after it."""
+        """Process one input, with the session after it."""
         record = entry.record
         if isinstance(record, Pause):
             self._paused_at = entry.at
@@ -196,7 +201,7 @@ class _Stopwatch:
             and self._paused_at is not None
             and session.moment in self._asked
         ):
-            # as if the order had been asked for later, by as long as the clock stood still
+            # shift the start by the length of the pause
             self._asked[session.moment] += max(entry.at - self._paused_at, 0.0)
         elif isinstance(record, HandIn) and record.moment in self._asked:
             took = entry.at - self._asked[record.moment]
@@ -207,8 +212,10 @@ class _Stopwatch:
             self._asked.setdefault(session.moment, entry.at)
 
     def times(self, session: Session) -> dict[Seat, tuple[float, ...]]:
-        """Return seconds a turn of each seat, for the turns that count in the end and that no clock
-        ended."""
+        """Return the seconds of each seat's turns.
+
+        Turns that were taken back and turns that ended on time are left out.
+        """
         moments = [turn.moment for turn in session.turns if not turn.by_time]
         times_s = {}
         for seat in SEATS:
@@ -230,6 +237,6 @@ def _commands(
 
 
 def reason_of(summary: Summary) -> str:
-    """Return how a game ended, or what is wrong with it, as a sentence."""
+    """Return how a game ended, or why it cannot be read, as a sentence."""
     text = unpacked(summary.reason or summary.trouble)
     return text if isinstance(text, str) else ""

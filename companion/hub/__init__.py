@@ -1,6 +1,6 @@
-"""A table's side of a hub: it joins one, and sends what everybody may know, each input once and in
-order.
+"""A table's side of a hub: joins one and sends it the public records, each input exactly once and
+in order.
 
-Imported only where a table has joined a hub or is about to. The hub itself is
+Imported only if a table has joined a hub or is joining one. The hub itself is
 `companion.hub_server`.
 """

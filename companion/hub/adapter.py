@@ -1,4 +1,6 @@
-"""A table at a hub: what the hub is told of it, and the few things that the hub may ask of it."""
+"""Adapter between a table and a hub: the table's state as the hub gets it, and the few commands
+that the hub may send.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,12 @@ from companion.table.table import Table
 
 log = logging.getLogger(__name__)
 EAR = "hub"
-"""What the hub is called among those who hear the key that calls the staff."""
+"""Name of the hub among the listeners for the key that calls the staff."""
 _MAX_SENTENCES = 8
 
 
 class HubAdapter(Closeable):
-    """Follows a table for a hub. Nothing of it waits for the hub. `close` may be called twice."""
+    """Follows a table for a hub. No method waits for the hub. `close` may be called twice."""
 
     def __init__(
         self,
@@ -56,7 +58,7 @@ class HubAdapter(Closeable):
         self._health = health
         self._change_settings = change_settings
         self._keep = keep
-        # of an earlier run: the hub says anew what it wants
+        # the wish of an earlier run is unknown: the hub sends it again
         self._follows = "closed" if membership.closed else ""
         self._answer: tuple[int, str] = (0, "")
         self.pairs = PairLine(table, journal, clock, membership.table, self._wake)
@@ -72,13 +74,13 @@ class HubAdapter(Closeable):
         table.connect(TableListener(on_lamps=lambda _lamps, _trouble: self._wake()))
 
     def start(self) -> None:
-        """Begin to send. A table that was closed stays closed until the hub says otherwise."""
+        """Start sending. A table that was closed stays closed until the hub opens it."""
         self._close(self.membership.closed)
         self._line.start()
 
     @property
     def sentence(self) -> str:
-        """Return how the line to the hub is."""
+        """Return the status of the connection to the hub, as a sentence."""
         if self._line.is_connected and not self._line.trouble:
             place = say(
                 "Table {number} of {room}.",
@@ -92,16 +94,16 @@ class HubAdapter(Closeable):
 
     @property
     def is_connected(self) -> bool:
-        """Return whether the hub hears us."""
+        """Return whether the connection to the hub is up."""
         return self._line.is_connected
 
     def close(self) -> None:
-        """Hang up."""
+        """Disconnect from the hub."""
         self._line.close()
         self._bell.hear(False, EAR)
 
     def leave(self) -> None:
-        """Note that the hub has nothing to say here any more."""
+        """Drop everything that the hub has set: open the table and clear its pairing."""
         self._close(False)
         self._table.round_is("", None)
 
@@ -115,7 +117,9 @@ class HubAdapter(Closeable):
     # ---- in the line's thread ----
 
     def state(self) -> bytes:
-        """Return how the table is. While only time passes it is the same to ten seconds."""
+        """Return the encoded state of the table. Its time is rounded to ten seconds, so that it
+        rarely changes.
+        """
         self._bell.step()
         view = self._table.view()
         problems = view.board.problems[:_MAX_SENTENCES]
@@ -123,7 +127,7 @@ class HubAdapter(Closeable):
         for seat in SEATS:
             sitter = view.seats[seat]
             is_named = self.membership.names or sitter.door == MACHINE
-            # the other table tells who sits there
+            # the other table sends the name of a remote player
             if sitter.name and is_named and sitter.door != REMOTE:
                 names[seat] = str(sitter.name)
         state = PublicState(
@@ -143,7 +147,7 @@ class HubAdapter(Closeable):
         return encode_public(state)
 
     def command(self, payload: bytes) -> None:
-        """Do one of the few things that are let in. Any other changes nothing."""
+        """Carry out a command of the hub. Ignore one that is not valid."""
         try:
             command = read_command(payload)
         except Malformed:
@@ -156,7 +160,7 @@ class HubAdapter(Closeable):
             self._line.look_for_pair()
         if command.wish is not None:
             self._follow(command.wish)
-        # the hub asks until it has an answer: do it once only
+        # the hub repeats a request until it gets an answer, so carry it out only once
         if command.settings is not None and command.settings.number != self._answer[0]:
             settings = command.settings
             self._answer = (settings.number, self._change_settings(settings.values))
@@ -166,7 +170,7 @@ class HubAdapter(Closeable):
             self._line.wake()
 
     def _follow(self, wish: HubWish) -> None:
-        """Do with the table as the hub wants."""
+        """Apply the hub's wish to the table."""
         if wish.is_closed != self.membership.closed:
             self._change(closed=wish.is_closed)
         self._close(wish.is_closed)
@@ -189,14 +193,12 @@ class HubAdapter(Closeable):
         self._table.close_for(say("This table is closed.") if is_closed else "")
 
     def connected(self, is_connected: bool) -> None:
-        """Note that the hub hears us, or does not any more: the key that calls the staff goes by
-        that.
-        """
+        """Note whether the hub is connected. The key that calls the staff depends on it."""
         self._bell.hear(is_connected, EAR)
         self._table.redraw()
 
     def _words(self, text: str) -> object:
-        """Return a sentence, where no names are told without what somebody has typed."""
+        """Pack a sentence. Replace typed text in it unless names may be sent."""
         packed = i18n.packed(text)
         return packed if self.membership.names else _without_typed(packed)
 

@@ -1,6 +1,6 @@
-"""What a hub may ask of a table: a few typed things, each bounded and checked.
+"""Commands from a hub to a table. They are typed, limited in size, and validated.
 
-Anything else changes nothing.
+A message that is not valid changes nothing.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _Name = Annotated[str, Meta(max_length=80)]
 
 
 class _Wanted(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Base of what is asked."""
+    """Base of commands and their parts."""
 
 
 class PairedGame(_Wanted, frozen=True):
-    """A board of a tournament's round: who sits where (packed sentences), and the game that
-    counts.
+    """A board of a tournament's round: the names by seat (packed sentences), and the game with its
+    options.
     """
 
     tournament: _Name
@@ -40,9 +40,9 @@ class PairedGame(_Wanted, frozen=True):
 
 
 class HubWish(_Wanted, frozen=True):
-    """How the hub wants a table to be until it says otherwise.
+    """State that the hub wants of a table. It holds until the next wish.
 
-    `mark` tells one wish from another.
+    `mark` identifies the wish.
     """
 
     mark: _Name = ""
@@ -51,9 +51,9 @@ class HubWish(_Wanted, frozen=True):
 
 
 class SettingsAsked(_Wanted, frozen=True):
-    """Settings as they are typed on the table's own settings page, by dotted name.
+    """Settings to change, by dotted name, as they would be typed on the table's settings page.
 
-    Its answer names `number`.
+    The table's answer quotes `number`.
     """
 
     number: int
@@ -61,7 +61,7 @@ class SettingsAsked(_Wanted, frozen=True):
 
 
 class HubCommand(_Wanted, frozen=True):
-    """One message to a table. `pair`: there is a game at two tables."""
+    """One message to a table. `pair` says that the hub has a game at two tables for it."""
 
     staff: Literal["", "coming", "done"] = ""
     pair: bool = False
@@ -74,7 +74,7 @@ _encoder = msgspec.json.Encoder(order="deterministic")
 
 
 def wish_for(is_closed: bool, pairing: PairedGame | None) -> HubWish:
-    """Return a wish with its mark. That a table is open and plays what it likes has none."""
+    """Return a wish with its mark. The mark is empty for an open table without a pairing."""
     wish = HubWish("", is_closed, pairing)
     if wish == HubWish():
         return wish
@@ -84,12 +84,12 @@ def wish_for(is_closed: bool, pairing: PairedGame | None) -> HubWish:
 
 
 def encoded_command(command: HubCommand) -> bytes:
-    """Return a command as it is sent."""
+    """Encode a command for sending."""
     return _encoder.encode(command)
 
 
 def read_command(payload: bytes) -> HubCommand:
-    """Return a command as somebody has sent it. Raises `Malformed` for anything that is none."""
+    """Decode and validate a command. Raises `Malformed`."""
     if len(payload) > MOST_COMMAND or is_dense(payload):
         raise Malformed(say("This message is too large"))
     try:

@@ -1,5 +1,5 @@
-"""How a table joins a hub: it makes a key, shows the code, and is told where to send what everybody
-may know.
+"""Joining a hub: the table makes a key, sends it with the code, and gets the address for its public
+records.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MAX_ANSWER = 16_384
 
 
 class JoinRequest(msgspec.Struct, frozen=True):
-    """What a table says to join: the code on the hub's screen, its public key, its name and
+    """Request of a table to join: the code on the hub's screen, the table's public key, name and
     version.
     """
 
@@ -49,8 +49,8 @@ class JoinRequest(msgspec.Struct, frozen=True):
 
 
 class JoinAnswer(msgspec.Struct, frozen=True):
-    """What the hub answers: the table's name in subjects and its number, the room's name, and where
-    its NATS is.
+    """The hub's answer: the table's name in subjects, its number, the room's name and the NATS
+    servers.
 
     A server without a host is at the hub's own address.
     """
@@ -62,14 +62,14 @@ class JoinAnswer(msgspec.Struct, frozen=True):
 
 
 class CardRequest(msgspec.Struct, frozen=True):
-    """Somebody shows a player's card at a table: its code, and the table's name in subjects."""
+    """A player's card that is shown at a table: its code, and the table's name in subjects."""
 
     code: str
     table: str
 
 
 class CardAnswer(msgspec.Struct, frozen=True):
-    """How the hub calls this card."""
+    """The hub's identifier of the card."""
 
     card: str
 
@@ -77,7 +77,9 @@ class CardAnswer(msgspec.Struct, frozen=True):
 def join(
     address: str, code: str, name: str, *, names: bool, ca: str = "", start: int = 0
 ) -> Membership:
-    """Join the hub whose pages are at this address. Raises `SystemTrouble` in words for people."""
+    """Join the hub whose pages are at this address. Raises `SystemTrouble` with a sentence for
+    people.
+    """
     base = base_of(address)
     try:
         scheme, host = urlsplit(base).scheme, urlsplit(base).hostname
@@ -87,7 +89,7 @@ def join(
         raise SystemTrouble(
             say("“{address}” is not the address of a hub, such as hub.local:8500", address=address)
         )
-    # the secret half of the key is made here and never leaves this machine
+    # the secret half of the key never leaves this machine
     seed = nkeys.encode_seed(os.urandom(32), nkeys.PREFIX_BYTE_USER)
     key = nkeys.from_seed(bytearray(seed)).public_key.decode()
     answer = _ask(f"{base}/api/hub/join", JoinRequest(code, key, name, __version__), JoinAnswer, ca)
@@ -98,19 +100,19 @@ def join(
 
 
 def join_with(journal: Journal, address: str, code: str, *, names: bool, ca: str) -> Membership:
-    """Join a hub with the games of a journal, from the one that is on. Raises `SystemTrouble`."""
+    """Join a hub. Games of the journal are sent from the current one on. Raises `SystemTrouble`."""
     name = socket.gethostname().partition(".")[0]
     start = Outbox(journal).start()
     return join(address, code, name, names=names, ca=ca, start=start)
 
 
 def base_of(address: str) -> str:
-    """Return the address of a hub's pages as a membership keeps it."""
+    """Return the address of a hub's pages with a scheme and without a slash at its end."""
     return (address if "//" in address else f"http://{address}").rstrip("/")
 
 
 def trusted(ca: str) -> ssl.SSLContext:
-    """Return how the hub's certificate is checked. Raises `SystemTrouble`."""
+    """Return the TLS context that verifies the hub's certificate. Raises `SystemTrouble`."""
     try:
         return ssl.create_default_context(cafile=ca or None)
     except OSError as error:
@@ -120,16 +122,16 @@ def trusted(ca: str) -> ssl.SSLContext:
 
 
 def card_of(membership: Membership, code: str) -> str:
-    """Return how the hub calls the player's card with this code.
+    """Return the hub's identifier of the player's card with this code.
 
-    Raises `SystemTrouble` in words for people.
+    Raises `SystemTrouble` with a sentence for people.
     """
     request = CardRequest(code, membership.table)
     return _ask(f"{membership.address}/api/hub/card", request, CardAnswer, membership.ca).card
 
 
 class _NoOtherPlace(urllib.request.HTTPRedirectHandler):
-    """A hub answers by itself: it sends this machine to no other address."""
+    """Refuses redirects, so that a hub cannot send this machine to another address."""
 
     def redirect_request(self, *_: object) -> None:
         return None
@@ -159,7 +161,7 @@ def _ask(url: str, request: msgspec.Struct, kind: type[T], ca: str) -> T:
 
 
 def _at(server: str, host: str) -> str:
-    """Return the address of a server. One without a host is where the pages are."""
+    """Return the address of a server, with the host of the hub's pages if it has none."""
     scheme, _, rest = server.partition("://")
     if not rest.startswith(":"):
         return server

@@ -1,6 +1,4 @@
-"""A thread that runs one task of an event loop, for both ends of the line between a table and its
-hub.
-"""
+"""A thread with an event loop that runs one task. Tables and hubs use it for their connections."""
 
 from __future__ import annotations
 
@@ -20,15 +18,14 @@ from companion.core.errors import CompanionError, trace_of
 
 log = logging.getLogger(__name__)
 PARTING_S = 1.0
-"""Timeout in seconds for a loop's connections to close at its end."""
+"""Timeout in seconds for the connections of a loop to close at its end."""
 
 
 class LoopThread:
-    """Runs `work` until it ends or `close`.
+    """Runs `work` in an event loop until it ends or `close` is called.
 
-    `call` may be used from any thread, before the start and after the end.
-
-    What would block the loop (`asyncio.to_thread`) has one thread beside it.
+    `call` may be used from any thread, also before the start and after the end. Blocking calls
+    (`asyncio.to_thread`) share one extra thread.
     """
 
     def __init__(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -39,24 +36,24 @@ class LoopThread:
 
     @property
     def is_alive(self) -> bool:
-        """Return whether the work is still going on."""
+        """Return whether the work is still running."""
         return self._thread.is_alive()
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread and its event loop."""
         self._selector = selectors.DefaultSelector()
         self._loop = asyncio.SelectorEventLoop(self._selector)
         self._loop.set_default_executor(ThreadPoolExecutor(1, thread_name_prefix=self._thread.name))
         self._thread.start()
 
     def call(self, act: Callable[[], Any]) -> None:
-        """Have the loop do something. Nothing where it has not begun or has ended."""
+        """Schedule a function in the loop. Does nothing before the start and after the end."""
         with contextlib.suppress(RuntimeError):  # it has ended
             if self._loop:
                 self._loop.call_soon_threadsafe(act)
 
     def close(self, goodbye_s: float) -> None:
-        """Wait `goodbye_s` for the work to end by itself, then cancel it. May be called twice."""
+        """Wait `goodbye_s` for the work to end, then cancel it. May be called twice."""
         if self._thread.is_alive():
             self._thread.join(goodbye_s)
             self.call(self._cancel)
@@ -78,8 +75,8 @@ class LoopThread:
             self._end(loop)
 
     def _end(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Close a loop, once its connections are closed, and what still runs in it: the library
-        leaves tasks behind.
+        """Wait for the connections to close, cancel the tasks that the library leaves behind, and
+        close the loop.
         """
         loop.run_until_complete(self._parted())
         loop.run_until_complete(loop.shutdown_default_executor())
@@ -97,15 +94,15 @@ class LoopThread:
 
 
 def line_time_s() -> float:
-    """Return the running loop's time in seconds. A line repeats its questions by it, not by the
+    """Return the running loop's time in seconds. Connections use it for their intervals, not the
     table's clock.
     """
     return asyncio.get_running_loop().time()
 
 
 class SteadyClient(Client):
-    """A connection to NATS that outlasts a message whose head cannot be read, which the library
-    itself does not.
+    """A NATS client that drops a message with malformed headers. The library's own client would
+    stop.
     """
 
     async def _process_headers(self, headers: bytes) -> dict[str, str] | None:
@@ -116,9 +113,9 @@ class SteadyClient(Client):
 
 
 async def note_fault(error: Exception) -> None:
-    """Log a fault that `error_cb` tells: a line's own errors come out of what is awaited.
+    """Log an error that the NATS client passes to `error_cb`.
 
-    Any other is a fault of this program.
+    Network errors are skipped, because awaited calls raise them as well. Any other error is a bug.
     """
     if isinstance(error, CompanionError):
         log.warning("Hub: %s", error)
@@ -127,8 +124,8 @@ async def note_fault(error: Exception) -> None:
 
 
 async def hang_up(client: Client) -> None:
-    """Close a line whole, even where this task is cancelled meanwhile or the library has begun to
-    close it.
+    """Close a connection completely, even if this task is cancelled or the library is closing it
+    already.
     """
     if not client.is_closed:
         await asyncio.shield(asyncio.ensure_future(client.close()))

@@ -1,5 +1,5 @@
-"""What a table remembers of the hub that it has joined: a file beside the journal, for the service
-alone.
+"""A table's membership of a hub. It is stored in a file beside the journal that only the service
+can read.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Membership(msgspec.Struct, frozen=True):
-    """`seed` is the table's secret NKey, made here. `address` the hub's pages, `servers` its NATS.
+    """What a table stores about the hub that it has joined.
 
-    `table` is the table's name in subjects, `number` that for people. Inputs of the journal are
-    sent from behind `start` on. `names`: people's names are told as well. `ca` is a file with the
-    certificate that the hub's is signed by. Empty: one that this machine trusts. `closed`: the
-    hub's host has closed this table.
+    `address` is that of the hub's pages, `servers` are its NATS servers. `table` is the table's
+    name in subjects, `number` the one for people. `seed` is the table's secret NKey, made on this
+    machine. Inputs of the journal after `start` are sent. `names`: whether people's names are sent.
+    `ca` is a file with the certificate that has signed the hub's, empty if this machine trusts it
+    anyway. `closed`: whether the hub's owner has closed this table.
     """
 
     address: str
@@ -44,15 +45,15 @@ class Membership(msgspec.Struct, frozen=True):
 
 
 def membership_path(settings: Settings) -> Path:
-    """Return where it is kept."""
+    """Return the path of the membership's file."""
     return settings.journal_path.with_name(FILE)
 
 
 def session_id(journal: Path) -> str:
-    """Return what tells this machine from another one with a copy of its files: when it was
-    started, and their path.
+    """Return an identifier of this machine and its journal. It differs on a machine with a copy of
+    the files.
     """
-    # the boot id differs for every machine, also for one that runs from a copied card
+    # the boot id differs on every machine, even if it boots from a copied card
     try:
         machine = BOOT_ID.read_text()
     except OSError:
@@ -61,9 +62,9 @@ def session_id(journal: Path) -> str:
 
 
 def read_membership(path: Path) -> Membership | None:
-    """Return the hub that this table has joined.
+    """Read the membership. Return None if the table has joined no hub.
 
-    None: none. Raises `SystemTrouble` for a file that cannot be read.
+    Raises `SystemTrouble` if the file cannot be read.
     """
     try:
         return msgspec.json.decode(read_file(path, MAX_TEXT), type=Membership)
@@ -80,7 +81,9 @@ def read_membership(path: Path) -> Membership | None:
 
 
 def write_membership(path: Path, membership: Membership) -> None:
-    """Remember it, so that after a power cut it is there or not. Raises `SystemTrouble`."""
+    """Write the membership atomically, so that a power failure never leaves half a file. Raises
+    `SystemTrouble`.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, msgspec.json.encode(membership))

@@ -1,9 +1,9 @@
-"""One table's end of a game at two tables: what its journal has to tell goes to the hub, what the
-other told to it.
+"""One table's end of a game at two tables. Its messages go from the journal to the hub, those of
+the other table from the hub to the journal.
 
-Each message has a subject of its own, by its number, which JetStream takes once: whatever is
-killed, cut or repeated, each is there once, and the other table asks for the next one by the number
-that its own journal has come to.
+Each message has its own subject with its number, and JetStream accepts one message for each. So
+every message is stored exactly once, whatever crashes or is sent again. A table requests the next
+message by the number that its own journal has reached.
 """
 
 from __future__ import annotations
@@ -73,13 +73,15 @@ log = logging.getLogger(__name__)
 ANSWERS_S = 5.0
 WRITTEN_S = 0.05
 LOOK_S, NEAR_S, GONE_S = 2.0, 10.0, 30.0
-"""Intervals in seconds at which a game that is on is looked at though nothing has woken us, and at
-which each table says that it is there. Seconds of silence after which a table is gone."""
+"""Intervals in seconds of polling during a game and of presence messages, and seconds of silence
+after which the other table counts as gone.
+"""
 CLAIM_S = 10.0
-"""Seconds between two claims that this machine is the table."""
+"""Interval in seconds between two claims that this machine is the table."""
 _LOOK_BACK = 20
-"""Number of games among which the last one at two tables is looked for: it may have something to
-tell still."""
+"""Number of recent games that are searched for one at two tables. It may still have messages to
+send.
+"""
 CLONED = say(
     "Another machine is connected to the hub as this table. On one of the two run “companion hub "
     "leave”, and join "
@@ -92,21 +94,23 @@ _UNFIT = say("What the other table sends does not fit this game: it cannot go on
 
 
 class SessionTaken(CompanionError, RuntimeError):
-    """The hub talks with another machine that has this table's identity, such as a copied card."""
+    """Another machine with this table's identity is connected to the hub, for example a copied
+    card.
+    """
 
     kind = "session_taken"
 
 
 @dataclass(eq=False)
 class _Wish:
-    """What a host waits for."""
+    """A request to the hub, and the future on which its caller waits."""
 
     wish: PairWish
     answer: Future[PairAnswer] = field(default_factory=Future)
 
 
 async def kept_message(stream: JetStreamContext, subject: str) -> bytes | None:
-    """Return the message that the hub keeps under a subject of pairs. None where there is none."""
+    """Return the stored message of a subject in the stream of pairs, or None."""
     try:
         return (await stream.get_msg(PAIRS, subject=subject, direct=True)).data or b""
     except NotFoundError:
@@ -114,9 +118,10 @@ async def kept_message(stream: JetStreamContext, subject: str) -> bytes | None:
 
 
 class PairLine:
-    """Agrees on games and carries their messages.
+    """Arranges games at two tables and exchanges their messages.
 
-    Asked from any thread, and from the line's own as it says.
+    The first part of the methods may be called from any thread, the second one from the hub line's
+    thread only.
     """
 
     def __init__(
@@ -135,28 +140,29 @@ class PairLine:
         self._wishes: deque[_Wish] = deque()
         self._pair: Pair | None = None
         self._past: RemoteProgress | None = None
-        """What there is to be told of a game that is not on the table any more."""
+        """Messages of a game that is no longer on the table."""
         self._sent = -1
-        """Number of our messages at the hub. -1: that is to be asked."""
+        """Number of our messages at the hub. -1 if the hub has to be asked."""
         self._fault = ""
         self._last_heard_s = 0.0
         self._said_near_s = -NEAR_S
         self._announced = 0
-        """Number of the other table's messages at the hub, as far as we were told."""
+        """Highest number of the other table's messages that the hub has announced."""
         self._looked_s = -LOOK_S
         self._news: Subscription | None = None
         self._news_of = ""
         self._shown_trouble = ""
         self._wants_again: bool | None = None
-        """Another game is wanted here, with sides changed or not."""
+        """Whether the rematch that this table wants swaps sides. None if it wants no rematch."""
         self._is_again_sent = self._is_again_there = False
         self.code = ""
-        """Under which this table offers a game. Empty: it offers none."""
+        """Code under which this table offers a game. Empty if it offers none."""
 
     # ---- from any thread ----
 
     def offer(self, game: str, options: dict[str, Any], seat: Seat, name: str) -> str:
-        """Offer a game of which this table plays a seat. Return the code for the other host.
+        """Offer a game in which this table plays a seat. Return the code to enter at the other
+        table.
 
         Raises a `CompanionError`.
         """
@@ -168,7 +174,7 @@ class PairLine:
         return self.code
 
     def take(self, code: str, name: str) -> None:
-        """Play the game that another table offers under this code. Raises a `CompanionError`."""
+        """Accept the game that another table offers under this code. Raises a `CompanionError`."""
         offer = self._ask(PairLook(code)).offer
         if offer is None:
             raise Malformed(say("This message cannot be read: {error}", error="offer"))
@@ -179,12 +185,12 @@ class PairLine:
             raise Illegal(Refusal.WRONG_PHASE, self._fault)
 
     def again(self, swaps: bool) -> None:
-        """Ask for another game of these two tables. Nothing is waited for."""
+        """Request a rematch of these two tables. Returns at once."""
         self._wants_again = swaps
         self._wake()
 
     def withdraw(self) -> None:
-        """Offer nothing any more. Raises a `CompanionError`."""
+        """Withdraw the offer. Raises a `CompanionError`."""
         self._ask(PairWithdrawal())
         self.code = ""
         self._table.redraw()
@@ -203,20 +209,21 @@ class PairLine:
 
     @property
     def pause_s(self) -> float:
-        """Return how long the line may sleep with nothing to wake it."""
+        """Return the maximum time in seconds between two exchanges when nothing wakes the line."""
         progress = self._table.remote.progress
         is_on = self._pair is not None and progress is not None and not progress.is_over
         return LOOK_S if is_on else NEAR_S
 
     def connected(self) -> None:
-        """Note that the line is there, perhaps again."""
+        """Reset what holds for one connection. Called after each connect."""
         self._news, self._news_of = None, ""
         self._sent, self._said_near_s, self._looked_s = -1, -NEAR_S, -LOOK_S
         self._is_again_sent = False
 
     async def claim(self, client: Client) -> None:
-        """Tell the hub now and then which machine this is. Raises `SessionTaken` where another one
-        is this table.
+        """Claim this table for this machine, at most every `CLAIM_S` seconds.
+
+        Raises `SessionTaken` if another machine is connected as this table.
         """
         if line_time_s() < self._claim_s:
             return
@@ -230,7 +237,7 @@ class PairLine:
             raise SessionTaken(CLONED)
 
     async def look(self, client: Client) -> None:
-        """Ask the hub for our game, and begin it where it is a new one."""
+        """Ask the hub for the game at two tables of this table, and begin it if it is new."""
         answer = await self._request(client, PairQuestion())
         self._is_again_there = answer.again
         if answer.code != self.code:
@@ -240,8 +247,8 @@ class PairLine:
             self._begin(answer.pair)
 
     async def exchange(self, client: Client, stream: JetStreamContext) -> None:
-        """Ask what was wished for, tell what there is to be told, and hear what there is to be
-        heard.
+        """Send pending requests to the hub, then exchange messages of the game in both
+        directions.
         """
         await self._ask_hub(client)
         pair = self._pair
@@ -263,16 +270,16 @@ class PairLine:
         self._show_trouble()
 
     async def _listen(self, client: Client, pair: Pair) -> None:
-        """Hear that there is something to read of this game, and of no other one any more."""
+        """Subscribe to announcements about this game instead of those about the previous one."""
         if self._news:
             await self._news.unsubscribe()
         self._news = await client.subscribe(news_subject(self._own, pair.id, "*"), cb=self._on_news)
         self._news_of = pair.id
 
     async def _ask_hub(self, client: Client) -> None:
-        """Ask each wish that somebody still waits for.
+        """Send the queued requests and pass the answers to their callers.
 
-        Where the line breaks, it is asked again on the next one.
+        If the connection breaks, the request stays queued for the next connection.
         """
         while self._wishes:
             wish = self._wishes[0]
@@ -285,7 +292,7 @@ class PairLine:
                 except CompanionError as error:
                     refusal = error
             self._wishes.popleft()
-            # whoever waited for it has given up
+            # the caller has given up waiting
             if not wish.answer.set_running_or_notify_cancel():
                 continue
             if refusal:
@@ -306,13 +313,13 @@ class PairLine:
             self._begin(answer.pair)
 
     def broken(self) -> None:
-        """Note that the line is cut."""
+        """Show that the connection is lost. Called after each disconnect."""
         self._claim_s = 0.0
         lost = say("The connection to the other table is lost. The game goes on when it is back.")
         self._show_trouble(lost)
 
     def close(self) -> None:
-        """Let nobody wait any longer."""
+        """Cancel all queued requests and clear the notice at the table."""
         while self._wishes:
             self._wishes.pop().answer.cancel()
         self._table.remote.when_again(None)
@@ -321,7 +328,7 @@ class PairLine:
     async def _on_news(self, message: Msg) -> None:
         self._last_heard_s = self._clock.monotonic_s()
         number = message.subject.rpartition(".")[2]
-        # a number from outside: believe only one that a game can reach
+        # the number comes from outside: accept only what a game can reach
         if number.isdecimal() and len(number) < 8:
             self._announced = max(self._announced, int(number))
         self._wake()
@@ -333,9 +340,9 @@ class PairLine:
         return read_answer(answer.data)
 
     def _begin(self, pair: Pair) -> None:
-        """Begin the game that was agreed on.
+        """Begin the game that was arranged.
 
-        Where that cannot be, the other table is told that it was left.
+        If that fails, `_progress` tells the other table that this one has left.
         """
         other, fault = pair.seat_of(self._own).other, ""
         self._past = self._wants_again = None
@@ -358,9 +365,8 @@ class PairLine:
         self.code = ""
 
     def _progress_of(self, game: str) -> RemoteProgress | None:
-        """Return what the journal has of a game at two tables, on the table or among the last ones.
-
-        None: nothing.
+        """Return the progress of a game at two tables that is on the table or among the recent
+        ones. None if the journal does not have it.
         """
         progress = self._table.remote.progress
         if progress is not None and progress.game == game:
@@ -378,7 +384,9 @@ class PairLine:
         return None
 
     def _progress(self, pair: Pair) -> RemoteProgress:
-        """Return what there is to be told. Of a game that could not begin, that it was left."""
+        """Return the progress of a pair's game. For a game that could not begin, it is a message
+        that this table has left.
+        """
         progress = self._table.remote.progress
         if progress is not None and progress.game == pair.id:
             return progress
@@ -401,14 +409,14 @@ class PairLine:
             self._sent += 1
 
     async def _at_hub(self, stream: JetStreamContext, pair: Pair, sent: tuple[bytes, ...]) -> int:
-        """Return how many of our messages the hub has.
+        """Return the number of our messages that the hub has.
 
-        A journal that was brought back from a backup has another past.
+        Note a fault if they differ from the journal's, as after the restore of an older journal.
         """
         beyond = message_subject(pair.id, self._own, len(sent) + 1)
         if await kept_message(stream, beyond) is not None:
             self._fault = _OLDER
-        # from the newest back: what is there is there without gaps
+        # search from the newest message back, because there are no gaps
         for number in range(len(sent), 0, -1):
             payload = await kept_message(stream, message_subject(pair.id, self._own, number))
             if payload is not None:
@@ -443,8 +451,9 @@ class PairLine:
             await self._send(stream, pair, self._progress(pair))
 
     def _show_trouble(self, lost: str = "") -> None:
-        """Say at the table what is wrong with the line, or whether another game is wanted. `lost`:
-        it is cut.
+        """Show at the table what is wrong with the connection, or whether a rematch is wanted.
+
+        `lost` is the sentence for a lost connection.
         """
         sentence = self._trouble(lost)
         if sentence != self._shown_trouble:

@@ -1,9 +1,9 @@
-"""How two tables at one hub agree on a game: what they ask of the hub, what it answers, and how
-each side checks it.
+"""Arranging a game between two tables of a hub: the requests, the answers, and the checks on each
+side.
 
-One host offers a game and is told a code. The other one enters it. Both programs must be of the
-same version and have the same kit of the game. The game gets the higher of both tables' next
-numbers.
+One table offers a game and gets a code, which is entered at the other table. Both programs must
+have the same version and the same kit of the game. The game gets the higher of both tables' next
+game numbers.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ Number = Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)]
 class _Message(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="is"
 ):
-    """Base of what a table asks and the hub answers."""
+    """Base of the requests of a table."""
 
 
 class PairOffer(_Message, frozen=True, tag="offer"):
-    """A host offers a game: `seat` is played at that table, by `name`.
+    """Offers a game in which `name` plays `seat` at the offering table.
 
-    `number` is the next game's there. `kit` tells the same game from one with other rules or pieces
-    (see `kit_mark`).
+    `number` is the number of that table's next game. `kit` identifies the pieces and rules (see
+    `kit_mark`).
     """
 
     game: Text
@@ -48,13 +48,15 @@ class PairOffer(_Message, frozen=True, tag="offer"):
 
 
 class PairLook(_Message, frozen=True, tag="look"):
-    """Ask what is offered under this code."""
+    """Asks for the offer with this code."""
 
     code: Text
 
 
 class PairTake(_Message, frozen=True, tag="take"):
-    """The other host agrees. `number` is the next game's at that table."""
+    """Accepts the offer with this code. `number` is the number of the accepting table's next
+    game.
+    """
 
     code: Text
     version: Text
@@ -63,11 +65,9 @@ class PairTake(_Message, frozen=True, tag="take"):
 
 
 class PairAgain(_Message, frozen=True, tag="again"):
-    """The two of the last game `id` want another one.
+    """Requests a rematch of the game `id`. It begins when both tables have requested it.
 
-    `swaps`: with sides changed, if the other one wants that too.
-
-    It begins when both have asked.
+    Sides are swapped if both tables set `swaps`.
     """
 
     id: Text
@@ -76,15 +76,15 @@ class PairAgain(_Message, frozen=True, tag="again"):
 
 
 class PairQuestion(_Message, frozen=True, tag="ask"):
-    """Ask which game at two tables is this table's, and what it has offered."""
+    """Asks for this table's game at two tables and its own offer."""
 
 
 class PairWithdrawal(_Message, frozen=True, tag="withdraw"):
-    """The offer does not hold any more."""
+    """Withdraws this table's offer."""
 
 
 class SessionClaim(_Message, frozen=True, tag="session"):
-    """The machine `id` is connected as this table. Said again every few seconds."""
+    """Claims that the machine `id` is connected as this table. It is repeated every few seconds."""
 
     id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
 
@@ -95,9 +95,10 @@ PairWish = (
 
 
 class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A game on which two tables have agreed. `tables` and `names` are those of each seat.
+    """A game at two tables. `tables` and `names` are by seat.
 
-    `follows` is the game whose rematch it is. Fields of an earlier version are passed over.
+    `follows` is the id of the game whose rematch it is. Unknown fields of earlier versions are
+    ignored.
     """
 
     id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
@@ -113,16 +114,16 @@ class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
         return Seat.SOUTH if self.tables[Seat.SOUTH] == table else Seat.NORTH
 
     def other_of(self, table: str) -> str:
-        """Return the other table."""
+        """Return the other table of the pair."""
         return self.tables[self.seat_of(table).other]
 
 
 class PairAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The hub's answer: the game, the own offer's code, the offer that was looked at, or why not
-    (packed).
+    """The hub's answer: the game, the code of the table's own offer, the offer that was asked for,
+    or the reason of a refusal (packed).
 
-    `again`: the other table wants another game. `session` answers a claim: another machine is
-    connected as this table (`taken`), or has tried to (`shared`).
+    `again`: whether the other table wants a rematch. `session` answers a claim. It is `taken` if
+    another machine is connected as this table, `shared` if one has tried to, else `own`.
     """
 
     pair: Pair | None = None
@@ -138,15 +139,15 @@ _answer = msgspec.json.Decoder(PairAnswer)
 
 
 def read_wish(payload: bytes) -> PairWish:
-    """Return what a table asks. Raises `Malformed`."""
+    """Decode a table's request. Raises `Malformed`."""
     wish: PairWish = strictly_read(_wish, payload)
     return wish
 
 
 def read_answer(payload: bytes) -> PairAnswer:
-    """Return what the hub answers.
+    """Decode the hub's answer.
 
-    Raises `Malformed`, and `Illegal` with the hub's sentence where it has refused.
+    Raises `Malformed`, and `Illegal` with the hub's sentence if it refused the request.
     """
     answer: PairAnswer = strictly_read(_answer, payload)
     if answer.pair is not None and set(answer.pair.tables) != set(Seat):
@@ -157,7 +158,7 @@ def read_answer(payload: bytes) -> PairAnswer:
 
 
 def kit_mark(game: str, options: dict[str, Any]) -> str:
-    """Return what is the same for two programs in which a game has the same kit.
+    """Return a hash of the kit and rules of a game, to compare two tables' programs.
 
     Raises `Malformed` for an unknown game.
     """
@@ -172,7 +173,7 @@ def kit_mark(game: str, options: dict[str, Any]) -> str:
 
 
 def require_same(offer: PairOffer, version: str) -> None:
-    """Raise `Illegal` unless the offer's program and kit are this table's."""
+    """Raise `Illegal` unless the offer's version and kit are those of this table."""
     require_version(offer.version, version)
     if kit_mark(offer.game, offer.options) != offer.kit:
         raise Illegal(
@@ -182,7 +183,9 @@ def require_same(offer: PairOffer, version: str) -> None:
 
 
 def require_version(theirs: str, own: str) -> None:
-    """Raise `Illegal` for another version: it could read the same orders in another way."""
+    """Raise `Illegal` if the versions differ, because another version may interpret orders
+    differently.
+    """
     if theirs != own:
         sentence = say(
             "The other table has version {theirs}, this one {own}: update one of them.",

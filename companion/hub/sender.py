@@ -1,10 +1,10 @@
-"""The line to the hub, in a thread of its own: every input once and in order, and how the table is
-now.
+"""The connection to the hub, in its own thread. It sends every input exactly once and in order, and
+the current state of the table.
 
-What was sent is known by asking the hub for the last message that it has of this table. The next
-one names that message's number, and JetStream refuses it behind any other: whatever is killed, cut
-or repeated on the way, an input is there once, behind the one before. The table never waits for
-this thread.
+After each connect, the line asks the hub for its last message of this table and continues there.
+Each message names the number of the one before it, and JetStream rejects it if another one was
+stored since. So each input is stored once and in order, whatever crashes or is sent again. The
+table never waits for this thread.
 """
 
 from __future__ import annotations
@@ -48,23 +48,27 @@ from companion.table.public.messages import PublicRecord, encode_public, read_re
 log = logging.getLogger(__name__)
 CONNECT_S, ANSWERS_S = 5, 3.0
 AGAIN_S, AGAIN_MOST_S = 0.25, 30.0
-"""Least and most seconds after which a line that broke is tried anew."""
+"""Minimum and maximum pause in seconds before reconnecting."""
 WAITS_S = 5.0
-"""Interval in seconds at which a table that is not let in asks: its host may be standing at the
-hub."""
+"""Maximum pause in seconds before reconnecting if the hub refuses this table. Its owner may be
+admitting it at this moment.
+"""
 KEEPS_AGAIN_S = 3.0
-"""Interval in seconds at which a hub that keeps nothing is asked whether it does again."""
+"""Interval in seconds between two attempts to send to a hub that stores nothing."""
 GOODBYE_S = 0.5
-"""Timeout in seconds for what is on its way at the end."""
+"""Timeout in seconds for finishing the current message at the end."""
 ASK_AGAIN_S = 2.0
-"""Interval in seconds at which a hub that has just been started is asked for our game at two
-tables."""
+"""Interval in seconds between two questions for our game at two tables, while a starting hub does
+not answer them.
+"""
 LOOK_S, LET_PASS_S = 0.03, 0.02
-"""Interval in seconds at which the line looks whether there is news, and the pause that it makes
-even then. An input wakes nobody up, because what the table has to do after it comes first."""
+"""Polling interval in seconds, and an extra pause when there is news. An input does not wake this
+thread, because the table's own work after it comes first.
+"""
 PULSE_S = 10.0
-"""Interval in seconds at which a table says how it is where nothing changes: a hub that hears
-nothing calls it lost."""
+"""Interval in seconds at which an unchanged state is sent again. Without it the hub would count the
+table as lost.
+"""
 _FULL = say(
     "The hub cannot keep anything just now: its disk may be full. What is played here is sent "
     "later."
@@ -72,18 +76,17 @@ _FULL = say(
 
 
 class KeepsNothing(CompanionError, RuntimeError):
-    """The hub hears, and answers that it has written nothing, or does not answer."""
+    """The hub is connected but cannot store messages, or does not confirm them."""
 
     kind = "hub_keeps_nothing"
 
 
 class HubLine:
-    """Sends what is new until `close`, which may be called twice.
+    """Connects to the hub and sends what is new until `close`, which may be called twice.
 
-    `wake` may be called from any thread.
-
-    In the line's thread, `state` answers how the table is now, as it is sent. `command` is given
-    what the hub asks for. `connected` hears whether the hub hears us.
+    `wake` may be called from any thread. The line's thread calls three functions: `state` returns
+    the table's encoded state, `command` gets the hub's commands, and `connected` is called when the
+    connection or its trouble changes.
     """
 
     def __init__(
@@ -111,24 +114,24 @@ class HubLine:
         self._ask_pair_s = 0.0
         self.is_connected = False
         self.trouble = ""
-        """Why the hub does not get everything, as a sentence. Empty: it does."""
+        """Why the hub does not receive everything, as a sentence. Empty if it does."""
         self._thread = LoopThread("hub", self._run)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def wake(self) -> None:
-        """Note that there is something new."""
+        """Note that there is something new to send."""
         self._has_news = True
 
     def look_for_pair(self) -> None:
-        """Note that the hub has a game at two tables for us."""
+        """Note that the hub has a game at two tables for this table."""
         self._ask_pair_s = 0.0
         self.wake()
 
     def close(self) -> None:
-        """Hang up. What was not sent yet is sent after the next start."""
+        """Disconnect. What has not been sent yet is sent after the next start."""
         self._is_closing = True
         self.wake()
         self._thread.close(GOODBYE_S)
@@ -163,7 +166,7 @@ class HubLine:
                 await self._rest(pause_s)
 
     async def _talk(self) -> None:
-        """Connect, and send whatever there is until the line breaks."""
+        """Connect, and serve the connection until it breaks."""
         own = self._membership
         lost = asyncio.Event()
 
@@ -195,10 +198,10 @@ class HubLine:
             await hang_up(client)
 
     async def _serve(self, client: Client, lost: asyncio.Event) -> None:
-        """Send whatever there is, and how the table is, until the line is `lost`."""
+        """Send records and states until the connection is `lost` or this line closes."""
         stream = client.jetstream(timeout=ANSWERS_S)
         await self._pairs.claim(client)
-        # go on behind the last input that the hub has
+        # continue after the last input that the hub has
         sequence = await self._find_place(stream)
         self._pairs.connected()
         self._ask_pair_s = 0.0
@@ -227,7 +230,9 @@ class HubLine:
                 self._sent_state = b""
 
     async def _send_all(self, client: Client, stream: JetStreamContext, sequence: int) -> int:
-        """Send what there is. Return the number of the last message. Raises `KeepsNothing`."""
+        """Send all pending records. Return the number of the last message. Raises
+        `KeepsNothing`.
+        """
         await self._exchange(client, stream)
         while (record := self._outbox.next()) and not self._is_closing:
             sequence = await self._send(stream, record, sequence)
@@ -237,7 +242,9 @@ class HubLine:
         return sequence
 
     async def _exchange(self, client: Client, stream: JetStreamContext) -> None:
-        """Send what a game at two tables wants first: somebody waits for it."""
+        """Exchange messages of a game at two tables. Called before each record, because the other
+        table is waiting.
+        """
         try:
             if line_time_s() >= self._ask_pair_s:
                 await self._look_for_pair(client)
@@ -246,8 +253,8 @@ class HubLine:
             raise KeepsNothing(_FULL) from None
 
     async def _look_for_pair(self, client: Client) -> None:
-        """Ask which game at two tables is ours. A hub that does not know is asked again now and
-        then.
+        """Ask which game at two tables is ours. Schedule another attempt if the hub does not
+        answer.
         """
         self._ask_pair_s = math.inf  # unless there is another one before the answer is here
         try:
@@ -257,7 +264,9 @@ class HubLine:
             log.info("Hub: it does not answer about games at two tables")
 
     async def _find_place(self, stream: JetStreamContext) -> int:
-        """Go on behind the last input that the hub has. Return the number of its message."""
+        """Move the outbox behind the last input that the hub has. Return the number of that
+        message.
+        """
         own, outbox = self._membership, self._outbox
         try:
             last = await stream.get_msg(RECORDS, subject=record_subject(own.table), direct=True)
@@ -267,7 +276,8 @@ class HubLine:
         try:
             there = read_record(last.data or b"")
         except Malformed:
-            # a newer program's, or somebody's who had this table's key: begin this game anew
+            # from a newer program, or from somebody with this table's key: send the current game
+            # again from its beginning
             outbox.seek(outbox.start(), last.seq or 1)
             return last.seq or 0
         if outbox.mark(there.entry) == there.mark:
@@ -277,7 +287,7 @@ class HubLine:
         return last.seq or 0
 
     async def _send(self, stream: JetStreamContext, record: PublicRecord, sequence: int) -> int:
-        """Have it written at the hub, synced. Return the number of its message."""
+        """Send a record and wait until the hub has stored it. Return the number of the message."""
         age_s = max(0.0, self._clock.monotonic_s() - self._outbox.accepted_s)
         headers = {SEQUENCE: str(sequence), AGE: f"{age_s:.3f}"}
         try:
@@ -301,7 +311,7 @@ class HubLine:
         self._command(message.data)
 
     async def _rest(self, seconds: float, until_news: bool = False) -> None:
-        """Wait some seconds, or until there is news."""
+        """Wait some seconds. With `until_news`, return early if there is news."""
         end_s = line_time_s() + seconds
         while not (self._is_closing or (until_news and self._has_news)):
             left_s = end_s - line_time_s()
@@ -323,7 +333,7 @@ def _is_refusal(error: BaseException) -> bool:
 
 
 def _why(error: BaseException) -> str:
-    """Return why the line broke, for people."""
+    """Return why the connection broke, as a sentence for people."""
     if isinstance(error, CompanionError):
         return error.message
     if isinstance(error, APIError) and error.err_code == WRONG_SEQUENCE:

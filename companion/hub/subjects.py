@@ -1,95 +1,99 @@
-"""The names by which a table and its hub find each other in NATS.
-
-Both sides take them from here.
-"""
+"""NATS subjects and streams that tables and their hub share."""
 
 from __future__ import annotations
 
 RECORDS, STATES, PAIRS = "RECORDS", "STATES", "PAIRS"
-"""The streams: what tables have accepted, kept and in order.
+"""Names of the streams.
 
-How each table is now, of which the newest is kept. And what two tables of one game tell each other,
-each message by its number.
+The first one holds all inputs that tables have accepted, in order. The second one holds the latest
+state of each table. The third one holds the messages between the two tables of a game, by number.
 """
 ALL_RECORDS, ALL_STATES = "tables.*.record", "tables.*.state"
 ALL_WISHES, ALL_PAIRS, ALL_NEAR = "tables.*.pair", "pairs.*.*.*", "near.*.*"
 NEAR = "near"
 SEQUENCE = "Nats-Expected-Last-Subject-Sequence"
-"""Header of a message: behind which one of its subject it comes, or is refused.
+"""Header of a message: the number of the last message of its subject. JetStream rejects it if
+another one is the last.
 
-No message has an id by which JetStream would find duplicates. All tables share those ids, so one
-table could use up another one's next id, whose message would then be taken for stored.
+Messages have no id by which JetStream would find duplicates. All tables share these ids, so one
+table could use another one's next id, and the other one's message would then count as stored.
 """
 AGE = "Companion-Age"
-"""Header of a record: seconds since the table accepted it, for clocks that are shown elsewhere."""
+"""Header of a record: seconds since the table accepted it, for the clocks that pages show."""
 WRONG_SEQUENCE = 10071
-"""JetStream's error for a message that does not come behind the one that it names."""
+"""JetStream's error code for a message that does not follow the one it names."""
 _ASK_RECORDS, _ASK_PAIRS = f"$JS.API.DIRECT.GET.{RECORDS}.", f"$JS.API.DIRECT.GET.{PAIRS}."
 _ASKED = (f"{_ASK_RECORDS}{ALL_RECORDS}", f"{_ASK_PAIRS}{ALL_PAIRS}")
-"""Questions that the store itself answers."""
+"""Requests that the store answers itself."""
 SAID = (ALL_RECORDS, ALL_STATES, ALL_WISHES, ALL_PAIRS, ALL_NEAR, *_ASKED)
-"""All that tables may say, each of it only some."""
+"""All subjects on which tables publish. Each table may use only its own."""
 
 
 def record_subject(table: str) -> str:
-    """Return where a table tells what it has accepted."""
+    """Return the subject of a table's accepted inputs."""
     return f"tables.{table}.record"
 
 
 def state_subject(table: str) -> str:
-    """Return where a table tells how it is."""
+    """Return the subject of a table's state."""
     return f"tables.{table}.state"
 
 
 def command_subject(table: str) -> str:
-    """Return where the hub asks something of a table."""
+    """Return the subject of the hub's commands to a table."""
     return f"commands.{table}"
 
 
 def wish_subject(table: str) -> str:
-    """Return where a table asks the hub for a game at two tables."""
+    """Return the subject of a table's requests about games at two tables."""
     return f"tables.{table}.pair"
 
 
 def message_subject(pair: str, table: str, number: int | str) -> str:
-    """Return where a table of a pair tells the message of a number: there is one, once."""
+    """Return the subject of one message of a pair. It holds at most one message."""
     return f"pairs.{pair}.{table}.{number}"
 
 
 def near_subject(pair: str, table: str) -> str:
-    """Return where a table of a pair says that it is there."""
+    """Return the subject on which a table of a pair reports its presence."""
     return f"near.{pair}.{table}"
 
 
 def news_subject(table: str, pair: str, what: int | str) -> str:
-    """Return where the hub tells a table that there is the message of a number, or (`NEAR`) that
-    the other one is there."""
+    """Return the subject on which the hub announces a message of the other table by its number, or
+    that table's presence (`NEAR`).
+    """
     return f"news.{table}.{pair}.{what}"
 
 
 def inbox_prefix(table: str) -> str:
-    """Return where a table gets answers. No other table may listen there."""
+    """Return the prefix of the subjects of answers to a table. Other tables may not subscribe to
+    them.
+    """
     return f"_INBOX_{table}"
 
 
 def table_of(subject: str) -> str:
-    """Return the table that a subject is about."""
+    """Return the table in a subject."""
     return subject.split(".")[1]
 
 
 def may_publish(table: str) -> tuple[str, ...]:
-    """Return all that a table may say: its own subjects, and the question how far it has come."""
+    """Return all subjects on which a table may publish: its own, and the request for its last
+    record.
+    """
     ask = f"{_ASK_RECORDS}{record_subject(table)}"
     return (record_subject(table), state_subject(table), wish_subject(table), ask)
 
 
 def may_be_told(table: str) -> tuple[str, ...]:
-    """Return all that the hub may tell a table beside the answers that it gets."""
+    """Return all subjects to which a table may subscribe, in addition to its answers."""
     return (command_subject(table), news_subject(table, "*", "*"))
 
 
 def may_publish_paired(pair: str, table: str, other: str) -> tuple[str, ...]:
-    """Return what a table of a pair may say besides: its own side, and the questions what there is
-    on either side."""
+    """Return the further subjects on which a table of a pair may publish: its own messages and
+    presence, and requests for messages of both tables.
+    """
     sides = (f"{_ASK_PAIRS}{message_subject(pair, member, '*')}" for member in (table, other))
     return (message_subject(pair, table, "*"), near_subject(pair, table), *sides)
