@@ -1,5 +1,5 @@
-"""The ground that everything stands on: errors, squares, kits, time, settings, languages, drawings,
-ports.
+"""Foundations used by all other packages: errors, squares, kits, time, settings, languages,
+drawings, ports.
 
-Imports nothing of the project but itself.
+Imports no other package of the project.
 """

@@ -11,8 +11,8 @@ from pathlib import Path
 
 @dataclass
 class Message:
-    """A pattern with its plural (empty: none), its translations, and the files in which it
-    stands.
+    """A pattern with its plural (empty if it has none), its translations, and the files that use
+    it.
     """
 
     one: str = ""
@@ -22,9 +22,9 @@ class Message:
 
 
 def read_catalogue(path: Path) -> Generator[Message, None, None]:
-    """Return every message, the header without a pattern first.
+    """Yield every message. The header, which has no pattern, comes first.
 
-    Raises OSError, and ValueError for a foreign line.
+    Raises OSError, and ValueError for a line that is not a message.
     """
     with path.open(encoding="utf-8") as file:
         for block in _blocks(file):
@@ -32,16 +32,16 @@ def read_catalogue(path: Path) -> Generator[Message, None, None]:
 
 
 def plural_of(header: Message) -> str:
-    """Return which form counts, in C, by the header's `Plural-Forms`.
+    """Return the C expression of the header's `Plural-Forms`, which selects a plural form.
 
-    As in English where it says nothing.
+    Without one, return that of English.
     """
     match = re.search(r"^Plural-Forms:.*\bplural=([^;\n]+)", "".join(header.words), re.MULTILINE)
     return match[1] if match else "(n != 1)"
 
 
 def team_of(header: Message) -> str:
-    """Return the header's `Language-Team`, which is the language in its own word. Empty: it says
+    """Return the header's `Language-Team`, which holds the language's own name. Empty if it has
     none.
     """
     match = re.search(r"^Language-Team: (.+)$", "".join(header.words), re.MULTILINE)
@@ -49,7 +49,7 @@ def team_of(header: Message) -> str:
 
 
 def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
-    """Yield the lines between empty ones."""
+    """Yield groups of lines separated by blank lines."""
     block: list[str] = []
     for line in lines:
         if text := line.strip():
@@ -65,14 +65,14 @@ def _message(block: Iterable[str]) -> Message:
     message, name = Message(), ""
     for line in block:
         if line.startswith("#"):
-            # “#:” lists the files in which the pattern stands
+            # “#:” lists the files that use the pattern
             message.files += line[2:].split() if line.startswith("#:") else []
             continue
         if line.startswith("msg"):
             name, line = line.split(" ", 1)  # noqa: PLW2901 - the rest is the text
             if name.startswith("msgstr"):
                 message.words.append("")
-        # texts are quoted and escaped as Python's are
+        # texts are quoted and escaped as in Python
         text = ast.literal_eval(line)
         if name == "msgid":
             message.one += text

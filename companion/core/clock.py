@@ -1,4 +1,4 @@
-"""Time enters the program as data: everything that waits or stamps asks a `Clock`."""
+"""Time enters the program as data: all code that waits or needs a timestamp uses a `Clock`."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import time
 from typing import Protocol
 
 EARLIEST_S = 1_700_000_000.0
-"""No game of this program was played before the end of 2023: a clock that says so was never set."""
+"""Earliest plausible Unix time, at the end of 2023. A clock before it was never set."""
 
 
 class Clock(Protocol):
-    """Two times: `monotonic_s` for measuring, `wall_s` (Unix time) for people and the journal."""
+    """A clock with two times: `monotonic_s` for measuring, `wall_s` (Unix time) for people and the
+    journal.
+    """
 
     def monotonic_s(self) -> float:
-        """Return seconds that never jump."""
+        """Return monotonic seconds, which never jump."""
 
     def wall_s(self) -> float:
         """Return the Unix time in seconds, which may jump."""
@@ -24,16 +26,14 @@ class RealClock:
     """The machine's clocks."""
 
     def monotonic_s(self) -> float:
-        """Return the seconds since some moment."""
         return time.monotonic()
 
     def wall_s(self) -> float:
-        """Return the Unix time in seconds."""
         return time.time()
 
 
 class FakeClock:
-    """A clock that only moves when it is told to; for tests and fast simulation.
+    """A clock that moves only by `advance`, for tests and fast simulation.
 
     >>> clock = FakeClock(); clock.advance(2.5); clock.monotonic_s()
     2.5
@@ -45,7 +45,7 @@ class FakeClock:
         self._lock = threading.Lock()
 
     def monotonic_s(self) -> float:
-        """Return the time that was last set."""
+        """Return the monotonic time."""
         return self._now_s
 
     def wall_s(self) -> float:
@@ -53,13 +53,13 @@ class FakeClock:
         return self._now_s + self._wall_offset_s
 
     def advance(self, seconds: float) -> None:
-        """Let time pass, never backwards."""
+        """Advance the time. Raises ValueError for a negative number."""
         if seconds < 0:
             raise ValueError("time does not run backwards")
         with self._lock:
             self._now_s += seconds
 
     def set_wall(self, wall_s: float) -> None:
-        """Set the wall clock, back or forth. The monotonic one does not notice."""
+        """Set the wall clock, forward or back. The monotonic clock does not change."""
         with self._lock:
             self._wall_offset_s = wall_s - self._now_s

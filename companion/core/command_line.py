@@ -1,4 +1,4 @@
-"""How a command of this program is typed on the machine on which it runs."""
+"""How to type a command of this program on this machine."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from pathlib import Path
 
 
 def command_words(name: str, state_dir: str = "") -> str:
-    """Return a command as it works where this program was started.
+    """Return a command as it has to be typed where this program was started.
 
-    `state_dir` is named where it is not the usual one.
-
-    As a service it is `companion`, which the installation has put on everybody's path together with
-    its settings. From a clone it is what was typed there, such as `.venv/bin/companion`.
+    A service uses `companion`, which the installation has put on the path of all users together
+    with its settings. A clone uses the program that was started, such as `.venv/bin/companion`.
+    `state_dir` is added as an option there, if it is not empty.
     """
     if "INVOCATION_ID" in os.environ:  # systemd's, for every service that it starts
         return f"companion {name}"
@@ -31,6 +30,8 @@ def command_words(name: str, state_dir: str = "") -> str:
 
 
 def public_command(name: str) -> str:
-    """Do as `command_words`, for pages that strangers see: no folder of this machine is named."""
+    """Return the same as `command_words`, but without any folder of this machine. For pages that
+    strangers see.
+    """
     words = command_words(name)
     return f"companion {name}" if words.startswith(("/", "'")) else words

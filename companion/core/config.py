@@ -19,8 +19,9 @@ from companion.core.i18n import LANGUAGES, Verbatim, headed, say
 from companion.core.resources import is_small_machine
 
 RETIRED_SETTINGS = (("panel", "brightness"), ("table", "demonstration_minutes"), ("web", "metrics"))
-"""Sections and entries that no longer exist. One in a file is told at the start and stops
-nothing."""
+"""Sections and entries that no longer exist. If a file has one, the start reports it and
+continues.
+"""
 
 if TYPE_CHECKING:
     Language = str
@@ -28,9 +29,9 @@ else:
     Language = Literal[("auto", *LANGUAGES)]
 Pin = Annotated[int, Meta(ge=0, le=27)]
 WiredPin = Pin | Literal[""]
-"""BCM number of a pin; empty: it is not wired."""
+"""BCM number of a pin. Empty: it is not wired."""
 TimeOfDay = Annotated[str, Meta(pattern=r"^(([01][0-9]|2[0-3]):[0-5][0-9])?$")]
-"""Hours and minutes on the machine's clock, `08:30`; empty: none."""
+"""Hours and minutes on the machine's clock, `08:30`. Empty: none."""
 
 
 class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -128,7 +129,7 @@ class CameraSettings(_Section, frozen=True):
 
     @property
     def is_small(self) -> bool:
-        """Return whether pictures are small, because the machine has little memory."""
+        """Whether pictures are small, because the machine has little memory."""
         return self.size == "auto" and is_small_machine()
 
 
@@ -160,7 +161,7 @@ class WebSettings(_Section, frozen=True):
 
 
 UNTIL_TAPPED_S = 60.0
-"""A time to read from which on nothing goes on by itself."""
+"""Reading time from which the pages wait for a tap."""
 
 
 class TableSettings(_Section, frozen=True):
@@ -241,8 +242,7 @@ class LogSettings(_Section, frozen=True):
 
 
 TOPIC = r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*"
-"""How a topic is spelled: a broker or Home Assistant would take anything else for something
-else."""
+"""Pattern of a topic. A broker or Home Assistant would misinterpret other characters."""
 
 
 class MqttSettings(_Section, frozen=True):
@@ -279,11 +279,11 @@ class MqttSettings(_Section, frozen=True):
 
     @property
     def base_topic(self) -> str:
-        """Return what all topics of this table begin with."""
+        """Beginning of all topics of this table."""
         if self.topic:
             return self.topic
         name = socket.gethostname().partition(".")[0]
-        # signs such as + and # mean something else in a topic
+        # characters such as + and # have a special meaning in a topic
         return f"tabletop/{re.sub(r'[^A-Za-z0-9_-]', '-', name) or 'table'}"
 
 
@@ -325,7 +325,7 @@ class Settings(_Section, frozen=True):
 
     @property
     def lenses_path(self) -> Path:
-        """Absolute path of what is known about the lenses of cameras."""
+        """Absolute path of the lens data of cameras."""
         return self.journal_path.with_name("lenses.json")
 
 
@@ -343,7 +343,7 @@ def read_settings(text: str, name: str = "settings.toml") -> Settings:
 
 
 def _tree_of(text: str) -> dict[str, Any]:
-    """Read TOML. Raises `tomllib.TOMLDecodeError`."""
+    """Parse TOML. Raises `tomllib.TOMLDecodeError`, also if it is nested too deeply."""
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -385,16 +385,14 @@ def retired_settings(path: Path) -> tuple[str, ...]:
 
 
 def _retired_in(tree: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return those of `RETIRED_SETTINGS` that the tree has."""
+    """Return those of `RETIRED_SETTINGS` that are in the tree."""
     sections = {name: part for name, part in tree.items() if isinstance(part, Mapping)}
     return [place for place in RETIRED_SETTINGS if place[1] in sections.get(place[0], {})]
 
 
 def find_settings(path: Path | None, state_dir: str | None) -> Path:
-    """Return the settings file: the one that is named, else `settings.toml` in the folder of the
-    state.
-
-    It may not exist.
+    """Return the path of the settings file: `path`, or else `settings.toml` in the state directory.
+    It need not exist.
     """
     if path is not None:
         return path
@@ -402,11 +400,11 @@ def find_settings(path: Path | None, state_dir: str | None) -> Path:
 
 
 def load_settings(path: Path | None) -> Settings:
-    """Read the settings of a file, or take the defaults for None. Raises `ConfigError`."""
+    """Read the settings from a file, or return the defaults for None. Raises `ConfigError`."""
     if path is None:
         return Settings()
     try:
-        # some editors begin a file with a byte order mark
+        # some editors start a file with a byte order mark
         text = read_file(path, MAX_TEXT).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
@@ -416,7 +414,7 @@ def load_settings(path: Path | None) -> Settings:
 
 
 def _place(message: str) -> str:
-    """Turn msgspec's path (`$.web`) into the file's own words (`[web]`)."""
+    """Translate msgspec's path (`$.web`) into the notation of the file (`[web]`)."""
     text, separator, path = message.partition(" - at `$")
     place = path.rstrip("`").lstrip(".")
     return say("{error} in [{place}]", error=text, place=place) if separator and place else text
@@ -426,7 +424,8 @@ _PAGE_PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*")
 
 
 def is_page_path(text: str) -> bool:
-    """Return whether pages can lie under this path: plain letters, no slash at the end, no `..`.
+    """Return whether pages can be served under this path: plain characters, no slash at the end, no
+    `..`.
 
     >>> [is_page_path(text) for text in ("", "/table", "/api/ingress/x_1", "table", "/table/",
     ... "//evil", "/..")]
@@ -436,7 +435,9 @@ def is_page_path(text: str) -> bool:
 
 
 def require_web(web: WebSettings, name: str) -> None:
-    """Raise `ConfigError` for a path, a proxy or a certificate that pages cannot be served with."""
+    """Raise `ConfigError` for a path, a proxy or a certificate with which pages cannot be
+    served.
+    """
     if not is_page_path(web.path):
         raise ConfigError(
             say(
@@ -463,7 +464,7 @@ def require_web(web: WebSettings, name: str) -> None:
 
 
 def _refuse_paths(settings: Settings, name: str) -> None:
-    """Raise `ConfigError` for what can be no path."""
+    """Raise `ConfigError` for settings that cannot be paths."""
     web, mqtt = settings.web, settings.mqtt
     for key, path in (
         ("state_dir", settings.state_dir),
@@ -502,7 +503,7 @@ def _refuse_double_pins(panel: PanelSettings, name: str) -> None:
             )
         entries += [(f"{side}.{field}", pin) for field, pin in fields.items()]
     for job, pin in entries:
-        # an empty entry: nothing is wired there
+        # an empty entry: the pin is not wired
         if not isinstance(pin, int):
             continue
         if pin in jobs:

@@ -1,9 +1,9 @@
 """Every piece, mark and order as SVG, the same on screen and on paper.
 
-All drawings live in a box of 100 x 100, x to the right, y down. South is round and plain, North
-angular and dotted. Colours come from outside: `currentColor` is the side's fill, `--edge` (else
-`--line`) the outline, `--face` what is printed on the fill, `--stone` the rocks, `--stop` and
-`--on-stop` refusals, `--hatch-a` and `--hatch-b` the shutter.
+All drawings use a box of 100 x 100, x to the right, y down. South is round and plain, North angular
+and dotted. Colours come from outside: `currentColor` is the side's fill, `--edge` (else `--line`)
+the outline, `--face` anything drawn on the fill, `--stone` the rocks, `--stop` and `--on-stop`
+refusals, `--hatch-a` and `--hatch-b` the shutter.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from xml.etree import ElementTree
 _EDGE = "var(--edge,var(--line))"
 _INK, _PAPER_WHITE = "#1B1814", "#fff"
 SIGN = "#FFC20E"
-"""The colour of the sign in print, in moving pictures and for a lamp; `--sign` of the pages is the
-same."""
+"""Colour of the sign in print, in moving pictures and for a lamp. It equals `--sign` of the
+pages.
+"""
 _DOT_PITCH, _DOT_AT, _DOT_RADIUS = 9.0, 2.6, 1.7
 
 
 def _solid(path: str, width: float, more: str = "") -> str:
-    """Return a path filled with the side's colour, in its outline."""
+    """Return a path filled with the side's colour, with its outline."""
     return f'<path d="{path}" fill="currentColor" stroke="{_EDGE}" stroke-width="{width:g}"{more}/>'
 
 
 def _dotted(path: str) -> str:
-    """Draw North's dots over a polygon. The path uses absolute M, L, H, V and z only."""
+    """Draw North's dots over a polygon. Its path has only absolute M, L, H, V and z."""
     return f'<path d="{path}" fill="url(#dots)"/>'
 
 
@@ -170,12 +171,12 @@ _SIGNS = {
 }
 
 _GROUND = {
-    # Three brackets: the square's label is the fourth. South's are bent, North's are sharp.
+    # Three brackets and the square's label as the fourth. South's are bent, North's are sharp.
     "start-s": _cased(
         "M68 14H78a8 8 0 0 1 8 8V32M86 68V78a8 8 0 0 1-8 8H68M32 86H22a8 8 0 0 1-8-8V68"
     ),
     "start-n": _cased("M68 14H86V32M86 68V86H68M32 86H14V68"),
-    # Four brackets where robots appear; there the square's label stands outside the board.
+    # Four brackets where robots appear. The square's label is outside the board there.
     "spawn-s": _cased(
         "M68 14H78a8 8 0 0 1 8 8V32M86 68V78a8 8 0 0 1-8 8H68M32 86H22a8 8 0 0 1-8-8V68M14 32V22a8 "
         "8 0 0 1 8-8H32"
@@ -187,8 +188,8 @@ _GROUND = {
 }
 
 _SUITS = {
-    # The suits' own signs & % + ! ^ #, as heavy as the figures beside them: shapes, not colours,
-    # tell them apart.
+    # The suits' signs & % + ! ^ #, as heavy as the figures beside them. They differ by shape, not
+    # by colour.
     "suit-form": _stroke(
         "M82 88L34 36C22 22 30 9 46 9C62 9 68 24 58 34C48 44 17 48 17 69C17 83 30 91 44 91C66 91 "
         "82 74 82 52"
@@ -213,7 +214,7 @@ _RUN = (
 
 
 def _player(head: tuple[int, int], limbs: str, speed: str = "") -> str:
-    """Draw somebody who plays rugby: a head, limbs, and lines behind a fast one."""
+    """Draw a rugby player: a head, limbs, and speed lines behind a fast one."""
     trail = (
         f'<path d="{speed}" stroke="currentColor" stroke-width="7" stroke-linecap="round"/>'
         if speed
@@ -242,8 +243,8 @@ _PLAYERS = {
 }
 
 _FACES = {
-    # The machine's three characters: neither round like South nor angular like North, in plate and
-    # ink.
+    # The machine's three characters: neither round like South nor angular like North, in the
+    # colours of plate and ink.
     "face-pip": (
         f'<path d="M50 27c-7-5 7-9 0-15" {_LINE}/><circle cx="50" cy="9" r="6" fill="{_EDGE}"/>'
         '<path d="M50 26c23 0 34 21 34 40c0 19-15 28-34 28s-34-9-34-28c0-19 11-40 34-40z" '
@@ -269,7 +270,7 @@ _FACES = {
 }
 
 _CHEERING = {
-    # The robots at the end of a game; in play they keep a straight face.
+    # The robots at the end of a game. During the game they have a straight face.
     "smile-s": (
         _ROBOT_SOUTH + '<path d="M26 58a10 11 0 0 1 20 0M54 58a10 11 0 0 1 20 0" fill="none" '
         'stroke="var(--face,#fff)"'
@@ -347,17 +348,18 @@ DRAWINGS: dict[str, str] = {
     **_CHEERING,
     **_KEYS,
 }
-"""The inside of every drawing, by name; those of games that come from outside are added when the
-program starts."""
+"""The inner SVG of every drawing, by name. Drawings of external games are added at the start of the
+program.
+"""
 ON_PAPER = frozenset(_PLAYERS)
-"""Drawings that only what is printed shows: no page carries them."""
+"""Drawings that are only printed and appear on no page."""
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 def add(drawings: Mapping[str, str]) -> None:
     """Add drawings of a game.
 
-    Raises ValueError, and adds none, for a name that is taken or no name, and for no SVG.
+    Raises ValueError, and adds none, for an existing or invalid name and for invalid SVG.
 
     >>> add({"robot-s": "<path/>"})
     Traceback (most recent call last):
@@ -390,10 +392,10 @@ PATTERNS = (
 
 
 def sprite(names: Collection[str] | None = None) -> str:
-    """Return one hidden `<svg>` for a page: the patterns `dots` and `hatch`, and symbols of all or
-    some drawings.
+    """Return one hidden `<svg>` for a page: the patterns `dots` and `hatch`, and symbols of all
+    drawings or of those named.
 
-    Show a drawing with `<svg viewBox="0 0 100 100"><use href="#robot-s"/></svg>`; set `color`,
+    Show a drawing with `<svg viewBox="0 0 100 100"><use href="#robot-s"/></svg>`, and set `color`,
     `--edge` and `--face`.
     """
     hidden = 'width="0" height="0" style="position:absolute" aria-hidden="true"'
@@ -402,17 +404,17 @@ def sprite(names: Collection[str] | None = None) -> str:
 
 
 def symbols(names: Iterable[str]) -> str:
-    """Return a `<symbol>` for each of some drawings."""
+    """Return a `<symbol>` for each drawing."""
     return "".join(
         f'<symbol id="{name}" viewBox="0 0 100 100">{DRAWINGS[name]}</symbol>' for name in names
     )
 
 
 def standalone(name: str, *, colour: str, edge: str, face: str) -> str:
-    """Return a complete SVG document of one drawing for a converter that knows neither CSS
-    variables nor patterns.
+    """Return a complete SVG document of one drawing for a converter without CSS variables and
+    patterns.
 
-    Colours are `#rgb` or `#rrggbb`: `colour` fills, `edge` outlines, `face` is printed on the fill.
+    Colours are `#rgb` or `#rrggbb`: `colour` fills, `edge` outlines, `face` is drawn on the fill.
     Dots become circles in a plain colour half-way between fill and face. Raises KeyError for an
     unknown name.
     """
@@ -425,7 +427,7 @@ def standalone(name: str, *, colour: str, edge: str, face: str) -> str:
         "on-stop": "#FFFFFF",
     }
     inner = DRAWINGS[name]
-    # circles instead of the pattern, then colours instead of the variables
+    # circles replace the pattern, then colours replace the variables
     dots = _mixed(colour, face)
     inner = _DOTTED_PATH.sub(lambda match: "".join(_dots(match[1], dots)), inner)
     inner = _VARIABLE.sub(lambda match: values[match[1]], inner).replace("currentColor", colour)
@@ -441,7 +443,7 @@ _PATH_STEP = re.compile(r"([MLHVz])([-\d. ]*)")
 
 
 def _mixed(one: str, other: str) -> str:
-    """Return the colour half-way between two, `#rrggbb`."""
+    """Return the colour half-way between two, as `#rrggbb`."""
     pairs = zip(_channels(one), _channels(other), strict=True)
     return "#" + "".join(f"{(a + b) // 2:02X}" for a, b in pairs)
 
@@ -455,26 +457,26 @@ def _channels(colour: str) -> tuple[int, int, int]:
 
 
 def _dots(path: str, colour: str) -> Iterator[str]:
-    """Yield the circles of the pattern `dots` that lie wholly inside a polygon's outline."""
+    """Yield the circles of the pattern `dots` that are wholly inside the outline of a polygon."""
     corners = _polygon(path)
     steps = range(int(100 / _DOT_PITCH) + 1)
     for x, y in (
         (_DOT_AT + i * _DOT_PITCH, _DOT_AT + j * _DOT_PITCH) for j in steps for i in steps
     ):
-        # clear of the outline, too: half of its width of 5 lies inside
+        # also clear of the outline: half of its width of 5 is inside the polygon
         if _depth(x, y, corners) > _DOT_RADIUS + 2.5:
             yield f'<circle cx="{x:g}" cy="{y:g}" r="{_DOT_RADIUS:g}" fill="{colour}"/>'
 
 
 def _polygon(path: str) -> list[tuple[float, float]]:
-    """Return the corners of a path of absolute M, L, H, V and z."""
+    """Return the corners of a path with only absolute M, L, H, V and z."""
     x = y = 0.0
     corners = []
     for command, numbers in _PATH_STEP.findall(path):
         values = [float(number) for number in numbers.split()]
         if command == "z":
             break
-        # H gives x alone, V gives y alone
+        # H has only x, V has only y
         x = values[0] if command != "V" else x
         y = values[-1] if command != "H" else y
         corners.append((x, y))
@@ -482,7 +484,7 @@ def _polygon(path: str) -> list[tuple[float, float]]:
 
 
 def _depth(x: float, y: float, corners: list[tuple[float, float]]) -> float:
-    """Return the distance from the edges of a convex polygon that runs clockwise on the screen.
+    """Return the distance of a point from the edges of a convex polygon, clockwise on the screen.
 
     Negative outside.
     """
@@ -490,6 +492,6 @@ def _depth(x: float, y: float, corners: list[tuple[float, float]]) -> float:
     for (x0, y0), (x1, y1) in zip(corners, corners[1:] + corners[:1], strict=True):
         along_x, along_y = x1 - x0, y1 - y0
         length: float = (along_x**2 + along_y**2) ** 0.5
-        # the cross product by the edge's length is the distance from its line
+        # the cross product divided by the edge's length is the distance from its line
         depth = min(depth, (along_x * (y - y0) - along_y * (x - x0)) / length)
     return depth

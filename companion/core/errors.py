@@ -20,33 +20,33 @@ from enum import StrEnum
 
 
 def trace_of(error: BaseException) -> str:
-    """Return type and places of an unexpected error for the log.
+    """Return the type and the traceback locations of an unexpected error for the log.
 
-    Its words are left out: they may hold somebody's order.
+    Its message is left out, since it may contain somebody's order.
     """
     return f"{type(error).__name__}\n{''.join(traceback.format_tb(error.__traceback__))}"
 
 
 class CompanionError(Exception):
-    """Root of all errors that the program raises on purpose."""
+    """Root of all errors that this program raises on purpose."""
 
     kind = "error"
 
     @property
     def message(self) -> str:
-        """Return the sentence for people, in English or to be translated."""
+        """The sentence for people, in English or to be translated."""
         text = self.args[0] if self.args else self.kind
         return text if isinstance(text, str) else str(text)
 
 
 class Malformed(CompanionError, ValueError):
-    """A text, option or body that is not in the form that was asked for."""
+    """A text, option or body has the wrong form."""
 
     kind = "malformed"
 
 
 class Refusal(StrEnum):
-    """Why the table or the engine refuses something, whatever game is played."""
+    """Reasons why the table or the engine refuses an input in any game."""
 
     GAME_OVER = "game_over"
     NO_GAME = "no_game"
@@ -65,10 +65,10 @@ class Refusal(StrEnum):
 
 
 class Illegal(CompanionError, ValueError):
-    """A well-formed input that the rules or the moment do not allow.
+    """A well-formed input that the rules or the phase of the game do not allow.
 
-    `reason` is a member of a `StrEnum` (a game's own, or `Refusal`); `rule` names a paragraph of
-    the game's rules. `square` is the text of the square that breaks the rule, where one does.
+    `reason` is a member of a `StrEnum` (a game's own, or `Refusal`). `rule` names a paragraph of
+    the game's rules. `square` is the text of the square that breaks the rule, if any.
     """
 
     kind = "illegal"
@@ -83,12 +83,12 @@ class Illegal(CompanionError, ValueError):
 
 
 def wrong_phase(message: str) -> Illegal:
-    """Return the refusal of what cannot be done now."""
+    """Return the refusal of an action that is not possible now."""
     return Illegal(Refusal.WRONG_PHASE, message)
 
 
 class Ambiguous(CompanionError, ValueError):
-    """Several legal actions explain what was seen or said: somebody has to be asked."""
+    """Several legal actions match what was seen or said, so that somebody has to choose."""
 
     kind = "ambiguous"
 
@@ -98,20 +98,20 @@ class Ambiguous(CompanionError, ValueError):
 
 
 class Stale(CompanionError, RuntimeError):
-    """An input that belongs to a turn or a game that is already past."""
+    """An input belongs to a turn or a game that is over."""
 
     kind = "stale"
 
 
 class ConfigError(CompanionError, ValueError):
-    """The settings file is wrong; the message names the place."""
+    """The settings file is wrong. The message names the place."""
 
     kind = "config"
 
 
 class SystemTrouble(CompanionError, OSError):
-    """Something of the machine cannot be used: a file, a device, a port. Its message is the whole
-    error.
+    """A resource of the machine cannot be used: a file, a device, a port. Its message describes the
+    whole error.
     """
 
     kind = "system"
@@ -127,7 +127,7 @@ class JournalError(SystemTrouble):
 
 
 class JournalInUse(JournalError):
-    """Another companion has the journal."""
+    """Another companion uses the journal."""
 
 
 class CameraError(SystemTrouble):

@@ -1,7 +1,7 @@
-"""Notes and tones, and how something that happens in a game is heard and lit: its cue.
+"""Notes and tones, and cues: the sound and light for an event in a game.
 
-The table's own cues (a key is taken, the board is right) are the rows of `hardware/cues.py`; a game
-declares those of its events beside the events themselves.
+The table's own cues (a key is accepted, the board is right) are the rows of `hardware/cues.py`. A
+game declares those of its events with the events.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 NOTES_HZ = {"A4": 440.0, "E5": 659.26, "A5": 880.0, "C6": 1046.5, "E6": 1318.51, "A6": 1760.0}
-"""Equal temperament at A4 = 440 Hz; no cue needs a lower note, a piezo hardly speaks there."""
+"""Frequencies of notes in equal temperament at A4 = 440 Hz. No cue uses a lower note, which a piezo
+hardly produces.
+"""
 
 
 class Note(NamedTuple):
@@ -23,7 +25,7 @@ class Note(NamedTuple):
 
     @property
     def hz(self) -> float | None:
-        """Return its frequency, or None for a pause."""
+        """Frequency in Hz, or None for a pause."""
         return NOTES_HZ[self.name] if self.name else None
 
 
@@ -32,9 +34,9 @@ Tone = tuple[Note, ...]
 
 @lru_cache(maxsize=256)
 def tone(text: str) -> Tone:
-    """Return the tone that a text spells: a note and its ms, `·n` for a pause of n ms.
+    """Return the tone for a text of notes with their ms, and of `·n` for a pause of n ms.
 
-    Raises ValueError for another text.
+    Raises ValueError for any other text.
 
     >>> tone("A5 60 ·40 E6 60")
     (Note(name='A5', ms=60.0), Note(name='', ms=40.0), Note(name='E6', ms=60.0))
@@ -52,7 +54,7 @@ def tone(text: str) -> Tone:
 
 
 class CueLamps(Enum):
-    """What an event's cue does to a pad's lamps until they return to their state."""
+    """Effect of an event's cue on the lamps of a pad, before they return to their state."""
 
     NONE = "none"
     ORDER_LAMPS = "order_lamps"
@@ -63,12 +65,12 @@ class CueLamps(Enum):
 
 @dataclass(frozen=True)
 class EventCue:
-    """How an event is heard, and seen on the pads' lamps.
+    """The sound of an event, and its effect on the pads' lamps.
 
-    `name` is what a broker is told, `tone` as in `tone`. `for_both`: both pads show it, whomever it
-    happens to. `is_call`: it calls people to the table and ranks with the turn's cues; else it is a
-    part of the reveal. `words` name it on the page Health, where it can be tried; empty: it is not
-    offered there.
+    `name` is sent to a broker, `tone` is a text for the function `tone`. With `for_both`, both pads
+    show it, whichever seat it concerns. With `is_call`, it calls people to the table and ranks with
+    the turn's cues. Otherwise it is part of the reveal. `words` is its name on the page Health,
+    where it can be tried. Empty: it is not offered there.
     """
 
     name: str

@@ -1,8 +1,8 @@
-"""Files that people name: read only where they are ordinary files, without waiting for anybody, and
-never too much.
+"""Files named by people: read only if they are regular files, without blocking, and up to a maximum
+size.
 
-A path in a setting or on the command line may lead to a device or a pipe (`/dev/zero`): reading
-such a thing never ends, or never begins.
+A path in a setting or on the command line may be a device or a pipe (`/dev/zero`). Reading it may
+never end, or never begin.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from typing import BinaryIO
 from companion.core.i18n import say
 
 MAX_TEXT = 1_000_000
-"""Bytes of a file that a person writes or a certificate has: settings, board maps, PEM files."""
+"""Maximum size in bytes of a file written by a person, or of a certificate: settings, board maps,
+PEM files.
+"""
 MAX_GAME = 50_000_000
-"""Bytes of a game that is brought in."""
+"""Maximum size in bytes of an imported game."""
 V4L2_MAJOR = 81
-"""The number of video devices (Linux, Documentation/admin-guide/devices.txt)."""
+"""Major number of video devices (Linux, Documentation/admin-guide/devices.txt)."""
 
 _REASONS = {
     errno.EACCES: say("Permission denied"),
@@ -33,25 +35,24 @@ _REASONS = {
     errno.EPERM: say("Operation not permitted"),
     errno.EROFS: say("Read-only file system"),
 }
-"""What the system says in English alone."""
+"""Translatable messages for errors that the system reports only in English."""
 
 
 def why_refused(error: OSError) -> str:
-    """Return why the system refused, in the reader's language where it is known."""
+    """Return the reason of a system error, in the reader's language where it is known."""
     return _REASONS.get(error.errno or 0) or error.strerror or str(error)
 
 
 def open_file(path: str | Path, follow_link: bool = True) -> BinaryIO:
-    """Return an ordinary file, open for reading.
+    """Return a regular file, open for reading.
 
-    Raises OSError, also for anything else that has this name.
-
-    `follow_link=False`: a link in the last part of the path is refused, too. A device is not even
-    opened, because some of them act on that alone.
+    Raises OSError, also for anything that is not a regular file. With `follow_link=False`, a
+    symbolic link as the last part of the path is refused too. A device is never opened, because
+    opening alone has an effect on some of them.
     """
     path = expanded(path)
     _demand_regular(os.stat(path, follow_symlinks=follow_link), path)
-    # a pipe that has taken its place since is not waited for
+    # do not block on a pipe that has replaced the file in the meantime
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     if not follow_link:
         flags |= os.O_NOFOLLOW
@@ -65,20 +66,20 @@ def open_file(path: str | Path, follow_link: bool = True) -> BinaryIO:
 
 
 def read_file(path: str | Path, most: int) -> bytes:
-    """Return the content of an ordinary file of at most `most` bytes.
+    """Return the content of a regular file of at most `most` bytes.
 
-    Raises OSError, also for a longer one.
+    Raises OSError, also for a longer file.
     """
     with open_file(path) as file:
         _demand_size(os.fstat(file.fileno()).st_size, most, path)
-        # one byte more shows a file that has grown since
+        # one byte more reveals a file that has grown in the meantime
         content = file.read(most + 1)
     _demand_size(len(content), most, path)
     return content
 
 
 def sync_folder(folder: Path) -> None:
-    """Let the names in a folder survive a power cut from now on."""
+    """Sync a folder to the disk, so that the names in it survive a power cut."""
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)
@@ -87,11 +88,13 @@ def sync_folder(folder: Path) -> None:
 
 
 def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
-    """Write a file so that after a power cut it is the old one or the new one. Raises OSError."""
+    """Replace a file atomically: after a power cut it is either the old one or the new one. Raises
+    OSError.
+    """
     unfinished = path.with_name(f".{path.name}.new")
     unfinished.unlink(missing_ok=True)
     try:
-        # O_EXCL: a link that somebody lays there in between is not followed
+        # O_EXCL: do not follow a link that was put there in the meantime
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         with open(os.open(unfinished, flags, 0o600), "wb") as file:
             file.write(content)
@@ -103,21 +106,21 @@ def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
         raise
-    # the new name has to survive, too
+    # the new name must survive a power cut, too
     sync_folder(path.parent)
 
 
 @contextmanager
 def as_owner_of(folder: Path) -> Iterator[None]:
-    """Let root work in a folder as its owner: nothing there becomes root's, and no link there leads
-    root astray.
+    """Let root work in a folder as its owner. No file in it becomes root's, and a link in it cannot
+    misdirect root.
     """
     owner = folder.stat() if folder.exists() else None
     if os.geteuid() != 0 or owner is None or owner.st_uid == 0:
         yield
         return
     groups = os.getgroups()
-    # groups first: whoever is not root any more may not change them
+    # groups first: only root may change them
     os.setgroups([])
     os.setegid(owner.st_gid)
     os.seteuid(owner.st_uid)
@@ -130,9 +133,9 @@ def as_owner_of(folder: Path) -> Iterator[None]:
 
 
 def expanded(path: str | Path) -> Path:
-    """Return a path with `~` replaced.
+    """Return a path with `~` expanded.
 
-    Raises OSError for what can be no path, such as one with the home of nobody.
+    Raises OSError for an impossible path, such as one with the home of an unknown user.
     """
     try:
         if "\0" in str(path):
@@ -143,7 +146,7 @@ def expanded(path: str | Path) -> Path:
 
 
 def is_video_device(path: str | Path) -> bool:
-    """Return whether this is a device of Video4Linux. It is not opened."""
+    """Return whether a path is a Video4Linux device, without opening it."""
     try:
         status = os.stat(path)
     except OSError:
@@ -167,9 +170,8 @@ def _demand_size(size: int, most: int, path: str | Path) -> None:
 
 
 def is_dense(content: bytes) -> bool:
-    """Return whether JSON from elsewhere holds more lists and objects than its length can be meant
-    for.
+    """Return whether JSON from outside has suspiciously many lists and objects for its length.
 
-    Each `[]` of two bytes becomes eighty in memory.
+    Each `[]` of two bytes takes eighty bytes in memory.
     """
     return content.count(b"[") + content.count(b"{") > 1000 + len(content) // 8

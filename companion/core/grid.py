@@ -1,4 +1,4 @@
-"""Squares, directions and text maps: the ground every board stands on."""
+"""Squares, directions and text maps: the basis of every board."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _SQUARE = re.compile(r"([a-z])([1-9][0-9]?)")
 
 
 class Square(NamedTuple):
-    """One square. `file` counts from South's left, `rank` away from South, both from 0; written
-    `a1`.
+    """One square. `file` counts from South's left, `rank` away from South, both from 0. It is
+    written `a1`.
 
     >>> str(Square.parse("c4")), Square.parse("c4")
     ('c4', Square(file=2, rank=3))
@@ -40,34 +40,35 @@ class Square(NamedTuple):
         return cls(ord(match[1]) - 97, int(match[2]) - 1)
 
     def area(self, size: tuple[int, int]) -> tuple[Square, ...]:
-        """Return so many squares, across and along, of which this is the lowest on the left."""
+        """Return a block of squares, `size` across and along, with this one as its lower left."""
         return tuple(self.shifted(file, rank) for file in range(size[0]) for rank in range(size[1]))
 
     def shifted(self, files: int, ranks: int) -> Square:
-        """Return the square some files and ranks further, which may lie off the board."""
+        """Return the square that is some files and ranks away. It may be off the board."""
         return Square(self.file + files, self.rank + ranks)
 
 
 class TextMap(NamedTuple):
-    """A board drawn in characters: one line a rank, the highest rank first."""
+    """A board drawn in characters, one line for each rank, the highest rank first."""
 
     files: int
     ranks: int
     tiles: dict[Square, str]
 
     def __iter__(self) -> Iterator[tuple[Square, str]]:  # type: ignore[override]
-        """Yield all squares by file, then rank, with their character."""
+        """Yield all squares with their character, by file, then rank."""
         for file in range(self.files):
             for rank in range(self.ranks):
                 yield Square(file, rank), self.tiles[Square(file, rank)]
 
     def squares_of(self, character: str) -> tuple[Square, ...]:
-        """Return the squares that show this character, by file, then rank."""
+        """Return the squares with this character, by file, then rank."""
         return tuple(square for square, tile in self if tile == character)
 
 
 def parse_map(text: str, allowed: str, max_files: int = 12, max_ranks: int = 12) -> TextMap:
-    """Read a text map. Every character must be one of `allowed`, all lines equally long.
+    """Parse a text map. Every character must be one of `allowed`, and all lines must have the same
+    length.
 
     >>> parse_map("..\\n.#", ".#").tiles[Square(1, 0)]
     '#'
@@ -113,9 +114,9 @@ def parse_map(text: str, allowed: str, max_files: int = 12, max_ranks: int = 12)
 
 
 def parse_groups(text: str, files: int, ranks: int) -> tuple[tuple[Square, ...], ...]:
-    """Read squares in groups, such as `c4 e4 / c6 e6`.
+    """Parse groups of squares, such as `c4 e4 / c6 e6`.
 
-    Raises `Malformed` for one that is off the board or there twice.
+    Raises `Malformed` for a square that is off the board or named twice.
 
     >>> [len(group) for group in parse_groups("c4 e4 / c6", 8, 8)]
     [2, 1]
@@ -130,9 +131,9 @@ def parse_groups(text: str, files: int, ranks: int) -> tuple[tuple[Square, ...],
 
 
 def numbers_in(text: str, numbers: Mapping[str, int], ranks: int) -> tuple[int, ...]:
-    """Return the numbers of all squares that a text names, on a board of eight files.
+    """Return the numbers of all squares in a text, on a board of eight files.
 
-    Raises `Malformed` for one that is not on the board.
+    Raises `Malformed` for a square that is not on the board.
 
     >>> numbers_in("R@b1-a2", {"a1": 0, "b1": 1, "a2": 8}, 2)
     (1, 8)

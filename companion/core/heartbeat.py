@@ -1,5 +1,5 @@
-"""What of the service is alive: each loop says so by a beat, the watchdog and `/health` ask who has
-fallen silent.
+"""Liveness of the service: each loop reports by a beat. The watchdog and `/health` ask which loops
+have stopped.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from companion.core.clock import Clock
 
 TABLE, JOURNAL, CAMERA = "table", "journal", "camera"
 BOUNDS_S: Mapping[str, float] = {TABLE: 5.0, JOURNAL: 10.0, CAMERA: 30.0}
-"""How long each may be silent. The table's loop beats ten times a second, the journal is asked
-every two seconds, and the camera's loop beats with every frame, or every ten seconds while it waits
-to open a camera once more: to open one may take a while longer."""
+"""Maximum time in seconds between two beats. The table's loop beats ten times a second, and the
+journal is checked every two seconds. The camera's loop beats with every frame, or every ten seconds
+while it retries to open a camera, which may take a while longer.
+"""
 
 
 class Heartbeats:
-    """When each loop was heard last. Every method may be called from any thread, none waits for
-    anything.
+    """The last beat of each loop. Every method may be called from any thread and never blocks.
 
-    `bounds` are the names that are listened for with the seconds that each may be silent, counted
-    from the making of this object: a loop that never begins is late as well. `loops` are those that
-    note their last round themselves: each function returns its monotonic time.
+    `bounds` are the monitored names with their maximum seconds between beats, counted from the
+    creation of this object: a loop that never starts is late as well. `loops` are loops that record
+    their last round themselves. Each function returns its monotonic time.
     """
 
     def __init__(
@@ -36,15 +36,15 @@ class Heartbeats:
         self.bounds = dict(bounds)
 
     def beat(self, name: str) -> None:
-        """Note that this loop has just done a round.
+        """Record that this loop has just done a round.
 
-        A name without a bound is heard and never late.
+        A name without a bound is recorded but is never late.
         """
         self._heard_s[name] = self._clock.monotonic_s()
 
     def ages(self) -> Mapping[str, float]:
-        """Return how many seconds ago each was heard."""
-        # a copy, because other threads note their beats meanwhile
+        """Return the seconds since the last beat of each loop."""
+        # a copy, because other threads record beats meanwhile
         heard_s, now_s = self._heard_s.copy(), self._clock.monotonic_s()
         for name, last_round_s in self._loops.items():
             if name in heard_s:
@@ -52,9 +52,9 @@ class Heartbeats:
         return {name: max(0.0, now_s - at_s) for name, at_s in heard_s.items()}
 
     def late(self) -> Mapping[str, float]:
-        """Return who was not heard for longer than its bound, with the seconds since then.
+        """Return the loops that exceed their bound, with the seconds since their last beat.
 
-        Empty: all are alive.
+        Empty if all are alive.
 
         >>> from companion.core.clock import FakeClock
         >>> clock = FakeClock(); vitals = Heartbeats(clock, {"table": 5.0, "camera": 30.0})

@@ -1,11 +1,11 @@
-"""What lies on the table: the board's geometry in millimetres, its pieces, their faces and their
+"""The things on the table: the board's geometry in millimetres, its pieces, their faces and their
 markers.
 
 Board axes: the origin is the outer south-west corner of square a1, x runs to South's right, y away
-from South, z up from the paper; all lengths in mm. Markers are squares of the dictionary
-`DICTIONARY`; a marker's upper edge points away from South. Marker ids 0-19 are board corners (four
-a game), pieces begin at 20, cards at 100, tiles with orders at 180; an id means one thing in all
-games, so that a piece of another game is recognised as such.
+from South, z up from the paper. All lengths are in mm. Markers are squares of the dictionary
+`DICTIONARY`. The upper edge of a marker points away from South. Marker ids 0-19 are board corners
+(four for each game), pieces begin at 20, cards at 100, tiles with orders at 180. An id has the same
+meaning in all games, so that a piece of another game is recognised as such.
 """
 
 import math
@@ -20,54 +20,60 @@ from companion.core.grid import Square
 from companion.core.i18n import say
 
 DICTIONARY = "DICT_5X5_100"
-"""Name of the OpenCV marker dictionary: no false reads in measurements, 1-2 px more needed than
-4x4."""
+"""Name of the OpenCV marker dictionary. It had no false reads in measurements, and needs 1-2 px
+more than 4x4.
+"""
 
 CARD_DICTIONARY = "DICT_5X5_250"
-"""The dictionary of cards, which are many: it begins with the markers of `DICTIONARY`, and cards
-follow them."""
+"""Dictionary of cards, of which there are many. It begins with the markers of `DICTIONARY`,
+followed by those of cards.
+"""
 
 
 class Seat(StrEnum):
-    """Who sits where: South below rank 1, North opposite."""
+    """The two seats: South below rank 1, North opposite."""
 
     SOUTH = "south"
     NORTH = "north"
 
     @property
     def other(self) -> "Seat":
-        """Return the opposite seat."""
+        """The opposite seat."""
         return Seat.NORTH if self is Seat.SOUTH else Seat.SOUTH
 
     @property
     def number(self) -> int:
-        """Return the seat's place in `SEATS`: 0 for South, 1 for North."""
+        """Index of the seat in `SEATS`: 0 for South, 1 for North."""
         return SEATS.index(self)
 
 
 SEATS = (Seat.SOUTH, Seat.NORTH)
 
 LINE_MM, FRAME_MM = 0.5, 0.8
-"""Width of the line round each square, which lies inside of it, and of the frame round a board
-without gaps."""
+"""Width of the line around each square, inside the square, and of the frame around a board without
+gaps.
+"""
 TOP_TO_TAG = 1.4
-"""Side of a plain piece's top by side of its marker: one module of quiet zone and a thin coloured
-rim."""
+"""Side of a plain piece's top divided by the side of its marker: one module of quiet zone and a
+thin coloured rim.
+"""
 WIDE_RIM_MM = 4.2
-"""The rim of pieces that carry something to read: a letter, or the drawing that tells one face from
-the other."""
+"""Width of the rim of pieces with something to read: a letter, or a drawing that distinguishes two
+faces.
+"""
 LOOSE_MM = 4.0
-"""How much smaller a piece of several squares is than these, so that neither its neighbours nor it
-get stuck."""
+"""Difference between a piece of several squares and the size of these squares, so that neither it
+nor its neighbours get stuck.
+"""
 _SQUARE_PLAY_MM = 0.4
 
 SEAT_WORDS: Mapping[Seat, str] = {Seat.SOUTH: say("south"), Seat.NORTH: say("north")}
-"""What people call the seats, in the middle of a sentence; as a part of `say` a seat itself is as
-good."""
+"""Names of the seats in the middle of a sentence. As a part of `say`, a seat itself works as
+well.
+"""
 
 Layout = Mapping[Square, tuple[str, ...]]
-"""Which faces lie on which square, from the bottom to the top; squares without a piece are left
-out."""
+"""Faces on each square, from the bottom to the top. Squares without a piece are omitted."""
 
 
 SIDE_COLOURS = (
@@ -82,24 +88,25 @@ SIDE_COLOURS = (
     "ice",
     "crimson",
 )
-"""The colours that a side can have: each is a token of the style sheets, readable in light and in
-dark."""
+"""Colours that a side can have. Each is a token of the style sheets, readable in light and in
+dark.
+"""
 
 
 @dataclass(frozen=True)
 class Side:
-    """How a seat appears in one game. South is round and plain, North angular and dotted."""
+    """The appearance of a seat in one game. South is round and plain, North angular and dotted."""
 
     name: str
-    """In the middle of a sentence, such as `purple`."""
+    """Name in the middle of a sentence, such as `purple`."""
     colour: str
     """One of `SIDE_COLOURS`."""
     rgb: str
-    """The same colour for paper and rendered scenes, `#rrggbb` (light theme)."""
+    """Same colour for paper and rendered scenes, `#rrggbb` (light theme)."""
     drawing: str
-    """The drawing that stands for the side."""
+    """Drawing that represents the side."""
     cheering: str = ""
-    """The drawing of a side that has won; empty: the same."""
+    """Drawing of a side that has won. Empty: the same as `drawing`."""
 
 
 @dataclass(frozen=True)
@@ -107,33 +114,34 @@ class Face:
     """One visible face of a piece."""
 
     name: str
-    """As in a layout and in sentences, such as `purple robot`."""
+    """Name in a layout and in sentences, such as `purple robot`."""
     drawing: str
     """Name of its drawing in `companion.core.drawings`."""
     markers: tuple[int, ...]
-    """All marker ids that mean this face; equal pieces have equal faces and different markers."""
+    """All marker ids of this face. Equal pieces have equal faces and different markers."""
     height_mm: float
-    """Height of the marker above what the piece stands on."""
+    """Height of the marker above the surface on which the piece stands."""
     seat: Seat | None = None
     carried: bool = False
-    """True when it is drawn small at the shoulder of the piece with which it shares a square."""
+    """Whether it is drawn small at the shoulder of the piece with which it shares a square."""
     letter: str = ""
-    """What is written on it, one or two characters such as a number or a role."""
+    """Text on the piece, one or two characters such as a number or a role."""
     size: tuple[int, int] = (1, 1)
-    """How many squares it covers, across and along; it may be turned by a right angle. It lies in
-    all of them."""
+    """Number of squares that it covers, across and along. The piece may be turned by a right angle.
+    A layout has it on all of them.
+    """
     sign: str = ""
-    """Name of a drawing that is printed on the piece beside its letter, so that it looks like what
-    it is."""
+    """Name of a drawing printed on the piece beside its letter, as a picture of what it is."""
     lies: bool = False
-    """True for a piece that is turned over: only its outline is drawn, and its letter lies on its
-    side."""
+    """Whether the piece is turned over. Only its outline is drawn, and its letter is on its
+    side.
+    """
 
     def turned_size(self, turn_deg: float) -> tuple[int, int]:
-        """Return how many squares it covers, across and along, where it lies turned by an angle
-        near a right one.
+        """Return the number of squares it covers, across and along, after a turn by roughly a
+        multiple of 90 degrees.
         """
-        # quarter turns: after an even number of them it lies as before
+        # after an even number of quarter turns it covers the same squares
         is_across = round(turn_deg / 90) % 2 == 0
         return self.size if is_across else self.size[::-1]
 
@@ -150,7 +158,7 @@ class Mark:
 @dataclass(frozen=True)
 class Board:
     """A printed board: squares, the strips beyond the first and last rank, and four corner markers
-    in them.
+    in the strips.
 
     `corners` are the marker ids at south-west, south-east, north-east, north-west.
     """
@@ -166,19 +174,21 @@ class Board:
     marks: tuple[Mark, ...] = ()
     labels_in_squares: bool = False
     holes: frozenset[Square] = frozenset()
-    """Squares on which no piece can lie."""
+    """Squares on which no piece can be."""
     tones: int = 1
-    """2: neighbouring squares differ, as on a chess board."""
+    """Number of tones. With 2, neighbouring squares differ, as on a chess board."""
     has_goals: bool = False
-    """True when the strips beyond the first and the last rank are goals, in the pattern of who
-    defends them."""
+    """Whether the strips beyond the first and last rank are goals, in the pattern of the side that
+    defends them.
+    """
     depth_mm: float = 0.0
-    """How deep each rank is where that is not the width of a square: the zones of a board of
-    cards."""
+    """Depth of each rank if it differs from the width of a square: the zones of a board of
+    cards.
+    """
 
     @cached_property
     def pitch_mm(self) -> float:
-        """Distance of neighbouring squares' centres."""
+        """Distance between the centres of neighbouring squares."""
         return self.square_mm + self.gap_mm
 
     @cached_property
@@ -188,7 +198,7 @@ class Board:
 
     @cached_property
     def rank_pitch_mm(self) -> float:
-        """Distance of neighbouring ranks."""
+        """Distance between neighbouring ranks."""
         return (self.depth_mm or self.square_mm) + self.gap_mm
 
     @cached_property
@@ -198,7 +208,7 @@ class Board:
 
     @cached_property
     def squares(self) -> tuple[Square, ...]:
-        """Return all squares by file, then rank."""
+        """All squares by file, then rank."""
         return tuple(Square(f, r) for f in range(self.files) for r in range(self.ranks))
 
     def centre_mm(self, square: Square) -> tuple[float, float]:
@@ -207,8 +217,8 @@ class Board:
         return square.file * self.pitch_mm + half, square.rank * self.rank_pitch_mm + half_depth
 
     def middle_mm(self, first: Square, size: tuple[int, int]) -> tuple[float, float]:
-        """Return the middle of so many squares, across and along, of which `first` is the lowest on
-        the left.
+        """Return the middle of a block of squares, `size` across and along, with `first` as its
+        lower left.
         """
         x, y = self.centre_mm(first)
         return x + (size[0] - 1) * self.pitch_mm / 2, y + (size[1] - 1) * self.rank_pitch_mm / 2
@@ -216,19 +226,19 @@ class Board:
     def nearest_first(
         self, size: tuple[int, int], x_mm: float, y_mm: float
     ) -> tuple[Square, float, float]:
-        """Return the lowest left of the squares over which a piece with this middle lies best, and
-        how far it is off.
+        """Return the square that is the lower left of the best position for a piece with this
+        middle, and the offset of the piece from that position.
 
-        The square may lie off the board. What the piece is off is counted in squares.
+        The square may be off the board. The offset is in squares.
         """
         zero_x, zero_y = self.middle_mm(Square(0, 0), size)
-        # how far from its place at a1, in squares
+        # offset from the position at a1, in squares
         files, ranks = (x_mm - zero_x) / self.pitch_mm, (y_mm - zero_y) / self.rank_pitch_mm
         first = Square(math.floor(files + 0.5), math.floor(ranks + 0.5))
         return first, files - first.file, ranks - first.rank
 
     def square_at(self, x_mm: float, y_mm: float) -> Square | None:
-        """Return the square whose cell (half the gap included) holds the point.
+        """Return the square whose cell (including half the gap) contains the point.
 
         None beside the board.
         """
@@ -253,7 +263,7 @@ class Card:
     """A playing card: its name, value and suit in notation, and its marker of `CARD_DICTIONARY`
     (100-249).
 
-    `value` and `suit` are what is printed (10, not a); `drawing` is the suit's sign in
+    `value` and `suit` are as printed (10, not a). `drawing` is the suit's sign in
     `companion.core.drawings`.
     """
 
@@ -266,13 +276,13 @@ class Card:
 
 @dataclass(frozen=True)
 class Deck:
-    """Cards of one back, poker size. They look the same when turned by 180 degrees.
+    """Cards with a common back, in poker size. They look the same when turned by 180 degrees.
 
-    Value and suit stand in the upper left and, upside down, in the lower right corner; the marker
-    in the upper right and, upside down, in the lower left: each marker's top points to the nearer
-    short edge, so that either of the two tells where the card lies. Both stand `inset_mm` from the
-    edges. On the board cards lie fanned in zones: `zones` says in which rank each seat's are; a fan
-    begins at the edge of its seat and grows away from it.
+    Value and suit are in the upper left and, upside down, in the lower right corner. The marker is
+    in the upper right and, upside down, in the lower left corner. The top of each marker points to
+    the nearer short edge, so that either of them gives the position of the card. Both are
+    `inset_mm` from the edges. On the board, cards are fanned in zones. `zones` has the rank of each
+    seat's zones. A fan begins at the edge of its seat and grows away from it.
     """
 
     cards: tuple[Card, ...]
@@ -282,36 +292,36 @@ class Deck:
     marker_mm: float = 12.5
     inset_mm: float = 3.0
     step_mm: float = 17.0
-    """How far a card of a fan lies from the one before, so that marker and value of each are
-    seen."""
+    """Offset between two cards of a fan, so that marker and value of each are visible."""
     lane_piles: tuple[str, ...] = (say("deck"), say("discard"))
-    """Piles at South's end of each lane, from the board outwards: they lie beside what the camera
-    reads."""
+    """Piles at South's end of each lane, from the board outwards. They are beside the area that the
+    camera reads.
+    """
     side_piles: tuple[str, ...] = (say("deck"), say("discard"))
-    """North's own piles beside the lanes, the farther from North first."""
+    """North's own piles beside the lanes, the one farther from North first."""
 
 
 @dataclass(frozen=True)
 class OrderTiles:
-    """Orders that lie as tiles behind a wall, where the camera reads them: one row for each seat.
+    """Orders laid as tiles behind a wall, where the camera reads them: one row for each seat.
 
-    A row's axes, in mm, are those of its owner: the origin is the middle of a strip of markers at
-    the owner's edge, where no wall hides it from a camera, x runs to the right, y away from the
-    owner. Beyond the strip come the places, the first at the left, the wall's foot, and the wall.
-    Markers are of `CARD_DICTIONARY`, with ids that nothing else has, so that nobody who reads a
-    board reads them.
+    A row has the axes of its owner, in mm: the origin is the middle of a strip of markers at the
+    owner's edge, which no wall hides from a camera, x runs to the right, y away from the owner.
+    Beyond the strip follow the places, the first at the left, the foot of the wall, and the wall.
+    Markers are of `CARD_DICTIONARY`, with ids that nothing else has, so that a board reader ignores
+    them.
     """
 
     rows: Mapping[Seat, tuple[int, ...]]
-    """The markers of each seat's strip, from left to right."""
+    """Markers of each seat's strip, from left to right."""
     orders: Mapping[Seat, Mapping[str, int]]
-    """The marker of each order's tile, by its letter in the notation."""
+    """Marker of each order's tile, by the order's letter in the notation."""
     places: int
     width_mm: float = 30.0
     depth_mm: float = 44.0
     marker_mm: float = 20.0
     marker_up_mm: float = 13.0
-    """How far the middle of a tile's marker lies from its lower edge."""
+    """Distance from the middle of a tile's marker to the tile's lower edge."""
     gap_mm: float = 1.0
     strip_mm: float = 18.0
     strip_marker_mm: float = 14.0
@@ -320,7 +330,7 @@ class OrderTiles:
 
     @property
     def row_width_mm(self) -> float:
-        """Return the length of strip, wall and places."""
+        """Length of strip, wall and places."""
         return self.places * (self.width_mm + self.gap_mm) + self.gap_mm
 
     @property
@@ -330,29 +340,29 @@ class OrderTiles:
 
     @property
     def row_depth_mm(self) -> float:
-        """Return the depth from the strip's outer edge to the wall."""
+        """Depth from the strip's outer edge to the wall."""
         return self.strip_mm + self.foot_mm + self.places_mm
 
     def strip_x_mm(self, number: int) -> float:
-        """Return the x of the middle of the strip's marker, counted from 0. Its y is 0."""
-        # equal distances, with the outer markers in the corners of the row
+        """Return the x of the middle of a marker of the strip, counted from 0. Its y is 0."""
+        # equal distances, with the outer markers at the ends of the row
         reach = self.row_width_mm - self.strip_mm
         return reach * (number / (len(self.rows[Seat.SOUTH]) - 1) - 0.5)
 
     def place_centre_mm(self, place: int) -> tuple[float, float]:
-        """Return the middle of the tile that lies well in a place, counted from 0."""
+        """Return the middle of a tile that is exactly in a place, counted from 0."""
         x = (place - (self.places - 1) / 2) * (self.width_mm + self.gap_mm)
         return x, self.strip_mm / 2 + self.gap_mm + self.depth_mm / 2
 
     @property
     def wall_y_mm(self) -> float:
-        """Return where the wall stands."""
+        """The y of the wall."""
         return self.strip_mm / 2 + self.places_mm + self.foot_mm
 
 
 @dataclass(frozen=True)
 class Kit:
-    """Everything one has to print for a game, and everything the camera may see of it."""
+    """Everything to print for a game, and everything that the camera may see of it."""
 
     game: str
     title: str
@@ -360,16 +370,16 @@ class Kit:
     sides: Mapping[Seat, Side]
     faces: tuple[Face, ...]
     pieces: tuple[tuple[str, ...], ...] = ()
-    """Each physical piece as its faces' names; one face: a flat tag."""
+    """Face names of each physical piece. A piece with one face is a flat tag."""
     tag_mm: float = 24.0
     notes: tuple[str, ...] = ()
-    """What the instruction sheet says about these pieces."""
+    """Notes on the instruction sheet about these pieces."""
     deck: Deck | None = None
-    """The cards of a game of cards; they lie in the squares of the board as in zones."""
+    """Cards of a card game. The squares of the board are their zones."""
     letters: Mapping[str, str] = field(default_factory=dict)
-    """What the letters on pieces mean; empty: they are plain numbers, or there are none."""
+    """Meaning of the letters on pieces. Empty if they are plain numbers, or there are none."""
     order_tiles: OrderTiles | None = None
-    """Orders that the camera reads from tiles; None: it does not."""
+    """Order tiles that the camera reads. None if the game has none."""
 
     def __post_init__(self) -> None:
         markers = [*self.board.corners, *(marker for face in self.faces for marker in face.markers)]
@@ -390,14 +400,14 @@ class Kit:
         return {marker: face for face in self.faces for marker in face.markers}
 
     def face(self, name: str) -> Face:
-        """Return the face of that name. Raises KeyError."""
+        """Return the face with this name. Raises KeyError."""
         return self._by_name[name]
 
     @cached_property
     def tags(self) -> tuple[tuple[tuple[Face, int], ...], ...]:
-        """Return every physical piece as its faces with their markers.
+        """Every physical piece as its faces with their markers.
 
-        The n-th piece with a face has the face's n-th marker.
+        The n-th piece with a face has the n-th marker of the face.
         """
         pieces = self.pieces or [(face.name,) for face in self.faces for _ in face.markers]
         used: Counter[str] = Counter()
@@ -417,14 +427,14 @@ class Kit:
         return max(map(attrgetter("height_mm"), self.faces), default=0.0)
 
     def has_wide_rim(self, face: Face) -> bool:
-        """Return whether there is something to read round the marker: a letter, or which of two
+        """Return whether there is something to read around the marker: a letter, or which of two
         faces this is.
         """
         return face.size == (1, 1) and (bool(face.letter) or len(self.faces_beside(face.name)) > 1)
 
     @cached_property
     def tops_mm(self) -> Mapping[str, tuple[float, float]]:
-        """Width and depth of each face's piece as it is cut out, its marker upright in the
+        """Width and depth of the cut-out piece for each face, with its marker upright in the
         middle.
         """
         board, tops = self.board, {}
@@ -440,31 +450,29 @@ class Kit:
         return tops
 
     def kind(self, face: str) -> str:
-        """Return the first face of the piece that can show this face: the same before and after it
-        is turned over.
+        """Return the first face of the piece with this face. It stays the same when the piece is
+        turned over.
         """
         return self._turned.get(face, (face,))[0]
 
     def faces_beside(self, face: str) -> tuple[str, ...]:
-        """Return all faces, this one among them, of the piece that can show it."""
+        """Return all faces of the piece with this face, including this one."""
         return self._turned.get(face, (face,))
 
     @cached_property
     def large(self) -> frozenset[str]:
-        """Return the faces of pieces that cover several squares."""
+        """Faces of pieces that cover several squares."""
         return frozenset(face.name for face in self.faces if face.size != (1, 1))
 
     def anchored(self, layout: Mapping[Square, tuple[str, ...]]) -> Layout:
-        """Return the layout with every piece that covers several squares in the first of them
-        alone.
-        """
+        """Return the layout with every piece of several squares only on its first square."""
         big = self.large
         if not big:
             return layout
         anchors: dict[str, Square] = {}
         for square in sorted(layout):
             for face in layout[square]:
-                # sorted by file, then rank: the first square of a piece is its lowest on the left
+                # sorted by file, then rank: the first square of a piece is its lower left
                 anchors.setdefault(face, square)
         anchored = {
             square: tuple(face for face in faces if face not in big or anchors[face] == square)
@@ -473,7 +481,7 @@ class Kit:
         return {square: faces for square, faces in anchored.items() if faces}
 
     def face_of_marker(self, marker: int) -> Face | None:
-        """Return the face that this marker shows, or None when it is none of this game's."""
+        """Return the face with this marker, or None if it is not one of this game."""
         return self._by_marker.get(marker)
 
 
@@ -481,27 +489,27 @@ class Kit:
 
 
 class RowFault(StrEnum):
-    """Why a row cannot be read."""
+    """Reason why a row cannot be read."""
 
     NO_BOARD = "no_board"
-    """There is no camera, or it does not see the board, by which rows are measured."""
+    """There is no camera, or it does not see the board, from which rows are measured."""
     NO_STRIP = "no_strip"
-    """Fewer than two markers of the strip are seen, or not as they were printed."""
+    """Fewer than two markers of the strip are seen, or they are not where they were printed."""
     TWO_STRIPS = "two_strips"
     MISSING = "missing"
-    """No tile is read in a place: there is none, or something covers it."""
+    """No tile is read in a place: there is none, or it is covered."""
     ASKEW = "askew"
     DOUBLED = "doubled"
     FOREIGN = "foreign"
-    """It is one of the other side's tiles."""
+    """It is a tile of the other side."""
 
 
 @dataclass(frozen=True)
 class RowSeen:
-    """One seat's row: the letters of its tiles from left to right, or what is wrong, and in which
-    place (from 1).
+    """One seat's row: the letters of its tiles from left to right, or the fault and its place (from
+    1).
 
-    The text is a secret of the seat's owner and is not shown when this is printed.
+    The text is a secret of the seat's owner and is not part of the repr.
     """
 
     text: str = ""
@@ -514,8 +522,8 @@ class RowSeen:
 
 @dataclass(frozen=True)
 class RowsWanted:
-    """Rows of some seats are to be read, from pictures taken after `since_s`; `number` tells
-    requests apart.
+    """A request to read the rows of some seats, from pictures taken after `since_s`. `number`
+    identifies the request.
     """
 
     number: int

@@ -1,4 +1,4 @@
-"""Values that go with a line of the log, for machines to search by."""
+"""Structured values for a line of the log, which machines can search."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SLOW_S = 1.0
 
 
 def log_fields(event: str, /, **fields: object) -> dict[str, Any]:
-    """Return what to pass as `extra`: the event, and values that a machine may search by.
+    """Return the value of `extra` for a log call: the event, and values that machines can search.
 
     >>> log_fields("ready", seconds=1.2)
     {'log_fields': {'event': 'ready', 'seconds': 1.2}}

@@ -1,20 +1,20 @@
-"""Names of people as they are typed, kept and compared."""
+"""People's names: how they are checked, normalised and compared."""
 
 from __future__ import annotations
 
 import unicodedata
 
 _JOINERS = dict.fromkeys((0x200C, 0x200D))
-"""Zero-width joiners, by which emoji and some scripts join letters."""
+"""Zero-width joiners, which join letters in emoji and some scripts."""
 _TAGS = dict.fromkeys((*range(0xE0020, 0xE007F), 0xE007F))
-"""Tag letters, which spell a region behind a black flag, as in the flag of England."""
+"""Tag letters, which spell a region after a black flag, as in the flag of England."""
 _BLACK_FLAG = "\N{WAVING BLACK FLAG}"
 _BLANKS = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Letters and symbols that Unicode counts as visible although they have no ink."""
+"""Characters that Unicode counts as visible although they are blank."""
 
 
 def is_printable(name: str) -> bool:
-    """Return whether every character of a name can be shown.
+    """Return whether every character of a name can be displayed.
 
     >>> is_printable("Zoë"), is_printable("a\\x07b")
     (True, False)
@@ -25,7 +25,7 @@ def is_printable(name: str) -> bool:
 
 
 def has_ink(name: str) -> bool:
-    """Return whether anything of a name is visible.
+    """Return whether a name has at least one visible character.
 
     >>> has_ink("Zoë"), has_ink("\\u3164"), has_ink("\\ufe0f")
     (True, False, False)
@@ -34,7 +34,8 @@ def has_ink(name: str) -> bool:
 
 
 def plain_name(typed: str) -> str:
-    """Return a name as it is kept: in normal form C, without spaces around it, empty without ink.
+    """Return a name as it is stored: in normal form C, without spaces around it, empty if nothing
+    is visible.
 
     >>> plain_name("  Rene\\u0301 ") == "Ren\\u00e9", plain_name("\\u2800")
     (True, '')
@@ -44,5 +45,5 @@ def plain_name(typed: str) -> str:
 
 
 def _is_visible(character: str) -> bool:
-    # marks (M) show only on a letter; separators (Z) and controls (C) never do
+    # marks (M) are visible only on a letter, separators (Z) and controls (C) never
     return character not in _BLANKS and unicodedata.category(character)[0] not in "MZC"

@@ -1,5 +1,5 @@
-"""How phones get in: the addresses of the pages, and the Wi-Fi that they join first, as people and
-QR codes tell it.
+"""How phones reach the pages: addresses, and the Wi-Fi that phones join first, for people and QR
+codes.
 """
 
 from __future__ import annotations
@@ -22,22 +22,24 @@ from companion.core.config import WebSettings
 from companion.core.kit import Seat
 
 ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
-"""Nothing that looks like something else: no 0, 1, i, l, o."""
+"""Letters and digits of codes, without those that look alike: no 0, 1, i, l, o."""
 HOTSPOT_ADDRESS = "10.42.0.1"
-"""The machine in its own hotspot (`systemd/hotspot.nmconnection`)."""
+"""Address of the machine in its own hotspot (`systemd/hotspot.nmconnection`)."""
 HOTSPOT_NAMES = ("table.lan", "table")
-"""Its names there; not `.local`, which older phones do not find."""
+"""Names of the machine in its own hotspot. Not `.local`, which older phones do not resolve."""
 HOTSPOT_NAMES_FILE = Path("etc/NetworkManager/dnsmasq-shared.d/tabletop-companion.conf")
-"""What makes them known, below the root; there while `companion hotspot` is on."""
+"""File below the root with the hotspot's host names. It exists while `companion hotspot` is on."""
 NETWORK_FOLDER = Path("/sys/class/net")
-"""Where the kernel lists network interfaces: those with hardware have an entry `device`."""
+"""Folder in which the kernel lists network interfaces. Those with hardware have an entry
+`device`.
+"""
 _SIOCGIFADDR = 0x8915
 
 
 @dataclass(frozen=True)
 class Wifi:
-    """A wireless network; an empty `password` is an open one. The password is in no repr, hence in
-    no log.
+    """A wireless network. An empty `password` means an open one. The password is not part of the
+    repr and thus not of any log.
     """
 
     name: str
@@ -46,7 +48,7 @@ class Wifi:
 
     @property
     def text(self) -> str:
-        r"""Return what a QR code says so that a phone joins it.
+        r"""Text of a QR code with which a phone joins the network.
 
         >>> print(Wifi("Table; one", "ab:12345").text)
         WIFI:T:WPA;S:Table\; one;P:ab\:12345;;
@@ -54,7 +56,7 @@ class Wifi:
         kind = "WPA" if self.password else "nopass"
         data = helpers.make_wifi_data(self.name, self.password or None, kind, self.hidden)
         text = data.decode() if isinstance(data, bytes) else data
-        # segno leaves the last semicolon out for a hidden network
+        # segno omits the last semicolon for a hidden network
         return text if text.endswith(";;") else f"{text};"
 
 
@@ -64,13 +66,13 @@ def host_key_text(secret: bytes) -> str:
     >>> host_key_text(bytes(32))
     'aaaaa-aaaaa'
     """
-    # base32 writes five bits a letter
+    # base32 has five bits for each letter
     text = base64.b32encode(secret)[:10].decode().lower()
     return f"{text[:5]}-{text[5:]}"
 
 
 def seat_address(url: str, seat: Seat) -> str:
-    """Return the short address that takes a seat, under the table screen's.
+    """Return the short address for taking a seat, based on the address of the table screen.
 
     >>> seat_address("http://192.0.2.7:8080/", Seat.SOUTH)
     'http://192.0.2.7:8080/s'
@@ -88,12 +90,14 @@ def shown(url: str) -> str:
 
 
 def new_code(length: int) -> str:
-    """Return a code that nobody can guess, of letters and figures that nobody takes for others."""
+    """Return a random code that cannot be guessed, of letters and digits that cannot be
+    confused.
+    """
     return "".join(secrets.choice(ALPHABET) for _ in range(length))
 
 
 def plain_code(typed: str) -> str:
-    """Return a code as people type it, without dashes, spaces and capitals.
+    """Return a typed code without dashes, spaces and capitals.
 
     >>> plain_code(" K7M-2qx ")
     'k7m2qx'
@@ -102,7 +106,7 @@ def plain_code(typed: str) -> str:
 
 
 def shown_code(code: str) -> str:
-    """Return a code as people read it aloud.
+    """Return a code as people read it aloud, with a dash after three letters.
 
     >>> shown_code("k7m2qx")
     'k7m-2qx'
@@ -113,7 +117,7 @@ def shown_code(code: str) -> str:
 def page_urls(web: WebSettings, port: int) -> tuple[str, ...]:
     """Return the addresses of the table screen, the one for phones first.
 
-    With a certificate these are the names for which it holds.
+    With a certificate, the names of the settings come first, since it is issued for them.
     """
     scheme, usual = ("https", 443) if web.certificate else ("http", 80)
     own = addresses(web.host)
@@ -123,7 +127,7 @@ def page_urls(web: WebSettings, port: int) -> tuple[str, ...]:
 
 
 def bracketed(host: str) -> str:
-    """Return a host as an address has it before a port.
+    """Return a host as written in an address before a port.
 
     >>> bracketed("::1"), bracketed("table.local")
     ('[::1]', 'table.local')
@@ -132,7 +136,7 @@ def bracketed(host: str) -> str:
 
 
 def from_here(host: str) -> str:
-    """Return how this machine itself reaches what listens on this host's addresses, or on all.
+    """Return the host by which this machine reaches a server of its own that listens on `host`.
 
     >>> from_here("0.0.0.0"), from_here("192.168.1.5")
     ('127.0.0.1', '192.168.1.5')
@@ -144,19 +148,17 @@ def from_here(host: str) -> str:
 
 
 class InterfaceAddress(NamedTuple):
-    """The IPv4 address of a network interface. VPNs and containers have no hardware behind
-    theirs.
-    """
+    """The IPv4 address of a network interface. Those of VPNs and containers have no hardware."""
 
     ip: str
     has_hardware: bool
 
 
 def addresses(host: str) -> list[str]:
-    """Return the addresses and names under which this machine is reached, the one for phones first.
+    """Return the addresses and names of this machine, the one for phones first.
 
-    The own hotspot comes first, then interfaces with hardware, then all others. Asks the kernel
-    alone and waits for nothing. Without any network the machine itself is returned.
+    The own hotspot comes first, then interfaces with hardware, then all others. It only asks the
+    kernel and never blocks. Without any network it returns the loopback address.
     """
     if host not in ("0.0.0.0", "::"):
         return [host]
@@ -176,9 +178,9 @@ def addresses(host: str) -> list[str]:
 
 
 def routed_address() -> str:
-    """Return the address with which this machine goes out.
+    """Return the address from which this machine reaches other networks.
 
-    Empty: it has no way out, as in a hotspot of its own.
+    Empty if it has no route, as in a hotspot of its own.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
@@ -189,7 +191,7 @@ def routed_address() -> str:
 
 
 def own_addresses() -> list[InterfaceAddress]:
-    """Return the first IPv4 address of each network interface but the loopback."""
+    """Return the first IPv4 address of each network interface except the loopback."""
     own = []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         for _, name in socket.if_nameindex():
@@ -209,7 +211,7 @@ def own_addresses() -> list[InterfaceAddress]:
 def output_of(command: Sequence[str], timeout_s: float) -> str:
     """Return the output of a command.
 
-    Empty when it is not there, fails or takes too long. Nothing of it is logged.
+    Empty if it is missing, fails or times out. None of it is logged.
     """
     if shutil.which(command[0]) is None:
         return ""

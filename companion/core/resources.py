@@ -1,13 +1,13 @@
-"""Memory and processor: what is saved of them, how much there is, and which threads go first.
+"""Memory and processor: saving memory, detecting small machines, and thread priorities.
 
-The C library's allocator is told to give back what is freed: a service of many threads would keep
-it.
+The C library's allocator is set to return freed memory to the system, which a service of many
+threads would otherwise keep.
 
-glibc gives each thread an arena of its own and returns memory of small blocks only from the end of
-an arena; pictures raise the size from which blocks are mapped for themselves. So without a word to
-it some twenty threads that draw pages and pictures keep hundreds of megabytes that nobody uses
-(mallopt(3), "Environment variables"). Said here by the program itself, so that it holds however it
-is started. Other C libraries (musl) know no such settings: nothing is done.
+glibc gives each thread its own arena and returns memory of small blocks only from the end of an
+arena. Pictures raise the size above which blocks are mapped separately. With the defaults, some
+twenty threads that draw pages and pictures keep hundreds of megabytes that are not in use
+(mallopt(3), "Environment variables"). The program sets this itself, so that it works however it is
+started. Other C libraries (musl) have no such settings, so nothing is done there.
 """
 
 from __future__ import annotations
@@ -23,27 +23,29 @@ from pathlib import Path
 from typing import Any
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
-"""Names of malloc.h."""
+"""Parameters of mallopt in malloc.h: `M_TRIM_THRESHOLD`, `M_MMAP_THRESHOLD`, `M_ARENA_MAX`."""
 ARENAS = 1
 MAPPED_BYTES = 128 * 1024
-"""Blocks from this size on are mapped for themselves and given back at once: pictures, whole files,
-documents."""
+"""Size in bytes above which blocks are mapped separately and returned at once: pictures, whole
+files, documents.
+"""
 SPARE_BYTES = 1024 * 1024
-"""Bytes that may stay free at the arena's end."""
+"""Bytes that may stay free at the end of the arena."""
 SMALL_MB = 700
-"""Boards of 512 MB tell of 416 to 505, according to what the graphics take; the next larger ones of
-900 and more."""
+"""Memory in MiB below which a machine is small. Boards of 512 MB report 416 to 505, depending on
+the memory of the graphics, the next larger ones 900 and more.
+"""
 
 READING = 5
-"""Steps of `nice` by which a thread that reads pictures gives way."""
+"""Increment of the nice value for a thread that reads pictures."""
 TIDYING = 10
-"""Steps of `nice` of a thread whose work may wait for minutes."""
+"""Increment of the nice value for a thread whose work may wait for minutes."""
 
 
 def save_memory() -> bool:
-    """Have freed memory given back.
+    """Make the allocator return freed memory to the system. Call it before threads are started.
 
-    Return whether this C library can be told. Call it before threads are begun.
+    Return whether this C library supports it.
     """
     libc = _glibc()
     if libc is None:
@@ -58,9 +60,10 @@ def save_memory() -> bool:
 
 
 def give_back() -> bool:
-    """Give back whole pages that are free between others, too. Return whether there were any.
+    """Return free pages to the system, also those between used ones. Return whether there were any.
 
-    It takes some milliseconds, in which other threads wait for memory: for quiet moments.
+    It takes some milliseconds during which other threads cannot allocate, so call it in quiet
+    moments.
     """
     libc = _glibc()
     return libc is not None and libc.malloc_trim(0) == 1
@@ -68,7 +71,7 @@ def give_back() -> bool:
 
 @cache
 def _glibc() -> Any:
-    """Return the C library where it is glibc, else None."""
+    """Return the C library if it is glibc, else None."""
     if not sys.platform.startswith("linux"):
         return None
     libc = ctypes.CDLL(None)
@@ -78,9 +81,11 @@ def _glibc() -> Any:
 
 @cache
 def is_small_machine(root: Path = Path("/")) -> bool:
-    """Return whether it has so little memory that pictures should be small and few be kept.
+    """Return whether the machine has so little memory that pictures should be small and few be
+    cached.
 
-    By `MemTotal` of `/proc/meminfo` below `root`; where that is not told, it has enough.
+    It reads `MemTotal` in `/proc/meminfo` below `root`. If that is missing, the machine is not
+    small.
     """
     try:
         meminfo = (root / "proc/meminfo").read_text(encoding="ascii", errors="replace")
@@ -91,9 +96,8 @@ def is_small_machine(root: Path = Path("/")) -> bool:
 
 
 def give_way(by: int) -> None:
-    """Let others go before the calling thread and before those that it starts.
-
-    On Linux alone.
+    """Lower the priority of the calling thread, and of threads that it starts later. Works only on
+    Linux.
     """
     with contextlib.suppress(OSError, AttributeError):
         thread = threading.get_native_id()

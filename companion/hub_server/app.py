@@ -1,4 +1,4 @@
-"""The hub as a whole: its folder, NATS, the room, the pages. The one place that wires them."""
+"""The hub as a whole. This module alone connects its folder, NATS, the room and the pages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from web.server.server import Server, serve
 
 
 class Hub(Closeable):
-    """A running hub. `close` may be called twice. Raises `SystemTrouble` where it cannot start."""
+    """A running hub. `close` may be called twice. Raises `SystemTrouble` if it cannot start."""
 
     def __init__(self, settings: HubSettings, clock: Clock | None = None) -> None:
         self._settings = settings
@@ -64,7 +64,7 @@ class Hub(Closeable):
                 forget=(
                     self.pairs.forget,
                     desired.forget,
-                    # its members are not there yet while this is written
+                    # `members` is not set yet while this list is built
                     lambda _: self.members.keep_rights(),
                     self.store.forget,
                     self.room.remove,
@@ -77,11 +77,15 @@ class Hub(Closeable):
             raise
 
     def _open(self, known: HubFile, clock: Clock) -> None:
-        """Know one's own addresses, let tables in, which may ask for them at once, then people."""
+        """Start the parts in the order in which they need each other.
+
+        The pages bind their port first, because tables may ask for addresses as soon as the store
+        runs. People get in last.
+        """
         settings, web = self._settings, self._settings.web
         tls = certificate_context(web.certificate, web.key) if web.certificate else None
         self.members.keep_rights()
-        # closed in reverse order: the pages go before the store
+        # closed in reverse order: the pages close before the store
         self._stack.callback(self.store.close)
         site = HubSite(
             web,
@@ -105,12 +109,12 @@ class Hub(Closeable):
         self.server.start()
 
     def urls(self) -> tuple[str, ...]:
-        """Return addresses of the wall, the one for others first."""
+        """Return the addresses of the wall, the one for other machines first."""
         return page_urls(self._settings.web, self.server.port)
 
     @property
     def host_key(self) -> str:
-        """Return what somebody types to become the hub's host."""
+        """Return the owner key as people type it."""
         return host_key_text(self.folder.now.host_key)
 
     def close(self) -> None:
@@ -118,13 +122,11 @@ class Hub(Closeable):
         self._stack.close()
 
     def _paired(self, pair: Pair) -> None:
-        """Let two tables that have agreed on a game write and read it, and tell the one that
-        offered.
-        """
+        """Grant the tables of a pair the subjects of their game, and notify both."""
         self.members.keep_rights()
         for table in pair.tables.values():
             self._look_at_pair(table)
 
     def _look_at_pair(self, table: str) -> None:
-        """Have a table ask which game is its own."""
+        """Tell a table to ask for its game at two tables."""
         self.store.command(table, b'{"pair": true}')

@@ -1,4 +1,4 @@
-"""What the hub wants of its tables, told again and again until a table follows."""
+"""The desired state of tables. It is sent repeatedly until a table follows it."""
 
 from __future__ import annotations
 
@@ -25,16 +25,15 @@ from companion.league.people import shown_name
 from web.hub.room import Room, RoomTable
 
 AGAIN_S = 1.0
-"""Interval in seconds at which a table is told what is wanted of it until it follows."""
+"""Interval in seconds at which the desired state is sent to a table that does not follow it yet."""
 
 
 class DesiredState:
-    """What a hub wants of its tables: no game, a tournament’s next board, other settings.
+    """Sends tables what the hub wants of them: to be closed, to play a tournament's board, or to
+    change settings.
 
-    `send` takes a table and a command's bytes.
-
-    Settings that a table has not answered yet are kept in the folder and asked for again after a
-    restart.
+    `send` takes a table and an encoded command. Unanswered settings are stored in the folder and
+    sent again after a restart.
     """
 
     def __init__(
@@ -53,19 +52,20 @@ class DesiredState:
         self._told_s = -AGAIN_S
 
     def tell(self, table: str, command: HubCommand) -> None:
-        """Tell a table this once."""
+        """Send a command to a table once."""
         self._send(table, encoded_command(command))
 
     def repeat_soon(self) -> None:
-        """Tell what else is wanted again with the next step."""
+        """Send the desired state again in the next step, whatever the interval."""
         self._told_s = -AGAIN_S
 
     def ask(self, tables: Sequence[str], typed: Mapping[str, str]) -> None:
-        """Ask tables to take settings. Each answers for itself, as soon as it is there.
+        """Request a change of settings from tables. Each table answers when it is connected.
 
-        What a table has not answered yet is asked with it. Raises `Illegal` where that is too much.
+        Settings that a table has not answered yet are sent along. Raises `Illegal` if they are too
+        many.
         """
-        # the time in milliseconds: no request before had this number
+        # the time in milliseconds is a number that no earlier request had
         number = round(self._clock.wall_s() * 1000)
 
         def more(file: HubFile) -> HubFile:
@@ -86,12 +86,12 @@ class DesiredState:
         self.repeat_soon()
 
     def forget(self, table: str) -> None:
-        """Forget a table that has left the hub."""
+        """Drop the pending settings of a table that has left the hub."""
         if settings := self._folder.now.asked.get(table):
             self._answered(table, settings.number)
 
     def step(self) -> None:
-        """Do what is due."""
+        """Seat waiting boards and repeat the desired state, if the interval has passed."""
         now_s = self._clock.monotonic_s()
         if now_s - self._told_s < AGAIN_S:
             return
@@ -102,7 +102,7 @@ class DesiredState:
                 self._tell_again(table)
 
     def _tell_again(self, table: RoomTable) -> None:
-        """Tell a table once more what is wanted of it, where it does not follow that yet."""
+        """Send a table its desired state unless the table follows it already."""
         state, settings = table.state, self._folder.now.asked.get(table.id)
         wish = wish_for(table.closed, self._board(table.id))
         if state and settings and state.answers == settings.number:
@@ -110,12 +110,12 @@ class DesiredState:
             settings = None
         if state and table.asked and settings is None:
             self._room.update(table.id, asked=False, answer=state.answer)
-        # told until the table says that it follows, since a message may be lost
+        # repeated until the table follows, because a message may be lost
         if state and (state.follows != wish.mark or settings):
             self.tell(table.id, HubCommand(wish=wish, settings=settings))
 
     def _answered(self, table: str, number: int) -> None:
-        """Take a table's answer to what it was asked under this number."""
+        """Drop the pending settings of a table if they have this number."""
 
         def without(file: HubFile) -> HubFile:
             settings = dict(file.asked)
@@ -126,7 +126,7 @@ class DesiredState:
         self._folder.change(without)
 
     def _board(self, table: str) -> PairedGame | None:
-        """Return the board of a round that is to be played at a table. None: none."""
+        """Return the board of a round that should be played at a table, or None."""
         placed = self._league.tournaments.board_of(table)
         if placed is None:
             return None

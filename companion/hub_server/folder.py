@@ -1,6 +1,6 @@
 """The hub's folder: its secrets, its settings, and the tables that have joined.
 
-Everything but NATS' own store.
+NATS has its own store and is not part of this file.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from companion.hub.pairing import Pair
 
 FILE = "hub.json"
 ADDRESS_FILE = "address"
-"""Where a hub says how its pages are reached from this very machine."""
+"""Name of the file with the address of the hub's pages for programs on the same machine."""
 MAX_TABLES, MAX_PAIRS = 500, 1000
 
 
 @dataclass(frozen=True)
 class HubSettings:
-    """How a hub is run.
+    """Settings from the command line.
 
-    `name` (None: as before) is what the room is called. `delay_s` (None: as before) how late
-    spectators see.
+    `name` is the room's name, `delay_s` the delay in seconds for spectators. None keeps the stored
+    value.
     """
 
     folder: Path
@@ -46,11 +46,11 @@ class HubSettings:
 
 
 class KnownTable(msgspec.Struct, frozen=True):
-    """A table that has joined: its name in subjects, its number and name for people, its public
+    """A table that has joined: its name in subjects, its number and name for people, and its public
     NKey.
 
-    `waits`: the host has not let it in yet. `shut`: it may say nothing any more. `closed`: no game
-    begins at it.
+    `waits`: whether the owner has yet to admit it. `shut`: whether it has been shut out. `closed`:
+    whether no game may begin at it.
     """
 
     id: str
@@ -63,12 +63,11 @@ class KnownTable(msgspec.Struct, frozen=True):
 
 
 class HubFile(msgspec.Struct, frozen=True):
-    """All that the hub remembers.
+    """Everything that the hub stores in its file.
 
-    `seed` is its own NKey. Whoever has it may do everything at its NATS.
-
-    `pairs` are the last `MAX_PAIRS` games at two tables, the newest last: results may come later.
-    `asked` are the settings that tables have not answered yet, by the tables' names in subjects.
+    `seed` is the hub's own secret NKey, which grants full access to its NATS. `pairs` are the last
+    `MAX_PAIRS` games at two tables, newest last, because results may arrive later. `asked` are the
+    pending settings by the tables' names in subjects.
     """
 
     seed: str
@@ -81,12 +80,12 @@ class HubFile(msgspec.Struct, frozen=True):
     asked: Mapping[str, SettingsAsked] = {}
 
     def pair(self, game: str) -> Pair | None:
-        """Return the game at two tables by its id."""
+        """Return the game at two tables with this id, or None."""
         return next((pair for pair in self.pairs if pair.id == game), None)
 
     def pair_of(self, table: str) -> Pair | None:
-        """Return the game that a table has agreed on last, unless the other one has left it for
-        another.
+        """Return the last game at two tables of a table. None if the other table has begun another
+        one.
         """
         pair = self._last_pair(table)
         if pair is None or self._last_pair(pair.other_of(table)) != pair:
@@ -101,7 +100,9 @@ class HubFile(msgspec.Struct, frozen=True):
 
 
 class HubFolder:
-    """The file, written whole at every change. Any thread may ask. Raises `SystemTrouble`."""
+    """The hub's file, which is rewritten at every change. It may be used from any thread. Raises
+    `SystemTrouble`.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -111,7 +112,7 @@ class HubFolder:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._file = msgspec.json.decode(self._path.read_bytes(), type=HubFile)
         except FileNotFoundError:
-            # the first run in this folder: keys are made once and for all
+            # the first run in this folder generates the keys
             self._file = _first()
             self._write(self._file)
         except (OSError, msgspec.MsgspecError) as error:
@@ -121,17 +122,17 @@ class HubFolder:
 
     @property
     def now(self) -> HubFile:
-        """Return what it remembers."""
+        """Return the current content of the file."""
         return self._file
 
     def knows(self, table: str) -> bool:
-        """Return whether a table of this name in subjects has joined. Asked with everything that
-        tables tell.
+        """Return whether a table with this name in subjects has joined. Called for every
+        message.
         """
         return any(known.id == table for known in self._file.tables)
 
     def change(self, make: Callable[[HubFile], HubFile]) -> HubFile:
-        """Remember something else. On the disk before it holds."""
+        """Write changed content to the disk, then use it."""
         with self._lock:
             fresh = make(self._file)
             self._write(fresh)
@@ -139,9 +140,7 @@ class HubFolder:
         return fresh
 
     def join(self, name: str, key: str) -> KnownTable:
-        """Add a table with this public key: it gets the lowest number that is free. Raises
-        `SystemTrouble`.
-        """
+        """Add a table with this public key and the lowest free number. Raises `SystemTrouble`."""
 
         def add(file: HubFile) -> HubFile:
             if len(file.tables) >= MAX_TABLES:
@@ -158,7 +157,9 @@ class HubFolder:
     def alter(
         self, number: int, make: Callable[[KnownTable], KnownTable | None]
     ) -> KnownTable | None:
-        """Change a table, or let it go (None). Return it as it was, None: there is none."""
+        """Change a table, or remove it if `make` returns None. Return the table before the change,
+        or None if there is none.
+        """
         known = next((table for table in self._file.tables if table.number == number), None)
         if known is None:
             return None
@@ -188,7 +189,7 @@ class HubFolder:
 
 
 def existing_folder(folder: Path) -> HubFolder:
-    """Return the folder of a hub that has run. Raises `SystemTrouble` where none has."""
+    """Open the folder of a hub that has run before. Raises `SystemTrouble` if none has."""
     folder = folder.expanduser()
     if not (folder / FILE).exists():
         raise SystemTrouble(f"No hub has run in {folder}: name its folder with --folder")
@@ -196,7 +197,7 @@ def existing_folder(folder: Path) -> HubFolder:
 
 
 def public_key(seed: str) -> str:
-    """Return the public half of an NKey."""
+    """Return the public key of an NKey's seed."""
     public: bytes = nkeys.from_seed(bytearray(seed.strip().encode())).public_key
     return public.decode()
 

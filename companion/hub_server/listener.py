@@ -1,4 +1,4 @@
-"""What comes of all that tables say to the hub."""
+"""Distributes what tables send to the parts of the hub."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ log = logging.getLogger(__name__)
 
 
 class RecordPlace(NamedTuple):
-    """A record's number in the store, and when its table accepted it: Unix time by the hub's
-    clock.
+    """The number of a record in the store, and the Unix time by the hub's clock when its table
+    accepted it.
     """
 
     sequence: int
@@ -30,8 +30,8 @@ class RecordPlace(NamedTuple):
 
 @dataclass
 class HubListener:
-    """Takes what tables tell, in the store's thread, to the parts that keep it. Every call is
-    quick.
+    """Passes tables' records to the other parts. All methods run in the store's thread and return
+    quickly.
     """
 
     members: Members
@@ -40,10 +40,10 @@ class HubListener:
     league: League
     pairs: PairKeeper
     when_round: Callable[[], None] = lambda: None
-    """Also called now and then."""
+    """Called once in every round of the store's thread."""
 
     def on_record(self, table: str, record: PublicRecord, age_s: float, place: RecordPlace) -> None:
-        """Take what a table has accepted: what comes of it is kept before the room shows it."""
+        """Handle an accepted input of a table. Its result is stored before the room shows it."""
         if self.members.has(table):
             pair = record.pair
             if pair and not self.pairs.is_seated(table, pair.id, pair.seat):
@@ -53,7 +53,7 @@ class HubListener:
         self.room.record(table, record, age_s)
 
     def on_round(self) -> None:
-        """Do what is due."""
+        """Run periodic tasks. Called in every round of the store's thread."""
         self.room.step()
         self.when_round()
         self.desired.step()

@@ -1,5 +1,5 @@
-"""The tables of a hub: who joins and leaves, what its host does about them, and who of them may do
-what at NATS.
+"""The tables of a hub: joining, leaving, the owner's actions on them, and their permissions at
+NATS.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ log = logging.getLogger(__name__)
 
 
 class Members:
-    """Does what the host's pages ask for. Any thread may ask.
+    """Carries out what the owner's pages request. May be used from any thread.
 
-    `servers` are told to tables that join. `forget` are called, in this order, with the name of a
-    table that leaves.
+    `servers` is sent to tables that join. Each function of `forget` is called, in order, with the
+    name in subjects of a table that leaves.
     """
 
     def __init__(
@@ -51,33 +51,33 @@ class Members:
             room.update(request, asked=True, answer="")
 
     def has(self, table: str) -> bool:
-        """Return whether a table of this name in subjects has joined. Asked with everything that
-        tables tell.
+        """Return whether a table with this name in subjects has joined. Called for every
+        message.
         """
         return self._folder.knows(table)
 
     def ids(self) -> tuple[str, ...]:
-        """Return the tables that have joined, as subjects name them."""
+        """Return the names in subjects of all tables that have joined."""
         return tuple(table.id for table in self._folder.now.tables)
 
     def keep_rights(self) -> None:
-        """Have NATS know the tables as they are now.
+        """Write the tables' current permissions and make NATS load them.
 
-        Once this returns, those that are shut out are out.
+        Tables without permission are disconnected when this returns.
         """
         with self._keeping:  # else what was known before could be written last
             self._nats.write(accounts_text(self._folder.now))
             self._nats.reload()
 
     def join(self, name: str, key: str) -> Joined:
-        """Let a table join. It may say nothing before the host lets it in."""
+        """Add a table. It has no permissions until the owner admits it."""
         table = self._folder.join(name, key)
         self._room.put(_in_room(table))
         log.info("Table %s wants to join", table.number)
         return Joined(table.id, table.number, self._servers)
 
     def remove(self, number: int) -> bool:
-        """Remove a table and what is kept of it."""
+        """Remove a table and its data. Return whether there was such a table."""
         gone = self._folder.alter(number, lambda _: None)
         if gone is None:
             return False
@@ -86,37 +86,37 @@ class Members:
         return True
 
     def rename(self, number: int, name: str) -> bool:
-        """Give a table another name."""
+        """Rename a table. Return whether there is such a table."""
         return self._alter(number, name=name)
 
     def let_in(self, number: int) -> bool:
-        """Let in a table that has joined, or one that was shut out."""
+        """Admit a table that has joined, or one that was shut out."""
         return self._alter(number, shut=False, waits=False)
 
     def shut_out(self, table: str) -> None:
-        """Let a table say nothing any more until the host lets it in again."""
+        """Shut a table out. It has no permissions until the owner admits it again."""
         for member in self._folder.now.tables:
             if member.id == table and not member.shut:
                 log.warning("Hub: table %s floods and is shut out", member.number)
                 self._alter(member.number, shut=True)
 
     def answer(self, number: int, words: Literal["coming", "done"]) -> bool:
-        """Tell a table that somebody is coming, or that it is done."""
+        """Tell a table that somebody is coming, or that its call is done."""
         table = self._room.table(number)
         if table is not None:
             self._desired.tell(table.id, HubCommand(staff=words))
         return table is not None
 
     def close_tables(self, numbers: Sequence[int], is_closed: bool) -> bool:
-        """Let no game begin at these tables any more, or let games begin again."""
+        """Close or open tables. At a closed table no game may begin."""
         tables = [self._alter(number, closed=is_closed) for number in numbers]
         self._desired.repeat_soon()
         return all(tables)
 
     def change_settings(self, numbers: Sequence[int], typed: Mapping[str, str]) -> bool:
-        """Ask these tables to take settings.
+        """Request a change of settings from tables. Return whether all tables exist.
 
-        Raises `Illegal` where one has too many to answer already.
+        Raises `Illegal` if a table has too many pending settings.
         """
         tables = [table.id for number in numbers if (table := self._room.table(number))]
         if len(tables) < len(numbers):
@@ -125,7 +125,7 @@ class Members:
         return True
 
     def use_delay(self, delay_s: float) -> None:
-        """Show spectators everything later by these seconds."""
+        """Set the delay in seconds for spectators."""
         self._folder.change(lambda file: replace(file, delay_s=delay_s))
         self._room.use_delay(delay_s)
 

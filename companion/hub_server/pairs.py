@@ -1,7 +1,6 @@
-"""The hub's part in games at two tables: it keeps offers and codes, and lets the two who agree talk
-to each other.
+"""The hub's part in games at two tables: it stores offers and codes, and connects the two tables.
 
-What they tell goes through its store. The hub reads nothing of it.
+Their messages pass through its store. The hub does not read them.
 """
 
 from __future__ import annotations
@@ -39,17 +38,21 @@ from web.security.codes import EACH, LENGTH
 from web.security.rate_limit import Guesses
 
 HELD_S = 25.0
-"""Seconds after which a machine that claims nothing is no table any more: each claims every ten."""
+"""Seconds without a claim after which another machine may take a table. Tables claim every ten
+seconds.
+"""
 REFUSED_S = 60.0
-"""Seconds for which it is told that another machine has tried: one that was refused tries every
-thirty."""
+"""Seconds for which a table is told that another machine has tried to connect. A refused machine
+tries every thirty seconds.
+"""
 
 
 class Sessions:
-    """Which machine is connected as each table: two with one identity would overwrite each other.
+    """Tracks which machine is connected as each table. Two machines with one identity would
+    overwrite each other's records.
 
-    `when_shared` is called with a table, and whether another machine has tried to connect as it
-    lately.
+    `when_shared` is called with a table, and whether another machine has recently tried to connect
+    as it.
     """
 
     def __init__(self, clock: Clock, when_shared: Callable[[str, bool], None]) -> None:
@@ -59,9 +62,13 @@ class Sessions:
         self._refused_s: dict[str, float] = {}
 
     def claim(self, table: str, machine: str) -> Literal["own", "shared", "taken"]:
-        """Return whether a machine is this table from now on, or another one is."""
+        """Handle a machine's claim to be a table.
+
+        Return `taken` if another machine is the table. Else this machine is, and `shared` means
+        that another one has recently tried.
+        """
         now_s = self._clock.monotonic_s()
-        # a table that nobody holds is held by whoever asks
+        # a table without a holder goes to the machine that claims it
         holder, heard_s = self._held.get(table, (machine, now_s))
         if holder != machine and now_s - heard_s < HELD_S:
             self._refused_s[table] = now_s
@@ -75,19 +82,17 @@ class Sessions:
         return "own"
 
     def forget(self, table: str) -> None:
-        """Forget what was known of this table."""
+        """Forget the claims to a table."""
         self._held.pop(table, None)
         self._refused_s.pop(table, None)
 
 
 class PairKeeper:
-    """Offers live as long as the hub runs.
+    """Holds offers in memory, and stores each arranged game until either table begins another one.
 
-    A game that was agreed on is kept until either table agrees on another.
-
-    `when_paired` is called once a pair is kept: from then on its tables may write and read their
-    messages. `when_asked` with a table that has something to look at. `when_over` with a game that
-    a table of it has done with.
+    `when_paired` is called after a pair is stored and has to grant its tables their subjects.
+    `when_asked` is called with a table that should ask for its game. `when_over` is called with a
+    game that one of its tables has replaced.
     """
 
     def __init__(
@@ -110,20 +115,22 @@ class PairKeeper:
         self._offers: dict[str, tuple[str, PairOffer]] = {}
 
     def answer(self, table: str, payload: bytes) -> bytes:
-        """Return what the hub answers to a table's wish."""
+        """Return the encoded answer to a table's request."""
         try:
             return msgspec.json.encode(self._answer(table, payload))
         except CompanionError as error:
             return msgspec.json.encode(PairAnswer(refused=i18n.packed(error.message)))
 
     def named(self, game: str) -> Pair | None:
-        """Return the game at two tables by its id, while its tables have agreed on no other."""
+        """Return the game at two tables with this id, unless one of its tables has begun another
+        one.
+        """
         file = self._folder.now
         pair = file.pair(game)
         return pair if pair and file.pair_of(pair.tables[Seat.SOUTH]) == pair else None
 
     def is_seated(self, table: str, pair: str, seat: Seat) -> bool:
-        """Return whether this is the table of that seat, in a game on which it has agreed here."""
+        """Return whether a table plays this seat in the pair with this id."""
         known = self._folder.now.pair(pair)
         return known is not None and known.tables[seat] == table
 
@@ -163,14 +170,14 @@ class PairKeeper:
         return PairAnswer(pair, code, again=bool(pair and self._wants(pair, pair.other_of(table))))
 
     def _wants(self, pair: Pair, table: str) -> PairAgain | None:
-        """Return what a table wants after this game. None: no other one, as far as it has said."""
+        """Return a table's request for a rematch of this game, or None."""
         again = self._again.get(table)
         return again if again is not None and again.id == pair.id else None
 
     def _rematch(self, table: str, again: PairAgain) -> Pair | None:
-        """Return the next game of two tables, once both want it.
+        """Record a request for a rematch. Return the next game once both tables have requested it.
 
-        None: the other one has not asked yet.
+        None until then.
         """
         pair = self._folder.now.pair_of(table)
         if pair is None or pair.id != again.id:
@@ -182,7 +189,7 @@ class PairKeeper:
             self._when_asked(other)
             return None
         tables, names = pair.tables, pair.names
-        # sides change only if both tables want that
+        # sides are swapped only if both tables want it
         if again.swaps and wish.swaps:
             tables = {seat.other: table for seat, table in tables.items()}
             names = {seat.other: name for seat, name in names.items()}
@@ -200,7 +207,7 @@ class PairKeeper:
         return self._keep(Pair(_new_id(), offer.game, offer.options, number, tables, names))
 
     def _keep(self, pair: Pair) -> Pair:
-        """Keep a game on which two tables have agreed."""
+        """Store a new game of two tables and report the games that it replaces."""
         tables = set(pair.tables.values())
         former = [self._folder.now.pair_of(table) for table in tables]
         self._folder.change(lambda file: replace(file, pairs=(*file.pairs[1 - MAX_PAIRS :], pair)))
@@ -218,13 +225,13 @@ class PairKeeper:
         owners = [
             table
             for table, (own, _) in self._offers.items()
-            # compared in constant time, so that a guess learns nothing from how long it took
+            # compared in constant time, so that the duration reveals nothing about the code
             if hmac.compare_digest(own.encode(), typed)
         ]
         wrong = say("No game is offered under that code now")
         often = say("Too many wrong codes: wait a minute")
         self._guesses.require(asker, lambda: bool(owners), wrong, often)
-        # should two have drawn the same code, the later offer counts
+        # if two offers have the same code, the later one counts
         owner = owners[-1]
         if owner == asker:
             raise Illegal(
@@ -234,5 +241,4 @@ class PairKeeper:
 
 
 def _new_id() -> str:
-    """Return an id for a game at two tables."""
     return secrets.token_hex(8)

@@ -1,8 +1,8 @@
-"""The hub's line to NATS, in a thread of its own: the streams, what tables tell, and the child that
-keeps it.
+"""The hub's connection to NATS, in its own thread. It makes the streams, passes on tables'
+messages, and supervises the NATS server.
 
-Whatever breaks is begun anew: the child, the connection, the consumer, which goes on behind the
-last message that the room has.
+After any failure the server, the connection and the consumer are restarted. The consumer continues
+after the last record whose results were stored.
 """
 
 from __future__ import annotations
@@ -61,48 +61,52 @@ from web.security.rate_limit import Buckets, Rate
 
 log = logging.getLogger(__name__)
 KEPT_EACH = 5000
-"""Number of records kept of each table: some fifty games."""
+"""Maximum number of records stored for each table, about fifty games."""
 ROUND_S = 0.1
 LOOK_S = 1.0
-"""Interval in seconds at which the child and the disk are looked at."""
+"""Interval in seconds of checks of the server and the disk."""
 AGAIN_S, GOODBYE_S = 0.25, 1.0
 ASKED = 3
-"""Number of questions without an answer before the store is started anew."""
+"""Number of unanswered requests before the server is restarted."""
 ANSWERS_S = 5.0
 FREE_BYTES = 32 * 1024 * 1024
-"""With less the hub says that its disk is full."""
+"""Minimum free space in bytes. With less, the hub reports that its disk is full."""
 MAX_TOLD_BYTES, MAX_DIGITS = 2048, 4
-"""Maximum size of a message between two tables, and of digits of its number: all that one table can
-tell, some 20 MB, leaves what others have told in the store."""
-SHORTEST_WINDOW_S = 0.1
-"""No message is known by an id.
+"""Maximum size of a message between two tables in bytes, and of its number in digits.
 
-JetStream takes no shorter time than this for looking for doubles.
+So one table can send at most some 20 MB, which does not displace other tables' messages in the
+store.
+"""
+SHORTEST_WINDOW_S = 0.1
+"""Minimum time in seconds for which JetStream looks for duplicate message ids. Our messages have no
+ids.
 """
 MAX_AGE_S = 86_400.0
 PAIRS_KEPT_S = 60 * 86_400.0
-"""Seconds that a game at two tables may rest."""
+"""Seconds after which messages of a game at two tables are deleted."""
 
 FLOOD = Rate(20_000, 100.0)
-"""What a table may send: a long outage at once, and then more than any table does. A message that
-is none counts `BAD_COUNTS` times."""
+"""Rate limit of a table's messages. The burst covers what a long outage has delayed, and the rate
+is higher than any table needs. An invalid message counts `BAD_COUNTS` times.
+"""
 BAD_COUNTS = 200
 WISH_COUNTS = 20
 LARGE_BYTES = 4096
-"""A message counts once more for each of these that it has: the hub holds what spectators are to
-see later."""
+"""A message counts once more for each of these many bytes, because the hub holds messages in memory
+for delayed spectators.
+"""
 
 
 class StoreAnew(CompanionError, RuntimeError):
-    """NATS does not answer as it should and is to be started anew."""
+    """NATS does not answer correctly and has to be restarted."""
 
     kind = "store_anew"
 
 
 class HubStore:
-    """Listens until `close`, which may be called twice.
+    """Runs the NATS server and its connection until `close`, which may be called twice.
 
-    The other methods may be called from any thread.
+    The other public methods may also be called from any thread.
     """
 
     _listener: HubListener
@@ -121,14 +125,14 @@ class HubStore:
         self._looked_s = -LOOK_S
         self.is_ready = threading.Event()
         self._forgotten: set[tuple[str, str]] = set()
-        """Streams and subjects of which nothing is to be kept any more."""
+        """Streams and subjects that have to be purged."""
         self._thread = LoopThread("hub-store", self._run)
         self._failed: CompanionError | None = None
 
     def start(self, listener: HubListener) -> None:
-        """Begin, and wait until tables may come.
+        """Start the thread and wait until tables can connect.
 
-        Raises `SystemTrouble` where the child cannot be started.
+        Raises `SystemTrouble` if the NATS server cannot be started.
         """
         self._listener, self._flood = listener, FloodGuard(listener.members.shut_out)
         self._thread.start()
@@ -139,23 +143,23 @@ class HubStore:
             raise self._failed
 
     def command(self, table: str, payload: bytes) -> None:
-        """Ask something of a table. It may be gone."""
+        """Send a command to a table. Nobody is told if the table is offline."""
         self._thread.call(
             lambda: asyncio.ensure_future(self._publish(command_subject(table), payload))
         )
 
     def forget(self, table: str) -> None:
-        """Remove what is kept of a table, also in games at two tables."""
+        """Delete the records, the state and the messages between tables of one table."""
         gone = {(RECORDS, record_subject(table)), (STATES, state_subject(table))}
         gone.add((PAIRS, message_subject("*", table, "*")))
         self._thread.call(lambda: self._forgotten.update(gone))
 
     def forget_pair(self, pair: str) -> None:
-        """Remove what was told in a game at two tables."""
+        """Delete the messages of a game at two tables."""
         self._thread.call(lambda: self._forgotten.add((PAIRS, message_subject(pair, "*", "*"))))
 
     def close(self) -> None:
-        """Hang up, and end the child."""
+        """Disconnect and stop the NATS server."""
         self._is_closing = True
         self._thread.close(GOODBYE_S)
 
@@ -177,13 +181,13 @@ class HubStore:
             await self._guarded(self._pause())
 
     async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
-        """Await some work, and log what breaks: it is tried anew."""
+        """Await some work and log its errors. The caller tries again."""
         try:
             await work
         except (OSError, NatsError, TimeoutError, CompanionError) as error:
             log.warning("Hub: NATS: %s", error)
             is_stuck = isinstance(error, ServerError | StoreAnew)
-            # NATS goes on refusing what it once could not write, so it has to go
+            # after a failed write NATS refuses all others, so it has to be restarted
             if self._is_room_back() or (is_stuck and not self._is_full):
                 self._server.close()  # it is started anew
             self._listener.room.is_in_trouble(self._why(error))
@@ -201,7 +205,7 @@ class HubStore:
     async def _pause(self) -> None:
         end_s = time.monotonic() + AGAIN_S
         await asyncio.sleep(ROUND_S)
-        # what is due at every round is due without a line as well
+        # periodic tasks also run without a connection
         while not self._is_closing and time.monotonic() < end_s:
             await self._round()
 
@@ -217,7 +221,7 @@ class HubStore:
                 [self._server.url],
                 nkeys_seed_str=self._seed,
                 tls=self._tls(),
-                # the loop outside begins anew instead, and makes the streams again
+                # the outer loop reconnects instead, and makes the streams again
                 allow_reconnect=False,
                 max_reconnect_attempts=1,
                 reconnect_time_wait=0,
@@ -230,7 +234,7 @@ class HubStore:
             stream = client.jetstream(timeout=ANSWERS_S)
             found = await self._make_streams(stream)
             self._unkept = None
-            # it counts less than was followed before: this is another store
+            # a lower sequence number than before means that this is another store
             if found.state.last_seq < self._listener.league.results.sequence:
                 self._listener.league.results.begin_anew()
             if not self._has_last:
@@ -243,7 +247,7 @@ class HubStore:
             }
             for subject, handler in handlers.items():
                 await client.subscribe(subject, cb=handler)
-            # results are followed from where they were kept last
+            # continue after the last record whose results were stored
             first = self._listener.league.results.sequence + 1
             start = ConsumerConfig(
                 deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=first
@@ -254,7 +258,7 @@ class HubStore:
                 ordered_consumer=True,
                 config=start,
                 cb=self._record,
-                # however much was told while the hub was away
+                # no limit, because an outage of the hub may leave many records
                 pending_msgs_limit=-1,
             )
             self._listener.room.is_in_trouble("")
@@ -262,7 +266,7 @@ class HubStore:
             self.is_ready.set()
             while not (self._is_closing or lost.is_set()):
                 await self._round()
-                # begin the line anew, so that the record that could not be kept comes again
+                # reconnect, so that the record that could not be stored is delivered again
                 if self._unkept is not None:
                     raise self._unkept
                 if time.monotonic() - self._looked_s >= LOOK_S:
@@ -279,7 +283,10 @@ class HubStore:
         await asyncio.sleep(ROUND_S)
 
     async def _keep(self) -> None:
-        """Keep what can wait. It waits while the disk is full: calls need the line, and no disk."""
+        """Write the positions in tables' records.
+
+        Tolerates a full disk, because staff calls need the connection but no disk.
+        """
         try:
             await asyncio.to_thread(self._listener.league.results.keep)
         except CompanionError as error:
@@ -291,7 +298,7 @@ class HubStore:
         return shutil.disk_usage(self._folder).free >= FREE_BYTES
 
     def _tls(self) -> ssl.SSLContext | None:
-        # on this machine itself, whatever name its certificate bears
+        # the server is on this machine, so the name in its certificate does not matter
         is_secure = self._server.url.startswith("tls:")
         return ssl._create_unverified_context() if is_secure else None
 
@@ -302,7 +309,7 @@ class HubStore:
             storage=StorageType.FILE,
             discard=DiscardPolicy.OLD,
             max_msgs_per_subject=KEPT_EACH,
-            # nearly all of the room is for records, and some for games at two tables
+            # most of the space is for records, some for games at two tables
             max_bytes=self._keep_bytes * 9 // 10,
             max_msg_size=MOST_BYTES * 2,
             duplicate_window=SHORTEST_WINDOW_S,
@@ -336,8 +343,8 @@ class HubStore:
         return await stream.stream_info(RECORDS)
 
     async def _tell_last(self, stream: JetStreamContext) -> None:
-        """Read what every table has told last: the room shows it at once, whatever else there is to
-        be followed.
+        """Read the last record of every table, so that the room shows it before the consumer has
+        caught up.
         """
         for table in self._listener.members.ids():
             try:
@@ -389,7 +396,7 @@ class HubStore:
             self._flood.count(table, 1 if is_right else BAD_COUNTS)
             if not is_right:
                 return
-        # the other table hears of it only if both have agreed on this game
+        # notify the other table only if both have arranged this game
         game = self._listener.pairs.named(pair)
         if game and table in game.tables.values():
             await self._publish(news_subject(game.other_of(table), pair, number), b"")
@@ -406,8 +413,9 @@ class HubStore:
         self._listener.room.refuse_unread(table)
 
     async def _look(self, stream: JetStreamContext) -> None:
-        """Note whether there is room and the store answers. Raises `StoreAnew` where it is to be
-        started anew.
+        """Check the free space and whether the server answers.
+
+        Raises `StoreAnew` if the server has to be restarted.
         """
         is_room_back, answers = self._is_room_back(), False
         for _ in range(ASKED):  # it refuses for a moment while it reads anew who may come in
@@ -423,9 +431,9 @@ class HubStore:
         )
 
     def _is_room_back(self) -> bool:
-        """Return whether the disk was full, and is not any more.
+        """Check the free space. Return whether the disk was full and no longer is.
 
-        NATS keeps on refusing what it once could not write: it must go.
+        NATS must be restarted then, because it refuses all writes after a failed one.
         """
         was_full, self._is_full = self._is_full, not self._has_room()
         return was_full and not self._is_full
@@ -435,9 +443,7 @@ class HubStore:
             await self._client.publish(subject, payload)
 
     async def _purge(self, stream: JetStreamContext) -> None:
-        """Remove what is kept of tables and games that are gone, until it is done, also where the
-        line breaks.
-        """
+        """Delete the data of tables and games that are gone. Retried until it succeeds."""
         for name, subject in tuple(self._forgotten):
             try:
                 await stream.purge_stream(name, subject=subject)
@@ -457,21 +463,23 @@ class HubStore:
 
 
 class FloodGuard:
-    """Counts, in the line's thread. `when_too_much` is told the table each time."""
+    """Limits the rate of tables' messages, in the connection's thread. `when_too_much` is called
+    with a table each time it exceeds `FLOOD`.
+    """
 
     def __init__(self, when_too_much: Callable[[str], None]) -> None:
         self._when_too_much = when_too_much
         self._buckets = Buckets(FLOOD, time.monotonic)
 
     def count(self, table: str, times: int = 1) -> None:
-        """Count what a table has said."""
+        """Count a message of a table, `times` times."""
         if not all(self._buckets.take(table) for _ in range(times)):
             self._when_too_much(table)
 
 
 def _told_age_s(headers: Mapping[str, str] | None) -> float:
-    """Return how long ago the table had accepted what it told, as it says."""
-    # a table may say anything here, so it is kept within bounds
+    """Return the age in seconds that a record had when it was sent, from its header."""
+    # the header may hold anything, so limit the value
     try:
         return min(max(0.0, float((headers or {}).get(AGE, "0"))), MAX_AGE_S)
     except ValueError:
@@ -479,7 +487,8 @@ def _told_age_s(headers: Mapping[str, str] | None) -> float:
 
 
 def _since_s(headers: Mapping[str, str] | None, stored: datetime | None) -> float:
-    """Return how long ago the table accepted what this record tells: when it was sent, and since
-    then in the store."""
+    """Return the age of a record in seconds: its age when it was sent plus its time in the
+    store.
+    """
     kept_s = time.time() - stored.timestamp() if stored else 0.0
     return min(_told_age_s(headers) + max(0.0, kept_s), MAX_AGE_S)

@@ -1,4 +1,4 @@
-"""What the table tells a home or a café over MQTT, and the little that it hears from there.
+"""MQTT for a home or a café: publishes the table's public state, and accepts a few commands.
 
-An adapter: may import everything below, but no other adapter.
+An adapter: may import everything below it, but no other adapter.
 """

@@ -1,5 +1,5 @@
-"""The door to the house: follows the table as everybody may know it, tells a broker, and hears a
-few commands.
+"""The MQTT adapter: follows the table's public state, publishes it to a broker, and accepts a few
+commands.
 """
 
 from __future__ import annotations
@@ -30,19 +30,17 @@ log = logging.getLogger(__name__)
 
 MAX_SIGNALS = 64
 LOOK_S = 0.5
-"""How often the connection is looked at while nothing happens at the table."""
+"""Interval in seconds of checks while nothing happens at the table."""
 TELL_S = 0.1
-"""How long to wait after something was told: what changes meanwhile is told as it is then."""
+"""Pause in seconds after publishing. Changes during the pause are published together."""
 
 
 class MqttAdapter(Closeable):
-    """Follows a table.
+    """Publishes the state of a table. A context manager whose `close` may be called twice.
 
-    A context manager, and `close` may be called twice. Nothing waits for the network.
-
-    Switching MQTT off, or another topic, clears at a broker that is there what it keeps of this
-    table. With `threads=False` the table is looked at in `step` only. The network has its own
-    thread all the same.
+    Nothing waits for the network. If MQTT is switched off or the topic changes, the retained
+    messages of this table are cleared at a connected broker. With `threads=False` the table is
+    checked only in `step`, but the network still has its own thread.
     """
 
     def __init__(
@@ -52,7 +50,7 @@ class MqttAdapter(Closeable):
         self._settings = settings
         self._clock = clock
         self.bell = StaffBell(clock, table.redraw)
-        """The key that calls the staff: it is there while somebody hears it."""
+        """The staff call. It is available while somebody hears it."""
         self._threads = threads
         self.line: BrokerLine | None = None
         self._follower: Follower | None = None
@@ -65,33 +63,32 @@ class MqttAdapter(Closeable):
 
     @property
     def sentence(self) -> str:
-        """Return how the connection to the broker is, for the page Health.
-
-        Empty: MQTT is switched off.
+        """Return the state of the connection as a sentence, for the Health page. Empty if MQTT is
+        off.
         """
         line = self.line
         return line.sentence if line else ""
 
     @property
     def is_connected(self) -> bool:
-        """Return whether the broker hears us."""
+        """Return whether the broker is connected."""
         line = self.line
         return bool(line and line.is_connected)
 
     def change(self, settings: Settings) -> None:
-        """Go by other settings. What is no longer told is cleared at the broker."""
+        """Use other settings. Topics that are no longer published are cleared at the broker."""
         before, self._settings = self._settings, settings
         if before.mqtt != settings.mqtt:
             self._hang_up(retained_topics(before.mqtt) - retained_topics(settings.mqtt))
             self._open()
 
     def step(self) -> None:
-        """Look at the table and have it told. Only without a thread of its own."""
+        """Check the table and publish changes, if the adapter has no thread for that."""
         if not self._threads:
             self._look()
 
     def close(self) -> None:
-        """Say good-bye to the broker, and end the threads."""
+        """Disconnect from the broker, and end the threads."""
         self._hang_up()
 
     # ---- opening and closing ----
@@ -101,7 +98,7 @@ class MqttAdapter(Closeable):
         return self._settings.mqtt
 
     def _forget(self) -> None:
-        """Forget what was looked at."""
+        """Reset what was seen and published."""
         self._seen = -1
         self._clock_seen: tuple[object, ...] | None = None
         self._clock_told: bytes = b""
@@ -109,7 +106,7 @@ class MqttAdapter(Closeable):
         self._signals.clear()
 
     def _open(self) -> None:
-        """Connect where that is wanted."""
+        """Connect, if MQTT is switched on."""
         mqtt = self._mqtt
         if not mqtt.enabled:
             return
@@ -142,10 +139,10 @@ class MqttAdapter(Closeable):
         self._table.redraw()
 
     def _command(self, topic: str, payload: bytes, is_retained: bool) -> None:
-        """Obey one of the few words that are let in. Any other changes nothing."""
+        """Execute one of the few allowed commands. Any other is ignored."""
         mqtt = self._mqtt
         if is_retained:
-            return  # nobody gives it now
+            return  # an old command
         if topic == f"{mqtt.base_topic}/{told.STAFF_SET}":
             if payload == b"coming":
                 self.bell.answer()
@@ -153,14 +150,14 @@ class MqttAdapter(Closeable):
                 self.bell.cancel()
         elif topic == f"{mqtt.base_topic}/{told.PAUSED_SET}" and payload in (b"ON", b"OFF"):
             act = self._table.pause if payload == b"ON" else self._table.resume
-            # no clock runs, or it does already: the state that is retained says so
+            # No clock runs, or it is already in that state. The retained state shows this.
             with suppress(Illegal):
                 act("table")
 
     # ---- looking ----
 
     def _look(self) -> float:
-        """Have what is new told. Return how many seconds to rest."""
+        """Publish what is new. Return the seconds to pause."""
         line = self.line
         if line is None:
             return LOOK_S
@@ -189,8 +186,9 @@ class MqttAdapter(Closeable):
         }
 
     def _clock_words(self, view: TableView) -> bytes:
-        """Return it as it was told, as long as the clock runs on as it did: every look would find
-        other seconds.
+        """Return the clock's message, unchanged while the same clock runs on.
+
+        Otherwise every check would publish other seconds.
         """
         clocks = (view.time.clock, tuple(view.time.clocks.items()))
         if clocks != self._clock_seen:
@@ -212,7 +210,7 @@ class MqttAdapter(Closeable):
 
 
 def retained_topics(mqtt: MqttSettings) -> set[str]:
-    """Return the topics that the broker keeps of this table."""
+    """Return the topics of this table that the broker retains."""
     if not mqtt.enabled:
         return set()
     topics = {f"{mqtt.base_topic}/{name}" for name in told.RETAINED}

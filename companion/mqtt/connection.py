@@ -1,7 +1,7 @@
-"""The connection to a broker: a thread connects and tries again, the newest state is told to it.
+"""The connection to a broker: a thread connects, reconnects, and publishes the newest state.
 
-Nobody waits for the broker. While it is away only the newest words of each topic are kept, and
-every connection begins by telling all of them.
+Nobody waits for the broker. While it is away only the newest payload of each topic is kept. Every
+connection begins by publishing all of them.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ log = logging.getLogger(__name__)
 
 ONLINE, OFFLINE = b"online", b"offline"
 FIRST_S, MAX_PAUSE_S = 1.0, 60.0
-"""How long to wait after a first failure, and at most. The pause doubles each time."""
+"""Pause in seconds after the first failure, and maximum pause. It doubles each time."""
 MAX_COMMAND = 64
-"""Longer messages are none of ours, in bytes."""
+"""Maximum size of a command in bytes. Longer messages are ignored."""
 GOODBYE_S = 1.0
 JOIN_S = 3.0
 
@@ -39,20 +39,26 @@ JOIN_S = 3.0
 CONNECT_S = 5.0
 KEEPALIVE_S = 30
 MAX_QUEUED = 128
-"""Messages that wait for the broker's answer. What is more is told once there is room."""
+"""Maximum number of messages that wait for the broker's acknowledgement. Others wait until there is
+room.
+"""
 MAX_PACKET = 4096
-"""The broker is asked to send nothing longer, whatever others publish under our topics."""
+"""Maximum size in bytes of packets from the broker, whatever others publish under this table's
+topics.
+"""
 MAX_PASSWORD = 256
 
 
 class Refused(CompanionError, ConnectionError):
-    """There is no connection. The message says why and what to do."""
+    """The connection is impossible or was refused. The message says why and what to do."""
 
     kind = "mqtt"
 
 
 def make_client(settings: MqttSettings) -> Client:
-    """Make a client with user, password and trust. Raises `Refused` where that cannot be."""
+    """Return a client with user, password and TLS context. Raises `Refused` if that is
+    impossible.
+    """
     try:
         from paho.mqtt import client as paho  # noqa: PLC0415 - an optional package, and it takes time
         from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion  # noqa: PLC0415
@@ -63,7 +69,7 @@ def make_client(settings: MqttSettings) -> Client:
     client = paho.Client(
         CallbackAPIVersion.VERSION2,
         protocol=MQTTProtocolVersion.MQTTv5,
-        # our own thread tries again, after pauses that grow
+        # This module's own thread reconnects, after growing pauses.
         reconnect_on_failure=False,
     )
     client.connect_timeout = CONNECT_S
@@ -76,7 +82,7 @@ def make_client(settings: MqttSettings) -> Client:
 
 
 def connect(client: Client, settings: MqttSettings) -> None:
-    """Connect and ask to be let in. Raises OSError."""
+    """Connect and log in. Raises OSError."""
     from paho.mqtt.packettypes import PacketTypes  # noqa: PLC0415 - an optional package
     from paho.mqtt.properties import Properties  # noqa: PLC0415
 
@@ -86,18 +92,18 @@ def connect(client: Client, settings: MqttSettings) -> None:
 
 
 def send_at_once(sock: object) -> None:
-    """Let small messages go at once: else the second waits some 40 ms for the first one's
-    answer.
+    """Disable Nagle's algorithm. With it the second small message waits some 40 ms for the first
+    one's acknowledgement.
     """
     if isinstance(sock, socket.socket):
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 def password_of(path: str) -> str | None:
-    """Return the one line of a file. None where no file is named.
+    """Return the one line of a password file. None without a file.
 
-    Raises `Refused`, which does not repeat what stands there. Files of several lines are refused:
-    who may change the settings may not have any other secret of this machine sent to a broker.
+    Raises `Refused` without repeating the content. Files of several lines are refused, so that
+    nobody who may change the settings can send another secret of this machine to a broker.
     """
     if not path:
         return None
@@ -117,10 +123,10 @@ def password_of(path: str) -> str | None:
 
 
 def _trust(ca_file: str) -> ssl.SSLContext:
-    """Return whom to believe to be the broker. Raises `Refused`."""
+    """Return the TLS context that verifies the broker. Raises `Refused`."""
     try:
         if ca_file:
-            read_file(ca_file, MAX_TEXT)  # OpenSSL would read whatever has this name, and for ever
+            read_file(ca_file, MAX_TEXT)  # OpenSSL would read any file, even an endless one
         cafile = str(expanded(ca_file)) if ca_file else None
         context = ssl.create_default_context(cafile=cafile)
     except OSError as error:
@@ -132,10 +138,10 @@ def _trust(ca_file: str) -> ssl.SSLContext:
 
 
 class _TidySocket(ssl.SSLSocket):
-    """Closes itself where the other side is not trusted: paho-mqtt forgets it then."""
+    """Closes itself after a failed handshake, which paho-mqtt forgets."""
 
     def do_handshake(self, block: bool = False) -> None:
-        """Shake hands as every other one."""
+        """Perform the handshake, and close the socket if it fails."""
         try:
             super().do_handshake(block)
         except OSError:
@@ -144,12 +150,12 @@ class _TidySocket(ssl.SSLSocket):
 
 
 class BrokerLine(Closeable):
-    """One connection to a broker, kept up by a thread of its own. `close` may be called twice.
+    """One connection to a broker, kept up by its own thread. `close` may be called twice.
 
-    `presence` is the topic that says whether the table is there (empty: none). `commands` are the
-    topics to listen to. `on_message` gets topic, payload and whether the broker had retained it.
-    `on_state` is told when the connection is there, and when it is not any more. Both are called
-    in the thread.
+    `presence` is the topic of the table's availability (empty for none). `commands` are the topics
+    to subscribe to. `on_message` receives topic, payload and whether it was a retained message.
+    `on_state` is called with whether the connection is up, at every change. Both are called in the
+    thread.
     """
 
     def __init__(
@@ -170,11 +176,11 @@ class BrokerLine(Closeable):
         self._told: dict[str, bytes] = {}
         self._ends = threading.Event()
         self.is_connected = False
-        """Whether the broker hears the table."""
+        """Whether the broker is connected."""
         self._client: Client | None = None
         host, port = settings.host, settings.port
         self.sentence = say("Connecting to the broker {host}, port {port}.", host=host, port=port)
-        """How the connection is, and what to do about it."""
+        """State of the connection as a sentence, and what to do about it."""
         self._lost_because = ""
         self._thread = threading.Thread(target=self._run, name="mqtt", daemon=True)
 
@@ -185,9 +191,10 @@ class BrokerLine(Closeable):
         self._thread.start()
 
     def tell(self, state: Mapping[str, bytes], events: Iterable[tuple[str, bytes]] = ()) -> None:
-        """Let these topics say so from now on, retained. An empty payload clears one.
+        """Publish these topics as retained messages. An empty payload clears a topic.
 
-        `events` are topics and payloads that are told once, and only while the broker is there.
+        `events` are topics and payloads that are published once, and only while the broker is
+        connected.
         """
         with self._lock:
             self._state.update(state)
@@ -197,7 +204,7 @@ class BrokerLine(Closeable):
                     self._publish(self._client, topic, payload, retain=False)
 
     def close(self, cleared: Iterable[str] = ()) -> None:
-        """Say good-bye, clear these topics at the broker, and end the thread."""
+        """Disconnect, clear these topics at the broker, and end the thread."""
         self._ends.set()
         client = self._client
         if client is not None and self.is_connected:
@@ -226,18 +233,18 @@ class BrokerLine(Closeable):
                 self._lost_because = error.message
             except Exception as error:
                 self._lost_because = why_lost(error, self._settings)
-            # after a connection that stood the pauses begin anew
+            # The pauses start again after a connection that was up.
             pause_s = FIRST_S if self.is_connected else min(2 * pause_s, MAX_PAUSE_S)
             self._lose()
             self._ends.wait(pause_s)
 
     def _serve(self) -> None:
-        """Serve one connection from its beginning to its end."""
+        """Run one connection from its start to its end."""
         self._client = client = make_client(self._settings)
         client.on_connect = lambda client, _data, _flags, reason, _more: self._open(client, reason)
         client.on_message = lambda _client, _data, message: self._hear(message)
         client.on_socket_open = lambda _client, _data, sock: send_at_once(sock)
-        # the broker says so itself when the table is gone without a word
+        # The last will: the broker publishes it if the table disappears.
         if self._presence:
             client.will_set(self._presence, OFFLINE, qos=1, retain=True)
         connect(client, self._settings)
@@ -245,14 +252,14 @@ class BrokerLine(Closeable):
             client.loop_forever()
 
     def _cut(self) -> None:
-        """Close a socket on which nothing moves: it would hold the thread."""
+        """Shut down a socket on which nothing moves, because it would block the thread."""
         sock = self._client.socket() if self._client else None
         if isinstance(sock, socket.socket):
             with contextlib.suppress(OSError, ValueError):  # closed meanwhile
                 sock.shutdown(socket.SHUT_RDWR)
 
     def _open(self, client: Client, reason: ReasonCode) -> None:
-        """Tell everything to a broker that lets the table in, or note why it does not."""
+        """Publish everything once the broker accepts the login, or note why it refuses."""
         if reason.is_failure:
             self._lost_because = refusal(str(reason), self._settings)
             return
@@ -263,7 +270,7 @@ class BrokerLine(Closeable):
             client.subscribe(topic)
         with self._lock:
             self.is_connected = True
-            # another broker, or one that began anew, knows nothing
+            # A new or restarted broker has none of the messages.
             self._told = {}
             if self._presence:
                 self._publish(client, self._presence, ONLINE, retain=True)
@@ -286,20 +293,20 @@ class BrokerLine(Closeable):
     # ---- telling and hearing ----
 
     def _tell_changes(self) -> None:
-        """Publish what the broker does not know yet. The lock is held."""
+        """Publish what the broker does not have yet. The caller holds the lock."""
         if not self.is_connected or self._client is None:
             return
         for topic, payload in self._state.items():
             if self._told.get(topic) != payload:
                 if not self._publish(self._client, topic, payload, retain=True):
-                    return  # no room: it is tried again with the next change
+                    return  # no room: try again at the next change
                 self._told[topic] = payload
 
     def _publish(self, client: Client, topic: str, payload: bytes, *, retain: bool) -> bool:
         return client.publish(topic, payload, qos=1, retain=retain).rc == 0
 
     def _hear(self, message: MQTTMessage) -> None:
-        """Take a message from the broker. Nothing in it may stop the connection."""
+        """Handle a message from the broker. Its content must not end the connection."""
         if len(message.payload) > MAX_COMMAND:
             return
         payload = bytes(message.payload)
@@ -353,11 +360,11 @@ def why_lost(error: Exception, settings: MqttSettings) -> str:
 # ---- for the doctor ----
 
 TRIAL_S = 8.0
-"""Timeout in seconds for one try."""
+"""Timeout in seconds for one attempt."""
 
 
 def examine_broker(settings: MqttSettings) -> Iterator[Finding]:
-    """Connect once, tell nothing, and say how that went. Nothing where MQTT is switched off."""
+    """Connect once without publishing, and yield the result. Nothing if MQTT is switched off."""
     if not settings.enabled:
         return
     is_over = threading.Event()
@@ -368,5 +375,5 @@ def examine_broker(settings: MqttSettings) -> Iterator[Finding]:
 
 
 def broker_finding(is_well: bool, sentence: str) -> Finding:
-    """Return what the doctor says of a connection."""
+    """Return the doctor's finding on a connection."""
     return Finding("broker", Grade.OK if is_well else Grade.WARN, sentence)

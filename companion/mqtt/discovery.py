@@ -1,7 +1,7 @@
-"""The table as a device of Home Assistant: one retained message below its discovery prefix
-describes all of it.
+"""The table as a device of Home Assistant, described by one retained message under its discovery
+prefix.
 
-Source: Home Assistant, "MQTT", device discovery payload: `dev`, `o` and `cmps` are its own short
+Source: Home Assistant, "MQTT", device discovery payload. `dev`, `o` and `cmps` are its own short
 forms.
 """
 
@@ -19,7 +19,7 @@ WEB = "Tabletop Companion"
 
 
 def device_id(settings: MqttSettings) -> str:
-    """Return one word that no other table has on this broker.
+    """Return the device's id, which must be unique on this broker.
 
     >>> device_id(MqttSettings(topic="cafe/table-3"))
     'cafe_table-3'
@@ -28,7 +28,7 @@ def device_id(settings: MqttSettings) -> str:
 
 
 def config_topic(settings: MqttSettings) -> str:
-    """Return where the description of the table stands.
+    """Return the topic of the table's description.
 
     >>> config_topic(MqttSettings(topic="tabletop"))
     'homeassistant/device/tabletop/config'
@@ -37,9 +37,9 @@ def config_topic(settings: MqttSettings) -> str:
 
 
 def description(settings: MqttSettings, version: str) -> Mapping[str, Any]:
-    """Return the whole device.
+    """Return the description of the whole device.
 
-    Nothing of it plays, reveals or ends anything. Commands are there where they are let in.
+    None of it plays, reveals or ends anything. Commands are included if the settings allow them.
     """
     base, mark = settings.base_topic, device_id(settings)
     parts = {**_sensors(base), **_doors(base)}
@@ -68,7 +68,7 @@ def description(settings: MqttSettings, version: str) -> Mapping[str, Any]:
 
 
 def _sensors(base: str) -> dict[str, dict[str, Any]]:
-    """Return what is played, and how far it is."""
+    """Return the sensors for the game and its progress."""
     state, turn, clock = f"{base}/{topics.STATE}", f"{base}/{topics.TURN}", f"{base}/{topics.CLOCK}"
     return {
         "sign": _sensor(
@@ -99,7 +99,7 @@ def _sensors(base: str) -> dict[str, dict[str, Any]]:
 
 
 def _doors(base: str) -> dict[str, dict[str, Any]]:
-    """Return who sits there, and what of the table works."""
+    """Return the sensors for the seats, the camera and trouble."""
     seats, devices = f"{base}/{topics.SEATS_TAKEN}", f"{base}/{topics.DEVICES}"
     return {
         "south": _binary("South", seats, "value_json.south.taken", "occupancy"),
@@ -115,7 +115,7 @@ def _doors(base: str) -> dict[str, dict[str, Any]]:
 
 
 def _staff(base: str) -> dict[str, dict[str, Any]]:
-    """Return the call of the staff, and the two keys that answer it."""
+    """Return the sensor for a staff call, and the two buttons that answer it."""
     command = {"p": "button", "command_topic": f"{base}/{topics.STAFF_SET}"}
     return {
         "staff": _binary(
@@ -157,7 +157,7 @@ def _binary(
     part = _sensor(name, topic, f"{{{{ 'ON' if {truth} else 'OFF' }}}}", "", attributes) | {
         "p": "binary_sensor"
     }
-    # the device class brings an icon, or else the caller does
+    # The icon comes from the device class or from the caller.
     del part["icon"]
     return part | ({"device_class": kind} if kind else {})
 

@@ -1,7 +1,7 @@
-"""What a broker is told of the table, topic by topic: only what everybody at the table may know, as
-JSON.
+"""The messages to a broker, topic by topic, as JSON. They have only what everybody at the table may
+know.
 
-The topics stand below the one of the settings. All are retained but `event`. docs/interfaces.md,
+The topics are below the one of the settings. All are retained except `event`. docs/interfaces.md,
 "Topics", lists them.
 """
 
@@ -32,7 +32,7 @@ AVAILABILITY, STATE, TURN, CLOCK, SEATS_TAKEN, DEVICES = (
 )
 EVENT, STAFF, STAFF_SET, PAUSED_SET = "event", "staff", "staff/set", "paused/set"
 RETAINED = (AVAILABILITY, STATE, TURN, CLOCK, SEATS_TAKEN, DEVICES, STAFF)
-"""What a broker keeps, and is cleared of when MQTT is switched off."""
+"""Retained topics, which are cleared when MQTT is switched off."""
 
 BOTH_COLOUR, NOBODYS_COLOUR = SIGN, "#FFFFFF"
 """The turn's colour while the table waits for both seats (the sign's yellow), and for none."""
@@ -43,21 +43,21 @@ EVENTS = (
     Cue.RESUMED, Cue.OFFER, Cue.WON,
     Cue.TIE, Cue.TROUBLE,
 )  # fmt: skip
-"""The table's cues that are told: those that lamps and tones show to all. Not the keys of a pad:
-they are private.
+"""Public cues of the table: those that lamps and tones show to everybody, without the private keys
+of a pad.
 
-The cues of games' events are told as well.
+Cues of games' events are published as well.
 """
 STAFF_EVENTS = ("staff_called", "staff_coming", "staff_done")
 
 
 def event_types() -> tuple[str, ...]:
-    """Return everything that the topic `event` may tell, by name."""
+    """Return the names of all events on the topic `event`."""
     return (*map(str, (*EVENTS, *event_cues())), *STAFF_EVENTS)
 
 
 def state_of(view: TableView, language: str) -> Mapping[str, Any]:
-    """Return what is played, how far, and the words of the sign."""
+    """Return the game, its progress, and the text of the sign."""
     south, north, ties = view.match.score
     outcome = view.match.outcome if view.phase is Phase.OVER else None
     return {
@@ -78,7 +78,7 @@ def state_of(view: TableView, language: str) -> Mapping[str, Any]:
 
 
 def _chance(chance: ChanceView | None, language: str) -> Mapping[str, Any] | None:
-    """Return where the game's chance comes from. None: there is none in it."""
+    """Return the source of the game's chance. None without chance."""
     if chance is None:
         return None
     return {
@@ -89,9 +89,9 @@ def _chance(chance: ChanceView | None, language: str) -> Mapping[str, Any] | Non
 
 
 def turn_of(view: TableView, language: str) -> Mapping[str, Any]:
-    """Return whom the table waits for, and the colour that a lamp may show.
+    """Return the seats that the table waits for, and a colour for a lamp.
 
-    When a game is over, who has won.
+    After a game, return the winners.
     """
     seats = view.sign.seats
     if view.phase is Phase.OVER:
@@ -112,11 +112,10 @@ def turn_of(view: TableView, language: str) -> Mapping[str, Any]:
 
 
 def clock_of(view: TableView, now_s: float, wall_s: float) -> Mapping[str, Any]:
-    """Return what is left of the clock: at this moment, and when it runs out.
+    """Return the clock: its time left now, and when it runs out.
 
-    Nothing of it changes while it runs.
-
-    `now_s` is the table's time, `wall_s` Unix time of the same moment.
+    The message is valid as long as the clock runs. `now_s` is the table's time, `wall_s` the Unix
+    time of the same moment.
     """
     clock = view.time.clock
     left_s = {seat.value: _left_s(clock, now_s) for seat, clock in view.time.clocks.items()}
@@ -124,7 +123,7 @@ def clock_of(view: TableView, now_s: float, wall_s: float) -> Mapping[str, Any]:
         return {"runs": False, "left_s": None, "limit_s": None, "ends_at": None, "seats": left_s}
     ends_at = None
     if clock.due_s is not None:
-        # from the table's monotonic time to Unix time
+        # Convert the table's monotonic time to Unix time.
         ends_s = wall_s + clock.due_s - now_s
         ends_at = datetime.fromtimestamp(round(ends_s, 1), UTC).isoformat()
     return {
@@ -137,7 +136,9 @@ def clock_of(view: TableView, now_s: float, wall_s: float) -> Mapping[str, Any]:
 
 
 def seats_of(view: TableView, language: str, names: bool) -> Mapping[str, Any]:
-    """Return which seats are taken, and who has handed in. `names`: also how people are called."""
+    """Return which seats are taken, and which have handed in. With `names`, include the players'
+    names.
+    """
     seats: dict[str, Any] = {
         "taken": sum(seat_view.name is not None for seat_view in view.seats.values())
     }
@@ -157,7 +158,7 @@ def seats_of(view: TableView, language: str, names: bool) -> Mapping[str, Any]:
 
 
 def devices_of(view: TableView, language: str) -> Mapping[str, Any]:
-    """Return camera, pads, and what is wrong, in the words of the pages."""
+    """Return the state of camera and pads, and the notices, in the words of the pages."""
     return {
         "camera": view.devices.camera.state.value,
         "camera_words": translate(view.devices.camera.sentence, language),
@@ -168,25 +169,27 @@ def devices_of(view: TableView, language: str) -> Mapping[str, Any]:
 
 
 def staff_of(bell: StaffBell, language: str) -> Mapping[str, Any]:
-    """Return whether somebody is called, and by whom."""
+    """Return the state of the staff call, and its caller."""
     return {"call": bell.call.value, "by": bell.by, "words": translate(bell.sentence(), language)}
 
 
 def event_of(signal: Signal, view: TableView, language: str) -> Mapping[str, Any] | None:
-    """Return a cue with the words of the sign. None: nobody is told of this one."""
+    """Return the event of a cue, with the text of the sign. None for a cue that is not
+    published.
+    """
     if isinstance(signal.cue, Cue) and signal.cue not in EVENTS:
         return None
     return _event(str(signal.cue), signal.seats, view, language)
 
 
 def staff_event(call: Call, by: str, view: TableView, language: str) -> Mapping[str, Any]:
-    """Return the event that somebody was called, comes, or need not come any more."""
+    """Return the event of a staff call that was made, answered or ended."""
     kind = dict(zip((Call.CALLED, Call.COMING, Call.NONE), STAFF_EVENTS, strict=True))[call]
     return {**_event(kind, frozenset(), view, language), "by": by}
 
 
 def packed(content: Mapping[str, Any]) -> bytes:
-    """Return JSON in UTF-8, as short as it can be."""
+    """Return compact JSON in UTF-8."""
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -202,6 +205,6 @@ def _event(kind: str, seats: frozenset[Seat], view: TableView, language: str) ->
 
 
 def _left_s(clock: ClockView, now_s: float) -> float:
-    """Return seconds, to a tenth."""
+    """Return the seconds left, rounded to a tenth."""
     left_s = clock.left_s if clock.due_s is None else clock.due_s - now_s
     return round(max(0.0, left_s), 1)

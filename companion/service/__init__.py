@@ -1,4 +1,5 @@
-"""The running service: the one place that wires everything, its life, its health and its log.
+"""The running service: the one place that wires everything together, its life cycle, health and
+log.
 
-May import everything but `cli` and `tools`.
+May import everything except `cli` and `tools`.
 """

@@ -1,4 +1,4 @@
-"""The running service: the only place that knows every room and wires them together."""
+"""The running service: the only place that knows every package and wires them together."""
 
 from __future__ import annotations
 
@@ -64,25 +64,25 @@ from web.server.server import Server, serve
 
 log = logging.getLogger(__name__)
 _HOST_KEY_USED = "host used"
-"""A key of the journal that is there once somebody has become the host by the host key."""
+"""Key in the journal that exists once somebody has become the owner by the owner key."""
 
 
 @dataclass
 class Simulation:
-    """The table and the fingers of a run without hardware."""
+    """The rendered table and the simulated fingers of a run without hardware."""
 
     world: SimulatedTable
     hands: SimulatedPanelHands
 
 
 class Companion(Closeable):
-    """Journal, table, camera, panel and pages of one installation. A context manager, `close` may
-    be called twice.
+    """Journal, table, camera, panel and pages of one installation. A context manager whose `close`
+    may be called twice.
 
-    With `threads=False` nothing runs by itself except the web server: `step` does one round of
-    everything, on the given clock. `simulate=None` means: only when neither camera nor pins are
-    found. `settings_path` is the file that the settings page writes, `restart` begins the service
-    anew (None: it cannot by itself).
+    With `threads=False` only the web server runs by itself: `step` runs one round of everything, on
+    the given clock. `simulate=None` simulates only if neither camera nor pins are found.
+    `settings_path` is the file that the settings page writes. `restart` restarts the service, None
+    if it cannot restart by itself.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Companion(Closeable):
         self._restart = restart
         self.clock = clock or RealClock()
         self.found: list[str] = []
-        """What was found at the start, as sentences."""
+        """Findings at the start, as sentences."""
         self.simulation: Simulation | None = None
         self.panel: Panel | None = None
         self.check: PanelTrial | None = None
@@ -108,7 +108,9 @@ class Companion(Closeable):
         self.album = PhotographFolder(settings.photographs_path, settings.camera.photographs_mb)
         self.certificate: Validity | None = None
         self.own_wifi: OwnWifi | None = None
-        """What opens the table's own Wi-Fi. None: this is no installed service, which may not."""
+        """Opens the table's own Wi-Fi. None outside of an installed service, which alone may do
+        that.
+        """
         self._threads = threads
         self._stack = ExitStack()
         try:
@@ -133,7 +135,7 @@ class Companion(Closeable):
             self.found.append(self.journal.notice)
         if not simulate:
             self._open_devices(may_simulate=simulate is None)
-        # neither camera nor pads were found, or a simulation was asked for
+        # Simulate if asked for, or if neither camera nor pins were found.
         if simulate or (simulate is None and self.panel is None and self.watcher is None):
             self._open_simulation()
         self.host_key = host_key_of(self.journal)
@@ -151,7 +153,7 @@ class Companion(Closeable):
             self.phone.begin()
         if self._threads:
             self._start()
-        # last of all: whoever gets a page finds everything at work
+        # Start the server last, so that everything works when the first page is served.
         self.server.start()
         doors = {"camera": self.watcher is not None, "pads": self.panel is not None}
         seconds = self.clock.monotonic_s() - begun_s
@@ -160,7 +162,7 @@ class Companion(Closeable):
         )
 
     def _start(self) -> None:
-        """Begin everything that has a thread of its own."""
+        """Start everything that has its own thread."""
         self.health.start()
         self.table.start()
         if self.watcher:
@@ -173,7 +175,7 @@ class Companion(Closeable):
         self.hub.open()
 
     def _open_history(self) -> None:
-        """Open what is kept of games, and for how long."""
+        """Open the history of games, and the housekeeping that limits it."""
         folder = self.settings.journal_path.with_name("history")
         self.history = History(
             self.journal,
@@ -211,31 +213,31 @@ class Companion(Closeable):
         )
 
     def _open_machines(self) -> None:
-        """Open the machine's players and the coach."""
+        """Open the machine players and the coach."""
         key = self.journal.key("machine")
         machines = MachinePlayers(self.table, self.clock, key, self.settings.bots.engines)
         self.machines = self._stack.enter_context(machines)
         self.coach = Coach(self.table, key)
 
     def _open_health(self) -> None:
-        """Open what asks whether the service is alive, and what its log says of games."""
+        """Open the health checks of the service, and the log of games."""
         health = ServiceHealth(self, Machine(), self.bundle, threads=self._threads)
         self.health = self._stack.enter_context(health)
         self._stack.callback(GameLog(self.table, health.tally).refusals)
 
     @property
     def watcher(self) -> Watcher | None:
-        """Return who watches the board. None: there is no camera."""
+        """Return the watcher of the board. None without a camera."""
         return self.board.watcher
 
     @property
     def eye(self) -> BoardEye | None:
-        """Return what pages ask of the camera. None: there is no camera."""
+        """Return what pages ask about the camera. None without a camera."""
         return self.board.eye
 
     @property
     def vitals(self) -> Heartbeats:
-        """Return who was heard when: the watchdog asks it."""
+        """Return the heartbeats, for the watchdog."""
         return self.health.vitals
 
     # ---- doors -----------------------------------------------------------------------------------
@@ -273,7 +275,7 @@ class Companion(Closeable):
         self.check = check = PanelTrial(panel, self.clock)
 
         def end_check(game: int, _: int) -> None:
-            if game:  # a game has begun: its keys are secrets
+            if game:  # a game has begun, and its keys are secret
                 check.end()
 
         self.table.connect(
@@ -290,7 +292,7 @@ class Companion(Closeable):
         first = next(iter(GAMES.values()))
         options = first.options({})
         world = SimulatedTable(first.kit(options), print_kit=_print_kit)
-        # no thread may be left behind in the PDF library when the process ends
+        # The PDF library must have no thread left when the process ends.
         self._stack.callback(world.settle)
         world.set_up(first.expected(first.setup(options, Random(0))) or {})
         panel, hands = simulated_panel(
@@ -316,11 +318,11 @@ class Companion(Closeable):
         self._stack.enter_context(self.board).watch(Cameras(camera, phone))
 
     def _simulated_camera(self, world: SimulatedTable) -> Camera:
-        """Return what watches the simulated table. May be overridden."""
+        """Return the camera of the simulated table. May be overridden."""
         return RenderedCamera(world, self.clock)
 
     def _open_speech(self) -> None:
-        """Voice and quiet hours."""
+        """Open voice and quiet hours."""
         voice = MachineVoice(self.settings.voice, log.warning) if self._threads else None
         if voice:
             self._stack.enter_context(voice)
@@ -335,8 +337,8 @@ class Companion(Closeable):
         )
 
     def _open_own_wifi(self) -> None:
-        """Watch for a start without a network. The table button held meanwhile opens the own Wi-Fi
-        at once.
+        """Watch for a start without a network. If the table button is held meanwhile, the own Wi-Fi
+        opens at once.
         """
         folder = Manager().folder
         if folder is None:
@@ -348,9 +350,7 @@ class Companion(Closeable):
             own.open(FIRST_PASSWORD)
 
     def _own_wifi_password(self) -> str:
-        """Return the password of the own Wi-Fi, which everybody knows until the table has an
-        owner.
-        """
+        """Return the password of the own Wi-Fi. It is a public one until the table has an owner."""
         if not self._is_key_used():
             return FIRST_PASSWORD
         return host_key_text(self.journal.key("own_wifi"))
@@ -382,7 +382,7 @@ class Companion(Closeable):
         return server
 
     def _features(self) -> Features:
-        """Return what this installation has beside its table."""
+        """Return the features of this installation beside its table."""
         simulation = self.simulation
         self.upkeep = Upkeep(
             self.settings,
@@ -421,7 +421,7 @@ class Companion(Closeable):
         )
 
     def use(self, settings: Settings) -> None:
-        """Go by other settings from now on, as far as they work without a restart."""
+        """Use other settings from now on, as far as they need no restart."""
         self.settings = settings
         self.table.use(settings.table)
         self.speech.change(settings)
@@ -434,7 +434,7 @@ class Companion(Closeable):
         return _HOST_KEY_USED in dict(self.journal.keys())
 
     def _note_key_used(self) -> None:
-        with suppress(JournalError):  # a full disk: it is told once more
+        with suppress(JournalError):  # full disk: it is noted at the next use
             self.journal.key(_HOST_KEY_USED)
 
     def _make_host_key(self) -> str:
@@ -449,7 +449,7 @@ class Companion(Closeable):
     # ---- running ---------------------------------------------------------------------------------
 
     def wifi(self) -> Wifi | None:
-        """Return the Wi-Fi that phones join: the table's own one while it is open, else that of the
+        """Return the Wi-Fi for phones: the table's own one while it is open, else that of the
         settings.
         """
         if self.own_wifi and self.own_wifi.hotspot:
@@ -462,13 +462,13 @@ class Companion(Closeable):
         return page_urls(self.settings.web, self.server.port)
 
     def step(self) -> None:
-        """Do one round of everything, without threads: a frame, keys, the table, lamps."""
+        """Run one round of everything, without threads: a frame, keys, the table, lamps."""
         if self.watcher:
             self.watcher.step()
         self.step_keys()
 
     def step_keys(self) -> None:
-        """Do as `step`, without looking at the board."""
+        """Run one round as `step`, without a frame."""
         if self.panel:
             self.panel.step()
         if self.power:
@@ -479,12 +479,12 @@ class Companion(Closeable):
         self.speech.step()
         self.broker.step()
         self.machines.step()
-        # once more: lamps and tones of what has just happened
+        # Once more, for lamps and tones of what has just happened.
         if self.panel:
             self.panel.step()
 
     def bundle(self) -> bytes:
-        """Return a support bundle: what an owner sends when something is wrong."""
+        """Return a support bundle, which an owner sends when something is wrong."""
         frames = self.eye.settled() if self.eye else ()
         source = self.settings.camera.source
         private = [str(self.settings.journal_path.parent), source if "/" in source else ""]
@@ -504,7 +504,5 @@ def _print_kit(kit: Kit) -> PrintedKit:
 
 
 def host_key_of(journal: Journal) -> str:
-    """Return the ten letters and digits that make somebody the host, the same after every
-    restart.
-    """
+    """Return the owner key: ten letters and digits, the same after every restart."""
     return host_key_text(journal.key("host"))

@@ -1,5 +1,5 @@
-"""The camera of an installation: found at the start, watched by a thread of its own, looked at by
-people.
+"""The camera of an installation: found at the start, watched by its own thread, and shown on
+pages.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ log = logging.getLogger(__name__)
 
 
 class BoardWatch:
-    """Watches the board for a table, and keeps photographs in the `album`. A context manager.
+    """Watches the board for a table, and stores photographs in the `album`. A context manager.
 
-    `watcher`, `eye`, `photographer`: None while no camera is watched, or no photographs are wanted.
-    `phone` is the line of an old phone that may be the camera.
+    `watcher` and `eye` are None without a camera, `photographer` is None if no photographs are
+    wanted. `phone` is the line of an old phone that may be the camera.
     """
 
     def __init__(
@@ -52,8 +52,8 @@ class BoardWatch:
     def find(self, *, may_simulate: bool) -> str:
         """Watch the board, unless the table may be simulated and no camera is connected.
 
-        Opening one may take seconds, so the watch does that, and tries again. Answers what was
-        found, as a sentence.
+        Return the result as a sentence. The watcher opens the camera, and tries again, because that
+        may take seconds.
         """
         settings = self._settings.camera
         is_any = settings.source == "auto"
@@ -63,7 +63,8 @@ class BoardWatch:
             return "No camera: none is connected."
         opener = CameraOpener(settings, self._clock, self.phone)
         lenses = LensShelf(self._settings.lenses_path, settings)
-        # one that is named is expected; else the watch waits for one to be connected
+        # A camera named in the settings is expected. Otherwise the watcher waits until one is
+        # connected.
         expected = (lambda: bool(cameras())) if is_any else True
         self.watch(Cameras(opener.open, opener.open, expected, lenses), _offers)
         return "The camera is being opened; the pages work already."
@@ -71,7 +72,7 @@ class BoardWatch:
     def watch(
         self, watched: Cameras, offers: Callable[[], tuple[CameraOffer, ...]] = lambda: ()
     ) -> None:
-        """Watch the board with one of these cameras. `offers` answers which others there are."""
+        """Watch the board with one of these cameras. `offers` returns the other available ones."""
         settings, table = self._settings.camera, self._table
         reader = board_reader({name: game.kit(game.options({})) for name, game in GAMES.items()})
         max_frames = SETTLED_IF_SMALL if settings.is_small else SETTLED

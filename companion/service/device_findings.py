@@ -1,4 +1,4 @@
-"""The doctor's look at what is connected, at games, journal and settings."""
+"""The doctor's findings about devices, games, journal and settings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from vision.watcher import Watcher
 
 
 def board_camera(status: CameraStatus, name: str | None) -> Finding:
-    """Return how the camera is that the table watches with. `name` None: it watches with none."""
+    """Return the state of the table's camera. `name` is None if the table has none."""
     if name is None or status.state is CameraState.NONE:
         text = status.sentence or say("There is none: you play by tapping.")
         return Finding("camera", Grade.NOTE, text)
@@ -47,14 +47,14 @@ def profile(settings: CameraSettings) -> Iterator[Finding]:
 
 
 def remarks(watcher: Watcher | None) -> Iterator[Finding]:
-    """Yield what is odd about the camera, and what of the reading gives way on a slow machine."""
+    """Yield oddities of the camera, and what the reading leaves out on a slow machine."""
     for sentence in (watcher.link.oddity, watcher.pace.sentence) if watcher else ():
         if sentence:
             yield Finding("camera", Grade.NOTE, sentence)
 
 
 def pads(panel: Panel | None, is_simulated: bool) -> Iterator[Finding]:
-    """Yield how the pins are that the table uses."""
+    """Yield the state of the pins that the table uses."""
     if panel is None:
         yield Finding("pins", Grade.NOTE, say("No pads: phones do everything."))
         return
@@ -70,7 +70,7 @@ def pads(panel: Panel | None, is_simulated: bool) -> Iterator[Finding]:
 
 
 def voice(settings: VoiceSettings) -> Finding:
-    """Return who says aloud what happens."""
+    """Return whose voice announces what happens."""
     if settings.by == "off":
         return Finding("voice", Grade.NOTE, say("Switched off in the settings."))
     if settings.by != "screen" and shutil.which(ESPEAK):
@@ -86,7 +86,7 @@ def voice(settings: VoiceSettings) -> Finding:
 
 
 def journal_finding(journal: Journal) -> Finding:
-    """Return what the journal holds."""
+    """Return the size of the journal and its notice."""
     text = say_n(
         "The journal holds {n} game in {size} MB.",
         "The journal holds {n} games in {size} MB.",
@@ -99,9 +99,7 @@ def journal_finding(journal: Journal) -> Finding:
 
 
 def settings_findings(path: Path) -> Iterator[Finding]:
-    """Yield whether the settings of a page were put back, and what of the file is no longer
-    used.
-    """
+    """Yield whether the last good settings were restored, and settings that are no longer used."""
     if notice := LastGoodSettings(path).told():
         yield Finding("settings", Grade.WARN, notice)
     for sentence in retired_settings(path):
@@ -109,7 +107,7 @@ def settings_findings(path: Path) -> Iterator[Finding]:
 
 
 def games_from_outside() -> Iterator[Finding]:
-    """Yield the games that other packages bring, and which of them cannot be used."""
+    """Yield the games of other packages, and which of them cannot be used."""
     for game in plugin_games():
         name, package = Verbatim(game.name), Verbatim(game.package)
         if not game.trouble:

@@ -1,6 +1,4 @@
-"""The running service's health: a pulse hears the journal and looks at the machine. And what it all
-comes to.
-"""
+"""The running service's health: a pulse that checks journal and machine, and the overall result."""
 
 from __future__ import annotations
 
@@ -53,10 +51,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 PULSE_S = 2.0
 LOOK_S = 60.0
-"""How often the machine is looked at."""
+"""Interval in seconds at which the machine is checked."""
 FRESH_S = 5.0
-"""Seconds for which what the doctor has found is told again: a page that is loaded over and over
-runs no commands."""
+"""Seconds for which the doctor's findings are cached, so that reloading a page runs no commands."""
 _CAMERA = {
     CameraState.SEES_BOARD: "ok",
     CameraState.NO_BOARD: "no_board",
@@ -66,7 +63,7 @@ _TROUBLE = (Grade.WARN, Grade.FAIL)
 
 
 class Examined(Protocol):
-    """The parts of a service that its health is made of. What it does not have is None."""
+    """The parts of a service that are examined. A missing part is None."""
 
     clock: Clock
     settings: Settings
@@ -80,7 +77,7 @@ class Examined(Protocol):
 
     @property
     def watcher(self) -> Watcher | None:
-        """Return who watches the board, if there is a camera."""
+        """Return the watcher of the board, if there is a camera."""
 
     @property
     def simulation(self) -> object | None:
@@ -91,10 +88,10 @@ class Examined(Protocol):
 
 
 class ServiceHealth(Closeable):
-    """What the service knows of its own health. A context manager, `close` may be called twice.
+    """The service's own health. A context manager whose `close` may be called twice.
 
-    With `threads=False` nothing is looked at by itself and nobody is late: `look` does one round.
-    Every other method may be called from any thread, and none waits for the table's.
+    With `threads=False` nothing is checked by itself and nothing is ever late: `look` runs one
+    round. The other methods may be called from any thread, and none waits for the table's thread.
     """
 
     def __init__(
@@ -114,7 +111,7 @@ class ServiceHealth(Closeable):
         loops: dict[str, Callable[[], float]] = {TABLE: lambda: companion.table.round_s}
         if watcher := companion.watcher:
             loops[CAMERA] = lambda: watcher.round_s
-        # without threads no loop beats by itself, so none can be late
+        # Without threads no loop beats by itself, so none can be late.
         bounds = {name: BOUNDS_S[name] for name in (TABLE, JOURNAL, *loops)} if threads else {}
         self.vitals = Heartbeats(self._clock, bounds, loops)
         self._journal, self._free_bytes = "ok", machinery.free_bytes(self._folder)
@@ -131,7 +128,7 @@ class ServiceHealth(Closeable):
     # ---- the pulse -------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin to listen, in a thread of its own. Whoever is listened for begins now as well."""
+        """Start the checks in their own thread. The watched loops count as alive now."""
         for name in self.vitals.ages():
             self.vitals.beat(name)
         if self._thread:
@@ -141,15 +138,15 @@ class ServiceHealth(Closeable):
         while not self._stop.wait(PULSE_S):
             try:
                 self.look()
-            except Exception:  # whoever listens may not fall silent because one look has failed
+            except Exception:  # one failed check must not end the thread
                 log.exception("a look at the machine has failed", extra=log_fields("look_failed"))
 
     def look(self) -> None:
-        """Hear camera and journal, and once a minute look at the machine."""
+        """Check camera and journal, and once a minute the machine."""
         companion, now_s = self._companion, self._clock.monotonic_s()
         if companion.watcher:
             companion.watcher.tell_stall()
-        companion.journal.clock_of("")  # whatever it answers: it does
+        companion.journal.clock_of("")  # any answer shows that it is alive
         self.vitals.beat(JOURNAL)
         self._free_bytes = machinery.free_bytes(self._folder)
         self._judge_journal()
@@ -162,7 +159,7 @@ class ServiceHealth(Closeable):
                 companion.table.redraw()
 
     def _judge_journal(self) -> None:
-        """Note whether the journal can be written, and log where that has changed."""
+        """Check whether the journal can be written, and log a change."""
         path, fault = self._companion.journal.path, self._write_fault()
         can_write = os.access(path, os.W_OK) and machinery.is_writable(self._folder)
         state = "ok"
@@ -177,7 +174,7 @@ class ServiceHealth(Closeable):
             log.log(level, "The journal’s disk: %s", state, extra=fields)
 
     def _write_fault(self) -> WriteFault | None:
-        """Return why the journal refuses what is written. After a refusal it is tried again, until
+        """Return why the last write to the journal failed. After a failure it tries again, until
         one succeeds.
         """
         database = self._companion.journal.database
@@ -187,9 +184,9 @@ class ServiceHealth(Closeable):
         return database.fault
 
     def _tell_forgetful(self) -> None:
-        """Say on every page when games are kept in memory only.
+        """Say on every page if games are kept in memory only.
 
-        What is tried out in simulation may be lost.
+        In simulation games may be lost, so nothing is said.
         """
         if self._companion.simulation is not None:
             return
@@ -201,7 +198,7 @@ class ServiceHealth(Closeable):
             )
 
     def close(self) -> None:
-        """End the thread. One that hangs in a broken disk is left behind."""
+        """End the thread. A thread that hangs on a broken disk is abandoned."""
         self._stop.set()
         if self._thread and self._thread.is_alive():
             self._thread.join(timeout=2 * PULSE_S)
@@ -209,7 +206,7 @@ class ServiceHealth(Closeable):
     # ---- what the pages ask ----------------------------------------------------------------------
 
     def state(self) -> Health:
-        """Return how it is now. Nothing is measured for it."""
+        """Return the present health. It measures nothing."""
         companion, late = self._companion, self.vitals.late()
         journal = "silent" if JOURNAL in late else self._journal
         camera = pins = "none"
@@ -228,17 +225,14 @@ class ServiceHealth(Closeable):
         return Health(status, __version__, uptime_s, late, journal, camera, pins, free_mb, machine)
 
     def line(self) -> str:
-        """Return the worst that is known of the machine, as a sentence. Empty: nothing is wrong."""
+        """Return the worst finding about the machine, as a sentence. Empty if nothing is wrong."""
         grade = worst(self._seen)
         texts = [finding.text for finding in self._seen if finding.grade is grade]
         return texts[0] if grade in _TROUBLE else ""
 
     def examine(self) -> tuple[Finding, ...]:
-        """Look at everything, in the caller's thread.
-
-        What was found in the last seconds is told again.
-        """
-        # one at a time: whoever waits takes what this look has found
+        """Examine everything, in the caller's thread. Findings are cached for some seconds."""
+        # One examination at a time. Waiting callers share its findings.
         with self._examining:
             now_s = self._clock.monotonic_s()
             if self._examined is None or now_s - self._examined[0] >= FRESH_S:
@@ -271,11 +265,11 @@ class ServiceHealth(Closeable):
         yield from network.service(machine)
 
     def _certificate(self) -> Iterator[Finding]:
-        """Return whether phones will take it today."""
+        """Return whether phones will accept the certificate today."""
         return certificate(self._companion.certificate, self._clock.wall_s())
 
     def _loops(self) -> Iterator[Finding]:
-        """Yield who is alive."""
+        """Yield the loops that are late."""
         words = {
             TABLE: say("The table does not answer"),
             JOURNAL: say("The journal does not answer"),
@@ -291,18 +285,18 @@ class ServiceHealth(Closeable):
 
 
 class GameLog:
-    """Logs when games begin and end: which game it was and how many turns, no name and no order."""
+    """Logs when games begin and end: the game and the number of turns, but no names or orders."""
 
     def __init__(self, table: Table, tally: RefusalCounter) -> None:
         self._table = table
         self._tally = tally
         self._number, self._name = 0, ""
         self._is_listening = False
-        table.connect(TableListener(on_game=self._hear))  # of a game that is on already at once
+        table.connect(TableListener(on_game=self._hear))  # calls `_hear` at once for a running game
         self._is_listening = True
 
     def _hear(self, number: int, turns: int) -> None:
-        """Log that a game has ended, begun, or goes on after a restart."""
+        """Log that a game has ended, begun, or continues after a restart."""
         if self._number:
             fields = log_fields("game_over", game=self._number, name=self._name, turns=turns)
             log.info("Game %d is over", self._number, extra=fields)
@@ -316,7 +310,7 @@ class GameLog:
             log.info("Game %d goes on", number, extra=fields)
 
     def refusals(self) -> None:
-        """Log how many requests were refused since the last time, if any were."""
+        """Log the number of refused requests since the last time, if there are any."""
         if news := self._tally.news():
             log.info(
                 "Requests were refused: %d",

@@ -1,5 +1,5 @@
-"""The table's place at a hub: nothing at all until it has joined one. What sends is imported and
-begun only then.
+"""The table's link to a hub. The code that sends is imported and started only once the table has
+joined one.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 FILE = "hub.json"
-"""As `companion.hub.membership` names it, which is not imported where it is not there."""
+"""The file name of `companion.hub.membership`, which is not imported without a hub."""
 
 
 class HubLink(Closeable):
-    """Joins a hub and leaves it while the service runs. `close` may be called twice."""
+    """Joins and leaves a hub while the service runs. `close` may be called twice."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class HubLink(Closeable):
         self._trouble = ""
 
     def open(self) -> None:
-        """Begin to send, where this table belongs to a hub."""
+        """Begin to send, if this table belongs to a hub."""
         if self._path.exists():
             try:
                 self._begin()
@@ -70,21 +70,21 @@ class HubLink(Closeable):
 
     @property
     def sentence(self) -> str:
-        """Return how the line to the hub is. Empty: this table has joined none."""
+        """Return the state of the line to the hub as a sentence. Empty without a hub."""
         adapter = self._adapter
         return adapter.sentence if adapter else self._trouble
 
     @property
     def address(self) -> str:
-        """Return where the hub's pages are. Empty: this table has joined none."""
+        """Return the address of the hub's pages. Empty without a hub."""
         adapter = self._adapter
         return adapter.membership.address if adapter else ""
 
     def join(self, address: str, code: str, names: bool, ca: str = "") -> None:
-        """Join the hub at this address, and leave the one of before. Raises a `CompanionError`.
+        """Join the hub at this address, and leave the previous one. Raises a `CompanionError`.
 
-        A table that this hub hears already stays the same table; it may tell names from now on, or
-        no longer.
+        A table that is already connected to this hub stays the same member. Only `names` and `ca`
+        change.
         """
         from companion.hub.joining import base_of, join_with  # noqa: PLC0415 - a table without a hub pays nothing for it
         from companion.hub.membership import write_membership  # noqa: PLC0415
@@ -93,7 +93,7 @@ class HubLink(Closeable):
             self._require_no_game()
             adapter = self._adapter
             if adapter and adapter.is_connected and adapter.membership.address == base_of(address):
-                # still the same member: only whether names are told, and the authority, may change
+                # Still the same member: only the use of names and the authority may change.
                 membership = msgspec.structs.replace(adapter.membership, names=names, ca=ca)
             else:
                 membership = join_with(self._journal, address, code, names=names, ca=ca)
@@ -103,9 +103,9 @@ class HubLink(Closeable):
         self._table.redraw()
 
     def show_card(self, seat: Seat, code: str, sitting: str) -> None:
-        """Show a player's card at a seat.
+        """Show a player's card at a seat. An empty code removes it.
 
-        An empty code takes it away. Raises a `CompanionError`.
+        Raises a `CompanionError`.
         """
         from companion.hub.joining import card_of  # noqa: PLC0415
 
@@ -116,14 +116,13 @@ class HubLink(Closeable):
 
     @property
     def offered(self) -> str:
-        """Return the code under which this table offers a game at two tables.
-
-        Empty: it offers none.
+        """Return the code under which this table offers a game at two tables. Empty without an
+        offer.
         """
         return self._adapter.pairs.code if self._adapter else ""
 
     def offer_game(self, game: str, options: Mapping[str, Any], seat: Seat, name: str) -> str:
-        """Offer a game of which this table plays a seat. Return the code for the other host.
+        """Offer a game in which this table plays a seat. Return the code for the other host.
 
         Raises a `CompanionError`.
         """
@@ -131,17 +130,17 @@ class HubLink(Closeable):
         return code
 
     def take_game(self, code: str, name: str) -> None:
-        """Play the game that another table offers under this code. Raises a `CompanionError`."""
+        """Accept the game that another table offers under this code. Raises a `CompanionError`."""
         self._member.pairs.take(code, name)
 
     def withdraw_game(self) -> None:
-        """Offer nothing any more. Raises a `CompanionError`."""
+        """Withdraw the offer. Raises a `CompanionError`."""
         self._member.pairs.withdraw()
 
     def _require_no_game(self) -> None:
         progress = self._table.remote.progress
         is_on = progress is not None and not progress.is_over
-        # only a hub that answers carries the line: one that is gone may be left
+        # Only a connected hub carries the line. A hub that is gone may be left.
         if is_on and self._adapter is not None and self._adapter.is_connected:
             raise Illegal(Refusal.WRONG_PHASE, say("A game at two tables is on: end it first"))
 
@@ -154,10 +153,10 @@ class HubLink(Closeable):
         return self._adapter
 
     def leave(self) -> None:
-        """Belong to no hub any more. What it was told it keeps until its host removes this table.
+        """Leave the hub. It keeps what it has received until its host removes this table.
 
-        Raises `Illegal` while a game at two tables is on and the hub is there: it carries the line
-        to the other one.
+        Raises `Illegal` during a game at two tables while the hub is connected, because it carries
+        the line.
         """
         with self._lock:
             self._require_no_game()
@@ -169,7 +168,7 @@ class HubLink(Closeable):
         self._table.redraw()
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         with self._lock:
             self._end()
 

@@ -1,6 +1,4 @@
-"""The service from start to end: begun anew when it is told to, with the settings file read
-again.
-"""
+"""The service from start to end. On request it restarts and reads the settings file again."""
 
 from __future__ import annotations
 
@@ -31,17 +29,19 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 RESTART = signal.SIGUSR1
-"""What begins the service anew: sent by the settings page, or by `kill -USR1`."""
+"""The signal that restarts the service, sent by the settings page or by `kill -USR1`."""
 
 LOOK_S = 2.0
-"""Interval in seconds at which the watchdog is fed and told how the service is, unless systemd
-wants it more often."""
+"""Interval in seconds at which the watchdog is fed and the status is updated, unless systemd wants
+it more often.
+"""
 ANSWER_TIMEOUT_S = 10.0
 """Timeout in seconds for the first page."""
 
 MALLOC = {"GLIBC_TUNABLES": "glibc.malloc.arena_max=1:glibc.malloc.tcache_count=0"}
-"""The service's units say so, too: each of a hundred threads would keep freed memory for itself, 20
-MB in a night."""
+"""Settings of the memory allocator, also in the service's units. Without them each of a hundred
+threads keeps freed memory for itself, 20 MB in a night.
+"""
 
 
 def run(
@@ -50,15 +50,15 @@ def run(
     simulate: bool | None,
     greet: Callable[[Companion, bool], None],
 ) -> None:
-    """Run the table until SIGTERM or SIGINT. `greet` is told of every start, and whether it is the
-    first.
+    """Run the table until SIGTERM or SIGINT. `greet` is called at every start, with whether it is
+    the first.
 
-    A backup that waits is restored before anything is opened. Three failed starts bring back the
-    last settings that worked.
+    A waiting backup is restored before anything is opened. After three failed starts the last good
+    settings are restored.
     """
     save_memory()
-    # Blocked before libraries start threads of their own: an end waits until main asks for it, in
-    # no other thread and inside no lock.
+    # Block the signals before libraries start threads. Then only the main thread receives them,
+    # when it asks for them, and never inside a lock.
     ends = {signal.SIGTERM, signal.SIGINT, RESTART}
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     from companion.service.app import Companion  # noqa: PLC0415 - brings camera and web libraries, which other commands spare
@@ -80,11 +80,11 @@ def run(
             )
         except Exception as error:
             if isinstance(error, JournalError):
-                last_good.excuse()  # the games are at fault, whatever the settings say
+                last_good.excuse()  # the journal is at fault, not the settings
             manager.tell(STATUS=_why(error))
             raise
         with companion:
-            # ready before the greeting, which asks for the Wi-Fi
+            # Report readiness before the greeting, which asks for the Wi-Fi.
             with ManagerNotifier(companion, manager):
                 _tell(companion, joined(" ", (waits, last_good.told())), notices)
                 for sentence in retired_settings(path):
@@ -93,7 +93,7 @@ def run(
                 greet(companion, is_first)
                 spare_collections()
                 got = signal.sigtimedwait(ends, WELL_AFTER_S)
-                # nobody ended it because it came up too late
+                # The service was not ended because it started too late.
                 is_quick = time.monotonic() - begun_s < WELL_AFTER_S
                 if (got is None or is_quick) and not companion.vitals.late():
                     last_good.succeeded(tried)
@@ -107,8 +107,8 @@ def run(
 
 
 def _tell(companion: Companion, trouble: str, success: str) -> None:
-    """Say at the start what has happened to settings and games. Trouble is told on the pages,
-    too.
+    """Report at the start what has happened to settings and games. Trouble also appears on the
+    pages.
     """
     if trouble:
         companion.table.notice("upkeep", trouble)
@@ -123,8 +123,8 @@ def _why(error: Exception) -> str:
 
 
 def spare_collections() -> None:
-    """Leave what the service is made of out of later garbage collections: going through it takes 50
-    to 150 ms.
+    """Exclude the objects of the running service from later garbage collections, each of which
+    would take 50 to 150 ms.
     """
     gc.unfreeze()
     gc.collect()
@@ -132,7 +132,7 @@ def spare_collections() -> None:
 
 
 def _restore_backup(settings_of: Callable[[], Settings], path: Path) -> tuple[Settings, str, str]:
-    """Return the settings once a waiting backup is restored, what was done, and why it still
+    """Restore a waiting backup. Return the settings, what was done, and why the backup still
     waits.
     """
     from companion.maintenance.backup import apply_staged  # noqa: PLC0415 - brings the games, which other commands spare
@@ -140,7 +140,7 @@ def _restore_backup(settings_of: Callable[[], Settings], path: Path) -> tuple[Se
     settings = settings_of()
     try:
         notices = apply_staged(settings, path)
-    except SystemTrouble as error:  # what can be played is played
+    except SystemTrouble as error:  # play without the backup
         return settings, "", error.message
     return (settings_of() if notices else settings), notices, ""
 
@@ -149,12 +149,11 @@ def _restore_backup(settings_of: Callable[[], Settings], path: Path) -> tuple[Se
 
 
 class ManagerNotifier(Closeable):
-    """Tells the manager how one companion is, until it is closed. A context manager, `close` may be
+    """Reports the state of one companion to the manager. A context manager whose `close` may be
     called twice.
 
-    The watchdog is fed only while everything that `Heartbeats` listens for is alive: a table whose
-    loop hangs starves it, systemd ends the process and starts it again, and the game goes on from
-    the journal.
+    The watchdog is fed only while all loops of `Heartbeats` are alive. If the table's loop hangs,
+    systemd kills the process and restarts it, and the game continues from the journal.
     """
 
     def __init__(self, companion: Companion, manager: Manager) -> None:
@@ -163,7 +162,7 @@ class ManagerNotifier(Closeable):
         self._trouble = False
         self._status = ""
         self._stop = threading.Event()
-        # three times in the watchdog's interval, so that one late round does not starve it
+        # Feed it three times in the watchdog's interval, so that one late round does no harm.
         self._pause_s = min(LOOK_S, (manager.watchdog_s or LOOK_S * 3) / 3)
         self._thread = threading.Thread(target=self._run, name="attendant", daemon=True)
         if manager.is_there:
@@ -182,7 +181,7 @@ class ManagerNotifier(Closeable):
                 self._manager.tell(**fields)
 
     def _look(self) -> dict[str, str]:
-        """Feed the watchdog if all are alive, and say what is new."""
+        """Feed the watchdog if all loops are alive, and return the fields that have changed."""
         late = self._companion.vitals.late()
         own_wifi = self._companion.own_wifi
         well = Word.HOTSPOT if own_wifi and own_wifi.hotspot else Word.READY
@@ -194,14 +193,14 @@ class ManagerNotifier(Closeable):
         return fields
 
     def close(self) -> None:
-        """Say no more."""
+        """Stop reporting."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
 
 
 def silence(late: Mapping[str, float]) -> str:
-    """Return who is not heard any more, in words.
+    """Return which loops are late, in words.
 
     >>> silence({"table": 12.3})
     'Not alive: table, silent for 12 s'
@@ -212,16 +211,16 @@ def silence(late: Mapping[str, float]) -> str:
 
 
 def status_of(table: Table) -> str:
-    """Return what the table's sign says to everybody, in English.
+    """Return the table's public sign, in English.
 
-    Nothing that anybody could not read there.
+    It reveals nothing that is not on the table screen.
     """
     view = table.view()
     return f"{view.title}: {view.sign.text}" if view.game else view.sign.text
 
 
 def until_answered(web: WebSettings, port: int, timeout_s: float = ANSWER_TIMEOUT_S) -> None:
-    """Wait until the pages answer. Raises `SystemTrouble`."""
+    """Wait until the pages answer. Raises `SystemTrouble` after the timeout."""
     address = own_address(web, port)
     try:
         ask_address(address, IS_COMPANION, "/health", timeout_s=timeout_s)

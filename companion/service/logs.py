@@ -1,9 +1,9 @@
 """Where the log goes: under systemd to its journal with fields, else as plain lines to standard
 error.
 
-What is logged holds no order, key, cookie, body, query or name of a person; `log_fields` gives a
-line its event and fields: `log.info("Ready", extra=log_fields("ready", seconds=1.2))`. In the
-journal each field is one to search by: `journalctl -u companion EVENT=game_begun`.
+The log has no order, key, cookie, body, query or name of a person. `log_fields` gives a line its
+event and fields: `log.info("Ready", extra=log_fields("ready", seconds=1.2))`. In the journal each
+field can be searched: `journalctl -u companion EVENT=game_begun`.
 """
 
 from __future__ import annotations
@@ -28,27 +28,32 @@ PRIORITIES = {
     logging.ERROR: 3,
     logging.CRITICAL: 2,
 }
-"""syslog's numbers."""
+"""Priorities of syslog."""
 MAX_BYTES = 60_000
-"""A datagram that is too large would be lost: a text is cut before."""
+"""Maximum size of a value in bytes. Longer text is cut, because a datagram that is too large is
+lost.
+"""
 _IDENTIFIER = "tabletop-companion"
 
 
 class PlainLines(logging.Formatter):
-    """`WARNING text event=… name=…`, the trace of an error on lines of its own."""
+    """Formats a record as `WARNING text event=… name=…`, with the trace of an error on its own
+    lines.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return one record."""
+        """Return the text of one record."""
         fields = _pairs(_fields(record))
         return f"{record.levelname} {record.getMessage()}{fields}{_trace(record)}"
 
 
 class SystemJournal(logging.Handler):
-    """Sends each line with its fields to systemd's journal. One that takes nothing now loses the
-    line, nobody waits.
+    """Sends each line with its fields to systemd's journal. A line that the journal does not accept
+    at once is dropped.
 
-    The journal's native protocol: a datagram of `NAME=value` lines, values of several lines with
-    their length (systemd.io/JOURNAL_NATIVE_PROTOCOL). Raises `OSError` where there is no journal.
+    It uses the journal's native protocol: a datagram of `NAME=value` lines, with the length of
+    values of several lines (systemd.io/JOURNAL_NATIVE_PROTOCOL). Raises `OSError` without a
+    journal.
     """
 
     def __init__(self, path: str = JOURNAL_SOCKET) -> None:
@@ -62,7 +67,7 @@ class SystemJournal(logging.Handler):
         self._socket.setblocking(False)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Send one record. A line of others whose values do not fit its words is left out."""
+        """Send one record. A library's record whose arguments do not match its text is dropped."""
         with contextlib.suppress(OSError, TypeError, ValueError):
             self._socket.send(datagram(record))
 
@@ -73,7 +78,7 @@ class SystemJournal(logging.Handler):
 
 
 def datagram(record: logging.LogRecord) -> bytes:
-    """Return a record as systemd's journal takes it."""
+    """Return a record in the protocol of systemd's journal."""
     message = f"{record.getMessage()}{_trace(record)}"
     fields = {name.upper(): str(value) for name, value in _fields(record).items()}
     lines = {
@@ -88,9 +93,10 @@ def datagram(record: logging.LogRecord) -> bytes:
 
 
 def _trace(record: logging.LogRecord) -> str:
-    """Return where an error has happened.
+    """Return the trace of an error.
 
-    Its words only where the system has made them: others may hold an order.
+    Its message is included only if it comes from the system, because any other may contain an
+    order.
     """
     error = record.exc_info[1] if record.exc_info else None
     if error is None:
@@ -125,9 +131,9 @@ def _word(value: object) -> str:
 
 
 def goes_to_journal() -> bool:
-    """Return whether systemd reads standard error.
+    """Return whether standard error goes to systemd's journal.
 
-    Its number and that of its device stand in `JOURNAL_STREAM`.
+    `JOURNAL_STREAM` has its device and inode.
     """
     device, _, number = os.environ.get("JOURNAL_STREAM", "").partition(":")
     try:
@@ -138,40 +144,35 @@ def goes_to_journal() -> bool:
 
 
 def begin(verbose: bool) -> None:
-    """Set logging up, once and before anything is logged."""
+    """Set up logging, once and before anything is logged."""
     root = logging.getLogger()
     if root.handlers:
-        return  # somebody else listens already
+        return  # already set up
     handler: logging.Handler | None = None
     if goes_to_journal():
-        with contextlib.suppress(
-            OSError
-        ):  # a journal without its socket: standard error reaches it as well
+        # Without its socket, the journal still receives standard error.
+        with contextlib.suppress(OSError):
             handler = SystemJournal()
     if handler is None:
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(PlainLines())
     root.addHandler(handler)
-    logging.raiseExceptions = (
-        False  # else Python prints what cannot be written, with all that was in it
-    )
+    # Otherwise Python prints a record that cannot be written, with its content.
+    logging.raiseExceptions = False
     root.setLevel(logging.INFO if verbose or goes_to_journal() else logging.WARNING)
     logging.getLogger("waitress").addFilter(_without_path)
     threading.excepthook = _thread_died
 
 
 def _without_path(record: logging.LogRecord) -> bool:
-    """Drop the address that the web server names of a failed request.
-
-    What failed is said by its trace.
-    """
+    """Drop the address of a failed request from the web server's record. Its trace is enough."""
     if record.args and record.exc_info:
         record.args = ("a page",)
     return True
 
 
 def _thread_died(hook: threading.ExceptHookArgs) -> None:
-    """Log an error that nobody has caught, without its words."""
+    """Log an uncaught error, without its message."""
     if hook.exc_value is None or hook.exc_type is SystemExit:
         return
     name = hook.thread.name if hook.thread else "?"
@@ -182,8 +183,8 @@ def _thread_died(hook: threading.ExceptHookArgs) -> None:
 
 
 def choose(level: str, verbose: bool) -> None:
-    """Log from this level on, as `[log] level` says: in systemd's journal, and on a console that
-    wants to hear more.
+    """Set the log level to that of `[log] level`, for systemd's journal and for a verbose
+    console.
     """
     if verbose or goes_to_journal():
         logging.getLogger().setLevel(level.upper())

@@ -1,5 +1,5 @@
-"""The way in for an old phone that is the camera: who it is, and the port with HTTPS that its
-browser asks for.
+"""The entrance for an old phone that is the camera: its pairing, and the HTTPS port that its
+browser needs.
 """
 
 from __future__ import annotations
@@ -25,14 +25,11 @@ from web.server.server import PortInUse, Server, serve
 
 log = logging.getLogger(__name__)
 SECURE_PORT = 8443
-"""Port of the phone's page where the table has no certificate of its owner. Any free one where this
-is taken."""
+"""Port of the phone's page if the owner has set no certificate. If it is taken, any free port."""
 
 
 class PhoneDoor(Closeable):
-    """Opens the port with HTTPS when somebody wants a code, or when a phone is the camera
-    already.
-    """
+    """Opens the HTTPS port when somebody asks for a code, or when a phone already is the camera."""
 
     def __init__(
         self,
@@ -47,7 +44,7 @@ class PhoneDoor(Closeable):
         self._server: Server | None = None
         self._lock = threading.Lock()
         self.app: Flask | None = None
-        """The application of the table's own pages, once it is there."""
+        """The application of the table's own pages, set once it exists."""
         self.room = PhoneRoom(
             line=board.phone,
             pairing=PhonePairing(settings.journal_path.with_name("phone.json"), clock.monotonic_s),
@@ -69,13 +66,11 @@ class PhoneDoor(Closeable):
             log.warning("The old phone cannot be the camera: %s", error.message)
 
     def address(self) -> str:
-        """Return where a phone opens its page with HTTPS. Raises a `CompanionError` where there can
-        be none.
-        """
+        """Return the HTTPS address for a phone. Raises a `CompanionError` if there can be none."""
         web = self._settings.web
         if web.certificate:
             return self.room.urls()[0]
-        # browsers give their camera to pages with HTTPS alone
+        # Browsers allow camera access only to HTTPS pages.
         hosts = addresses(web.host)
         with self._lock:
             if self._server is None:
@@ -83,7 +78,7 @@ class PhoneDoor(Closeable):
         return f"https://{bracketed(hosts[0])}:{self._server.port}/"
 
     def _open(self, hosts: list[str]) -> Server:
-        """Return the pages of the phone on a port of their own."""
+        """Serve the phone's pages on their own port."""
         from web.security.tls import own_certificate  # noqa: PLC0415 - brings what only HTTPS needs
 
         web = self._settings.web
@@ -93,7 +88,7 @@ class PhoneDoor(Closeable):
         try:
             server = serve(app, web.host, SECURE_PORT, tls, has_streams=False)
         except PortInUse:
-            # any free port will do: the phone is told the address with it
+            # Any free port will do, because the phone gets the full address.
             server = serve(app, web.host, 0, tls, has_streams=False)
         self._stack.callback(server.close)
         server.start()

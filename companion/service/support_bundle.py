@@ -1,9 +1,8 @@
-"""What an owner sends when something is wrong: findings, versions, the log's last lines, settled
-frames.
+"""The support bundle: findings, versions, the last lines of the log, and still frames.
 
-Nothing secret is in it: no order, hand, name, key or address. While a game is on, a frame shows the
-board alone, because a hand of cards, a phone or a row of order tiles may lie anywhere else. Of a
-board of cards it shows only the zones that were read.
+It has nothing secret: no order, hand, name, key or address. During a game, a frame shows only the
+board, because a hand of cards, a phone or a row of order tiles may lie anywhere else. Of a board of
+cards it shows only the zones that were read.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from companion.table.table_view import TableView
 
 MAX_LINES = 300
 _PRIVATE_TOPICS = ("network", "wifi", "https", "port", "broker")
-"""Topics whose sentences name addresses, so that only their grade is told."""
+"""Topics whose sentences name addresses, so that only their grade is included."""
 _OWN_LOGGERS = ("companion", "web", "hardware", "vision")
 _HIDDEN = np.uint8(128)
 
@@ -48,23 +47,23 @@ class LastLines(logging.Handler):
         self.addFilter(_is_own)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep one record."""
+        """Store one record."""
         at = datetime.fromtimestamp(record.created, UTC)
-        with suppress(TypeError, ValueError):  # values that do not fit its words
+        with suppress(TypeError, ValueError):  # arguments that do not match the text
             self._lines.append(f"{at:%Y-%m-%d %H:%M:%S} {self.format(record)}")
 
     def open(self) -> LastLines:
-        """Listen to everything that is logged from now on."""
+        """Start to collect everything that is logged."""
         logging.getLogger().addHandler(self)
         return self
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop collecting."""
         logging.getLogger().removeHandler(self)
         super().close()
 
     def text(self) -> str:
-        """Return the lines, the oldest first."""
+        """Return the lines, oldest first."""
         return "\n".join(self._lines)
 
 
@@ -79,8 +78,8 @@ def make_bundle(
     view: TableView | None = None,
     private: Iterable[str] = (),
 ) -> bytes:
-    """Return the ZIP file. `private` are words, such as a folder's path, that are replaced wherever
-    they stand.
+    """Return the ZIP file. `private` are words, such as a folder's path, that are replaced
+    everywhere.
     """
     words = [word for word in private if word]
     file = io.BytesIO()
@@ -102,7 +101,7 @@ def make_bundle(
 
 
 def _findings_text(findings: Iterable[Finding]) -> str:
-    """Return the findings in English, whoever asks for them."""
+    """Return the findings in English, in every locale."""
     lines = []
     for finding in findings:
         text = translate(finding.text, "en")
@@ -119,10 +118,10 @@ def _without(text: str, words: list[str]) -> str:
 
 
 def _visible_part(frame: SettledFrame, view: TableView) -> Luma | None:
-    """Return what may be seen of a frame: the board alone, also when the game is over, which may be
-    taken back.
+    """Return the visible part of a frame, or None if nothing may be seen.
 
-    A frame without a board is shown between games only. None: nothing may be seen.
+    This is the board only, even after a game, which may still be undone. A frame without a board is
+    shown only in the lobby.
     """
     if frame.outline_px:
         return board_only(frame, _unread_zones(frame, view.kit))
@@ -135,11 +134,13 @@ def _unread_zones(frame: SettledFrame, kit: Kit | None) -> frozenset[Square]:
 
 
 def board_only(frame: SettledFrame, covered: frozenset[Square]) -> Luma:
-    """Return a copy of a frame with everything beside the board, and these squares, in one grey."""
+    """Return a copy of a frame in which everything outside the board, and the covered squares, are
+    grey.
+    """
     luma = frame.frame.luma
     is_seen = np.zeros(luma.shape, np.uint8)
     squares_px = [frame.squares_px[square] for square in covered & set(frame.squares_px)]
-    # first the board is opened, then squares are cut out of it again
+    # Uncover the board first, then cover squares of it again.
     for outline_px, value in ((frame.outline_px, 1), *((square_px, 0) for square_px in squares_px)):
         corners_px = np.array(outline_px).round().astype(np.int32)
         cv2.fillConvexPoly(is_seen, corners_px, value)
@@ -147,7 +148,7 @@ def board_only(frame: SettledFrame, covered: frozenset[Square]) -> Luma:
 
 
 def _reading_text(frame: SettledFrame) -> str:
-    """Return what was read on the board, and nothing of what lies beside it."""
+    """Return what was read on the board, without anything beside it."""
     reading = frame.reading
     entries = [f"{square} {face}" for square, face in sorted(reading.seen.items())]
     for zone, cards in sorted(reading.fans.items()):

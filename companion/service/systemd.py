@@ -1,10 +1,8 @@
-"""What the service tells the machine that runs it: ready, alive, what it does, and what the system
-lamp shows.
+"""Reports to the machine that runs the service: readiness, watchdog, status, and the system lamp.
 
-systemd listens on a datagram socket (sd_notify(3), by the standard library alone); the system lamp
-is a process of its own (`companion lamp`) that reads one word from the service's folder under
-`/run`, so that it still speaks when this one does not. Without systemd nothing is told and nothing
-is missing.
+systemd listens on a datagram socket (sd_notify(3), with the standard library only). The system lamp
+is a separate process (`companion lamp`) that reads one word from the service's folder under `/run`,
+so that it works even if the service fails. Without systemd nothing is reported.
 """
 
 from __future__ import annotations
@@ -27,15 +25,17 @@ if TYPE_CHECKING:
     from hardware.panel import Panel
 
 POWER_FILE = "poweroff"
-"""What companion-poweroff.path waits for in that folder: the service may not switch off anything
-itself."""
+"""File in that folder that triggers companion-poweroff.path. The service itself may not switch off
+the machine.
+"""
 LAMP_FILE = "lamp"
-"""The word for the system lamp, in the service's folder under `/run`. It is written anew at every
-look."""
+"""File with the word for the system lamp, in the service's folder under `/run`. Every check writes
+it.
+"""
 
 
 class Word(StrEnum):
-    """What the service says to the system lamp."""
+    """The words for the system lamp."""
 
     READY = "ready"
     HOTSPOT = "hotspot"
@@ -44,7 +44,7 @@ class Word(StrEnum):
 
 
 class Manager:
-    """systemd, as this process sees it through its environment. Outside of it every method does
+    """systemd, as far as this process knows it from its environment. Without systemd its methods do
     nothing.
     """
 
@@ -52,45 +52,45 @@ class Manager:
         self._address = environment.get("NOTIFY_SOCKET", "")
         folder = environment.get("RUNTIME_DIRECTORY", "").partition(":")[0]
         self.folder = Path(folder) if folder else None
-        """The service's own folder under `/run`; None: it has none."""
+        """The service's own folder under `/run`, or None."""
         pid, every_us = environment.get("WATCHDOG_PID", ""), environment.get("WATCHDOG_USEC", "")
-        # it may be meant for another process of the unit (sd_watchdog_enabled(3))
+        # The watchdog may be meant for another process of the unit (sd_watchdog_enabled(3)).
         is_meant = every_us.isdigit() and pid in ("", str(os.getpid()))
         self.watchdog_s = int(every_us) / 1e6 if is_meant else None
-        """Interval in seconds at which the watchdog wants to be fed. None: there is none."""
+        """Interval in seconds of the watchdog, None without one."""
 
     @property
     def is_there(self) -> bool:
-        """Return whether anybody listens."""
+        """Return whether anybody receives the reports."""
         return bool(self._address or self.folder)
 
     def tell(self, **fields: str) -> None:
         """Send fields such as `READY="1"` or `STATUS="…"`.
 
-        What cannot be sent is left out: the service comes first.
+        A failure is ignored, because the service is more important.
         """
         if not self._address:
             return
-        # one field a line, so line ends in a sentence become spaces
+        # One field per line, so line ends in a sentence become spaces.
         text = "\n".join(f"{name}={' '.join(value.split())}" for name, value in fields.items())
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
             line.setblocking(False)
             line.sendto(text.encode(errors="replace"), self._address)
 
     def show(self, word: Word) -> None:
-        """Have the system lamp show this."""
+        """Set the word for the system lamp."""
         if self.folder is None:
             return
-        # renamed, so that nobody reads half a word
+        # Write and rename, so that nobody reads half a word.
         unfinished = self.folder / f"{LAMP_FILE}.part"
         with contextlib.suppress(OSError):
             unfinished.write_text(word, encoding="ascii")
             unfinished.replace(self.folder / LAMP_FILE)
 
     def switch_off(self) -> bool:
-        """Have the machine switched off, by the unit that waits for that.
+        """Request to switch off the machine, by the unit that waits for that.
 
-        Return whether it could be asked.
+        Return whether that was possible.
         """
         if self.folder is None:
             return False
@@ -104,11 +104,10 @@ class Manager:
 def power_key(
     table: Table, panel: Panel, clock: Clock, *, simulated: bool, has_lamp: bool, threads: bool
 ) -> PowerKey:
-    """Return what stands between a panel's table button and the table.
+    """Return the power key, which handles the panel's table button before the table does.
 
-    In simulation it only says what it would do.
-
-    `has_lamp`: a system lamp tells when the cord may be pulled.
+    In simulation it only says what it would do. `has_lamp`: a system lamp shows when the plug may
+    be pulled.
     """
 
     def switch_off() -> tuple[bool, str]:

@@ -1,5 +1,5 @@
-"""What the table and its adapters say to each other, a file a port: devices stand behind them,
-chosen once at start.
+"""Interfaces between the table and its adapters, one file for each port. The devices behind them
+are chosen once, at the start.
 """
 
 from companion.core.ports.camera import Camera, CameraState, CameraStatus, Frame, Reading

@@ -1,4 +1,4 @@
-"""A source of pictures, and what a reader of the board makes of them."""
+"""A source of pictures, and what a board reader gets from them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Frame:
-    """One picture. `luma` is (height, width) uint8; `at_s` the monotonic time of its exposure;
+    """One picture. `luma` is (height, width) uint8, `at_s` the monotonic time of its exposure.
     `number` counts up.
 
-    `colours` answers Cr and Cb of the same view, (height, width, 2) uint8, smaller than the
-    picture; it may cost something, so that it is asked only for what people look at. None: the
-    camera has none.
+    `colours` returns Cr and Cb of the same view, (height, width, 2) uint8, smaller than the
+    picture. It may be expensive, so it is called only for pictures that people see. None if the
+    camera has no colours.
     """
 
     luma: NDArray[np.uint8]
@@ -34,33 +34,33 @@ class Frame:
 
 
 class Camera(Protocol):
-    """A source of frames; `close` may be called twice."""
+    """A source of frames. `close` may be called twice."""
 
     name: str
 
     def frame(self) -> Frame | None:
         """Wait for the next picture and return it.
 
-        None when there will be no more. Raises `CameraError`.
+        None if there are no more. Raises `CameraError`.
         """
 
     def close(self) -> None:
-        """Give the device back."""
+        """Release the device."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What the camera knows about the board. Two are equal when they tell the same, whenever that
-    was.
+    """What the camera knows about the board. Readings with the same content are equal, whatever
+    their time.
 
-    `seen`: the face on top of each square where a marker is read; squares neither in `seen` nor in
-    `unknown` are empty. `unknown`: hidden by a hand, glare or anything else. `beside`: faces read
-    beside the board. `strangers`: marker ids that belong to no piece of this game, or to a piece
-    seen twice. `quiet`: nothing moves and `seen` is settled over several frames. `game`: the game
-    whose corner markers are seen; None: no board in view. `fans`: on a board of cards, the open
-    cards of each zone from the bottom to the top, `X` for one that is there and not read.
-    `markers`: the id that was read on each square of `seen`, where a piece shows one: it tells
-    equal faces apart.
+    `seen` is the face on top of each square with a marker that was read. Squares neither in `seen`
+    nor in `unknown` are empty. `unknown` squares are hidden by a hand, glare or anything else.
+    `beside` are faces beside the board. `strangers` are marker ids that belong to no piece of this
+    game, or to a piece that is seen twice. `quiet` is whether nothing moves and `seen` has been
+    stable over several frames. `game` is the game whose corner markers are seen. None: no board is
+    in view. `fans` are, on a board of cards, the open cards of each zone from the bottom to the
+    top, with `X` for a card that cannot be read. `markers` is the marker id on each square of
+    `seen` whose piece shows one. It tells equal faces apart.
     """
 
     seen: Mapping[Square, str]
@@ -76,7 +76,7 @@ class Reading:
 
 
 class CameraState(StrEnum):
-    """What the pages and lamps say about the camera."""
+    """State of the camera for pages and lamps."""
 
     NONE = "none"
     SEES_BOARD = "sees_board"

@@ -1,4 +1,6 @@
-"""What holds a thread, a pin, a camera or a file until it is closed."""
+"""The base class of everything that holds a thread, a pin, a camera or a file until it is
+closed.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +9,13 @@ from typing import Self
 
 
 class Closeable(ABC):
-    """Closed at the end of its `with` block. A subclass must say how it closes, which may be asked
-    of it twice.
+    """Closes at the end of its `with` block. A subclass must implement `close`, which may be called
+    twice.
     """
 
     @abstractmethod
     def close(self) -> None:
-        """Give back what it holds."""
+        """Release what it holds."""
 
     def __enter__(self) -> Self:
         return self

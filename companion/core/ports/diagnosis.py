@@ -1,4 +1,4 @@
-"""What an eye tells of the camera and the board, for the page Health."""
+"""What an eye knows about the camera and the board, for the page Health."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from companion.core.kit import Kit
 from companion.core.ports.camera import Frame, Reading
 
 Outline = tuple[tuple[float, float], ...]
-"""Points (x, y) in a picture, in order around what they enclose."""
+"""Points (x, y) in a picture, in order around an area."""
 
 
 class Weakness(StrEnum):
-    """What makes a place of the board hard to read."""
+    """Reason why a place on the board is hard to read."""
 
     CUT = "cut"
-    """It lies outside the picture."""
+    """The place is outside the picture."""
     GLARE = "glare"
     DARK = "dark"
     BLUR = "blur"
     SMALL = "small"
-    """A marker that lies there has too few pixels."""
+    """A marker in this place has too few pixels."""
     TWIN = "twin"
-    """Another copy of the board lies in the picture."""
+    """Another copy of the board is in the picture."""
 
 
 @dataclass(frozen=True)
 class SquareSeen:
-    """One square as the camera sees it: what is read there, how surely (0..1), and what makes it
-    hard.
+    """One square as the camera sees it: its faces, the certainty (0..1), and what makes it hard to
+    read.
 
-    `faces`: as in a layout, empty for a square without a piece; `known` False: nobody can tell what
-    lies there. `weak`: worst first. `module_px`: how many pixels a module of a marker lying there
-    has.
+    `faces` are as in a layout, empty for a square without a piece. `known` is whether its content
+    is known. `weak` has the worst first. `module_px` is the size in pixels of a module of a marker
+    in this place.
     """
 
     square: Square
@@ -45,15 +45,14 @@ class SquareSeen:
     weak: tuple[Weakness, ...] = ()
     module_px: float = 0.0
     corners_px: Outline = ()
-    """Its corners in the picture, in order; at the height of the piece that stands there, if one is
-    read."""
+    """Corners of the square in the picture, in order. They are at the height of the piece that was
+    read on it, if any.
+    """
 
 
 @dataclass(frozen=True)
 class Advice:
-    """One thing to do about what the camera sees badly, in at most 40 characters, and the
-    reason.
-    """
+    """One measure for a better view, in at most 40 characters, and its reason."""
 
     text: str
     why: str
@@ -62,10 +61,10 @@ class Advice:
 
 @dataclass(frozen=True)
 class BoardSeen:
-    """The board in one frame: `frame` is its number, `size_px` its width and height.
+    """The board in one frame: `frame` is the frame's number, `size_px` its width and height.
 
-    `outline_px` is the printed board in it. `advice` is sorted, the worst first; empty: all is
-    well.
+    `outline_px` is the printed board in it. `advice` has the worst problem first, and is empty if
+    there is none.
     """
 
     frame: int
@@ -78,14 +77,14 @@ class BoardSeen:
     distance_mm: float
     tilt_deg: float
     note: str = ""
-    """What else there is to say of the picture, as sentences without the last full stop."""
+    """Other remarks on the picture, as sentences without the last full stop."""
 
 
 @dataclass(frozen=True)
 class SettledFrame:
-    """A frame in which the board had just come to rest. `number` is that of the eye.
+    """A frame taken when the board had just come to rest. `number` is the eye's count.
 
-    `lens` is its focal ratio and k1, where it needs them k2 and 1 for a fisheye as well.
+    `lens` is the focal ratio and k1, followed by k2 if needed, and by 1 for a fisheye.
     """
 
     number: int
@@ -93,15 +92,16 @@ class SettledFrame:
     reading: Reading
     lens: tuple[float, ...]
     outline_px: Outline
-    """Around the printed board and what stands on it, in the picture; nothing outside belongs to
-    the game."""
+    """Outline in the picture of the printed board and the pieces on it. Nothing outside belongs to
+    the game.
+    """
     squares_px: Mapping[Square, Outline]
-    """The corners of each square in the picture."""
+    """Corners of each square in the picture."""
 
 
 @dataclass(frozen=True)
 class CameraOffer:
-    """A camera that could be used: `source` as in the settings, and a name for people."""
+    """An available camera: `source` as in the settings, and a name for people."""
 
     source: str
     name: str

@@ -1,4 +1,4 @@
-"""Pads, lamps and tones: what is pressed, what is shown, what is heard."""
+"""Pads, lamps and tones: key presses, lamp patterns and cues."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from companion.core.kit import Seat
 
 
 class PadKey(StrEnum):
-    """The eight buttons of a pad; `TABLE` is the single button of the table."""
+    """The eight buttons of a pad, and `TABLE`, the single button of the table."""
 
     UP = "up"
     DOWN = "down"
@@ -27,8 +27,8 @@ class PadKey(StrEnum):
 class Press:
     """A debounced press, stamped at its first edge.
 
-    `held`: the key has been down for a second (sent once more). `is_long`: a Back key has been
-    down for two seconds (sent once more).
+    `held`: the key has been down for a second (sent once more). `is_long`: a Back key has been down
+    for two seconds (sent once more).
     """
 
     seat: Seat | None
@@ -39,7 +39,7 @@ class Press:
 
 
 class Cue(StrEnum):
-    """What lamps and tones announce of the table; the values are the rows of the cue language."""
+    """Cues of the table for lamps and tones. The values are the rows of the cue language."""
 
     AWAKE = "awake"
     SEAT_TAKEN = "seat_taken"
@@ -72,7 +72,7 @@ class Cue(StrEnum):
 
 
 class TurnLamp(StrEnum):
-    """Steady patterns of the turn lamp, by rising rank."""
+    """Steady patterns of the turn lamp, in ascending priority."""
 
     OFF = "off"
     ON = "on"
@@ -88,10 +88,10 @@ class TurnLamp(StrEnum):
 
 @dataclass(frozen=True)
 class SeatLamps:
-    """The steady pattern of one seat's four lamps: so many order lamps on, and the turn lamp.
+    """The steady pattern of one seat's four lamps: the order lamps that are on, and the turn lamp.
 
-    `order_lamps` lists which of the lamps 1, 2, 3 are on: on a pad the rules fix how many orders
-    there are, so that a count tells nothing.
+    `order_lamps` lists which of the lamps 1, 2, 3 are on. On a pad the rules fix the number of
+    orders, so that a count would say nothing.
     """
 
     order_lamps: frozenset[int] = frozenset()
@@ -100,8 +100,8 @@ class SeatLamps:
 
 @dataclass(frozen=True)
 class Signal:
-    """One cue of the table or of an event, whom it concerns, and a number where it has one (order
-    n, step n).
+    """One cue of the table or of an event, the seats that it concerns, and a number if it has one
+    (order n, step n).
     """
 
     cue: Cue | EventCue
@@ -116,7 +116,7 @@ def signal_to(seat: Seat, cue: Cue | EventCue, number: int = 0) -> Signal:
 
 @dataclass(frozen=True)
 class Alarm:
-    """A cue that is due at a monotonic time, unless the clock is stopped before."""
+    """A cue that is due at a monotonic time, unless the clock is stopped before then."""
 
     at_s: float
     signal: Signal

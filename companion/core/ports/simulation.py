@@ -1,4 +1,6 @@
-"""What pages see of a simulation: the pieces on its table, and fingers on its panel."""
+"""What pages see of a simulation: the pieces on its table, and the buttons and lamps of its
+panel.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ from companion.core.grid import Square
 
 @dataclass(frozen=True)
 class WorldPiece:
-    """A piece on the simulated table: its identity, visible face, place (board mm) and outline in
-    the picture (px).
+    """A piece on the simulated table: its identity, visible face, position (board mm) and outline
+    in the picture (px).
     """
 
     id: int
@@ -26,23 +28,25 @@ class WorldPiece:
 
 @dataclass(frozen=True)
 class PanelView:
-    """What a person sees and hears: the tone, and which lamps are lit (`south_1`, `south_turn`)."""
+    """What a person sees and hears of the panel: lit lamps (`south_1`, `south_turn`) and the
+    tone.
+    """
 
     lamps: Mapping[str, bool] = field(default_factory=dict)
     tone_hz: float | None = None
 
 
 class PanelHands(Protocol):
-    """Fingers on the simulated panel; buttons are named `south_up`, `north_ready`, `table`."""
+    """Presses buttons of the simulated panel. They are named `south_up`, `north_ready`, `table`."""
 
     def press(self, button: str) -> None:
         """Hold a button down. Raises KeyError for an unknown one."""
 
     def release(self, button: str) -> None:
-        """Let a button go."""
+        """Release a button."""
 
     def view(self) -> PanelView:
-        """Return lamps and tone at this moment."""
+        """Return the current lamps and tone."""
 
     def buttons(self) -> tuple[str, ...]:
         """Return the names of all wired buttons."""

@@ -1,4 +1,4 @@
-"""What is said aloud."""
+"""Sentences that the table speaks."""
 
 from __future__ import annotations
 
@@ -8,39 +8,37 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Utterance:
-    """A sentence to be said aloud. `number` counts up, also over restarts of the service."""
+    """A sentence to be spoken. `number` counts up, also across restarts of the service."""
 
     number: int
     text: str
 
 
 class Spoken(Protocol):
-    """What the table says aloud, for a screen that speaks; any thread may ask."""
+    """The spoken sentences, for a screen with a voice. Any thread may use it."""
 
     @property
     def volume(self) -> float:
-        """Return the loudness from 0 to 1."""
+        """Loudness from 0 to 1."""
 
     @property
     def speed(self) -> float:
-        """Return the speed, where 1 is a calm talker's."""
+        """Speed, where 1 is that of a calm speaker."""
 
     @property
     def screen_may_speak(self) -> bool:
-        """Return whether the settings and the hour let a screen speak."""
+        """Whether the settings and the time of day allow a screen to speak."""
 
     @property
     def quiet_until(self) -> str | None:
-        """Return when the quiet hours end that hold now, such as 08:00.
-
-        Empty: never, None: none hold.
+        """End of the current quiet hours, such as 08:00. Empty if they never end, None outside
+        quiet hours.
         """
 
     def recent(self) -> tuple[Utterance, ...]:
-        """Return the last sentences, oldest first.
-
-        Nothing that somebody at the table may not know.
+        """Return the last sentences, oldest first. None of them is secret from anybody at the
+        table.
         """
 
     def screen_speaks(self, speaks: bool) -> None:
-        """Note that a screen has begun to speak, or has ended."""
+        """Record that a screen has started or stopped speaking."""

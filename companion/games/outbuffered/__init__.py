@@ -1,4 +1,4 @@
-"""Outbuffered: two robots, three secret orders each, capture the flag."""
+"""Outbuffered: two robots with three secret orders each capture the flag."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _PAD = PadGrammar(
 
 
 class Outbuffered(Game[State, str]):
-    """An action is a buffer: a text of exactly three of `U D L R I S`."""
+    """The game Outbuffered. An action is a buffer: exactly three letters of `U D L R I S`."""
 
     name = "outbuffered"
     title = say("Outbuffered")
@@ -64,21 +64,22 @@ class Outbuffered(Game[State, str]):
     plan = staticmethod(plan)
 
     def kit(self, options: OutbufferedOptions) -> Kit:
-        """Return four pieces, a board of separate tiles, and perhaps orders as tiles that the
-        camera reads."""
+        """Return four pieces and a board of separate tiles, with order tiles for the camera if
+        chosen.
+        """
         return kit_of(options.board, options.tiles)
 
     def extras(self, options: OutbufferedOptions) -> Extras:
-        """Return a player aid for each side, orders as tiles."""
+        """Return order tiles and a player aid for each side."""
         return EXTRAS
 
     def setup(self, options: OutbufferedOptions, rng: Random) -> State:
-        """Return robots on their start tiles, flags on their bases."""
+        """Return the state with robots on their start tiles and flags on their bases."""
         terrain = terrain_of(options.board)
         return State(options, terrain, terrain.starts, terrain.bases)
 
     def to_act(self, state: State) -> frozenset[Seat]:
-        """Return both, sealed, until the game is over."""
+        """Return both seats, which act sealed, until the game is over."""
         if state.outcome:
             return frozenset()
         return frozenset(SEATS)
@@ -89,26 +90,26 @@ class Outbuffered(Game[State, str]):
             yield from map("".join, itertools.product("UDLRIS", repeat=3))
 
     def random_action(self, state: State, seat: Seat, rng: Random) -> str:
-        """Return any three orders."""
+        """Return three random orders."""
         return "".join(rng.choices("UDLRIS", k=3))
 
     def examples(self, state: State, seat: Seat) -> tuple[str, ...]:
-        """Return buffers towards their flag, with or without a shot."""
+        """Return buffers for the first turn that lead to the flag, with or without a shot."""
         if state.turn == 1:
             return ("UUR", "URU", "UUS", "URS")
         return ()
 
     def check(self, state: State, seat: Seat, action: str) -> None:
-        """Accept every buffer: what cannot be done bounces."""
+        """Accept every buffer. A move that is not possible bounces."""
 
     def parse(self, text: str) -> str:
-        """Return exactly three of `U D L R I S`."""
+        """Return the buffer if it is three letters of `U D L R I S`. Raises `Malformed`."""
         if not _BUFFER.fullmatch(text):
             raise Malformed(say("A buffer is exactly three of U D L R I S, such as UUS"))
         return text
 
     def commands(self, action: str) -> list[str]:
-        """Return each order."""
+        """Return the word of each order."""
         return [key.label for letter in action for key in _PAD.keys if key.letter == letter]
 
     def apply(self, state: State, actions: Mapping[Seat, str], rng: Random) -> Step[State]:
@@ -116,9 +117,7 @@ class Outbuffered(Game[State, str]):
         return play(state, (actions[Seat.SOUTH], actions[Seat.NORTH]))
 
     def how_it_ended(self, state: State) -> str:
-        """Return that a flag is home, that a robot that was hit cannot start again, or which limit
-        ended it.
-        """
+        """Return that a flag is home, that a robot is shut out, or which limit ended the game."""
         winner = next(iter(state.outcome.winners), None) if state.outcome else None
         options = state.options
         if winner and state.off_board:
@@ -127,19 +126,19 @@ class Outbuffered(Game[State, str]):
             return say("Home with {other}’s flag.", other=self.sides[winner.other].name)
         if state.off_board:
             return say("Neither can start again.")
-        # both carry a flag and both stand on their bases
+        # Both robots carry a flag and are on their bases.
         if state.robots == state.terrain.bases and state.flags == (None, None):
             return say("Both flags came home.")
-        # the number of the turn was counted on when the turn had ended
+        # The turn number was already increased at the end of the turn.
         if state.turn - 1 == options.turn_limit:
             return say("Turn {number} was the last.", number=options.turn_limit)
         return say("{number} quiet turns.", number=state.quiet)
 
     def view(self, state: State, seat: Seat | None) -> View:
-        """Return robots, flags (`{"on": "b1"}` or `{"carried_by": "north"}`), turn, outcome.
+        """Return robots, flags (`{"on": "b1"}` or `{"carried_by": "north"}`), turn and outcome.
 
-        Everything on the board is public. Sealed buffers never reach a state.
-        `quiet` turns in a row have brought neither a flag taken nor a robot hit.
+        Everything on the board is public, and sealed buffers never reach a state. `quiet` is the
+        number of consecutive turns without a flag taken or a robot hit.
         """
         flags = {
             seat: {"on": str(flag)} if flag else {"carried_by": seat.other}
@@ -154,20 +153,21 @@ class Outbuffered(Game[State, str]):
         }
 
     def expected(self, state: State) -> Layout | None:
-        """Return the layout, flags under the robots that stand on them or carry them."""
+        """Return the layout, with flags under the robots that are on them or carry them."""
         if state.off_board:
             return None
         return layout_of(state.robots, state.flags)
 
     def pad(self, state: State, seat: Seat) -> PadGrammar:
-        """Return three keys, each an order."""
+        """Return the pad, on which each order is one key and three keys make an action."""
         return _PAD
 
     def possible(self, state: State, seat: Seat, entered: str) -> Iterator[Possible]:
-        """Yield where each order leads after those that are planned, if the other robot does
-        nothing."""
+        """Yield the effect of each order after the planned ones, if the other robot does
+        nothing.
+        """
         index = seat.number
-        # where the plan has led so far: without one, where the robot stands
+        # End of the plan so far, or the robot's own square without a plan.
         before = (state.robots[index], *plan(state, seat, entered))[-1]
         for key in _PAD.keys:
             there = plan(state, seat, entered + key.letter)[-1]
@@ -184,7 +184,7 @@ class Outbuffered(Game[State, str]):
                 text = say("to {square}: you take their flag", square=there)
             elif there == state.terrain.bases[index]:
                 text = say("to {square}: home", square=there)
-            # a move that leads nowhere bounces
+            # A move that does not change the square bounces.
             is_barred = key.letter in STEPS and there == before
             squares = () if there == before else (there,)
             yield Possible(key.drawing, key.label, text, squares, is_barred)

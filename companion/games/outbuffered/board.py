@@ -1,4 +1,4 @@
-"""The board of Outbuffered: text maps, what the rules ask of them, and what has to be printed."""
+"""The board of Outbuffered: text maps, the terrain for the rules, and the kit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ INITIALS = {
     "D": initial(say("D for down")),
     "R": initial(say("R for right")),
 }
-"""The letter that players read for each order of the notation."""
+"""Letter that players read for each order of the notation."""
 STEPS = {"U": (0, 1), "D": (0, -1), "L": (-1, 0), "R": (1, 0)}
 
 SIDES = {
@@ -35,14 +35,14 @@ SIDES = {
 NAMES = tuple(SIDES[seat].name for seat in SEATS)
 ROBOTS = (say("purple robot"), say("lime robot"))
 FLAGS = (say("purple flag"), say("lime flag"))
-"""The faces' names, South's first."""
+"""Names of the faces, South's first."""
 OWN = (say("robot"), say("flag"))
-"""What hands are told of a piece of theirs."""
+"""Names of a player's own pieces in instructions."""
 
 
 @dataclass(frozen=True)
 class Terrain:
-    """The board as the rules need it. Seats are indexed 0 (South) and 1 (North)."""
+    """The board for the rules. Seats are indexed 0 (South) and 1 (North)."""
 
     files: int
     ranks: int
@@ -51,7 +51,7 @@ class Terrain:
     bases: tuple[Square, Square]
 
     def neighbour(self, square: Square, step: tuple[int, int]) -> Square | None:
-        """Return where a step leads, or None off the board and into a wall."""
+        """Return the square after a step, or None off the board or in a wall."""
         return self._neighbours[square].get(step)
 
     @cached_property
@@ -67,14 +67,14 @@ class Terrain:
         }
 
     def distance(self, origin: Square, target: Square) -> int:
-        """Return the fewest steps from one square to another.
+        """Return the smallest number of steps between two squares.
 
-        Where walls leave no way, as if there were none.
+        If walls block every path, the walls are ignored.
         """
         reached = {origin}
         front = {origin}
         steps = 0
-        # breadth first: `front` is what is reached in exactly so many steps
+        # Breadth-first search: `front` holds the squares at a distance of exactly `steps`.
         while front:
             if target in front:
                 return steps
@@ -85,7 +85,7 @@ class Terrain:
 
     @cached_property
     def lines_of_fire(self) -> dict[Square, frozenset[Square]]:
-        """Return the squares that a shot reaches from each square: rank and file, up to the first
+        """Return the squares that a shot from each square reaches, along rank and file up to a
         wall.
         """
         return {square: frozenset(self._squares_in_sight(square)) for square in self._neighbours}
@@ -100,8 +100,9 @@ class Terrain:
 
 @lru_cache(maxsize=64)
 def terrain_of(board: str) -> Terrain:
-    """Read a board's text map: each of `s S n N` (starts and bases of South and North) exactly
-    once.
+    """Parse the text map of a board.
+
+    Each of `s S n N` (starts and bases of South and North) occurs exactly once. Raises `Malformed`.
     """
     tiles = parse_map(board, ".#sSnN")
     special = {}
@@ -137,9 +138,9 @@ _ORDER_TILES = OrderTiles(
 
 @lru_cache(maxsize=64)
 def kit_of(board: str, has_tiles: bool = False) -> Kit:
-    """Return four pieces, and a board of separate tiles.
+    """Return four pieces and a board of separate tiles.
 
-    `has_tiles`: orders lie as tiles that the camera reads.
+    With `has_tiles` the camera reads orders that are laid as tiles.
     """
     terrain = terrain_of(board)
     marks: list[Mark] = []

@@ -1,4 +1,4 @@
-"""What happens in Outbuffered alone."""
+"""Event kinds of Outbuffered."""
 
 from companion.core.event_cues import EventCue
 from companion.core.i18n import say_n
@@ -9,7 +9,7 @@ _FLAGS = Highlight("flag-s", lambda n: say_n("{n} flag taken", "{n} flags taken"
 
 
 class OutbufferedEvent(EventKind):
-    """What becomes of flags and of robots that are hit."""
+    """Events of flags and of robots that are hit."""
 
     FLAG_TAKEN = "flag_taken", Look(swells=True), _TAKEN, _FLAGS
     FLAG_DROPPED = "flag_dropped"

@@ -1,4 +1,4 @@
-"""The first game of Outbuffered with a guide: move, bounce, shoot."""
+"""The guided first game of Outbuffered: move, bounce, shoot."""
 
 from companion.core.i18n import say
 from companion.core.kit import Seat
@@ -70,4 +70,4 @@ HELP = {
     "down": say("one step towards you"),
     "right": say("one step to your right"),
 }
-"""What comes of each order, by its English word."""
+"""Effect of each order, by its English word."""

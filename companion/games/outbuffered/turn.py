@@ -1,7 +1,6 @@
-"""How a turn of Outbuffered is carried out: pair by pair, moves, win check, shots, win check.
+"""Execution of a turn of Outbuffered. Each pair of orders: moves, win check, shots, win check.
 
-Source: the rulebook's sections 2, 3 and "What if", with the rulings of the house where it is
-silent.
+Source: the rulebook's sections 2, 3 and "What if", completed by the rulings of the house.
 """
 
 from __future__ import annotations
@@ -38,19 +37,20 @@ _DRAWINGS = {letter: _ARROWS[step] for letter, step in STEPS.items()} | {
     "S": "order-shoot",
 }
 _WORDS = {"U": say("up"), "D": say("down"), "L": say("left"), "R": say("right")}
-_STIRS = frozenset({OutbufferedEvent.FLAG_TAKEN, CommonEvent.SHOT})
-"""The events after which `quiet_limit` counts anew."""
+_EVENTFUL = frozenset({OutbufferedEvent.FLAG_TAKEN, CommonEvent.SHOT})
+"""Events that restart the count for `quiet_limit`."""
 _SCENES = ("bump", "taken", "hit", "")
-"""The order in which the headlines of a step are read."""
+"""Order of the headlines of a step, by their scene."""
 
 
 class OutbufferedOptions(Options, frozen=True):
-    """Board and house rules.
+    """The options of Outbuffered: board and house rules.
 
-    A limit of 0 means none. `quiet_limit` counts turns in a row in which nothing happens.
+    A limit of 0 means none. `quiet_limit` counts consecutive turns without a flag taken or a robot
+    hit.
 
-    `tiles`: orders may lie as tiles behind a wall, where the camera reads them. The rules do not
-    depend on it.
+    With `tiles` orders may be laid as tiles behind a wall, where the camera reads them. The rules
+    stay the same.
     """
 
     board: str = STANDARD_MAP
@@ -65,7 +65,7 @@ class OutbufferedOptions(Options, frozen=True):
 class State:
     """A position between two turns.
 
-    `flags[i]` is where seat i's flag lies. None: the opponent carries it.
+    `flags[i]` is the square of seat i's flag, or None if the opponent carries it.
     """
 
     options: OutbufferedOptions
@@ -75,19 +75,20 @@ class State:
     turn: int = 1
     outcome: Outcome | None = None
     off_board: bool = False
-    """True after a win in which a shot robot could not be put down: the board is not checked any
-    more."""
+    """Whether the game ended because a robot could not return to its start tile. The board is then
+    no longer checked.
+    """
     stirred: int = 0
-    """The last turn in which a flag was taken or a robot was hit. 0: none yet."""
+    """Number of the last turn with a flag taken or a robot hit, or 0."""
 
     @property
     def quiet(self) -> int:
-        """Return how many turns in a row nothing of that kind has happened."""
+        """Return the number of consecutive turns without a flag taken or a robot hit."""
         return self.turn - 1 - self.stirred
 
 
 class _Turn(TurnLog):
-    """The position while a turn is carried out."""
+    """The position during a turn."""
 
     def __init__(self, state: State) -> None:
         super().__init__()
@@ -105,12 +106,12 @@ def play(state: State, buffers: tuple[str, str]) -> Step[State]:
     for number, commands in enumerate(zip(*buffers, strict=True), start=1):
         _move(turn, commands)
         _check_homecoming(turn)
-        # a flag that is home ends the game before the shots of the step (ruling)
+        # A flag brought home ends the game before the shots of the step (ruling).
         if turn.outcome is None and "S" in commands:
             _shoot(turn, commands)
-        if any(event.kind in _STIRS for event in turn.fresh_events):
+        if any(event.kind in _EVENTFUL for event in turn.fresh_events):
             stirred = state.turn
-        # the limits count whole turns
+        # The limits count whole turns.
         if number == 3 and turn.outcome is None:
             _end_at_limit(turn, state.turn - stirred)
         turn.headlines.sort(key=lambda headline: _SCENES.index(headline.scene))
@@ -118,11 +119,11 @@ def play(state: State, buffers: tuple[str, str]) -> Step[State]:
             turn.headlines.append(_end_headline(turn, turn.outcome))
         elif not turn.headlines and commands == ("I", "I"):
             turn.headlines.append(Headline(say("Both wait")))
-        # a robot that cannot be put down leaves nothing that could be checked
+        # If a robot cannot return to the board, there is no layout to check.
         layout = None if turn.off_board else layout_of(turn.robots, turn.flags)
         orders = {seat: _order(state, index, commands[index]) for index, seat in enumerate(SEATS)}
         turn.add_stage(say("Step {number} of 3", number=number), layout, orders=orders)
-        # the rest of both buffers is not carried out (ruling)
+        # The rest of both buffers is dropped (ruling).
         if turn.outcome:
             break
     after = replace(
@@ -138,7 +139,7 @@ def play(state: State, buffers: tuple[str, str]) -> Step[State]:
 
 
 def _end_at_limit(turn: _Turn, quiet: int) -> None:
-    """End in a draw when the last turn is over, or the last one of those that may go by `quiet`."""
+    """End in a draw at the limit of turns or of consecutive quiet turns."""
     options = turn.state.options
     number = turn.state.turn
     if number == options.turn_limit:
@@ -157,8 +158,10 @@ def _end_headline(turn: _Turn, outcome: Outcome) -> Headline:
 
 
 def plan(state: State, seat: Seat, entered: str) -> tuple[Square, ...]:
-    """Return where the own robot would stand after each order if the other did nothing and stood
-    nowhere."""
+    """Return the square of the seat's robot after each order.
+
+    The other robot is ignored, as if it did nothing and were not on the board.
+    """
     index = seat.number
     turn = _Turn(state)
     places: list[Square] = []
@@ -167,7 +170,7 @@ def plan(state: State, seat: Seat, entered: str) -> tuple[Square, ...]:
             target = state.terrain.neighbour(turn.robots[index], _direction(state, index, command))
             if target is not None and _obstacle(turn, index, command, target) is None:
                 turn.robots[index] = target
-                # with the flag aboard other squares are free, such as the own base
+                # A carried flag opens other squares, such as the robot's own base.
                 _pick_up(turn, index)
         places.append(turn.robots[index])
     return tuple(places)
@@ -180,9 +183,9 @@ def _order(state: State, seat: int, command: str) -> Order:
 
 
 def layout_of(robots: Sequence[Square], flags: Sequence[Square | None]) -> Layout:
-    """Return what lies where: a flag under the robot that stands on it or carries it."""
+    """Return the layout, with a flag under the robot that is on it or carries it."""
     stacks: dict[Square, tuple[str, ...]] = {}
-    # a flag without a place is carried, so it lies under its carrier
+    # A flag without a square is carried, so it is under its carrier.
     places = [flag or robots[1 - seat] for seat, flag in enumerate(flags)]
     for face, square in zip((*FLAGS, *ROBOTS), (*places, *robots), strict=True):
         stacks[square] = (*stacks.get(square, ()), face)
@@ -193,9 +196,9 @@ def layout_of(robots: Sequence[Square], flags: Sequence[Square | None]) -> Layou
 
 
 def _direction(state: State, seat: int, command: str) -> tuple[int, int]:
-    """Return (files, ranks) of a move.
+    """Return the (files, ranks) of a move.
 
-    North's directions are turned round when they are seen from the seat.
+    North's directions are reversed if they are relative to the seat.
     """
     files, ranks = STEPS[command]
     if seat == NORTH and state.options.directions == "seat":
@@ -204,16 +207,16 @@ def _direction(state: State, seat: int, command: str) -> tuple[int, int]:
 
 
 _Bounce = tuple[str, Headline]
-"""Why a move bounces, and the headline of it."""
+"""The reason for a bounce, and its headline."""
 
 
 def _obstacle(turn: _Turn, seat: int, command: str, target: Square | None) -> _Bounce | None:
-    """Return why a move bounces whatever the other robot does. None: it does not."""
+    """Return why a move bounces whatever the other robot does, or None."""
     state = turn.state
     side = NAMES[seat]
     robot = (ROBOTS[seat],)
     if target is None:
-        # what is there tells a wall from the edge of the board
+        # Distinguish a wall from the edge of the board.
         tried = turn.robots[seat].shifted(*_direction(state, seat, command))
         direction = _WORDS[command]
         if tried in state.terrain.walls:
@@ -223,14 +226,15 @@ def _obstacle(turn: _Turn, seat: int, command: str, target: Square | None) -> _B
             )
             return why, Headline(say("{side!c} bumps into the wall", side=side), "bump", robot)
         why = say("{direction!c} leads off the board.", direction=direction)
-        # North's left is the picture's right, which needs a sentence of its own
+        # North's left is South's right, which needs a sentence of its own.
         if seat == NORTH and state.options.directions == "seat" and command in "LR":
             why = say("Left leads off the board: North’s left hand is South’s right.")
             if command == "R":
                 why = say("Right leads off the board: North’s right hand is South’s left.")
         return why, Headline(say("{side!c} bumps into the edge", side=side), "bump", robot)
     if turn.flags[seat] == target:
-        # house rule: whoever brings the flag home may enter although his own lies there
+        # Unless a house rule forbids it, a robot may bring a flag home although its own flag is
+        # there.
         is_home = target == state.terrain.bases[seat] and turn.flags[1 - seat] is None
         if not is_home or state.options.own_flag_blocks_base:
             why = say("{side!c}’s own flag lies on {square}.", side=side, square=str(target))
@@ -240,7 +244,7 @@ def _obstacle(turn: _Turn, seat: int, command: str, target: Square | None) -> _B
 
 
 def _move(turn: _Turn, commands: tuple[str, str]) -> None:
-    """Carry out the moves of one step, both at once."""
+    """Carry out the moves of one step at the same time."""
     state = turn.state
     movers = [seat for seat in (SOUTH, NORTH) if commands[seat] in STEPS]
     targets: list[Square | None] = [None, None]
@@ -250,7 +254,7 @@ def _move(turn: _Turn, commands: tuple[str, str]) -> None:
         targets[seat] = turn.terrain.neighbour(turn.robots[seat], direction)
         if bounce := _obstacle(turn, seat, commands[seat], targets[seat]):
             bounces[seat] = bounce
-    # both bounce, even where one of them would have bounced anyway (ruling)
+    # Both bounce, even if one of them would bounce anyway (ruling).
     if targets[0] is not None and targets[0] == targets[1]:
         square = str(targets[0])
         text = say("Both want {square}. Nobody gets it.", square=square)
@@ -262,7 +266,7 @@ def _move(turn: _Turn, commands: tuple[str, str]) -> None:
             stays = other not in movers or other in bounces
             if seat not in bounces and targets[seat] == turn.robots[other] and stays:
                 bounces[seat] = _bounce_off_robot(turn, seat)
-    # of a tile that both wanted there is one headline
+    # Two bounces off the same tile share one headline.
     turn.headlines += dict.fromkeys(bounces[seat][1] for seat in sorted(bounces))
     before = list(turn.robots)
     for seat in movers:
@@ -271,11 +275,11 @@ def _move(turn: _Turn, commands: tuple[str, str]) -> None:
             turn.robots[seat] = target
     for seat in (SOUTH, NORTH):
         why = bounces[seat][0] if seat in bounces else None
-        _tell_move(turn, seat, commands[seat], before[seat], why)
+        _report_move(turn, seat, commands[seat], before[seat], why)
 
 
 def _bounce_off_robot(turn: _Turn, seat: int) -> _Bounce:
-    """Return why a move onto the other robot, which stays, bounces."""
+    """Return why a move onto the other robot bounces, if that robot stays."""
     other = 1 - seat
     square = str(turn.robots[other])
     why = say("{side!c} does not leave {square}.", side=NAMES[other], square=square)
@@ -283,8 +287,8 @@ def _bounce_off_robot(turn: _Turn, seat: int) -> _Bounce:
     return why, Headline(text, "bump", (ROBOTS[seat], ROBOTS[other]))
 
 
-def _tell_move(turn: _Turn, seat: int, command: str, before: Square, why: str | None) -> None:
-    """Say what one seat's command did, and pick up a flag where a move ended on it."""
+def _report_move(turn: _Turn, seat: int, command: str, before: Square, why: str | None) -> None:
+    """Report the effect of one seat's order, and pick up a flag on the target of a move."""
     who = {"side": NAMES[seat], "square": str(before)}
     if command == "I":
         turn.add(CommonEvent.IDLE, seat, say("{side!c} waits on {square}.", **who), at=before)
@@ -301,7 +305,7 @@ def _tell_move(turn: _Turn, seat: int, command: str, before: Square, why: str | 
 
 
 def _pick_up(turn: _Turn, seat: int) -> None:
-    """Let a robot on the opponent's lying flag take it."""
+    """Let a robot take the opponent's flag if it lies on the robot's square."""
     other = 1 - seat
     here = turn.robots[seat]
     if turn.flags[other] != here:
@@ -316,7 +320,7 @@ def _pick_up(turn: _Turn, seat: int) -> None:
 
 
 def _check_homecoming(turn: _Turn) -> None:
-    """Make the win check after the moves."""
+    """End the game if a robot has brought a flag home."""
     bases = turn.terrain.bases
     home = [s for s in (SOUTH, NORTH) if turn.flags[1 - s] is None and turn.robots[s] == bases[s]]
     if len(home) == 2:
@@ -336,7 +340,7 @@ def _check_homecoming(turn: _Turn) -> None:
 
 
 def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
-    """Carry out the shots of one step, both at once, and the way home of whoever is hit."""
+    """Carry out the shots of one step at the same time, and send back the robots that are hit."""
     shooters = [seat for seat in (SOUTH, NORTH) if commands[seat] == "S"]
     hit: list[int] = []
     for seat in shooters:
@@ -351,7 +355,7 @@ def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
             text = say("{side!c} shoots and hits nobody.", side=NAMES[seat])
             why = say("No free line along the rank or the file leads to the other robot.")
             turn.add(CommonEvent.MISS, seat, text, "shots", at=here, why=why)
-    # of those that are hit, the ones that carry the other's flag
+    # Robots that are hit while they carry a flag.
     losers = [seat for seat in hit if turn.flags[1 - seat] is None]
     turn.headlines.append(_shots_headline(shooters, hit, is_flag_lost=bool(losers)))
     for seat in losers:
@@ -363,7 +367,7 @@ def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
 
 
 def _shots_headline(shooters: list[int], hit: list[int], *, is_flag_lost: bool) -> Headline:
-    """Return the headline of all shots of a step."""
+    """Return one headline for all shots of a step."""
     if len(hit) == 2:
         return Headline(say("Both are hit. Both start again."), "hit", ROBOTS)
     seat = 1 - hit[0] if hit else shooters[0]
@@ -379,13 +383,13 @@ def _shots_headline(shooters: list[int], hit: list[int], *, is_flag_lost: bool) 
 
 
 def _send_back(turn: _Turn, hit: list[int]) -> None:
-    """Put robots that were hit on their start tiles. Where that cannot be, the opponent wins."""
+    """Put robots that were hit on their start tiles. If that is impossible, the opponent wins."""
     starts = turn.terrain.starts
     before = list(turn.robots)
-    # both go back first: only then is seen whether a start tile is taken
+    # Move both first, because one robot may then occupy the start tile of the other.
     for seat in hit:
         turn.robots[seat] = starts[seat]
-    # the opponent stands there, or the own flag lies or is carried there (ruling)
+    # A start tile is blocked by the opponent or by the robot's own flag, lying or carried (ruling).
     shut_out = [s for s in hit if starts[s] in (turn.robots[1 - s], turn.flags[s])]
     if len(shut_out) == 2:
         turn.off_board = True
@@ -411,7 +415,7 @@ def _send_back(turn: _Turn, hit: list[int]) -> None:
             parts = {"side": NAMES[seat], "square": str(start)}
             text = say("{side!c} returns to its start tile {square}.", **parts)
             turn.add(OutbufferedEvent.SENT_BACK, seat, text, "shots", at=before[seat], to=start)
-            # the other's flag may lie on the start tile (ruling)
+            # The other's flag may lie on the start tile (ruling).
             _pick_up(turn, seat)
 
 
@@ -419,10 +423,9 @@ def _send_back(turn: _Turn, hit: list[int]) -> None:
 
 
 def lead(state: State) -> float:
-    """Return how many steps less than North South still has to go: to the other flag, and with it
-    home.
+    """Return the remaining steps of North minus those of South: to the other flag and home with it.
 
-    Walls are gone round, robots are not in the way.
+    Paths go round walls, and robots are ignored.
     """
     return float(_steps_home(state, NORTH) - _steps_home(state, SOUTH))
 

@@ -1,6 +1,6 @@
 """Options and rules of Outbuffered in words for people.
 
-The rulebook's sections 1-3 and "What if" retold.
+The texts retell the rulebook's sections 1-3 and "What if".
 """
 
 from companion.core.i18n import say
