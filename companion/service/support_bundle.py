@@ -129,7 +129,6 @@ def _visible_part(frame: SettledFrame, view: TableView) -> Luma | None:
 
 
 def _unread_zones(frame: SettledFrame, kit: Kit | None) -> frozenset[Square]:
-    """Return the zones of a board of cards that were not read."""
     return frame.reading.unknown if kit and kit.deck else frozenset()
 
 

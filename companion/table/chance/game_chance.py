@@ -82,8 +82,9 @@ class ChanceKeeper:
 class ChanceView:
     """The source of a game's chance, as everybody may see it.
 
-    `chosen` is a sentence on what the host has chosen. Without `commitment` the game is of an older
-    version. After the game, `opened`, the `seed` that was played and its `faults` are set.
+    `chosen` is a sentence on what the host has chosen. Without `commitment` the host has chosen the
+    seed, both sealed orders will give it, or an older version has drawn it. After the game,
+    `opened`, the `seed` that was played and its `faults` are set.
     """
 
     number: int
