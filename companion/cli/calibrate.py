@@ -50,7 +50,7 @@ def measure_live(settings: Settings) -> LensFit:
     then.
     """
     with closing(open_camera(settings.camera, RealClock())) as camera:
-        first = camera.frame()  # only now is it known how much of the sensor a picture shows
+        first = camera.frame()  # shows how much of the sensor is used
         if first is None:
             raise CameraError(f"{camera.name} gives no picture: check the cable")
         work = Calibration(nominal_lens(settings.camera, camera))

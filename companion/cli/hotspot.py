@@ -152,7 +152,7 @@ class Hotspot:
             if not former:
                 names_path.unlink()
             raise NoHotspot(f"The hotspot cannot be opened: {output or 'nmcli failed'}")
-        (self.root / ANSWER.relative_to("/")).unlink(missing_ok=True)  # of the one before
+        (self.root / ANSWER.relative_to("/")).unlink(missing_ok=True)  # about the former hotspot
         self._tell_phones(WifiSettings(name, password))
         port = settings.web.port
         return (
@@ -174,7 +174,7 @@ class Hotspot:
         profile.forget()
         with as_owner_of(self.settings.parent):
             wifi = SettingsFile(self.settings).read().settings.wifi
-        if wifi.password == _password_in(former):  # else somebody has named another one since
+        if wifi.password == _password_in(former):  # not another Wi-Fi set since
             self._tell_phones(WifiSettings())
         return (
             "The hotspot is off; its password is forgotten. If phones join a Wi-Fi of yours, name "

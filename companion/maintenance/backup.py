@@ -244,10 +244,9 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
     ready, under_way, before = state / READY, state / UNDER_WAY, state / BEFORE
     if not ready.exists() and not under_way.exists():
         return ""
-    with _trouble(), hold(settings.journal_path):  # nobody else's journal is moved away
-        finish_rescue(
-            settings.journal_path
-        )  # what was rescued goes as well, and does not come up again
+    with _trouble(), hold(settings.journal_path):  # never move a journal in use
+        # rescued games are replaced as well, and must not come back later
+        finish_rescue(settings.journal_path)
         # this rename marks the beginning: after a power cut the next start continues from here
         if not under_way.exists():
             _clear(before)
@@ -263,7 +262,7 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
         restored = under_way / _SETTINGS
         if restored.exists():
             if settings_file.exists():
-                shutil.copy(settings_file, before / _SETTINGS)  # with its mode
+                shutil.copy(settings_file, before / _SETTINGS)  # keeps the mode
             SettingsFile(settings_file).replace(read_file(restored, MAX_TEXT))
             restored.unlink()
         for name in ("lenses.json", "choices.json", _ALBUM, _DRAWN, _JOURNAL):

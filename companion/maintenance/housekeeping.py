@@ -132,7 +132,7 @@ class Housekeeping(Closeable):
             work()
         except CompanionError as error:
             log.warning("housekeeping: %s", error.message)
-        except Exception:  # a comfort, as above
+        except Exception:  # the service must go on
             log.exception("housekeeping: a round failed, the next one follows")
 
     def _look(self) -> None:
@@ -167,12 +167,12 @@ class Housekeeping(Closeable):
                 continue
             try:
                 self._history.remove(number)
-            except (CompanionError, OSError) as error:  # it waits until somebody has played
+            except (CompanionError, OSError) as error:  # retry after a change
                 self._stuck.add(number)
                 log.warning("game %d cannot be removed: %s", number, error)
             if time.monotonic() >= end_s:
                 break
-        self._journal.database.shrink(_PAGES)  # also what one round has left to the next
+        self._journal.database.shrink(_PAGES)  # also pages left over from earlier rounds
 
     def _old_games(self) -> list[int]:
         """Return the games that exceed the settings, the oldest first. Imported games are never
@@ -186,7 +186,7 @@ class Housekeeping(Closeable):
             old = self._journal.games()[: -settings.games]
             return [number for number in old if number != on_table]
         if not self._journal.knows_date(self._clock.wall_s(), self._clock.monotonic_s()):
-            return []  # nobody knows what day it is
+            return []  # the date is unknown
         before = self._clock.wall_s() - settings.days * _DAY_S
         return [
             number

@@ -84,7 +84,7 @@ class SettingsFile:
         with _trouble(self.path):
             if self.path.exists():
                 aside.unlink(missing_ok=True)
-                shutil.copy(self.path, aside)  # with its mode
+                shutil.copy(self.path, aside)  # keeps the mode
 
     def begin_anew(self, values: Mapping[str, object]) -> Settings:
         """Replace the file by one with only these values, and return its settings.
@@ -110,10 +110,10 @@ class SettingsFile:
             raise ConfigError(text) from None
 
     def _write(self, content: bytes) -> None:
-        path = self.path.resolve()  # a link stays a link
+        path = self.path.resolve()  # a symbolic link stays one
         with _trouble(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            mode = path.stat().st_mode & 0o777 if path.exists() else 0o600  # passwords may be in it
+            mode = path.stat().st_mode & 0o777 if path.exists() else 0o600  # may have passwords
             replace_file(path, content, mode)
 
 
@@ -242,17 +242,15 @@ def _add(branch: Any, name: str, item: Any) -> None:
     """
     from tomlkit.items import Comment, Table  # noqa: PLC0415 - only who changes the file needs it
 
-    if (
-        isinstance(branch, Table) and branch.is_super_table()
-    ):  # it gets a heading now, but not its first child's remark
+    # the table gets its own heading now, but must not take the comment of its first child
+    if isinstance(branch, Table) and branch.is_super_table():
         branch.trivia.comment = branch.trivia.comment_ws = ""
     body = branch.value.body if isinstance(branch, Table) else []
     after = []
     while body and body[-1][0] is None:
         after.append(body.pop())
-    if not any(
-        key is not None for key, _ in body
-    ):  # an empty table: the remarks right below its heading are its own
+    # comments right below the heading of an empty table belong to it
+    if not any(key is not None for key, _ in body):
         while after and isinstance(after[-1][1], Comment):
             body.append(after.pop())
     branch[name] = item

@@ -26,7 +26,7 @@ class LastGoodSettings:
     """The last settings that worked, for one settings file."""
 
     def __init__(self, path: Path) -> None:
-        path = path.resolve()  # a link stays a link
+        path = path.resolve()  # a symbolic link stays one
         self._path = path
         self._good_path = path.with_name(f".{path.stem}.worked{path.suffix}")
         self._starts_path = path.with_name(f".{path.stem}.failed-starts")
