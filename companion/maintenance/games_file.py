@@ -176,14 +176,14 @@ def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
                     raise Malformed(_too_long())
                 if is_dense(text):
                     raise Malformed(_damaged())
-                _put(db, _decode_line(text))
+                _insert(db, _decode_line(text))
             link_all(db)
         except (msgspec.DecodeError, UnicodeDecodeError, sqlite3.IntegrityError, RecursionError):
             raise Malformed(_damaged()) from None
         db.execute("COMMIT")
 
 
-def _put(db: sqlite3.Connection, line: _Line) -> None:
+def _insert(db: sqlite3.Connection, line: _Line) -> None:
     if isinstance(line, InputLine):
         record = _encode(line.record)
         if len(record) > MAX_RECORD_BYTES:
