@@ -142,7 +142,7 @@ class MqttAdapter(Closeable):
         """Execute one of the few allowed commands. Any other is ignored."""
         mqtt = self._mqtt
         if is_retained:
-            return  # nobody gives it now
+            return  # an old command
         if topic == f"{mqtt.base_topic}/{told.STAFF_SET}":
             if payload == b"coming":
                 self.bell.answer()

@@ -126,7 +126,7 @@ def _trust(ca_file: str) -> ssl.SSLContext:
     """Return the TLS context that verifies the broker. Raises `Refused`."""
     try:
         if ca_file:
-            read_file(ca_file, MAX_TEXT)  # OpenSSL would read whatever has this name, and for ever
+            read_file(ca_file, MAX_TEXT)  # OpenSSL would read any file, even an endless one
         cafile = str(expanded(ca_file)) if ca_file else None
         context = ssl.create_default_context(cafile=cafile)
     except OSError as error:
@@ -299,7 +299,7 @@ class BrokerLine(Closeable):
         for topic, payload in self._state.items():
             if self._told.get(topic) != payload:
                 if not self._publish(self._client, topic, payload, retain=True):
-                    return  # no room: it is tried again with the next change
+                    return  # no room: try again at the next change
                 self._told[topic] = payload
 
     def _publish(self, client: Client, topic: str, payload: bytes, *, retain: bool) -> bool:

@@ -275,7 +275,7 @@ class Companion(Closeable):
         self.check = check = PanelTrial(panel, self.clock)
 
         def end_check(game: int, _: int) -> None:
-            if game:  # a game has begun: its keys are secrets
+            if game:  # a game has begun, and its keys are secret
                 check.end()
 
         self.table.connect(
@@ -434,7 +434,7 @@ class Companion(Closeable):
         return _HOST_KEY_USED in dict(self.journal.keys())
 
     def _note_key_used(self) -> None:
-        with suppress(JournalError):  # a full disk: it is told once more
+        with suppress(JournalError):  # full disk: it is noted at the next use
             self.journal.key(_HOST_KEY_USED)
 
     def _make_host_key(self) -> str:

@@ -138,7 +138,7 @@ class ServiceHealth(Closeable):
         while not self._stop.wait(PULSE_S):
             try:
                 self.look()
-            except Exception:  # whoever listens may not fall silent because one look has failed
+            except Exception:  # one failed check must not end the thread
                 log.exception("a look at the machine has failed", extra=log_fields("look_failed"))
 
     def look(self) -> None:
@@ -146,7 +146,7 @@ class ServiceHealth(Closeable):
         companion, now_s = self._companion, self._clock.monotonic_s()
         if companion.watcher:
             companion.watcher.tell_stall()
-        companion.journal.clock_of("")  # whatever it answers: it does
+        companion.journal.clock_of("")  # any answer shows that it is alive
         self.vitals.beat(JOURNAL)
         self._free_bytes = machinery.free_bytes(self._folder)
         self._judge_journal()
@@ -292,7 +292,7 @@ class GameLog:
         self._tally = tally
         self._number, self._name = 0, ""
         self._is_listening = False
-        table.connect(TableListener(on_game=self._hear))  # of a game that is on already at once
+        table.connect(TableListener(on_game=self._hear))  # calls `_hear` at once for a running game
         self._is_listening = True
 
     def _hear(self, number: int, turns: int) -> None:

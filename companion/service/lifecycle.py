@@ -80,7 +80,7 @@ def run(
             )
         except Exception as error:
             if isinstance(error, JournalError):
-                last_good.excuse()  # the games are at fault, whatever the settings say
+                last_good.excuse()  # the journal is at fault, not the settings
             manager.tell(STATUS=_why(error))
             raise
         with companion:
@@ -140,7 +140,7 @@ def _restore_backup(settings_of: Callable[[], Settings], path: Path) -> tuple[Se
     settings = settings_of()
     try:
         notices = apply_staged(settings, path)
-    except SystemTrouble as error:  # what can be played is played
+    except SystemTrouble as error:  # play without the backup
         return settings, "", error.message
     return (settings_of() if notices else settings), notices, ""
 

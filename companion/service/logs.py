@@ -147,20 +147,18 @@ def begin(verbose: bool) -> None:
     """Set up logging, once and before anything is logged."""
     root = logging.getLogger()
     if root.handlers:
-        return  # somebody else listens already
+        return  # already set up
     handler: logging.Handler | None = None
     if goes_to_journal():
-        with contextlib.suppress(
-            OSError
-        ):  # a journal without its socket: standard error reaches it as well
+        # Without its socket, the journal still receives standard error.
+        with contextlib.suppress(OSError):
             handler = SystemJournal()
     if handler is None:
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(PlainLines())
     root.addHandler(handler)
-    logging.raiseExceptions = (
-        False  # else Python prints what cannot be written, with all that was in it
-    )
+    # Otherwise Python prints a record that cannot be written, with its content.
+    logging.raiseExceptions = False
     root.setLevel(logging.INFO if verbose or goes_to_journal() else logging.WARNING)
     logging.getLogger("waitress").addFilter(_without_path)
     threading.excepthook = _thread_died

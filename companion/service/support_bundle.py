@@ -49,7 +49,7 @@ class LastLines(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Store one record."""
         at = datetime.fromtimestamp(record.created, UTC)
-        with suppress(TypeError, ValueError):  # values that do not fit its words
+        with suppress(TypeError, ValueError):  # arguments that do not match the text
             self._lines.append(f"{at:%Y-%m-%d %H:%M:%S} {self.format(record)}")
 
     def open(self) -> LastLines:

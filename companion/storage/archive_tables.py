@@ -124,11 +124,8 @@ class ArchiveTables:
 
         def remove(db: sqlite3.Connection) -> None:
             db.execute("INSERT OR IGNORE INTO removed VALUES (?)", (game,))
-            for table in (
-                "entries",
-                "ends",
-                "cut",
-            ):  # version 1.0 set what was cut off a damaged game aside in `cut`
+            # Version 1.0 stored the cut-off end of a damaged game in `cut`.
+            for table in ("entries", "ends", "cut"):
                 db.execute(f"DELETE FROM {table} WHERE game = ? AND game > 0", (game,))
             db.execute("DELETE FROM imported WHERE game = ?", (game,))
 

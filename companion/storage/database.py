@@ -183,7 +183,7 @@ def is_damage(error: sqlite3.Error) -> bool:
     disk.
     """
     code = getattr(error, "sqlite_errorcode", None)
-    if code is None:  # Python's own word for bytes that should be text
+    if code is None:  # Python's own error for invalid text
         return str(error).startswith("Could not decode")
     return code == sqlite3.SQLITE_IOERR_READ or code & 0xFF in (
         sqlite3.SQLITE_CORRUPT,

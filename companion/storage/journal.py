@@ -338,7 +338,7 @@ def _entry_of(values: tuple[Any, ...]) -> Entry | None:
     record = record_of(row.record)
     if record is None:
         return None
-    if run is None:  # the date is what the wall clock said then
+    if run is None:  # only the wall clock's time is known
         return Entry(row.id, row.game, row.at, record, now_s=row.now_s)
     return Entry(row.id, row.game, row.now_s + run.ahead_s, record, run.is_right, row.now_s)
 
@@ -351,7 +351,7 @@ def _run_of(values: tuple[Any, ...]) -> ServiceRun | None:
     if not isinstance(ahead_s, float) or not isinstance(number, int):
         return None
     run = ServiceRun(number, ahead_s, is_right != 0)
-    return run if checksum in (None, run.checksum) else None  # older versions kept no checksum
+    return run if checksum in (None, run.checksum) else None  # older versions stored none
 
 
 def _broken_words(row: Row, is_legible: bool) -> str:

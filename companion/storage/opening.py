@@ -66,7 +66,7 @@ def open_to_write(path: Path) -> tuple[sqlite3.Connection, str]:
     notice = ""
     try:
         finish_rescue(path)
-        with suppress(OSError):  # version 1.0 kept it: it means nothing any more
+        with suppress(OSError):  # a file of version 1.0, no longer used
             path.with_name(f"{path.name}-head").unlink()
         _keep_private(path)
         if _is_log_cut(path):
@@ -142,13 +142,13 @@ def _is_damaged(path: Path) -> bool:
         with closing(_connect(path.absolute().as_uri())) as db:
             if not has_our_tables(db):
                 return not _may_be_ours(db)
-            db.execute("BEGIN IMMEDIATE")  # can it be written at all?
+            db.execute("BEGIN IMMEDIATE")  # test whether it can be written
             db.execute("ROLLBACK")
             # Check every page: 99 MB with 504,000 inputs took 0.3 s of a core of a PC.
             if db.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
                 return True
             return not all(has_valid_rows(db, table) for table in BESIDE)
-    except UnicodeDecodeError:  # SQLite's own words held what was damaged
+    except UnicodeDecodeError:  # SQLite's message contains damaged text
         return True
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
@@ -181,13 +181,10 @@ def _is_log_cut(path: Path) -> bool:
         return False
     try:
         with closing(_connect(path.absolute().as_uri())) as db:
-            db.execute("SELECT 1 FROM sqlite_master").fetchall()  # now it has read the log
+            db.execute("SELECT 1 FROM sqlite_master").fetchall()  # makes SQLite read the log
             _, frames, _ = db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             return bool(0 <= frames < written)
-    except (
-        sqlite3.Error,
-        UnicodeDecodeError,
-    ):  # the file itself is damaged, which is told otherwise
+    except (sqlite3.Error, UnicodeDecodeError):  # the file is damaged, which `_is_damaged` finds
         return False
 
 

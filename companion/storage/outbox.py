@@ -116,7 +116,7 @@ class Outbox:
     def _take(self, record: AnyRecord) -> None:
         try:
             self._session = advance(self._session, _nameless(record))[0]
-        except CompanionError:  # a record of other rules: the next game is readable again
+        except CompanionError:  # other rules: resume at the next game
             number = record.number if isinstance(record, NewGame) else 0
             self._session = Session(seats=self._session.seats, number=number)
 

@@ -229,7 +229,11 @@ def record_of(content: bytes) -> AnyRecord | None:
     """Return the record of a stored input. None if it is damaged."""
     try:
         record: AnyRecord = _decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError, TypeError):  # it may be of any type
+    except (
+        msgspec.DecodeError,
+        UnicodeDecodeError,
+        TypeError,
+    ):  # a damaged value may be of any type
         return None
     return record
 
@@ -264,13 +268,11 @@ def transactions_in_log(path: Path) -> int:
     if own or not frames:
         return max(own, default=0)
     first_salts = frames[0][2]
-    # SQLite increments the first salt when it restarts a log.
+    # SQLite increments the first salt when it restarts a log. Any other change is damage.
     is_new = (
         int.from_bytes(salts[:4], "big") == (int.from_bytes(first_salts[:4], "big") + 1) % 2**32
     )
-    return (
-        0 if is_new else len(frames)
-    )  # a log that was begun anew counts on by one, anything else is damage
+    return 0 if is_new else len(frames)
 
 
 def _frames(log: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
@@ -299,8 +301,7 @@ def _write(db: sqlite3.Connection, rescued: Rescued) -> None:
             db.execute(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(row))})", row)
     games = {row.game for row in rescued.inputs}
     gone = [(game,) for game in set(rescued.lost) - games if 0 < game < 2**53]
-    db.executemany(
-        "INSERT OR IGNORE INTO removed VALUES (?)", gone
-    )  # nobody else gets their numbers
+    # Other games must not get the numbers of lost ones.
+    db.executemany("INSERT OR IGNORE INTO removed VALUES (?)", gone)
     link_all(db)
     db.execute("COMMIT")

@@ -68,9 +68,8 @@ def fault_of(error: sqlite3.Error, path: Path) -> WriteFault:
     if code in _UNCLEAR and (fault := _fault_of_folder(path.parent)):
         return fault
     is_limited = resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY
-    if (
-        code == sqlite3.SQLITE_IOERR and is_limited
-    ):  # files may not grow beyond a limit, which SQLite calls an error
+    # SQLite reports a limit on the size of files as an I/O error.
+    if code == sqlite3.SQLITE_IOERR and is_limited:
         return WriteFault.FULL
     return _BY_CODE.get(code, WriteFault.OTHER)
 

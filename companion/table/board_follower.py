@@ -97,8 +97,8 @@ class BoardFollower:
         is_followed = reading.quiet and session.phase is Phase.STAGES
         if problems and is_followed and self._is_played_on():
             self._end_stage()
-            return  # the play is recognised as the same reading is judged again
-        # counted from the first reading that disagrees, for whoever wants to overrule it
+            return  # `look_again` judges the same reading again and recognises the play
+        # Measured from the first reading that disagrees, because overruling needs a minimum time.
         since_s = self._store.now_s() if live.disagrees_since_s is None else live.disagrees_since_s
         live = replace(live, problems=problems, disagrees_since_s=since_s if problems else None)
         if is_due and not problems:
@@ -157,7 +157,7 @@ class BoardFollower:
         """
         live, session = self._store.live, self._store.session
         if headline_of(live):
-            return False  # what has happened is read before the board moves on
+            return False  # people read the headline first
         if live.agrees:
             return True
         # A turn of both seats is revealed step by step, so no step may be skipped.

@@ -41,7 +41,7 @@ class Follower:
         """Ask the thread to end, and return at once."""
         self._ends.set()
         if self._thread:
-            self._table.redraw()  # it waits for the table's next change
+            self._table.redraw()  # wakes the thread
 
     def close(self) -> None:
         """End the thread, and wait for a step that is running."""

@@ -175,7 +175,6 @@ def _seat_lamps(live: TableState, seat: Seat) -> SeatLamps:
         lit = {2}
     else:
         count = live.drafts.get(seat, NO_DRAFT).count
-        lit = (
-            set(range(1, (count - 1) % 3 + 2)) if count else set()
-        )  # behind the third it begins anew
+        # After the third order the lamps start again.
+        lit = set(range(1, (count - 1) % 3 + 2)) if count else set()
     return SeatLamps(frozenset(lit), turn)

@@ -90,9 +90,8 @@ class Lobby:
             raise Illegal(Refusal.NO_GAME, say("No game is on: choose one first"))
         rules, options = game_named(chosen), self._options_of(chosen)
         has_machine = any(sitter.door == MACHINE for sitter in self._store.session.seats.values())
-        if has_machine and rules.is_dealt_by_hand(
-            rules.options(options)
-        ):  # no machine knows cards that people deal
+        # A machine does not know cards that people deal.
+        if has_machine and rules.is_dealt_by_hand(rules.options(options)):
             options = rules.presets[0].options
         self.begin(chosen, options)
 

@@ -159,7 +159,7 @@ def _with_clock(opened: Session, now_s: float) -> Advance:
         opened = replace(opened, countdown=countdown if opened.paused else countdown.start(now_s))
     due = opened.awaited
     if len(due) == 1 and opened.turns and due == opened.turns[-1].sealed.keys():
-        return opened, ()  # it stays with the seat that has just acted
+        return opened, ()  # the same seat acts again
     cue = Cue.ORDERS_WANTED if len(due) > 1 else Cue.TURN_PASSES
     return opened, (Signal(cue, due),)
 
@@ -313,7 +313,7 @@ def _reveal(
 def _stage_done(session: Session, record: StageDone) -> Advance:
     last = session.turns[-1] if session.turns else None
     if last and last.moment == record.moment and record.stage >= max(len(last.stages), 1):
-        return session, ()  # a version before this one told the same turn in more stages
+        return session, ()  # an older version split this turn into more stages
     is_shown = (record.moment, record.stage) == (session.moment, session.stage)
     if session.phase is not Phase.STAGES or not is_shown:
         raise Stale(say("That step is already done"))

@@ -272,7 +272,7 @@ class Session:
             return self.stages[self.stage].expected
         if self.game is None or self.phase is not Phase.ORDERS or self.game.is_checked(self.state):
             return self.board
-        return None  # an action waits to be decided
+        return None  # the game does not check the board now
 
     @property
     def awaited(self) -> frozenset[Seat]:

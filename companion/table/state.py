@@ -356,9 +356,8 @@ def who_and_what(session: Session, kit: Kit, move: HandMove) -> tuple[Seat, str]
     It is the seat that owns the piece, or the person opposite a machine. The text names carried
     pieces too.
     """
-    *carried, piece = sorted(
-        move.faces, key=lambda face: kit.face(face).seat is not None
-    )  # a ball is nobody's
+    # A carried ball belongs to nobody, so it is sorted first.
+    *carried, piece = sorted(move.faces, key=lambda face: kit.face(face).seat is not None)
     owner = kit.face(piece).seat
     seat = session.hands_for(owner or Seat.SOUTH)
     side = kit.sides[seat].name

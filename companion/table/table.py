@@ -54,7 +54,7 @@ ANSWER_S = 20.0
 """Timeout in seconds for the answer to a request to undo the last turn. Then it counts as no."""
 
 HOME_AFTER_S = 600.0
-"""Timeout in seconds after which the end of a game, or a chosen game, gives way to the lobby."""
+"""Timeout in seconds after which the lobby replaces the end of a game or a chosen game."""
 
 Topic = Literal["damage", "machines", "memory", "photographs", "power", "remote", "trial", "upkeep"]
 """Topics of notices: damaged games on the disk, opponents whose program fails, games only in
@@ -205,7 +205,7 @@ class Table(Closeable):
         if session.back_wanted and not 0 <= now_s - session.back_since_s < ANSWER_S:
             store.accept(Decline(session.back_wanted.other, now_s))
         elif session.phase is Phase.STAGES and session.is_shown_here:
-            pass  # the other table's board does not show it yet
+            pass  # wait for the other table's board
         elif session.phase is Phase.STAGES:
             # The table does not continue by itself while the board is wrong.
             is_read = now_s >= store.live.headline_due_s and not store.live.problems

@@ -250,7 +250,7 @@ class TileOrders:
                 self._turns.hand_in(
                     HandIn(seat, session.moment, answer.rows[seat].text, now_s=now_s)
                 )
-        except CompanionError:  # a disk that refuses has been told: ready once more tries again
+        except CompanionError:  # the disk's error is shown, and ready tries again
             self._show(NO_TILES, Signal(Cue.KEY_REFUSED, frozenset(answer.rows)))
 
     def expire(self) -> None:

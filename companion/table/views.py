@@ -282,7 +282,7 @@ def _badges(live: TableState) -> Mapping[Square, Badge]:
     session = live.session
     stage, stages = session.stage, session.stages
     badges = dict(stages[stage].badges)
-    if session.has_moves and badges:  # some pieces lie where they were before
+    if session.has_moves and badges:  # some pieces are still on their old squares
         earlier: Mapping[Square, Badge] = {}
         if stage:
             earlier = stages[stage - 1].badges

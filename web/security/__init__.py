@@ -1,4 +1,4 @@
-"""Who may do what, how often, from where, and over TLS.
+"""Identity, rate limits, host names, proxies and TLS.
 
 May import what `web` may.
 """

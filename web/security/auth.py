@@ -1,5 +1,5 @@
-"""Who may do what: signed cookies for seats and host, the host's key, and requests from this origin
-only.
+"""Authentication: signed cookies for seats and host, the host's key, and a check of the request's
+origin.
 """
 
 from __future__ import annotations
@@ -19,26 +19,27 @@ from companion.table.views import sitting_of
 from web.security.rate_limit import OWN_ADDRESSES, Guesses, Rate
 
 COOKIE_AGE_S = 400 * 24 * 3600
-"""Age of cookies in seconds, the longest that browsers allow."""
+"""Lifetime of cookies in seconds, the maximum that browsers allow."""
 COOKIE_MARK_LENGTH = 8
-"""Length of what tells the cookies of several tables on one machine apart."""
+"""Length of the suffix that distinguishes cookies of several tables on one machine."""
 MAX_OFFERED_NAMES = 4
-"""Maximum number of names that a browser remembers."""
+"""Maximum number of names that are remembered in a browser."""
 TRIES, TRIES_S = 5, 30.0
-"""Maximum number of wrong host keys of one address, and the seconds in which they count."""
+"""Maximum number of wrong host keys per address, and the period in seconds for which they count."""
 
 
 class ForeignOrigin(CompanionError, PermissionError):
-    """A request that another site makes a browser send."""
+    """A request that comes from another site's page."""
 
     kind = "foreign_origin"
 
 
 class Auth:
-    """Checks every request. Its state is the host key and the last wrong ones.
+    """Authenticates requests. Its only state is the host key and recent wrong keys.
 
-    `seat_nonce` answers what the cookie of a seat must carry now, None for a free seat.
-    `make_host_key` makes another host key, keeps it, and answers it; None: this one is for ever.
+    `seat_nonce` returns the nonce that the cookie of a seat must carry now, None for a free seat.
+    `make_host_key` creates, stores and returns another host key. With None the key cannot be
+    changed.
     """
 
     def __init__(
@@ -50,12 +51,14 @@ class Auth:
         make_host_key: Callable[[], str] | None = None,
     ) -> None:
         self._signer = URLSafeSerializer(signing_key, salt="tabletop-companion")
-        # browsers send a cookie to every port of a machine, so its name says whose it is
+        # Browsers send a cookie to every port of a machine, so its name identifies the table.
         self._mark = hashlib.sha256(signing_key).hexdigest()[:COOKIE_MARK_LENGTH]
         self.host_key = host_key
         """The key that a person types to become the host."""
         self.is_key_used: Callable[[], bool] = lambda: True
-        """Whether anybody has become the host by the key. Until then the own screen tells it."""
+        """Returns whether anybody has become the host by the key. Until then the own screen shows
+        it.
+        """
         self.note_key_used: Callable[[], None] = lambda: None
         self._seat_nonce = seat_nonce
         self._make_host_key = make_host_key
@@ -64,15 +67,15 @@ class Auth:
     # ---- seats ----
 
     def seat_cookie(self, answer: Response, seat: Seat, nonce: str) -> None:
-        """Let this browser have a seat from now on."""
+        """Give this browser a seat."""
         self._set(answer, f"seat_{seat}", [str(seat), nonce])
 
     def drop_seat(self, answer: Response, seat: Seat) -> None:
-        """Forget a seat in this browser."""
+        """Remove a seat from this browser."""
         self._delete(answer, f"seat_{seat}")
 
     def sits(self, seat: Seat) -> bool:
-        """Return whether this is the browser that took the seat."""
+        """Return whether this browser has the seat."""
         return self._carries(seat, self._seat_nonce(seat))
 
     def _carries(self, seat: Seat, nonce: str | None) -> bool:
@@ -80,7 +83,7 @@ class Auth:
         return bool(nonce) and hmac.compare_digest(carried.encode(), str(nonce).encode())
 
     def _nonce_of(self, seat: Seat) -> str:
-        """Return the nonce of the seat's cookie, whatever it is worth. Empty: there is none."""
+        """Return the nonce in the seat's cookie, valid or not. Empty if there is no cookie."""
         match self._read(f"seat_{seat}"):
             case [name, nonce] if name == str(seat):
                 return str(nonce)
@@ -91,18 +94,16 @@ class Auth:
         return tuple(seat for seat in SEATS if self.sits(seat))
 
     def sitting(self, seat: Seat) -> str:
-        """Return which sitting at the seat this browser's cookie is about, see
+        """Return the sitting to which this browser's cookie for a seat belongs, see
         `SeatView.sitting`.
         """
         return sitting_of(self._nonce_of(seat))
 
     def swapped_seats(self) -> tuple[tuple[Seat, str], ...]:
-        """Return the seats, with their nonces, that this browser has since the sides were
-        swapped.
-        """
+        """Return the seats, with their nonces, that this browser has after sides were swapped."""
         swapped = []
         for seat in SEATS:
-            # the cookie of one seat carries what the other's has to carry now
+            # after a swap the cookie of one seat carries the nonce of the other
             nonce = self._seat_nonce(seat.other)
             if nonce and self._carries(seat, nonce):
                 swapped.append((seat.other, nonce))
@@ -122,9 +123,9 @@ class Auth:
         return seat
 
     def require_sitting(self, name: str) -> Seat:
-        """Return the seat of this name, for what is nobody's secret.
+        """Return the seat of this name, for a request that concerns no secrets.
 
-        Raises `Illegal` unless it is theirs.
+        Raises `Illegal` unless this browser has it, even if another side is shown.
         """
         seat = Seat(name)
         if not self.sits(seat):
@@ -141,33 +142,33 @@ class Auth:
     # ---- one phone for both seats, and names ----
 
     def passes(self) -> bool:
-        """Return whether this is one phone that is passed between both seats."""
+        """Return whether this is one phone for both seats that players hand to each other."""
         is_passed = isinstance(self._read("pass"), str)
-        # once one seat is freed it is an ordinary phone again
+        # once a seat is freed, it is an ordinary phone again
         return is_passed and self.seats_of() == SEATS
 
     def shown(self) -> Seat | None:
-        """Return which side such a phone shows. None: the cover."""
+        """Return the side that a shared phone shows, or None for its cover."""
         carried = self._read("pass")
         return next((seat for seat in SEATS if seat == carried), None)
 
     def pass_cookie(self, answer: Response, seat: Seat | None) -> None:
-        """Pass this phone between both seats. It shows one of them, or the cover (None)."""
+        """Share this phone between both seats. It shows one of them, or its cover (None)."""
         self._set(answer, "pass", str(seat) if seat else "")
 
     def drop_pass(self, answer: Response) -> None:
-        """Pass this phone no longer."""
+        """Stop sharing this phone between both seats."""
         self._delete(answer, "pass")
 
     def names_of(self) -> tuple[str, ...]:
-        """Return the names that were used in this browser, the last one first."""
+        """Return the names that were used in this browser, the latest first."""
         carried = self._read("names")
         return tuple(str(name) for name in carried) if isinstance(carried, list) else ()
 
     def remember_names(self, answer: Response, *names: str) -> None:
-        """Offer these names next time."""
+        """Remember these names for the next game in this browser."""
         known = [name.strip() for name in names if name.strip()]
-        # each name once, the newest first
+        # every name once, the latest first
         offered = dict.fromkeys((*known, *self.names_of()))
         if known:
             self._set(answer, "names", list(offered)[:MAX_OFFERED_NAMES])
@@ -176,7 +177,7 @@ class Auth:
 
     @property
     def host_mark(self) -> str:
-        """Return what the host's cookie carries. It changes with the key."""
+        """Return the content of the host's cookie, which changes with the key."""
         return hashlib.sha256(_plain_key(self.host_key).encode()).hexdigest()
 
     def change_host_key(self) -> str:
@@ -187,12 +188,12 @@ class Auth:
         return self.host_key
 
     def host_cookie(self, answer: Response) -> None:
-        """Let this browser be the host's from now on."""
+        """Make this browser the host's."""
         self._set(answer, "host", self.host_mark)
 
     def is_host(self) -> bool:
         """Return whether the request carries the host's cookie or key."""
-        # programs send the key along, browsers a cookie
+        # programs send the key itself, browsers a cookie
         if (key := request.headers.get("X-Host-Key")) is not None:
             return self.fits(key)
         return self._has_host_cookie()
@@ -204,7 +205,7 @@ class Auth:
         return hmac.compare_digest(carried.encode(), self.host_mark.encode())
 
     def require_host(self) -> None:
-        """Raise `Illegal` unless the host asks."""
+        """Raise `Illegal` unless the request comes from the host."""
         if not self.is_host():
             raise Illegal(
                 Refusal.HOST_ONLY,
@@ -214,7 +215,7 @@ class Auth:
     def fits(self, key: str) -> bool:
         """Return whether this is the host key.
 
-        Raises `Illegal` after too many wrong ones.
+        Raises `Illegal` after too many wrong keys.
         """
 
         def is_right() -> bool:
@@ -233,12 +234,12 @@ class Auth:
     # ---- the old phone that is the camera ----
 
     def camera_cookie(self, answer: Response, mark: str) -> None:
-        """Let this browser be the camera from now on."""
+        """Make this browser the camera."""
         self._set(answer, "camera", mark)
 
     def camera_mark(self) -> str:
-        """Return the mark of a phone that was made the camera, whatever it is worth. Empty: it
-        never was.
+        """Return the mark of a phone that was paired as the camera, valid or not. Empty without a
+        mark.
         """
         carried = self._read("camera")
         return carried if isinstance(carried, str) else ""
@@ -246,18 +247,18 @@ class Auth:
     # ---- who stands at the table ----
 
     def is_at_table(self) -> bool:
-        """Return whether the machine's own screen, the host or somebody who sits here asks."""
+        """Return whether the request comes from the machine's own screen, the host or a seat."""
         return is_own_screen() or self.owner() is not None
 
     def owner(self) -> str | None:
-        """Return whose browser asks: `south`, `north`, `host`, or None for anybody's."""
+        """Return the owner of this browser: `south`, `north`, `host`, or None for a stranger."""
         own = next((str(seat) for seat in SEATS if self.sits(seat)), None)
         return own or ("host" if self._has_host_cookie() else None)
 
     # ---- cookies ----
 
     def cookie_name(self, name: str) -> str:
-        """Return the name under which this table's browsers keep a cookie."""
+        """Return the full name of a cookie of this table."""
         return f"{name}_{self._mark}"
 
     def _set(self, answer: Response, name: str, value: object) -> None:
@@ -270,12 +271,13 @@ class Auth:
         )
 
     def _delete(self, answer: Response, name: str) -> None:
-        # the cookie of version 1.0.0 as well, see `_read`
+        # also delete the cookie of version 1.0.0, see `_read`
         for used in (self.cookie_name(name), name):
             answer.delete_cookie(used, httponly=True, samesite="Lax")
 
     def _read(self, name: str) -> object:
-        # the plain name is that of version 1.0.0, whose browsers keep their seats
+        # Cookies of version 1.0.0 have the plain name. They stay valid, so that browsers keep their
+        # seats.
         value = request.cookies.get(self.cookie_name(name)) or request.cookies.get(name, "")
         try:
             carried: object = self._signer.loads(value)
@@ -285,21 +287,21 @@ class Auth:
 
 
 def is_own_screen() -> bool:
-    """Return whether this machine itself asks, so that somebody stands at the table's own
+    """Return whether the request comes from this machine, so that the person is at the table's own
     screen.
     """
     return request.remote_addr in OWN_ADDRESSES
 
 
 def refuse_foreign() -> None:
-    """Raise `ForeignOrigin` if another site's page sends the request, or embeds one of ours."""
-    # the browser says whose page has sent it (Fetch Metadata)
+    """Raise `ForeignOrigin` if another site's page sends the request or embeds a page of ours."""
+    # browsers report the site of the sending page (Fetch Metadata)
     is_foreign = request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none")
     if request.method in ("GET", "HEAD", "OPTIONS"):
-        # any site may link to a page, which is no embedding
+        # any site may link to a page, as long as it does not embed it
         is_foreign = is_foreign and request.headers.get("Sec-Fetch-Mode") != "navigate"
     elif origin := request.headers.get("Origin") or request.headers.get("Referer"):
-        # without `Origin` the page from which a form comes is known by `Referer`
+        # `Referer` names the page of a form if `Origin` is missing
         host = origin.partition("://")[2].partition("/")[0]
         is_foreign = is_foreign or host != request.host
     if is_foreign:
@@ -309,5 +311,5 @@ def refuse_foreign() -> None:
 
 
 def _plain_key(key: str) -> str:
-    """Return a host key without dashes, spaces and capitals."""
+    """Return a host key in lower case without dashes and spaces."""
     return "".join(key.split()).replace("-", "").lower()

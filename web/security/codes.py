@@ -1,5 +1,7 @@
-"""Codes that people type or scan: the one that whoever sits down must know where strangers share
-the network, and the one by which an old phone becomes the camera.
+"""Codes that people type or scan: the join code for sitting down, and the pairing code for a phone
+camera.
+
+A join code is needed where strangers share the network.
 """
 
 from __future__ import annotations
@@ -23,14 +25,16 @@ from web.security.rate_limit import Guesses, Rate
 log = logging.getLogger(__name__)
 LENGTH = 6
 EACH = Rate(5, 1 / 60)
-"""Wrong codes of one address: five at once, then one a minute."""
+"""Rate limit for wrong codes per address: five at once, then one a minute."""
 CODE_LENGTH, MARK_LENGTH = 8, 16
 CODE_S = 600.0
-"""Seconds for which a code is good."""
+"""Seconds for which a pairing code is valid."""
 
 
 class JoinCode:
-    """The code of now, which changes with a new game or a freed seat and is never on disk."""
+    """The current join code. It changes when a game starts or a seat is freed, and is never written
+    to disk.
+    """
 
     def __init__(self, table: Table, now_s: Callable[[], float]) -> None:
         self._table = table
@@ -40,17 +44,17 @@ class JoinCode:
         self._code = new_code(LENGTH)
 
     def now(self) -> str:
-        """Return the code, without anything between its letters."""
+        """Return the code without separators."""
         with self._lock:
             game, sitting = self._state()
-            # a new game, or somebody has left; one more who sits down changes nothing
+            # a new game, or somebody has left, but not when somebody sits down
             if game != self._game or not self._sitting <= sitting:
                 self._code = new_code(LENGTH)
             self._game, self._sitting = game, sitting
             return self._code
 
     def require(self, typed: str, address: str) -> None:
-        """Raise `Illegal` unless this is the code, typed as people type."""
+        """Raise `Illegal` unless this is the code, in any spelling that people type."""
         code = plain_code(typed)
         if not code:
             raise Illegal(
@@ -64,19 +68,19 @@ class JoinCode:
         )
 
     def _state(self) -> tuple[int, frozenset[str | None]]:
-        """Return the number of the last game, and the tokens of those who sit at the table."""
+        """Return the number of the last game, and the nonces of the occupied seats."""
         nonces = (self._table.seat_nonce(seat) for seat in SEATS)
         return self._table.progress().number, frozenset(nonces)
 
 
 class _Kept(msgspec.Struct, forbid_unknown_fields=True):
-    """The file: the mark of the phone that is the camera."""
+    """The content of the file: the mark of the paired phone."""
 
     phone: str = ""
 
 
 class PhonePairing:
-    """The one phone that is the camera, kept in a file over a restart."""
+    """The one phone that is paired as the camera. A file keeps it over a restart."""
 
     def __init__(self, path: Path, now_s: Callable[[], float]) -> None:
         self._path, self._now_s = path, now_s
@@ -84,17 +88,17 @@ class PhonePairing:
         self._lock = threading.Lock()
         self._code, self._until_s = "", 0.0
         self.phone = self._read()
-        """Mark of the phone. Empty: no phone is the camera."""
+        """Mark of the phone, empty if no phone is the camera."""
 
     def code(self) -> str:
-        """Return the code for the next phone. One that was used or is too old is replaced."""
+        """Return the code for the next phone. A used or expired code is replaced."""
         with self._lock:
             if not self._code or self._now_s() >= self._until_s:
                 self._code, self._until_s = new_code(CODE_LENGTH), self._now_s() + CODE_S
             return self._code
 
     def pair(self, typed: str, address: str) -> str:
-        """Make a phone the camera in the place of any other and return its mark.
+        """Make a phone the camera instead of any other, and return its mark.
 
         Raises `Illegal`.
         """
@@ -105,18 +109,18 @@ class PhonePairing:
                 say("This code is used or too old: scan the one on the owner’s page now"),
                 say("Too many wrong codes: wait a minute, then scan a new one"),
             )
-            # used up: the next phone needs another code
+            # every code pairs only one phone
             self._code = ""
             self._keep(new_code(MARK_LENGTH))
             return self.phone
 
     def remove(self) -> None:
-        """Let no phone be the camera."""
+        """Unpair the phone."""
         with self._lock:
             self._keep("")
 
     def is_camera(self, mark: str) -> bool:
-        """Return whether the phone with this mark is the camera now."""
+        """Return whether the phone with this mark is the camera."""
         return bool(self.phone) and hmac.compare_digest(mark.encode(), self.phone.encode())
 
     def _fits(self, code: str) -> bool:

@@ -1,5 +1,6 @@
-"""Under which names the pages are asked for: a foreign one is another site's that points at this
-machine.
+"""Check of the host names under which pages are requested.
+
+An unknown name may belong to another site that points it at this machine.
 """
 
 from __future__ import annotations
@@ -17,14 +18,15 @@ _HOST = re.compile(
     r"(?:\[([0-9A-Fa-f:.]+(?:%[\w.~-]+)?)\]|([\w-]+(?:\.[\w-]+)*\.?))(?::\d{1,5})?", re.ASCII
 )
 MAX_HOST = 300
-"""Letters of the longest name of the DNS with its port."""
+"""Maximum length of a DNS name with its port."""
 
 
 @lru_cache(maxsize=64)
 def asked_host(header: str) -> str:
-    """Return the name or number in a `Host` header, without port and brackets.
+    """Return the name or address in a `Host` header, without port and brackets.
 
-    Empty for what is none (RFC 9110, 7.2). Two headers come joined by a comma, which no name has.
+    Empty for an invalid header (RFC 9110, 7.2). Two headers arrive joined by a comma, which is
+    invalid in a name.
 
     >>> [asked_host(each) for each in ("Table.local:8080", "192.0.2.7", "[fe80::1]:80", "a.")]
     ['Table.local', '192.0.2.7', 'fe80::1', 'a.']
@@ -36,24 +38,24 @@ def asked_host(header: str) -> str:
 
 
 class UnknownName(CompanionError, ValueError):
-    """The pages are asked for under a name that is not theirs."""
+    """The pages were requested under an unknown name."""
 
     kind = "unknown_name"
 
 
 class Names:
-    """The names of this machine: what a page under any other name is told is told to whoever owns
-    that name.
+    """The names of this machine. A page under any other name could be read by the owner of that
+    name.
 
-    Addresses written as numbers are always right, because only a name can be made to point
-    somewhere else while a page is open (DNS rebinding).
+    Numeric addresses are always accepted, because only a name can be redirected while a page is
+    open (DNS rebinding).
     """
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = frozenset(_plain(name) for name in names)
 
     def knows(self, host: str) -> bool:
-        """Return whether this `Host` header, as `asked_host` takes it, is one of ours.
+        """Return whether a `Host` header, which may have a port, names this machine.
 
         >>> names = Names(["table.example.org"])
         >>> [names.knows(host) for host in ("192.168.1.7:8080", "[fe80::1]",
@@ -67,7 +69,7 @@ class Names:
 
 
 def _machine() -> tuple[str, ...]:
-    """Return what this machine calls itself now, alone and as mDNS tells it."""
+    """Return the current names of this machine, with and without `.local` of mDNS."""
     full = _plain(socket.gethostname())
     short = full.partition(".")[0]
     return ("localhost", full, short, f"{short}.local") if short else ("localhost",)

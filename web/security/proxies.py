@@ -1,7 +1,6 @@
-"""Who asks, where a proxy stands in front: its forwarded headers count only if its address is one
-of the settings.
+"""The client of a request behind a proxy. Forwarded headers count only from configured proxies.
 
-Nobody who comes through a proxy stands at the machine's own screen, whether it is named or not.
+A request through any proxy never counts as one from the machine's own screen.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from companion.core.config import is_page_path
 from web.security.rate_limit import OWN_ADDRESSES, parsed_address, plain_address
 
 SOMEWHERE = "0.0.0.0"
-"""Address of all who came through a proxy that does not say from where."""
+"""Address of clients behind a proxy that does not report their address."""
 SIGNS = frozenset(
     {
         "HTTP_X_FORWARDED_FOR",
@@ -27,12 +26,12 @@ SIGNS = frozenset(
         "HTTP_VIA",
     }
 )
-"""Headers of which proxies add at least one, as WSGI names them."""
+"""Headers in WSGI spelling, of which every proxy adds at least one."""
 
 
 class Caller(NamedTuple):
-    """Who asks: the address that counts, and what the proxy says of scheme, host and path (empty:
-    nothing).
+    """The client of a request: its address, and scheme, host and path as the proxy reports them (or
+    empty).
     """
 
     address: str
@@ -42,7 +41,7 @@ class Caller(NamedTuple):
 
 
 class Proxies:
-    """The proxies of the settings: addresses and networks.
+    """The configured proxies, as addresses and networks.
 
     >>> proxies = Proxies(["10.0.0.2"])
     >>> proxies.caller("10.0.0.2", {"HTTP_X_FORWARDED_FOR": "192.0.2.7", "HTTP_X_FORWARDED_PROTO":
@@ -56,14 +55,14 @@ class Proxies:
         self._networks = tuple(ipaddress.ip_network(address, strict=False) for address in addresses)
 
     def caller(self, address: str, environ: Mapping[str, Any]) -> Caller:
-        """Return who asks by a connection from this address with this WSGI environment."""
+        """Return the client of a connection from an address with a WSGI environment."""
         if not self._networks or not self._has(address):
-            # a proxy on this machine that nobody has named speaks for somebody else
+            # a proxy on this machine that is not configured forwards requests of others
             is_passed_on = address in OWN_ADDRESSES and not SIGNS.isdisjoint(environ)
             return Caller(SOMEWHERE if is_passed_on else address)
         scheme = _last(environ.get("HTTP_X_FORWARDED_PROTO", "")).lower()
         host = _last(environ.get("HTTP_X_FORWARDED_HOST", ""))
-        # Home Assistant has a header of its own; Traefik and Caddy use the other one
+        # Home Assistant has a header of its own, Traefik and Caddy use the other one
         prefix = environ.get("HTTP_X_INGRESS_PATH") or environ.get("HTTP_X_FORWARDED_PREFIX", "")
         path = _last(prefix).rstrip("/")
         return Caller(
@@ -74,16 +73,16 @@ class Proxies:
         )
 
     def _first_stranger(self, forwarded: str) -> str:
-        """Return the last address that is no proxy of ours. Anybody may have written those
-        before.
+        """Return the last address that is not one of our proxies. Addresses before it may be
+        forged.
         """
-        # each proxy adds its caller at the end, so the nearest comes first
+        # each proxy appends its client, so the nearest is last
         for text in reversed(forwarded.split(",")):
             address = _address(text)
             if not address:
                 return SOMEWHERE
             if not self._has(address):
-                # nobody behind a proxy is this machine itself
+                # no client behind a proxy is this machine itself
                 return SOMEWHERE if address in OWN_ADDRESSES else address
         return SOMEWHERE
 
@@ -93,27 +92,26 @@ class Proxies:
 
 
 def _address(text: str) -> str:
-    """Return an address as a proxy writes it, without brackets and port. Empty for what is none."""
+    """Return an address from a proxy's header without brackets and port, empty if it is invalid."""
     text = text.strip()
     if text.startswith("["):
         text = text[1:].partition("]")[0]
     elif text.count(":") == 1:
-        # one colon stands before a port, several are an IPv6 address
+        # one colon precedes a port, several are part of an IPv6 address
         text = text.partition(":")[0]
     parsed = parsed_address(text)
     return plain_address(str(parsed)) if parsed else ""
 
 
 def _last(header: str) -> str:
-    """Return the last value, which the nearest proxy has added."""
+    """Return the last value of a list, which the nearest proxy has added."""
     return header.rpartition(",")[2].strip()
 
 
 class Front:
-    """The application as waitress calls it: with the address of whoever really asks, under the path
-    of a proxy.
+    """The WSGI application for waitress. It sets the client's true address and the path of a proxy.
 
-    A proxy may hand on the path of the settings or take it away.
+    A proxy may forward the configured path or strip it.
     """
 
     def __init__(self, app: Flask, proxies: Proxies, scheme: str, path: str = "") -> None:
@@ -123,7 +121,6 @@ class Front:
         self._path = path
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        """Answer a request."""
         is_own = environ["REMOTE_ADDR"] in OWN_ADDRESSES  # may ask without TLS
         caller = self._proxies.caller(environ["REMOTE_ADDR"], environ)
         environ["REMOTE_ADDR"] = environ["REMOTE_HOST"] = caller.address

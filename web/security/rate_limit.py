@@ -1,6 +1,4 @@
-"""How often somebody may do something: tokens that come back with time, for each address and in
-bounded memory.
-"""
+"""Rate limits by token buckets, one per address, in bounded memory."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from werkzeug.exceptions import TooManyRequests
 from companion.core.errors import Illegal, Refusal
 
 MAX_NAMES = 1024
-"""Maximum number of names with a bucket of their own. A café has some hundred addresses."""
+"""Maximum number of names with their own bucket. A café has some hundred addresses."""
 OWN_ADDRESSES = ("127.0.0.1", "::1")
 SHARED = "others"
 RETRY_AFTER_S = 2
@@ -24,18 +22,18 @@ RETRY_AFTER_S = 2
 
 @dataclass(frozen=True)
 class Rate:
-    """A burst, and then a number a second."""
+    """A burst, and the sustained number per second after it."""
 
     burst: float
     per_s: float
 
 
 class Buckets:
-    """A bucket of tokens for every name, for any thread.
+    """Token buckets by name. Thread-safe.
 
-    A full bucket is forgotten, which says the same. While `most` are in use, everybody who comes
-    newly shares one: so many names use no memory, and nobody gets fresh tokens by crowding his own
-    bucket out.
+    Full buckets are removed, because a new bucket is full as well. While `most` are in use, all new
+    names share one bucket. So many names use no extra memory, and nobody gets new tokens by
+    displacing his own bucket.
     """
 
     def __init__(self, rate: Rate, now_s: Callable[[], float], most: int = MAX_NAMES) -> None:
@@ -50,7 +48,7 @@ class Buckets:
         return len(self._left)
 
     def take(self, name: str) -> bool:
-        """Take a token. Return False if there is none."""
+        """Take a token. Return False if none is left."""
         with self._lock:
             now_s = self._now_s()
             name = self._bucket_name(name, now_s)
@@ -61,7 +59,7 @@ class Buckets:
             return True
 
     def give_back(self, name: str) -> None:
-        """Give a token back that was not used."""
+        """Return an unused token to a bucket."""
         with self._lock:
             now_s = self._now_s()
             name = self._bucket_name(name, now_s)
@@ -69,14 +67,14 @@ class Buckets:
 
     def _level(self, name: str, now_s: float) -> float:
         left, at_s = self._left.get(name, (self._rate.burst, now_s))
-        # tokens have come back since, but no more than fill the bucket
+        # refill for the time since then, up to a full bucket
         return min(self._rate.burst, left + (now_s - at_s) * self._rate.per_s)
 
     def _bucket_name(self, name: str, now_s: float) -> str:
-        """Return the name of the bucket that counts for a name."""
+        """Return the name of the bucket for a name, which may be the shared one."""
         if name in self._left or len(self._left) < self._most:
             return name
-        # once a second at most, as every bucket is looked at
+        # at most once a second, because the sweep visits every bucket
         if now_s - self._swept_s >= 1:
             self._swept_s = now_s
             full = [other for other in self._left if self._level(other, now_s) >= self._rate.burst]
@@ -86,13 +84,15 @@ class Buckets:
 
 
 STRANGER = Rate(1000, 40.0)
-"""Requests of one address: forty phones behind one router may load a page at once."""
+"""Rate limit per address. Forty phones behind one router may load a page at once."""
 OWNER = Rate(200, 50.0)
-"""Requests of a seat, or of the host: more than fingers can do."""
+"""Rate limit for a seat or the host, above what fingers can do."""
 
 
 class RequestLimits:
-    """How often each address may ask, and each seat and the host whatever their address."""
+    """Rate limits for requests: per address, and for each seat and the host regardless of the
+    address.
+    """
 
     def __init__(self, owner: Callable[[], str | None], now_s: Callable[[], float]) -> None:
         self._owner = owner
@@ -102,7 +102,7 @@ class RequestLimits:
     def check(self) -> None:
         """Count a request.
 
-        Raises `TooManyRequests` above the rate, which the own screen has not.
+        Raises `TooManyRequests` above the rate. The own screen has no limit.
         """
         address = request.remote_addr or ""
         if address in OWN_ADDRESSES:
@@ -116,36 +116,39 @@ class RequestLimits:
 
 
 class Guesses:
-    """Guesses at a secret, of each address.
+    """Rate limit for guesses at a secret, per address.
 
-    There is no limit for all addresses together: with one, strangers who guess would keep out
-    whoever knows the secret. Many addresses come to no more than the rate for each of
-    the `MAX_NAMES` that are told apart.
+    There is no limit for all addresses together, because strangers could then lock out people who
+    know the secret. Even with many addresses, the total is at most the rate times `MAX_NAMES`.
     """
 
     def __init__(self, rate: Rate, now_s: Callable[[], float]) -> None:
         self._buckets = Buckets(rate, now_s)
 
     def check(self, address: str, is_right: Callable[[], bool]) -> bool | None:
-        """Return whether the guess is right. None: too many wrong ones came from there."""
+        """Return whether the guess is right, or None after too many wrong guesses from the
+        address.
+        """
         name = address_group(address)
         if not self._buckets.take(name):
             return None
         if not is_right():
             return False
-        # whoever knows the secret may say it as often as he likes
+        # right guesses do not count
         self._buckets.give_back(name)
         return True
 
     def require(self, address: str, is_right: Callable[[], bool], wrong: str, often: str) -> None:
-        """Raise `Illegal` unless the guess is right. `often` is said after too many wrong ones."""
+        """Raise `Illegal` unless the guess is right. `often` is the message after too many wrong
+        guesses.
+        """
         answer = self.check(address, is_right)
         if not answer:
             raise Illegal(Refusal.JOIN_CODE, often if answer is None else wrong)
 
 
 def plain_address(address: str) -> str:
-    """Return an address as IPv4 alone has it, which a port for both wraps.
+    """Return an address as plain IPv4 if it is IPv4 mapped into IPv6, as on a dual-stack port.
 
     >>> plain_address("::ffff:192.0.2.7"), plain_address("::1")
     ('192.0.2.7', '::1')
@@ -154,7 +157,7 @@ def plain_address(address: str) -> str:
 
 
 def parsed_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Read an address written as a number, with or without a zone. None for anything else."""
+    """Parse a numeric address, with or without a zone. Return None for anything else."""
     try:
         return ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
@@ -163,7 +166,8 @@ def parsed_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address |
 
 @lru_cache(maxsize=MAX_NAMES)
 def address_group(address: str) -> str:
-    """Return what counts as one address. A home is given a whole network of IPv6 addresses.
+    """Return the key under which an address is counted: its /64 network for IPv6, as a home has all
+    of it.
 
     >>> [address_group(address) for address in ("192.0.2.7", "2001:db8::1:7%eth0",
     ... "::ffff:192.0.2.7", "nowhere")]

@@ -1,13 +1,14 @@
-"""HTTPS with an own certificate: one thread unwraps connections for the web server.
+"""HTTPS with the table's own or the owner's certificate. One thread terminates TLS for the web
+server.
 
-The web server knows no TLS, so the standard library's event loop speaks it: of every connection it
-keeps the outer end and gives the server one end of a pair of sockets at once. Whoever never begins
-a handshake is an idle connection to the server, like any other. The machine itself may ask without
-TLS (the table screen in a kiosk, watchdogs, the command line); anybody else who does is sent to the
-`https` address.
+The web server has no TLS, so the standard library's event loop does it. The loop keeps the outer
+end of each connection and gives the server one end of a socket pair at once. A client that never
+starts a handshake is an idle connection to the server, like any other. The machine itself may
+connect without TLS (the table screen in a kiosk, watchdogs, the command line). All others are
+redirected to the `https` address.
 
-Browsers give a camera to pages with HTTPS alone. So without a certificate of the owner's the table
-makes one for itself, which no phone trusts: each shows a warning once.
+Browsers allow the camera only on HTTPS pages. Without a certificate of the owner, the table makes
+its own. Phones do not trust that one and each shows a warning once.
 """
 
 from __future__ import annotations
@@ -34,10 +35,11 @@ HANDSHAKE_TIMEOUT_S = 10.0
 CLOSE_TIMEOUT_S = 2.0
 CHUNK_BYTES = 64 * 1024
 DAYS = 800
-"""Days for which the own certificate is made. iPhones accept none for more than 825
-(support.apple.com, HT210176)."""
+"""Validity of the table's own certificate in days. iPhones accept at most 825 (support.apple.com,
+HT210176).
+"""
 RENEW_S = 600 * 24 * 3600.0
-"""Age of that one in seconds at which it is made anew."""
+"""Age in seconds at which that certificate is renewed."""
 OPENSSL_TIMEOUT_S = 30.0
 _TLS_GREETING = b"\x16"
 _PLAIN_REQUEST = re.compile(
@@ -55,9 +57,9 @@ class BadCertificate(SystemTrouble):
 
 
 def certificate_context(certificate: str, key: str) -> ssl.SSLContext:
-    """Read a certificate and its key.
+    """Load a certificate and its key.
 
-    Raises `BadCertificate` that says what is wrong with which.
+    Raises `BadCertificate`, which names the file and the reason.
     """
     for path in (certificate, key):
         try:
@@ -69,7 +71,7 @@ def certificate_context(certificate: str, key: str) -> ssl.SSLContext:
             ) from None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    # the server behind speaks nothing newer
+    # the web server speaks nothing newer
     context.set_alpn_protocols(["http/1.1"])
 
     def no_password() -> str:
@@ -101,10 +103,9 @@ class NoCertificate(SystemTrouble):
 
 
 def own_certificate(folder: Path, hosts: Iterable[str]) -> ssl.SSLContext:
-    """Return how connections are secured with the table's own certificate, made or made anew where
-    it is due.
+    """Return the TLS context with the table's own certificate, which is made or renewed if needed.
 
-    `hosts` are the names and addresses under which phones ask for it. Raises `NoCertificate`.
+    `hosts` are the names and addresses that phones use. Raises `NoCertificate`.
     """
     certificate, key = folder / "own-certificate.pem", folder / "own-key.pem"
     if not (key.is_file() and _is_fresh(certificate)):
@@ -113,7 +114,7 @@ def own_certificate(folder: Path, hosts: Iterable[str]) -> ssl.SSLContext:
 
 
 def _is_fresh(certificate: Path) -> bool:
-    """Return whether it is there and young.
+    """Return whether the certificate exists and is recent.
 
     One from the future was made while the clock was wrong.
     """
@@ -140,7 +141,7 @@ def _make(certificate: Path, key: Path, hosts: Iterable[str]) -> None:
     command += ["-subj", "/CN=Tabletop Companion", "-addext", f"subjectAltName={names}"]
     command += ["-addext", "extendedKeyUsage=serverAuth"]
     try:
-        # openssl itself writes the key: nobody else may read it meanwhile
+        # The umask protects the key, because openssl itself writes the file.
         subprocess.run(
             command, capture_output=True, check=True, timeout=OPENSSL_TIMEOUT_S, umask=0o077
         )
@@ -155,7 +156,7 @@ def _make(certificate: Path, key: Path, hosts: Iterable[str]) -> None:
 
 
 class TlsTerminator:
-    """The thread that speaks TLS. `close` ends all connections and may be called twice."""
+    """The thread that terminates TLS. `close` ends all connections and may be called twice."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self._context = context
@@ -165,7 +166,7 @@ class TlsTerminator:
         self._thread.start()
 
     def unwrap(self, conn: socket.socket, is_own: bool) -> socket.socket:
-        """Return a socket that carries what is inside a connection. Any thread may call it."""
+        """Return a socket with the decrypted data of a connection. Thread-safe."""
         near, far = socket.socketpair()
 
         def begin() -> None:
@@ -181,7 +182,7 @@ class TlsTerminator:
         return near
 
     def close(self) -> None:
-        """End every connection and the thread."""
+        """End all connections and the thread."""
         if self._loop.is_closed():
             return
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -202,7 +203,7 @@ class TlsTerminator:
         ends: list[Ends] = []
         try:
             async with asyncio.timeout(HANDSHAKE_TIMEOUT_S):
-                # a handshake begins with a byte that no plain request has
+                # the first byte of a handshake occurs in no plain request
                 is_tls = await self._first_byte(conn) == _TLS_GREETING
                 ends.append(await self._open(conn, self._context if is_tls else None))
                 if not is_tls and not is_own:
@@ -217,10 +218,10 @@ class TlsTerminator:
             asyncio.IncompleteReadError,
             asyncio.LimitOverrunError,
         ):
-            # a phone that hangs up, speaks no TLS that we know, or does not trust the certificate
+            # the phone hung up, speaks no supported TLS, or does not trust the certificate
             pass
         finally:
-            # without a farewell, for which a phone that is gone would be waited
+            # abort without a TLS shutdown, which would wait for a phone that is gone
             for _, writer in ends:
                 writer.transport.abort()
             if not ends:
@@ -228,7 +229,9 @@ class TlsTerminator:
             far.close()
 
     async def _first_byte(self, conn: socket.socket) -> bytes:
-        """Return the first byte and leave it where it is. Empty if there will be none."""
+        """Wait for the first byte and return it without consuming it. Empty if the connection ends
+        before.
+        """
         ready = self._loop.create_future()
         self._loop.add_reader(conn, _set_ready, ready)
         try:
@@ -238,7 +241,7 @@ class TlsTerminator:
             self._loop.remove_reader(conn)
 
     async def _open(self, conn: socket.socket, context: ssl.SSLContext | None) -> Ends:
-        """Return the streams of a connection, once hands are shaken where it is secured."""
+        """Return the streams of a connection, after the handshake if it uses TLS."""
         reader = asyncio.StreamReader(limit=CHUNK_BYTES, loop=self._loop)
         protocol = asyncio.StreamReaderProtocol(reader, loop=self._loop)
         transport, _ = await self._loop.connect_accepted_socket(
@@ -257,7 +260,7 @@ def _set_ready(ready: asyncio.Future[None]) -> None:
 
 
 async def _send_to_https(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer a request without TLS by the address to ask instead."""
+    """Redirect a request without TLS to its `https` address."""
     head = await reader.readuntil(b"\r\n\r\n")
     url = https_address(head)
     text = b"These pages come by https only.\n"
@@ -276,9 +279,9 @@ async def _send_to_https(reader: asyncio.StreamReader, writer: asyncio.StreamWri
 
 
 def https_address(head: bytes) -> bytes:
-    """Return the `https` address of what a plain request asks for.
+    """Return the `https` address for a plain request.
 
-    Empty if it is no proper request.
+    Empty if the request is invalid.
 
     >>> https_address(b"GET /s?x=1 HTTP/1.1\\r\\nHost: table.local:8443\\r\\n\\r\\n")
     b'https://table.local:8443/s?x=1'
@@ -292,7 +295,7 @@ def https_address(head: bytes) -> bytes:
 
 
 async def _join(one: Ends, other: Ends) -> None:
-    """Carry bytes both ways until one side has ended."""
+    """Copy bytes in both directions until one side ends."""
     ways = [
         asyncio.ensure_future(_carry(one[0], other[1])),
         asyncio.ensure_future(_carry(other[0], one[1])),
@@ -312,7 +315,7 @@ async def _join(one: Ends, other: Ends) -> None:
 
 
 async def _carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Carry bytes one way. A side that does not read holds the other one back."""
+    """Copy bytes in one direction. A receiver that does not read slows down the sender."""
     while chunk := await reader.read(CHUNK_BYTES):
         writer.write(chunk)
         await writer.drain()

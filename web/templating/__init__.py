@@ -1,4 +1,4 @@
-"""What templates are given: functions and filters, small drawings and words.
+"""Functions, filters, icons and phrases for templates.
 
 May import what `web` may.
 """

@@ -1,4 +1,4 @@
-"""The functions and filters that all templates have."""
+"""The functions and filters of all templates."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ from web.templating.phrases import (
 
 
 def register_template_helpers(app: Flask) -> None:
-    """Give an application's templates their functions and filters."""
+    """Register the functions and filters of an application's templates."""
     version = static_version()
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.finalize = _in_words
@@ -113,13 +113,13 @@ def register_template_helpers(app: Flask) -> None:
 
 
 _DRAWN_BOARDS: deque[tuple[object, Markup]] = deque(maxlen=12)
-"""The boards that were drawn last: all of a view of which a board is drawn, and the drawing."""
+"""Cache of the latest boards: everything on which a drawing depends, and the drawing."""
 
 
 @lru_cache(maxsize=1)
 def _sprite(names: tuple[str, ...]) -> Markup:
-    """Return every drawing as each page carries them, where scripts find them."""
-    # the pages' policy allows no style attributes; frequent ones become short classes
+    """Return the drawings for a page as one SVG, from which scripts and `use` take them."""
+    # the pages' policy forbids style attributes, and short classes replace frequent ones
     text = sprite(names).replace('style="position:absolute"', 'class="sprite"')
     text = text.replace('stroke="var(--edge,var(--line))" stroke-width="5"', 'class="rim"')
     text = text.replace(
@@ -133,12 +133,12 @@ def _sprite(names: tuple[str, ...]) -> Markup:
 
 
 def _asset(version: str, name: str) -> str:
-    """Return the address of a static file, which browsers keep for ever."""
+    """Return the versioned address of a static file, which browsers may cache for ever."""
     return f"{request.script_root}/static/{version}/{name}"
 
 
 def _styles(version: str, *surfaces: str) -> Markup:
-    """Return the links to the stylesheet of all pages and to those of some surfaces: phone, wall or
+    """Return links to the common style sheet and to those of some surfaces: phone, wall or
     owner.
     """
     link = Markup('<link rel="stylesheet" href="{}">\n')
@@ -148,13 +148,13 @@ def _styles(version: str, *surfaces: str) -> Markup:
 
 
 def _scripts(version: str, *names: str) -> Markup:
-    """Return the tags of some modules, in order."""
+    """Return the script tags of some modules, in order."""
     tag = Markup('<script type="module" src="{}"></script>\n')
     return Markup().join(tag.format(_asset(version, f"{name}.js")) for name in names)
 
 
 def _board(view: TableView, quarters: int = 0) -> Markup:
-    """Return the board that a viewer may know, drawn once however often nothing on it changes."""
+    """Draw the board of a view, or return the cached drawing if nothing on it has changed."""
     # everything on which the drawing depends
     key = (spoken(), names_of_sides(), quarters, view.kit, view.phase, view.board, view.turn)
     for known, drawing in tuple(_DRAWN_BOARDS):
@@ -172,7 +172,7 @@ def _board(view: TableView, quarters: int = 0) -> Markup:
 
 
 def _in_words(value: Any) -> Any:
-    """Return a sentence in the viewer's language, anything else as it is."""
+    """Translate a sentence to the viewer's language. Return other values unchanged."""
     return translate(value) if isinstance(value, Said) else value
 
 
@@ -183,10 +183,10 @@ _DIGEST_BYTES = 32
 
 
 class CompiledTemplates(BytecodeCache):
-    """A file for each template in a folder of the service's own. One that is not whole is made
-    anew.
+    """Cache of compiled templates, one file each in the service's own folder. Damaged files are
+    replaced.
 
-    Jinja's own cache trusts what it finds; after a cut of the power that may be anything, hence the
+    Jinja's own cache does not check its files, which may hold anything after a power cut. Hence the
     digest.
     """
 
@@ -194,7 +194,7 @@ class CompiledTemplates(BytecodeCache):
         self._folder = folder
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        """Fill the bucket from its file, if that is whole and belongs to the template as it is."""
+        """Fill the bucket from its file, if that is intact and of the current template."""
         with contextlib.suppress(OSError):
             content = self._file(bucket).read_bytes()
             digest, code = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
@@ -202,10 +202,10 @@ class CompiledTemplates(BytecodeCache):
                 bucket.bytecode_from_string(code)
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        """Write the bucket to its file. On a full disk nothing is written."""
+        """Write the bucket to its file. A full disk is ignored."""
         code = bucket.bytecode_to_string()
         path = self._file(bucket)
-        # written beside it and then put into its place, so that no half file is read
+        # write a temporary file and rename it, so that no partial file is read
         unfinished = path.with_suffix(f".{os.getpid()}")
         with contextlib.suppress(OSError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)

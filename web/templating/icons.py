@@ -1,6 +1,4 @@
-"""Drawings in a line of text or in a corner of a page: icons, boards as small signs, codes to
-scan.
-"""
+"""Drawings in text or in a corner of a page: icons, small boards, QR codes."""
 
 from __future__ import annotations
 
@@ -27,29 +25,30 @@ from web.rendering.svg import ornament
 
 _PICTURE = re.compile(r'<symbol id="(.*?)" viewBox="(.*?)">\n(.*?)</symbol>', re.DOTALL)
 _ASKING = frozenset({REMATCH_HERE, REMATCH_THERE, *map(open_sentence, SEATS)})
-"""The notices by which somebody asks for something. All others say what is wrong."""
+"""Notices that are requests. All others report a problem."""
 
 
 def icon(drawing: str, classes: str = "") -> Markup:
-    """Draw a drawing in a line of text. It says nothing that the text does not."""
+    """Draw an icon in a line of text that says the same."""
     return ornament(escape(f"ic {classes}"), "0 0 100 100", f'<use href="#{escape(drawing)}"/>')
 
 
 def notice_drawing(notice: str) -> str:
-    """Return the drawing beside a notice, by which somebody asks or something is wrong."""
+    """Return the name of the drawing beside a notice: one for requests, another for problems."""
     return "bell" if notice in _ASKING else "noentry"
 
 
 def pointing(drawing: str, degrees: int) -> Markup:
-    """Draw a drawing in a line of text, turned clockwise."""
+    """Draw an icon in a line of text, rotated clockwise."""
     turned = f'transform="rotate({degrees % 360} 50 50)"'
     return ornament("ic", "0 0 100 100", f'<use href="#{escape(drawing)}" {turned}/>')
 
 
 def game_picture(game: Game[Any, Any], name: str) -> Markup:
-    """Return a game's own picture: its three pieces (`emblem`), or how it is won (`win-1` and on).
+    """Return a game's own picture: its three pieces (`emblem`), or a way to win (`win-1` and so
+    on).
 
-    A game that has none shows what stands for its sides, and no way to win.
+    For a game without pictures it is the icons of both sides.
     """
     pictures = _pictures_of(type(game))
     if name in pictures:
@@ -65,18 +64,18 @@ def _pictures_of(game: type[Game[Any, Any]]) -> dict[str, Markup]:
         return {}
     pictures = {}
     for name, box, content in _PICTURE.findall(path.read_text(encoding="utf-8")):
-        # ways to win fill their frame, the emblem is shown whole
+        # ways to win fill their frame, but the emblem is never cropped
         cut = "" if name == "emblem" else ' preserveAspectRatio="xMidYMid slice"'
         pictures[name] = ornament("picture", box, content, cut)
     return pictures
 
 
 def start_board(game: Game[Any, Any], raw: Mapping[str, Any] | None = None) -> Markup:
-    """Draw the beginning of a game with these options, as South sees it. Raises `Malformed`."""
+    """Draw the start of a game with these options as South sees it. Raises `Malformed`."""
     options = game.options(raw or {})
     if game.kit(options).deck:
         return lanes_sign(game.kit(options))
-    # any chance will do: only where the pieces begin is drawn
+    # any seed works, because only the start position is drawn
     state = game.setup(options, Random(0))
     board_ui, layout = game.board_ui(state, None), game.expected(state) or {}
     badges = board_ui.badges if board_ui else {}
@@ -84,7 +83,7 @@ def start_board(game: Game[Any, Any], raw: Mapping[str, Any] | None = None) -> M
 
 
 def qr_code(url: str) -> Markup:
-    """Draw a QR code with a name for those who do not see it, black on white in every theme."""
+    """Draw a QR code, black on white in every theme, with a name for screen readers."""
     return Markup('<svg role="img" aria-label="{}" {}').format(
         translate(say("Code to scan")), _qr_drawing(url)
     )
@@ -92,7 +91,7 @@ def qr_code(url: str) -> Markup:
 
 @lru_cache(maxsize=16)
 def _qr_drawing(url: str) -> Markup:
-    # error level m: 15 % of it may be worn or covered
+    # error level M: 15 % of the code may be worn or covered
     code = segno.make(url, error="m", micro=False)
     drawing = code.svg_inline(
         border=3, omitsize=True, light="#fff", dark="#000", svgclass="qr", lineclass=None

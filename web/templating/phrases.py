@@ -1,4 +1,4 @@
-"""Words that several pages say: names, times, numbers, receipts, and how the devices are."""
+"""Phrases of several pages: names, times, numbers, receipts, and the state of devices."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ PLAIN_SIDES = {
     Seat.SOUTH: Side(say("South"), "ink", "#1B1814", "disc"),
     Seat.NORTH: Side(say("North"), "bare", "#1B1814", "diamond"),
 }
-"""Sides where no game is on."""
+"""Sides of the seats while no game is on."""
 
 
 def side_of(view: TableView, seat: Seat) -> Side:
-    """Return how a seat appears, plain while no game is on."""
+    """Return the side of a seat, a plain one while no game is on."""
     return view.seats[seat].side or PLAIN_SIDES[seat]
 
 
 def clock_words(at_s: float) -> str:
-    """Return a Unix time as the table's clock shows it."""
+    """Format a Unix time in the machine's time zone, such as `18:05:30`."""
     return time.strftime("%H:%M:%S", time.localtime(at_s))
 
 
 def groups(receipt: str) -> list[str]:
-    """Return a receipt in groups of four, to be read aloud."""
+    """Split a receipt into groups of four letters, to be read aloud."""
     return re.findall(".{1,4}", receipt)
 
 
 def first_up(text: str) -> str:
-    """Return a text with a capital letter, the rest as it is."""
+    """Return a text with its first letter in upper case."""
     return text.capitalize() if isinstance(text, Said) else text[:1].upper() + text[1:]
 
 
 def rule_words(game: Game[Any, Any], rule: str) -> str:
-    """Return a paragraph of the rules by number and title."""
+    """Return number and title of a paragraph of the rules."""
     for number, paragraph in enumerate(game.rules, start=1):
         if paragraph.id == rule:
             return say("Rule {number}, {title}", number=number, title=paragraph.title)
@@ -50,9 +50,9 @@ def rule_words(game: Game[Any, Any], rule: str) -> str:
 
 
 def tip_of(view: TableView, south: str) -> str:
-    """Return to which side the sign's tip points on the table screen.
+    """Return the side to which the tip of the sign points on the table screen.
 
-    Empty: to the table itself.
+    It is `left`, `right` or `both`, or empty if the sign addresses no seat.
     """
     seats = view.sign.seats
     if len(seats) == 2:
@@ -64,9 +64,9 @@ def tip_of(view: TableView, south: str) -> str:
 
 
 def device_words(view: TableView) -> str:
-    """Return how camera and pads are, in one line."""
+    """Describe the state of camera and pads in one line."""
     card_ui = view.board.tableau
-    # cards without lanes are read by no camera: then only trouble is worth a word
+    # No camera reads cards without lanes, so only problems are mentioned.
     is_read = (
         card_ui is None or bool(card_ui.lanes) or view.devices.camera.state is CameraState.TROUBLE
     )
@@ -87,7 +87,7 @@ MAX_DIGITS = 9
 
 
 def whole_number(text: str) -> int | None:
-    """Return a whole number of at most nine digits, or None for anything else.
+    """Parse a whole number of at most nine digits, or return None for anything else.
 
     >>> [whole_number(text) for text in ("12", "007", "", "-1", "²", "9" * 5000)]
     [12, 7, None, None, None, None]
@@ -96,7 +96,7 @@ def whole_number(text: str) -> int | None:
 
 
 def tenths(number: float) -> str:
-    """Return a number to its first decimal, as the language spoken now writes it."""
+    """Format a number with one decimal in the current language."""
     return f"{number:.1f}".replace(".", decimal_mark())
 
 
@@ -104,9 +104,9 @@ def tenths(number: float) -> str:
 
 
 def end_words(view: TableView, finale: Finale | None, reader: Seat | None) -> Sign | None:
-    """Return who has won and how, for a seat or for everybody (None).
+    """Return the winner and the reason as a sign, for a seat or for everybody (None).
 
-    None while there is no end, or nothing is known of it.
+    None if the game is not over or its finale is unknown.
     """
     if finale is None or view.match.outcome is None:
         return None
@@ -122,7 +122,7 @@ def end_words(view: TableView, finale: Finale | None, reader: Seat | None) -> Si
 
 
 def again_words(view: TableView) -> str:
-    """Return what is said beside the key for the same game once more."""
+    """Return the text beside the key for a rematch."""
     if any(view.seats[seat].door == "remote" for seat in SEATS):
         return say("once both tables want it")
     if any(view.seats[seat].door == "pad" for seat in SEATS):
@@ -131,12 +131,12 @@ def again_words(view: TableView) -> str:
 
 
 def length_of(finale: Finale) -> str:
-    """Return how long the game was."""
+    """Return the length of a game in turns."""
     return say_n("{n} turn", "{n} turns", finale.turns)
 
 
 def score_words(score: float) -> str:
-    """Return a score in which draws are halves.
+    """Format a score in which draws count as halves.
 
     >>> [score_words(score) for score in (2.0, 0.5, 1.5)]
     ['2', '½', '1½']

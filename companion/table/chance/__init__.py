@@ -1,4 +1,4 @@
-"""Fair chance: the commitment, what the seats give, and what may be known of it.
+"""Fair chance: the commitment, the contributions of the seats, and what viewers may know.
 
 May import what `table` may.
 """

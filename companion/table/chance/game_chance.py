@@ -28,7 +28,7 @@ class ChanceKeeper:
     def __init__(self, store: TableStore) -> None:
         self._store = store
         self._journal = store.journal
-        with contextlib.suppress(JournalError):  # the next game is not begun without
+        with contextlib.suppress(JournalError):  # a game cannot begin without one
             self._keep_commitment()
         store.on_accept(self._commit_anew)
 

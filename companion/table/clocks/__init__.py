@@ -1,4 +1,4 @@
-"""The clocks of a turn as values, and when they want something of the table.
+"""The clocks of a turn as values, and their deadlines.
 
 May import what `companion.table` may.
 """

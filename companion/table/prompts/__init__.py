@@ -1,5 +1,4 @@
-"""What the table says: the sign of each viewer and the lamps, the guide of a lesson, rows of tiles
-that cannot be read.
+"""The prompts of the table: each viewer's sign, the guide of a lesson, and faulty rows of tiles.
 
 May import what `companion.table` may.
 """

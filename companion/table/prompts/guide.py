@@ -98,7 +98,7 @@ def lesson_words(
     sides = session.playing.sides
     awaited = sorted(session.awaited)
     if viewer in awaited:
-        alone = len(step.orders) == 1  # then the head speaks of the viewer as everybody sees it
+        alone = len(step.orders) == 1  # then the head is in the third person
         return say("Your turn") if alone else step.head, step.told[viewer]
     people = [seat for seat in awaited if not session.is_machines(seat)]
     if viewer is not None or not people:

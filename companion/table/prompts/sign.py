@@ -227,7 +227,7 @@ def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
     if session.phase is Phase.SETUP:
         return Sign(say("Take your hands off the board"), say("The camera takes one last look."))
     is_sure = live.has_cards or live.agrees or live.problems
-    if asked and live.still_reading and not is_sure:  # such as on a piece that looks the same
+    if asked and live.still_reading and not is_sure:  # such as a piece on one that looks the same
         look = say("Check that the pieces are where they should be.")
         return Sign(
             say("Camera cannot tell: confirm by hand"),
@@ -252,7 +252,7 @@ def _moves_sign(live: TableState, viewer: Seat | None, todo: list[Instruction]) 
         seen = live.still_reading.seen if live.still_reading else {}
         origins = {i.move.origin for i in todo} - {None}
         small = "" if origins <= seen.keys() else _unseen_words(live)
-        has_list = viewer and _is_by_phone(live, viewer)  # a seat's page lists what is to do
+        has_list = viewer and _is_by_phone(live, viewer)  # a seat's page lists the moves itself
         if not small and not has_list:
             small = joined(" ", [joined("", (other.text, ".")) for other in todo[1:]])
     if not live.sees_board:

@@ -92,7 +92,7 @@ def _advance_at_two_tables(session: Session, remote: RemoteGame, record: AnyReco
             after, signals = fold(session, record)
             return _send(after, TimeIsOver(session.tick)), signals
         case Pause() | Resume():
-            if record.by != "restart":  # which asks nobody
+            if record.by != "restart":  # a restart asks nobody
                 _require_own_turn(session, remote)
             after, signals = fold(session, record)
             left_s = after.countdown.left_s if after.countdown else 0.0
@@ -123,7 +123,7 @@ def _advance_at_two_tables(session: Session, remote: RemoteGame, record: AnyReco
 
 def _show_step(session: Session, remote: RemoteGame, record: Begin | StageDone) -> Advance:
     """Note that this board shows the current step."""
-    fold(session, record)  # is it that step?
+    fold(session, record)  # raises unless this is the current step
     if remote.is_shown_here:
         raise Stale(say("That step is already done"))
     stage = SETUP_STEP if isinstance(record, Begin) else session.stage
@@ -177,7 +177,7 @@ def _ask(session: Session, remote: RemoteGame, record: Resign | OfferDraw | Aban
     _require_answer(remote)
     if not isinstance(record, Abandon) and record.seat is remote.seat:
         raise _elsewhere(record.seat)
-    fold(session, record)  # may it be?
+    fold(session, record)  # raises if it is not allowed
     match record:
         case Resign():
             question = Asked("resign")
@@ -311,7 +311,7 @@ def _hear_clock(session: Session, remote: RemoteGame, clock: ClockHeld, now_s: f
 
 def _hear_question(session: Session, remote: RemoteGame, question: Asked) -> Advance:
     if remote.asked and remote.own is Seat.SOUTH:
-        return session, ()  # South's question counts: the answer to it is on its way
+        return session, ()  # South's question counts, and its answer is under way
     session = with_remote(session, asked="")
     match question.what:
         case "resign":

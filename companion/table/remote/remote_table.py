@@ -99,7 +99,7 @@ class RemoteTable:
         Raises `Malformed` or `Illegal` if it cannot be played.
         """
         if (session := self._store.session).remote and session.remote.at.id == beginning.id:
-            return  # it has begun already
+            return  # already begun
         require_playable(beginning.game, beginning.options)
         # A game that started here in between has taken a lower number.
         if not next_number <= beginning.number <= next_number + MAX_AHEAD:

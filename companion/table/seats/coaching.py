@@ -115,7 +115,7 @@ def reasons_of(live: TableState, machine: Seat) -> MachineReasons:
         action = session.turns[place].sealed[machine].action
         actions.append(action)
         orders += spell_action(session.playing, state_before(session, place), machine, action)
-    why = dict.fromkeys(chain.from_iterable(reasons.values()))  # each reason once
+    why = dict.fromkeys(chain.from_iterable(reasons.values()))  # drops duplicates
     name, number = session.seats[machine].name, session.turns[max(reasons)].number
     return MachineReasons(name, number, "; ".join(actions), tuple(orders), tuple(why))
 
