@@ -1,3 +1,1 @@
-"""The pages of a hub: the wall of a room of tables, its host's page, and tables followed from
-anywhere.
-"""
+"""The pages of a hub: the wall of the room, the owner's pages, and pages for spectators."""

@@ -1,6 +1,4 @@
-"""The factory of the hub's application: the wall, its host's page, spectators' pages and the
-overlay.
-"""
+"""Factory of the hub's Flask application."""
 
 from __future__ import annotations
 
@@ -35,21 +33,21 @@ from web.templating.helpers import register_template_helpers
 
 @dataclass(frozen=True)
 class HubSite:
-    """Where the hub's pages are served, and the secrets by which they know its host."""
+    """Where the hub's pages are served, and the secrets that authenticate its owner."""
 
     settings: WebSettings
     urls: Callable[[], tuple[str, ...]]
     signing_key: bytes
     host_key: str
     language: str = "auto"
-    """Language of the wall. `auto` is its browser's."""
+    """Language of the wall, or `auto` for the browser's."""
     compiled: Path | None = None
 
 
 def create_hub_app(room: Room, league: League, host: HubHost, clock: Clock, site: HubSite) -> Flask:
-    """Make the application of a hub."""
+    """Create the Flask application of a hub."""
     app = bare_app(site.compiled)
-    # nobody sits at a hub, so the cookie of no seat fits
+    # nobody has a seat at a hub, so no seat's cookie is valid
     guard = Auth(site.signing_key, site.host_key, lambda _: None, clock)
     streams = Streams(site.settings.viewers)
     door = JoinDoor(host, clock, room.change)
@@ -61,7 +59,7 @@ def create_hub_app(room: Room, league: League, host: HubHost, clock: Clock, site
         "key_page": "hub_key.html",
         "door": door,
     }
-    # refusals of a hub have no paragraph of rules to link to
+    # refusals of a hub do not link to a paragraph of the rules
     app.extensions["paragraph"] = lambda _: None
     register_template_helpers(app)
     app.jinja_env.globals.update(
@@ -92,18 +90,18 @@ def create_hub_app(room: Room, league: League, host: HubHost, clock: Clock, site
 
 
 class HubDoors(HubGroup):
-    """What programs and watchdogs ask of a hub."""
+    """Routes for programs and monitoring."""
 
     name = "pages"
 
     @get("/clock")
     def clock(self) -> Response:
-        """Return the time by which clocks are shown."""
+        """Return the monotonic time in seconds that clocks on pages use."""
         return jsonify(now_s=self._room.now_s())
 
     @get("/health")
     def health(self) -> Response:
-        """Return whether the hub is well, for whoever watches over it."""
+        """Return the health of the hub for monitoring. The status is 503 if there is trouble."""
         room = self._room
         answer = jsonify(ok=not room.trouble, tables=len(room.tables()), trouble=room.trouble)
         answer.status_code = 503 if room.trouble else 200

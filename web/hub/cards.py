@@ -1,4 +1,4 @@
-"""Players' cards on the hub's pages: make one, open it, be forgotten, and show it at a table."""
+"""Pages for players' cards: get one, open it, change or forget it, and show it at a table."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ from web.security.rate_limit import SHARED, Buckets, Guesses, Rate, address_grou
 
 COOKIE = "card"
 MAKES = Rate(8, 8 / 3600)
-"""Cards that one address may make: eight at once, then eight an hour."""
+"""Rate limit of new cards for one address: eight at once, then eight an hour."""
 MAKES_ALL = Rate(300, 1.0)
-"""Cards that all addresses may make. So strangers need more than an hour to use up all of a
-hub's."""
+"""Rate limit of new cards for all addresses. Using up all of a hub's cards takes more than an
+hour.
+"""
 MAX_RESULTS = 20
 
 
 class ShownCard(Body, frozen=True):
-    """Somebody shows a card at a table, which is named as in its subjects."""
+    """A card that is shown at a table. `table` is the table's name in subjects."""
 
     code: Text
     table: Text
@@ -84,9 +85,9 @@ class CardPages(HubGroup):
 
     @form("/card/make", page="page")
     def make(self) -> Any:
-        """Make a card for whoever asks."""
+        """Make a card for the person at this browser."""
         address = address_group(request.remote_addr or "")
-        # in this order whoever has used up his own share takes none of everybody's
+        # in this order, an address over its own limit uses up nothing of the shared one
         if not (self._makes.take(address) and self._makes_all.take(SHARED)):
             raise Stale(
                 say(
@@ -105,7 +106,7 @@ class CardPages(HubGroup):
 
     @form("/card/close")
     def close(self) -> Any:
-        """Forget the card in this browser."""
+        """Remove the card from this browser."""
         return self._take_card()
 
     @form("/card/forget")
@@ -125,8 +126,8 @@ class CardPages(HubGroup):
 
     @post("/api/hub/card", body=ShownCard)
     def shown(self, body: ShownCard) -> Response:
-        """Show a card at a table."""
-        # a table may ask only once the hub's owner has let it in
+        """Record that a card was shown at a table, and return its identifier."""
+        # a table may only ask after the hub's owner has admitted it
         if not any(table.id == body.table and not table.waits for table in self._room.tables()):
             raise NotFound
         person = self._card_of(body.code)
@@ -137,7 +138,7 @@ class CardPages(HubGroup):
     # ---- inside ----
 
     def _name_and_shown(self) -> tuple[str, bool]:
-        """Return the name of the form, and whether others are to see it."""
+        """Return the name in the form, and whether others may see it."""
         return request.form.get("name", "")[:200], "shown" in request.form
 
     def _open(self, code: str) -> Any:
@@ -150,12 +151,12 @@ class CardPages(HubGroup):
         return self._give_card(person)
 
     def _card_of(self, code: str) -> Person | None:
-        """Return whose card this is.
+        """Return the owner of the card with this code, or None.
 
         Raises `Illegal` after too many wrong codes from one address.
         """
         person = self._league.cards.by_code(code)
-        # a right code costs no guess, so a card may be shown as often as one likes
+        # correct codes are not limited, so a card may be shown as often as needed
         if self._guesses.check(request.remote_addr or "", lambda: person is not None) is None:
             raise Illegal(
                 Refusal.JOIN_CODE, say("Too many wrong codes: wait a minute, then look at the card")
@@ -188,7 +189,7 @@ class CardPages(HubGroup):
         return answer  # type: ignore[return-value]
 
     def _place(self, person: Person) -> dict[str, Any] | None:
-        """Return where somebody plays in the round that is on, or None."""
+        """Return a player's board or bye in the current round, or None."""
         for tournament in self._league.tournaments.all():
             entrant = tournament.entrant_of(person.number)
             if tournament.is_over or tournament.round is None or entrant is None:
@@ -197,7 +198,7 @@ class CardPages(HubGroup):
                 for board in match.boards:
                     if person.number in (board.south, board.north):
                         return self._board(tournament, board, person.number)
-                # without an opponent it is a bye
+                # a match without an opponent is a bye
                 if match.north is None and match.south == entrant.number:
                     return {"tournament": tournament, "bye": match}
         return None

@@ -1,4 +1,4 @@
-"""The director of a tournament: a page of forms, and the same as JSON for programs."""
+"""The director's page of a tournament, and the same actions as JSON for programs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ DONE_WORDS = {
 
 
 class Wish(Body, frozen=True):
-    """What a program asks: the fields of the page's forms by their names, as text."""
+    """Request of a program: the values of the form's fields by name, as text."""
 
     given: Annotated[dict[Text, Long], Meta(max_length=12)]
 
@@ -60,7 +60,7 @@ class DirectorPages(HubGroup):
 
     @form("/host/tournaments", guard=host_only)
     def make(self) -> Any:
-        """Make a tournament from the form."""
+        """Create a tournament from the form."""
         try:
             tournament = self._make(request.form)
         except CompanionError as error:
@@ -93,7 +93,7 @@ class DirectorPages(HubGroup):
 
     @form("/host/tournament/<int:number>", guard=host_only, page="page")
     def act(self, number: int) -> Any:
-        """Do what one of the page's forms asks."""
+        """Carry out the action of a submitted form."""
         self._act(number, request.form)
         return redirect(f"/host/tournament/{number}", 303)
 
@@ -101,19 +101,19 @@ class DirectorPages(HubGroup):
 
     @post("/api/hub/tournaments", body=Wish, guard=host_only)
     def make_plain(self, body: Wish) -> Response:
-        """Make a tournament, for programs."""
+        """Create a tournament, for programs."""
         return jsonify(tournament=self._make(body.given).id)
 
     @post("/api/hub/tournament/<int:number>", body=Wish, guard=host_only)
     def act_plain(self, number: int, body: Wish) -> Response:
-        """Do what the director does, for programs, and return the tournament."""
+        """Carry out an action of the director, for programs, and return the tournament."""
         self._act(number, body.given)
         return self._pages.plain(number)
 
     # ---- inside ----
 
     def _make(self, form: Mapping[str, str]) -> Tournament:
-        # `game/2` is the third of the ways in which the game can be started
+        # `game/2` is the third preset of the game
         game, _, way = form.get("game", "").partition("/")
         if game not in GAMES:
             raise NotFound
@@ -163,9 +163,9 @@ class DirectorPages(HubGroup):
                 raise NotFound
 
     def _enter(self, number: int, typed: str, team: str) -> None:
-        """Enter people, a line each, as `#12` for a card or as a name for a new one.
+        """Enter people, one a line: `#12` for a card, or a name for which a card is made.
 
-        Nobody gets a card for an entry that is refused.
+        A refused entry makes no cards.
         """
         cards = self._league.cards
         lines = [line.strip() for line in typed.splitlines() if line.strip()]
@@ -174,10 +174,10 @@ class DirectorPages(HubGroup):
             for line in lines
             if line[0] == "#" and line[1:].isdecimal()
         }
-        # all lines are checked first: a wrong one must not leave cards for the others
+        # check all lines first, so that an invalid one leaves no cards for the others
         for line in lines:
             cards.known(numbers[line]) if line in numbers else player_name(line)
-        # names without a card stand in by numbers that no card has
+        # for the check, people without a card get negative numbers, which no card has
         people = [numbers.get(line, -place) for place, line in enumerate(lines, 1)]
         director.enter(self._pages.known(number), people, 0.0, team)
         people = [numbers[line] if line in numbers else cards.make(line).number for line in lines]
@@ -190,7 +190,7 @@ def _number(form: Mapping[str, str], name: str, missing: int) -> int:
 
 
 def _place(text: str) -> Place:
-    """Return the place of a board from text that counts round, match and board from 1."""
+    """Parse the place of a board, such as `2.1.1`. The text counts from 1, the place from 0."""
     match [whole_number(part) for part in text.split(".")]:
         case [int(round_), int(match_), int(board)] if min(round_, match_, board) > 0:
             return round_ - 1, match_ - 1, board - 1

@@ -1,7 +1,6 @@
-"""Public views as pictures and values for templates: boards, lanes, seats, clocks, from what tables
-have sent.
+"""Public views of tables as drawings and values for templates: boards, lanes, seats and clocks.
 
-A table may be of another version or worse: what this program does not know is not drawn, and
+Tables may have another version or send anything. What this program does not know is left out, and
 nothing raises.
 """
 
@@ -35,9 +34,7 @@ _DRAWN = 512
 
 @dataclass(frozen=True)
 class ShownSeat:
-    """A seat on a page: its side, how it is called, its part of the result, and the attributes of
-    its clock.
-    """
+    """A seat on a page: its side, name, state and result, and the HTML attributes of its clock."""
 
     seat: Seat
     side: Side
@@ -52,7 +49,7 @@ def kit_of(view: PublicView) -> Kit | None:
     """Return the kit of a view's game, or None if this hub does not know the game or its
     options.
     """
-    # options as sorted JSON can be the key of a cache
+    # sorted JSON can be the key of a cache
     return _kit(view.game, msgspec.json.encode(view.options, order="sorted")) if view.game else None
 
 
@@ -66,13 +63,12 @@ def _kit(game: str, options: bytes) -> Kit | None:
 
 
 def board_of(view: PublicView, *, with_moves: bool) -> Markup:
-    """Draw the board or the lanes of a view in the language spoken now.
+    """Draw the board or the lanes of a view in the current language.
 
-    Empty: they are unknown here.
-
-    Without moves it is a small sign: of cards it then shows the lanes alone.
+    Empty if this hub does not know the game. Without moves it is a small drawing, which shows only
+    the lanes of a card game.
     """
-    # only what is drawn: a view in which but the clock differs finds the same drawing
+    # keep only what is drawn, so that a view in which only the clock differs hits the cache
     drawn = msgspec.structs.replace(
         PublicView(phase=view.phase),
         game=view.game,
@@ -128,7 +124,7 @@ def _moves(kit: Kit, view: PublicView) -> Iterator[HandMove]:
 
 
 def side_of(view: PublicView, seat: Seat) -> Side:
-    """Return how a seat appears, plain if no game is on that this hub knows."""
+    """Return the side of a seat. Plain if there is no game or this hub does not know it."""
     kit = kit_of(view)
     return kit.sides[seat] if kit else PLAIN_SIDES[seat]
 
@@ -140,11 +136,11 @@ def seats_of(shown: Shown, names: Mapping[Seat, str], delay_s: float) -> tuple[S
     for seat in SEATS:
         public, clock = view.seats.get(seat), None
         if public:
-            # without a clock of its own, the seat on turn has that of the turn
+            # the seat on turn has the clock of the turn unless it has its own
             clock = public.clock or (view.clock if public.awaited else None)
         result = ""
         if view.phase is Phase.OVER and view.result:
-            # one winner takes the point, otherwise both get half
+            # a single winner gets the point, otherwise both get half
             won, lost = ("1", "0") if len(view.winners) == 1 else ("½", "½")
             result = won if seat in view.winners else lost
         seats.append(
@@ -162,12 +158,12 @@ def seats_of(shown: Shown, names: Mapping[Seat, str], delay_s: float) -> tuple[S
 
 
 def clock_of(clock: PublicClock, shown: Shown, delay_s: float) -> Markup:
-    """Return the attributes by which a script runs a clock, by this hub's monotonic time."""
-    # the record was old when it came, and spectators see it later by the delay
+    """Return the HTML attributes of a clock, by this hub's monotonic time."""
+    # subtract the age of the record when it arrived, and add the delay for spectators
     due = f"{shown.came_s - shown.age_s + delay_s + clock.left_s:.3f}" if clock.runs else ""
     return Markup(f' data-due="{due}" data-left="{clock.left_s:.3f}" data-time="{clock.limit_s:g}"')
 
 
 def sentence(packed: Any) -> str:
-    """Return a sentence that was checked when it came in."""
+    """Unpack a sentence that was validated when it arrived."""
     return words(packed)

@@ -1,4 +1,4 @@
-"""The hub's host: who may join by the code on its screen, and what is done about tables."""
+"""The owner's page of the hub: joining by the code on its screen, and actions on tables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ _PUBLIC_KEY = re.compile(r"U[A-Z2-7]{55}")
 
 
 class Join(Body, frozen=True):
-    """A table joins: the code on the hub's screen, its public NKey, its name and version."""
+    """Request of a table to join: the code on the hub's screen, its public NKey, name and
+    version.
+    """
 
     code: Text
     key: Text
@@ -38,47 +40,49 @@ class Join(Body, frozen=True):
 
 
 class Numbered(Body, frozen=True):
-    """Something about one table."""
+    """Request about one table."""
 
     number: int
 
 
 class Rename(Body, frozen=True):
-    """A table gets another name."""
+    """Request to rename a table."""
 
     number: int
     name: Annotated[str, Meta(max_length=64)]
 
 
 class Answer(Body, frozen=True):
-    """Somebody goes to a table that calls, or the call is over."""
+    """Answer to a table's call: somebody is coming, or the call is done."""
 
     number: int
     say: Literal["coming", "done"]
 
 
 class Closing(Body, frozen=True):
-    """No game begins at these tables any more, or games do again."""
+    """Request to close or open tables. At a closed table no game begins."""
 
     numbers: Annotated[list[int], Meta(max_length=500)]
     is_closed: bool
 
 
 class SettingsWanted(Body, frozen=True):
-    """Settings for these tables (none: for all), as they are typed on a table's own page."""
+    """Settings to change at these tables (none for all), as typed on a table's own page."""
 
     numbers: Annotated[list[int], Meta(max_length=500)]
     values: Annotated[dict[Text, Text], Meta(max_length=16)]
 
 
 class Delay(Body, frozen=True):
-    """The delay of spectators, in seconds."""
+    """Delay for spectators, in seconds."""
 
     seconds: Annotated[float, Meta(ge=0, le=MAX_DELAY_S)]
 
 
 class Joined(NamedTuple):
-    """What a table needs to know of its hub."""
+    """The hub's answer to a table that joins: its name in subjects, its number and the NATS
+    servers.
+    """
 
     table: str
     number: int
@@ -86,47 +90,47 @@ class Joined(NamedTuple):
 
 
 class HubHost(Protocol):
-    """What the pages ask the hub to do. Everything raises a `CompanionError` if it cannot be
-    done.
+    """Actions of the hub that its pages offer. Every method raises a `CompanionError` on
+    failure.
     """
 
     def join(self, name: str, key: str) -> Joined:
         """Add a table."""
 
     def remove(self, number: int) -> bool:
-        """Remove a table and what is kept of it. Return whether there was one."""
+        """Remove a table and its data. Return whether there was one."""
 
     def rename(self, number: int, name: str) -> bool:
-        """Rename a table."""
+        """Rename a table. Return whether there is one."""
 
     def let_in(self, number: int) -> bool:
-        """Let a table speak that has just joined or was shut out."""
+        """Admit a table that has just joined or was shut out."""
 
     def answer(self, number: int, words: Literal["coming", "done"]) -> bool:
-        """Tell a table that somebody is `coming`, or that it is `done`."""
+        """Tell a table that somebody is `coming`, or that its call is `done`."""
 
     def close_tables(self, numbers: Sequence[int], is_closed: bool) -> bool:
-        """Close these tables for new games, or open them. Return whether all of them are there."""
+        """Close tables for new games, or open them. Return whether all of them exist."""
 
     def change_settings(self, numbers: Sequence[int], typed: Mapping[str, str]) -> bool:
-        """Send these tables settings as they are typed on their own pages.
+        """Send tables settings as typed on their own pages. Return whether all tables exist.
 
-        Each answers for itself.
+        Each table answers when it is connected.
         """
 
     def use_delay(self, delay_s: float) -> None:
-        """Show spectators everything later by these seconds."""
+        """Set the delay in seconds for spectators."""
 
 
 CODE_S = 600.0
-"""Seconds for which a code lets a table join."""
+"""Seconds for which a code is valid."""
 
 
 class JoinDoor:
-    """The code by which a table joins: good for one table and ten minutes. The host lets the table
-    in afterwards.
+    """The code with which a table joins. It is valid for one table and for ten minutes, and the
+    owner admits the table afterwards.
 
-    `when_renewed` is called with every new code, which pages show.
+    `when_renewed` is called after every change of the code, so that pages show it.
     """
 
     def __init__(self, host: HubHost, clock: Clock, when_renewed: Callable[[], None]) -> None:
@@ -145,12 +149,12 @@ class JoinDoor:
         self._when_renewed()
 
     def step(self) -> None:
-        """Replace a code that is too old."""
+        """Replace the code if it has expired."""
         if self._clock.monotonic_s() >= self._ends_s:
             self.renew()
 
     def join(self, wish: Join, address: str) -> Joined:
-        """Let a table in. Raises `Illegal` for a wrong code and `Malformed` for a bad key."""
+        """Add a table. Raises `Illegal` for a wrong code and `Malformed` for a bad key."""
         code = plain_code(wish.code)
         with self._joining:  # two at once would join by one code
             self.step()
@@ -163,13 +167,13 @@ class JoinDoor:
             if not _PUBLIC_KEY.fullmatch(wish.key):
                 raise Malformed(say("The table’s key is not a public NKey"))
             joined = self._host.join(" ".join(wish.name.split()), wish.key)
-            # a code that was used lets in nobody else
+            # each code works once only
             self.renew()
         return joined
 
 
 class HubHostPages(HubGroup):
-    """The host's page of the hub, and the doors under `/api/hub`."""
+    """The owner's page of the hub, and the routes under `/api/hub`."""
 
     name = "host"
 
@@ -182,7 +186,7 @@ class HubHostPages(HubGroup):
 
     @get("/host", guard=host_page)
     def page(self) -> Any:
-        """Show every table, with what can be done about it."""
+        """Show every table with its actions."""
         return render_template(
             "hub_host.html",
             fragment=self._draw(),
@@ -193,7 +197,7 @@ class HubHostPages(HubGroup):
 
     @form("/host", "key", "back", endpoint="key")
     def enter_key(self) -> Response:
-        """Let this browser be the hub's owner."""
+        """Log this browser in as the hub's owner."""
         wrong = say(
             "That is not the hub’s key. On the hub’s machine, companion hub host-key prints it."
         )
@@ -234,12 +238,12 @@ class HubHostPages(HubGroup):
 
     @post("/api/hub/let-in", body=Numbered, guard=host_only)
     def let_in(self, body: Numbered) -> None:
-        """Let a table in that has joined or was shut out."""
+        """Admit a table that has joined or was shut out."""
         self._done(self._host.let_in(body.number))
 
     @post("/api/hub/answer", body=Answer, guard=host_only)
     def answer(self, body: Answer) -> None:
-        """Tell a table that somebody comes, or that its call is over."""
+        """Tell a table that somebody is coming, or that its call is done."""
         self._done(self._host.answer(body.number, body.say))
 
     @post("/api/hub/close", body=Closing, guard=host_only)
@@ -255,17 +259,17 @@ class HubHostPages(HubGroup):
 
     @post("/api/hub/delay", body=Delay, guard=host_only)
     def delay(self, body: Delay) -> None:
-        """Show spectators everything later."""
+        """Set the delay for spectators."""
         self._host.use_delay(body.seconds)
 
     @post("/api/hub/new-code", guard=host_only)
     def new_code(self) -> Response:
-        """Replace the code by which tables join."""
+        """Replace the code with which tables join."""
         self._door.renew()
         return jsonify(code=self._door.code)
 
     @staticmethod
     def _done(is_there: bool) -> None:
-        """Raise `NotFound` where there was no such table."""
+        """Raise `NotFound` if the table does not exist."""
         if not is_there:
             raise NotFound

@@ -1,6 +1,4 @@
-"""A room of tables as its pages know it: what each has told, since when it is silent, and what may
-be shown by now.
-"""
+"""The state of all tables as the hub's pages show it, with the delay for spectators."""
 
 from __future__ import annotations
 
@@ -22,25 +20,29 @@ from web.security.auth import Auth
 from web.server.sse import Streams
 
 SILENT_S = 30.0
-"""Seconds of silence after which a table counts as lost. It says something every ten."""
+"""Seconds of silence after which a table counts as lost. Tables send something every ten
+seconds.
+"""
 CLOCK_OFF_S = 120.0
-"""Seconds by which a table's clock may be off before that is said."""
+"""Difference in seconds between a table's clock and the hub's from which pages report it."""
 WALL_S = 0.25
-"""Least time between two drawings of the wall, in seconds."""
+"""Minimum interval in seconds between two drawings of the wall."""
 MAX_DELAY_S = 3600
 MAX_RECENT = 16
-"""Maximum number of a table's records for spectators who are late. Later ones miss some."""
+"""Maximum number of a table's recent records for slow spectators. Those who are further behind miss
+some.
+"""
 MAX_WAITING_BYTES = 4 * 1024 * 1024
-"""Bytes of a table's records that wait for a delay to be over.
+"""Maximum size in bytes of a table's records that wait for the delay. Beyond it the oldest are
+dropped.
 
-A record has some 4 kB, and a game one in five seconds: an hour of it has 3 MB. With more, the
-oldest are left out.
+A record has about 4 kB, and a game sends one in five seconds, which makes 3 MB an hour.
 """
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A record, when it came (the hub's monotonic time), and how old it was by then."""
+    """A record, its time of arrival (the hub's monotonic time), and its age on arrival."""
 
     record: PublicRecord
     came_s: float
@@ -49,12 +51,12 @@ class Shown:
 
 @dataclass(frozen=True)
 class RoomTable:
-    """A table: its name in subjects, its number and name for people, and what it has told.
+    """A table: its name in subjects, its number and name for people, and its last record and state.
 
-    `heard_s` is when it was heard last (0: never since the hub began), `clock_off_s` how far its
-    clock is ahead. `refused` says what the hub does not take of it; `shut`: it may say nothing any
-    more; `closed`: no game begins at it. `asked`: settings wait for its answer; `answer` is what
-    came of the last ones, packed.
+    `heard_s` is the time of its last message, 0 if there was none since the hub's start.
+    `clock_off_s` is how far its clock is ahead. `refused` is the reason why a message was rejected.
+    `shut`: whether it has been shut out. `closed`: whether no game begins at it. `asked`: whether
+    settings wait for its answer. `answer` is its answer to the last ones, packed.
     """
 
     id: str
@@ -68,25 +70,25 @@ class RoomTable:
     shut: bool = False
     closed: bool = False
     waits: bool = False
-    """Whether the host has not let it in yet."""
+    """Whether the owner has yet to admit it."""
     asked: bool = False
     answer: Any = ""
     is_shared: bool = False
-    """Whether two machines have tried to be this table."""
+    """Whether a second machine has tried to connect as this table."""
 
     def is_lost(self, now_s: float) -> bool:
-        """Return whether it has been silent for long."""
+        """Return whether the table has been silent for more than `SILENT_S`."""
         return now_s - self.heard_s > SILENT_S
 
     @property
     def phase(self) -> Phase:
-        """Return the phase of its game."""
+        """Return the phase of the table's game."""
         return self.shown.record.view.phase if self.shown else Phase.LOBBY
 
     def needs(self, now_s: float) -> str:
-        """Return what somebody should do there, as a sentence. Empty: nothing."""
+        """Return why the table needs attention, as a sentence. Empty if it does not."""
         state = self.state
-        # what hinders most is said before what can wait
+        # the most serious problem comes first
         if self.waits:
             return say("It wants to join: let it in on the owner’s page.")
         if self.shut:
@@ -107,7 +109,7 @@ class RoomTable:
 
 
 class Notifier:
-    """A version that pages follow. Any thread may wait."""
+    """A version counter on which any thread may wait."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -115,17 +117,19 @@ class Notifier:
 
     @property
     def version(self) -> int:
-        """Return the number of the newest change."""
+        """Return the current version."""
         return self._version
 
     def wait(self, version: int, timeout_s: float) -> int:
-        """Wait until there is another version, or for the timeout. Return the newest."""
+        """Wait until the version differs or the timeout in seconds ends. Return the current
+        version.
+        """
         with self._changed:
             self._changed.wait_for(lambda: self._version != version, timeout_s)
         return self._version
 
     def change(self) -> None:
-        """Count a change and wake whoever waits."""
+        """Increase the version and wake all waiting threads."""
         with self._changed:
             self._version += 1
             self._changed.notify_all()
@@ -133,14 +137,14 @@ class Notifier:
 
 @dataclass(frozen=True)
 class _Packed:
-    """A record as it was sent, which takes a tenth of the memory."""
+    """A record in encoded form, which takes a tenth of the memory."""
 
     content: bytes
     came_s: float
     age_s: float
 
     def unpack(self) -> Shown:
-        """Return the record to be shown."""
+        """Decode the record."""
         return Shown(read_record(self.content), self.came_s, self.age_s)
 
 
@@ -149,9 +153,9 @@ def _pack(shown: Shown) -> _Packed:
 
 
 class Delayed(Notifier):
-    """A table as spectators may see it by now. Records that are too young wait.
+    """A table as spectators may see it. Records wait here until the delay has passed.
 
-    The last ones are kept, so that a spectator who is late sees each of them.
+    The most recent ones stay available, so that slow spectators see each of them.
     """
 
     def __init__(self) -> None:
@@ -160,21 +164,21 @@ class Delayed(Notifier):
         self._waiting: deque[_Packed] = deque()
         self._waiting_bytes = 0
         self._recent: deque[tuple[int, _Packed]] = deque(maxlen=MAX_RECENT)
-        """The last records by their versions."""
+        """The most recent records with their versions."""
 
     def take(self, shown: Shown, now_s: float, delay_s: float) -> None:
-        """Take a record, and show what is old enough by now."""
+        """Queue a record, then show all records that are due."""
         packed = _pack(shown)
         self._waiting.append(packed)
         self._waiting_bytes += len(packed.content)
-        # a long delay may not fill the memory
+        # limit the memory that a long delay takes
         while self._waiting_bytes > MAX_WAITING_BYTES:
             self._pop()
         self.step(now_s, delay_s)
 
     def step(self, now_s: float, delay_s: float) -> None:
-        """Show what is old enough by now."""
-        # a record is due by when the table accepted it, not by when it came
+        """Show all records whose delay has passed."""
+        # the delay counts from when the table accepted the record, not from its arrival
         while self._waiting and self._waiting[0].came_s - self._waiting[0].age_s + delay_s <= now_s:
             packed = self._pop()
             self.shown = packed.unpack()
@@ -182,16 +186,13 @@ class Delayed(Notifier):
             self.change()
 
     def _pop(self) -> _Packed:
-        """Take the oldest record that waits."""
+        """Remove and return the oldest waiting record."""
         oldest = self._waiting.popleft()
         self._waiting_bytes -= len(oldest.content)
         return oldest
 
     def since(self, version: int) -> list[tuple[int, Shown | None]]:
-        """Return what was shown after this version, the oldest first.
-
-        From -1 on it is the newest alone.
-        """
+        """Return what was shown after a version, oldest first. For version -1, only the newest."""
         newest, shown = self.version, self.shown
         if version == newest:
             return []
@@ -199,15 +200,15 @@ class Delayed(Notifier):
         between = [
             (number, packed.unpack()) for number, packed in recent if version < number < newest
         ]
-        # the newest comes last, whatever is still there of those between
+        # the newest is always included, even if some of those between are gone
         return [*between, (newest, shown)]
 
 
 class Room(Notifier):
-    """All tables. Every method may be called from any thread.
+    """All tables of a hub. May be used from any thread.
 
-    What pages follow is the room itself (the wall) and `delayed(number)` (spectators). `step` has
-    to be called every now and then: it shows what has become old enough, and who has fallen silent.
+    The wall follows the room itself, spectators follow `delayed(table)`. `step` has to be called
+    regularly: it shows records that are due and detects lost tables.
     """
 
     def __init__(self, name: str, clock: Clock, delay_s: float = 0.0) -> None:
@@ -215,7 +216,7 @@ class Room(Notifier):
         self.name = name
         self.delay_s = delay_s
         self.trouble = ""
-        """Trouble of the hub itself, as a sentence."""
+        """Trouble of the hub itself, as a sentence. Empty if there is none."""
         self._clock = clock
         self._lock = threading.Lock()
         self._tables: dict[str, RoomTable] = {}
@@ -232,21 +233,21 @@ class Room(Notifier):
     # ---- asked by pages ----
 
     def now_s(self) -> float:
-        """Return the monotonic time by which clocks are shown."""
+        """Return the monotonic time in seconds that clocks on pages use."""
         return self._clock.monotonic_s()
 
     def due_s(self, wall_s: float) -> float | None:
-        """Return the monotonic time of a Unix time. None for 0, which is never."""
-        # as far from now by the monotonic clock as by the clock on the wall
+        """Convert a Unix time to monotonic time. Return None for 0, which means never."""
+        # the distance from now is the same on both clocks
         return self._clock.monotonic_s() + wall_s - self._clock.wall_s() if wall_s else None
 
     def tables(self) -> tuple[RoomTable, ...]:
-        """Return all tables by their numbers."""
+        """Return all tables, sorted by number."""
         with self._lock:
             return tuple(sorted(self._tables.values(), key=lambda table: table.number))
 
     def free_tables(self) -> list[str]:
-        """Return the tables where a game may begin, those at which nobody plays first."""
+        """Return the tables where a game may begin. Those without a running game come first."""
         now_s = self.now_s()
         usable = [
             table
@@ -258,21 +259,21 @@ class Room(Notifier):
         return [table.id for table in usable]
 
     def table(self, number: int) -> RoomTable | None:
-        """Return the table of that number."""
+        """Return the table with this number, or None."""
         with self._lock:
             return next((table for table in self._tables.values() if table.number == number), None)
 
     def delayed(self, table: str) -> Delayed | None:
-        """Return what spectators of a table follow."""
+        """Return what spectators of a table follow. None if there is no such table."""
         return self._delayed.get(table)
 
     # ---- told by the hub ----
 
     def put(self, table: RoomTable) -> None:
-        """Add a table, or change what is registered of it."""
+        """Add a table, or update its registration."""
         with self._lock:
             self._delayed.setdefault(table.id, Delayed())
-            # what the table itself has told stays
+            # keep what the table itself has sent
             known = self._tables.setdefault(table.id, table)
             self._tables[table.id] = replace(
                 known,
@@ -294,7 +295,9 @@ class Room(Notifier):
         self._touch()
 
     def record(self, table: str, record: PublicRecord, age_s: float = 0.0) -> None:
-        """Take a record that a table accepted `age_s` ago."""
+        """Handle a record that a table accepted `age_s` ago. Ignore it if it is not newer than the
+        last one.
+        """
         now_s = self.now_s()
         shown = Shown(record, now_s, max(0.0, age_s))
         with self._lock:
@@ -306,12 +309,12 @@ class Room(Notifier):
                 return  # it is there already
             self._tables[table] = replace(known, shown=shown, heard_s=now_s, refused="")
             delayed = self._delayed[table]
-        # outside of the lock: it unpacks the record and wakes all who follow
+        # without the lock, because this decodes the record and wakes all followers
         delayed.take(shown, now_s, self.delay_s)
         self._touch()
 
     def state(self, table: str, state: PublicState) -> None:
-        """Take the state of a table."""
+        """Handle the state of a table."""
         now_s = self.now_s()
         with self._lock:
             known = self._tables.get(table)
@@ -319,12 +322,12 @@ class Room(Notifier):
                 return
             off_s = state.at - self._clock.wall_s()
             self._tables[table] = replace(known, state=state, heard_s=now_s, clock_off_s=off_s)
-        # a mere sign of life draws nothing anew
+        # an unchanged state causes no new drawing
         if known.is_lost(now_s) or _without_time(known.state) != _without_time(state):
             self._touch()
 
     def update(self, table: str, **changes: Any) -> None:
-        """Change what is known of a table, if it is there."""
+        """Change fields of a table, if it exists."""
         with self._lock:
             known = self._tables.get(table)
             if known is None or known == replace(known, **changes):
@@ -333,27 +336,27 @@ class Room(Notifier):
         self._touch()
 
     def share(self, table: str, is_shared: bool) -> None:
-        """Mark a table as which two machines are connected, or one again."""
+        """Set whether a second machine has tried to connect as a table."""
         self.update(table, is_shared=is_shared)
 
     def refuse_unread(self, table: str) -> None:
-        """Mark a table of which something cannot be read."""
+        """Note that a message of a table could not be read."""
         why = say("It sends what this hub cannot read: give both the same version.")
         self.update(table, refused=why)
 
     def is_in_trouble(self, trouble: str) -> None:
-        """Say what is wrong with the hub itself. Empty: nothing."""
+        """Set the trouble of the hub itself. Empty if there is none."""
         if trouble != self.trouble:
             self.trouble = trouble
             self._touch()
 
     def use_delay(self, delay_s: float) -> None:
-        """Show spectators everything later from now on. What they have seen stays."""
+        """Set the delay for spectators. What they have seen already stays."""
         self.delay_s = min(max(0.0, delay_s), MAX_DELAY_S)
         self._touch()
 
     def step(self) -> None:
-        """Show what has become old enough, and who has fallen silent."""
+        """Show records that are due, and detect lost tables."""
         now_s = self.now_s()
         for delayed in tuple(self._delayed.values()):
             delayed.step(now_s, self.delay_s)
@@ -369,7 +372,7 @@ class Room(Notifier):
 
     def _draw_if_stale(self) -> None:
         now_s = self.now_s()
-        # tables tell all at once: without a pause the wall would be drawn for each
+        # tables send at the same time: without this limit the wall would be drawn for each message
         if self._is_stale and now_s - self._drawn_s >= WALL_S:
             self._is_stale, self._drawn_s = False, now_s
             self.change()
@@ -380,7 +383,7 @@ def _without_time(state: PublicState | None) -> PublicState | None:
 
 
 def late_words(delay_s: float) -> str:
-    """Return how late spectators see what happens, in words."""
+    """Return the delay for spectators in words."""
     if not delay_s:
         return say("As it happens.")
     if delay_s % 60 == 0:
@@ -390,7 +393,7 @@ def late_words(delay_s: float) -> str:
 
 @dataclass(frozen=True)
 class HubContext:
-    """A hub as its pages see it. `urls` are its addresses, the best one for phones first."""
+    """What the hub's pages share. `urls` returns its addresses, the best one for phones first."""
 
     room: Room
     league: League
@@ -401,7 +404,7 @@ class HubContext:
 
 
 class HubGroup:
-    """A class with declared routes of a hub's pages, to be derived from and named."""
+    """Base of the classes with a hub's routes. Each subclass has a `name`."""
 
     def __init__(self, hub: HubContext) -> None:
         self._hub = hub

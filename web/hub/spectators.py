@@ -1,5 +1,5 @@
-"""Tables followed from anywhere, by the hub and never by the table: a list, a page each, and an
-overlay for streams.
+"""Pages for spectators: a list of tables, a page for each, and an overlay for video streams. The
+hub serves them without load on the tables.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from web.server.sse import LOOK_S, Streams, message
 
 
 class SpectatorPages:
-    """The routes under `/watch` and `/overlay`, and the short link of a table: `/7`.
+    """The routes under `/watch` and `/overlay`, and the short link of a table, such as `/7`.
 
-    Nobody is woken by another table than the one that he follows.
+    A stream only wakes for the table that it follows.
     """
 
     name = "watch"
@@ -34,23 +34,23 @@ class SpectatorPages:
 
     @property
     def watching(self) -> int:
-        """Return how many follow something here."""
+        """Return the number of open streams."""
         return self._streams.open
 
     @get("/watch")
     def choose(self) -> str:
-        """Show every table that can be followed."""
+        """Show a list of all tables."""
         return render_template("hub_tables.html", tables=self._room.tables(), Phase=Phase)
 
     @get("/<int:number>")
     def short(self, number: int) -> Any:
-        """Lead on from the short link of a table."""
+        """Redirect from the short link of a table."""
         self._table(number)
         return redirect(f"/watch/{number}")
 
     @get("/<any(watch, overlay):page>/<int:number>")
     def page(self, page: str, number: int) -> str:
-        """Show a table on a phone, or over a picture of its players."""
+        """Show a table as a page for phones, or as an overlay for video."""
         table = self._table(number)
         followed = self._room.delayed(table.id) or Delayed()
         fragment = self._fragment(page, table, followed.version, followed.shown)
@@ -64,7 +64,7 @@ class SpectatorPages:
 
     @get("/live/<any(watch, overlay):page>/<int:number>")
     def live(self, page: str, number: int) -> Response:
-        """Stream such a page."""
+        """Stream the page or overlay of a table."""
         table = self._table(number)
         followed = self._room.delayed(table.id) or Delayed()
         root = request.script_root
@@ -72,7 +72,7 @@ class SpectatorPages:
 
         def messages_of(version: int, shown: Shown | None) -> str:
             now = self._room.table(number)
-            # the number may belong to another table by now
+            # the number may now belong to another table
             if now is None or now.id != table.id:
                 return message('<main id="live" data-go="/watch"></main>')
             drawing = self._recall(page, now, version, root)
@@ -80,7 +80,7 @@ class SpectatorPages:
 
         def news() -> str:
             nonlocal known
-            # who is late gets every record that was missed, one by one
+            # a slow spectator gets each missed record in turn
             changes = followed.since(known)
             known = changes[-1][0] if changes else known
             return "".join(messages_of(version, shown) for version, shown in changes)
@@ -94,7 +94,7 @@ class SpectatorPages:
         return table
 
     def _recall(self, page: str, table: RoomTable, version: int, root: str) -> str | None:
-        """Return a page as it was drawn at this version, or None."""
+        """Return the cached drawing of a page at this version, or None."""
         drawings = self._drawings.get((page, table.id, spoken(), root))
         return drawings.get((version, round(self._room.delay_s))) if drawings else None
 
@@ -107,7 +107,7 @@ class SpectatorPages:
                     (page, table.id, spoken(), request.script_root), {}
                 )
                 drawings[version, round(self._room.delay_s)] = drawing
-                # nobody who follows asks for an older version than these
+                # no stream asks for older versions than these
                 if len(drawings) > MAX_RECENT:
                     del drawings[min(drawings)]
         return drawing

@@ -1,4 +1,4 @@
-"""Ratings as a page, CSV and JSON, and what the hub's owner does about people."""
+"""Ratings as a page, CSV and JSON, and the owner's page about people, results and seasons."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class StandingsPages(HubGroup):
 
     @get("/results.<any(csv, json):form>")
     def results_file(self, form: str) -> Response:
-        """Return every result with its receipt as a file, the newest first."""
+        """Return all results with their receipts as a file, newest first."""
         numbers = {table.id: table.number for table in self._room.tables()}
         rows = [self._result(result, numbers) for result in self._league.results.last(EXPORTED)]
         columns = (
@@ -74,7 +74,7 @@ class StandingsPages(HubGroup):
 
     @get("/host/cards.<any(csv, json):form>", guard=host_only)
     def cards_file(self, form: str) -> Response:
-        """Return everybody with a card and its code as a file, for the hub's owner."""
+        """Return all cards with their codes as a file, for the hub's owner."""
         rows = [
             {
                 "player": p.number,
@@ -103,7 +103,7 @@ class StandingsPages(HubGroup):
 
     @form("/host/people", guard=host_only, page="people")
     def change(self) -> Any:
-        """Do what one of the page's forms asks."""
+        """Carry out the action of a submitted form."""
         form, league = request.form, self._league
         name, key = form.get("name", "")[:200], form.get("key", "")[:80]
         match form.get("do"):
@@ -122,9 +122,10 @@ class StandingsPages(HubGroup):
         return redirect("/host/people", 303)
 
     def _game_and_season(self) -> tuple[str, int]:
-        """Return the game and season asked for.
+        """Return the game and season that the request names.
 
-        Otherwise it is the one that is on and most played.
+        The defaults are the current season and the game with the most rated players in it. Raises
+        `NotFound`.
         """
         ladders = self._league.ladders
         season = request.args.get("season", len(ladders.seasons()) - 1, int)
@@ -169,7 +170,7 @@ class StandingsPages(HubGroup):
     def _name(self, number: int | None) -> str:
         if number is None:
             return ""
-        # files are for programs: in English, whatever the browser's language is
+        # files are for programs, so they are in English whatever the browser's language
         return translate(shown_name(self._league.cards.person(number), number), "en")
 
 
@@ -188,7 +189,7 @@ def _file(form: str, name: str, columns: tuple[str, ...], rows: list[dict[str, A
 
 
 def _cell(value: Any) -> Any:
-    """Return a value that no spreadsheet takes for a formula."""
+    """Escape a value that a spreadsheet would read as a formula."""
     if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
         return f"'{value}"
     return value

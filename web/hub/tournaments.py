@@ -1,6 +1,4 @@
-"""Tournaments on the hub's pages and as JSON: pairings and standings for everybody, to be
-printed.
-"""
+"""Public pages of tournaments and the same as JSON: pairings and standings, also for printing."""
 
 from __future__ import annotations
 
@@ -36,18 +34,18 @@ VERDICT_WORDS = {
 
 
 class TournamentWords:
-    """How a tournament's people, tables, results and refusals are called, for templates."""
+    """Words for a tournament's people, tables, results and refusals, for templates."""
 
     def __init__(self, league: League, room: Room) -> None:
         self._league = league
         self._room = room
 
     def person(self, number: int) -> str:
-        """Return a person by name, or by number."""
+        """Return somebody's name, or number if the name is not shown."""
         return shown_name(self._league.cards.person(number), number)
 
     def entrant(self, tournament: Tournament, number: int) -> str:
-        """Return a team by its name, or by its people."""
+        """Return the name of a team, or the names of an entrant's people."""
         entry = next((e for e in tournament.entrants if e.number == number), None)
         if entry is None:
             return say("Entry {number}", number=number)
@@ -56,20 +54,20 @@ class TournamentWords:
         return joined(", ", [self.person(person) for person in entry.people])
 
     def table(self, name: str) -> str:
-        """Return the number of a table as the wall shows it. Empty: it has none."""
+        """Return the number of a table as the wall shows it. Empty if there is no such table."""
         return next((str(table.number) for table in self._room.tables() if table.id == name), "")
 
     def verdict(self, verdict: Any) -> str:
-        """Return the end of a board."""
+        """Return the result of a board as people write it."""
         return VERDICT_WORDS[BoardEnd(verdict)] if verdict else "–"
 
     def refusal(self, packed: str) -> str:
-        """Return why a table's result was refused, from the log."""
+        """Return why a table's result was refused, from a line of the log."""
         return sentence(msgspec.json.decode(packed))
 
 
 class TournamentPages(HubGroup):
-    """The routes under `/tournament`. The director is answered by `all` and `plain` as well."""
+    """The routes under `/tournament`. The director's pages also call `all` and `plain`."""
 
     name = "tournaments"
 
@@ -81,7 +79,7 @@ class TournamentPages(HubGroup):
 
     @get("/tournaments")
     def all(self, error: str = "", status: int = 200) -> Any:
-        """Show all tournaments. The hub's owner makes new ones here."""
+        """Show all tournaments. The hub's owner creates new ones here."""
         page = render_template(
             "hub_tournaments.html",
             tournaments=self._league.tournaments.all(),
@@ -94,7 +92,7 @@ class TournamentPages(HubGroup):
 
     @get("/tournament/<int:number>")
     def page(self, number: int) -> Any:
-        """Show pairings and standings, of an earlier round if it is asked for."""
+        """Show pairings and standings of the last round, or of the round in the query."""
         wanted = request.args.get("round", 0, int)
         fragment = self._draw(number, wanted)
         live = f"/live/tournament/{number}" + (f"?round={wanted}" if wanted else "")
@@ -104,19 +102,21 @@ class TournamentPages(HubGroup):
 
     @get("/live/tournament/<int:number>")
     def live(self, number: int) -> Response:
-        """Stream such a page."""
+        """Stream the page of a tournament."""
         wanted = request.args.get("round", 0, int)
         self.known(number)
         return self._streams.follow(self._room, lambda: self._draw(number, wanted))
 
     @get("/tournaments.json")
     def all_plain(self) -> Response:
-        """Return all tournaments, the newest first, for programs."""
+        """Return all tournaments, newest first, for programs."""
         return jsonify([self._tournament_json(t) for t in self._league.tournaments.all()])
 
     @get("/tournament/<int:number>.json")
     def plain(self, number: int) -> Response:
-        """Return entries, pairings and standings for programs, of any round asked for."""
+        """Return entries, pairings and standings of the last round or the round in the query, for
+        programs.
+        """
         tournament = self.known(number)
         number_of_round = _round_number(tournament, request.args.get("round", 0, int))
         entries = [
@@ -133,7 +133,7 @@ class TournamentPages(HubGroup):
                 "place": row.place,
                 "entry": row.entrant,
                 "name": self._english(tournament, row.entrant),
-                # kept in halves and quarters of a point, so that sums stay whole numbers
+                # halves and quarters of a point are stored as whole numbers, so that sums are exact
                 "points": row.halves / 2,
                 "boards": row.boards / 2,
                 "buchholz": row.buchholz / 2,
@@ -201,7 +201,7 @@ class TournamentPages(HubGroup):
         )
 
     def known(self, number: int) -> Tournament:
-        """Return the tournament of that number. Raises `NotFound`."""
+        """Return the tournament with this number. Raises `NotFound`."""
         tournament = self._league.tournaments.of(number)
         if tournament is None:
             raise NotFound
@@ -209,6 +209,8 @@ class TournamentPages(HubGroup):
 
 
 def _round_number(tournament: Tournament, wanted: int) -> int:
-    """Return the number of a round if there is one, else of the last one. 0: none is paired."""
+    """Return the number of the wanted round if it exists, else of the last one. 0 if none is
+    paired.
+    """
     rounds = len(tournament.rounds)
     return wanted if 1 <= wanted <= rounds else rounds

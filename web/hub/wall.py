@@ -1,4 +1,4 @@
-"""The wall of a room: every table, who needs somebody, and how to watch."""
+"""The wall of a room: all tables, which of them need somebody, and how to watch."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from web.server.sse import Audience
 
 @dataclass(frozen=True)
 class Tile:
-    """A table on the wall: how it is in two words, a drawing beside them, its kind for the style,
-    and its seats.
+    """A table on the wall: its state in two words, the name of an icon, its kind for the style, and
+    its seats.
     """
 
     table: RoomTable
@@ -65,7 +65,7 @@ class WallPages(HubGroup):
 
     def _fragment(self, own: bool) -> str:
         key = (own, spoken(), request.script_root)
-        # the code on the wall may be too old by now
+        # the code on the wall may have expired
         self._door.step()
         with self._drawing:
             version, fragment = self._drawn.get(key, (-1, ""))
@@ -76,7 +76,7 @@ class WallPages(HubGroup):
         return fragment
 
     def _pairing(self, table: str) -> Mapping[Seat, str]:
-        """Return whom a round wants at a table, by name."""
+        """Return the names of the players whom the current round seats at a table."""
         pairing = self._league.tournaments.board_of(table)
         if pairing is None:
             return {}
@@ -108,25 +108,27 @@ class WallPages(HubGroup):
 
 
 MAX_CALLS = 4
-"""Maximum number of tables in need that are named. The tiles of all of them say it."""
+"""Maximum number of tables in need that are listed. The tiles show all of them."""
 MAX_STANDINGS = 128
-"""Maximum number of rows of the standings. The page shows those for which it has room in turn."""
+"""Maximum number of rows of the standings. The page shows them in turn, as many as fit."""
 WAITING = Shown(PublicRecord(0, "", 0, "", 0, 0.0, PublicView(Phase.LOBBY)), 0.0)
-"""Stands for a table that has told nothing yet."""
+"""Placeholder for a table that has sent nothing yet."""
 
 
 def tile_of(table: RoomTable, now_s: float, paired: Mapping[Seat, str]) -> Tile:
-    """Return a table as the wall shows it. `paired` are the names of whom a round wants there."""
-    # whom the round wants there comes before what the table tells
+    """Return the tile of a table. `paired` are the names of the players whom a round seats
+    there.
+    """
+    # names from the pairing override those from the table
     names = {**(table.state.names if table.state else {}), **paired}
-    # a table with a pairing shows its players before it has told anything
+    # a table with a pairing shows its players before it has sent anything
     shown = table.shown or (WAITING if paired else None)
     seats = seats_of(shown, names, 0.0) if shown else ()
     return Tile(table, *_state_of(table, now_s, bool(paired)), seats)
 
 
 def _state_of(table: RoomTable, now_s: float, is_paired: bool) -> tuple[str, str, str]:
-    """Return how a table is in two words, a drawing beside them, and its kind for the style."""
+    """Return a table's state in two words, the name of an icon, and its kind for the style."""
     call = table.state.call if table.state else Call.NONE
     if table.is_lost(now_s):
         return say("Not connected"), "noentry", "lost"
@@ -150,7 +152,9 @@ def _state_of(table: RoomTable, now_s: float, is_paired: bool) -> tuple[str, str
 
 
 def calls_of(tables: tuple[RoomTable, ...], now_s: float) -> list[tuple[RoomTable, str]]:
-    """Return the tables that need somebody and what for, those whose people have called first."""
+    """Return the tables that need somebody, each with the reason. Tables that are calling come
+    first.
+    """
     calling = _calling(tables)
     in_order = [*calling, *(table for table in tables if table not in calling)]
     needs = [(table, table.needs(now_s)) for table in in_order]
@@ -162,7 +166,7 @@ def _calling(tables: tuple[RoomTable, ...]) -> list[RoomTable]:
 
 
 def sign_of(room: Room, tables: tuple[RoomTable, ...], now_s: float) -> tuple[str, bool]:
-    """Return the line at the foot of the wall, and whether somebody is awaited."""
+    """Return the sentence at the bottom of the wall, and whether somebody is needed."""
     if room.trouble:
         return room.trouble, True
     calling = _calling(tables)
