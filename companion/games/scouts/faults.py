@@ -59,7 +59,8 @@ def why_not(state: State, seat: Seat, seen: Mapping[Square, str]) -> Illegal | N
     if len(changes) == 1:
         ((square, (_, after)),) = changes.items()
         if after == _face_beneath(layout, square):
-            return None  # a scout is off the board or in a hand, or put on one that looks the same
+            # The scout is off the board or in a hand, or is on a scout with the same face.
+            return None
     moves = list(_moves(layout, changes))
     refusals = [
         _why_no_move(state, origin, target, seen[SQUARES[target]]) for origin, target in moves

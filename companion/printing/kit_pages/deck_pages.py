@@ -25,7 +25,7 @@ _PICTURE_MM = 14.0
 """Width of the big suit, and of the big value beside it."""
 _FIGURE_MM = 23.0
 """Font size of the big value. Its digits are `DIGIT` times as high."""
-_NARROWED = 0.75
+_TWO_DIGIT_SCALE = 0.75
 """Horizontal scale of a big value of two digits. It keeps them nearly as high as single digits."""
 _APART_MM = 1.0
 _ABOVE_MM = 5.0
@@ -212,7 +212,7 @@ def _half(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
     )
     centre = deck.width_mm / 2
     # a value of two letters is narrowed
-    squeezed = 1.0 if len(card.value) == 1 else _NARROWED
+    squeezed = 1.0 if len(card.value) == 1 else _TWO_DIGIT_SCALE
     cells = CELL * squeezed * len(card.value)
     size = min(_FIGURE_MM, _PICTURE_MM / cells)
     left = centre - _APART_MM - (_PICTURE_MM + cells * size) / 2
