@@ -66,7 +66,7 @@ class PhoneCameraPages:
     @get("/eye")
     @get(f"/eye/<string(length={CODE_LENGTH}):code>")
     def page(self, code: str = "") -> Any:
-        """Show the phone's own page, or without HTTPS how to go on past the warning."""
+        """Show the phone's page, or without HTTPS how to get past the browser's warning."""
         room = self._room
         if not (self._is_secure or request.is_secure or is_own_screen()):
             if not room.is_open():  # no stranger opens a port: the owner's page does
@@ -82,7 +82,7 @@ class PhoneCameraPages:
 
     @post("/api/eye/pair", body=PairBody)
     def pair(self, body: PairBody) -> Response:
-        """Make this phone the camera. The code is good for one."""
+        """Make this phone the camera. Every code pairs only one phone."""
         room = self._room
         if room.eye() is None:
             raise wrong_phase(say("The camera is switched off in the settings"))
@@ -94,12 +94,11 @@ class PhoneCameraPages:
 
     @post("/api/eye/picture", body=None, answer=EyeJson)
     def picture(self) -> Response:
-        """Take a picture of the phone.
+        """Receive a picture from the phone.
 
-        Return when the next is wanted, and what is read on the board.
-
-        `taken_ms` of the address is when it was taken at the earliest, by the clock of the last
-        answer. Without a picture the answer only tells that clock.
+        Return when to send the next one, and the reading of the board. `taken_ms` in the query is
+        the earliest time at which the picture was taken, on the clock of the last answer. Without a
+        picture the answer only gives that clock.
         """
         room = self._room
         if not room.pairing.is_camera(self._guard.camera_mark()):
@@ -152,7 +151,7 @@ class PhoneOwnerPages:
 
     @get("/camera/phone", guard=host_page)
     def code_page(self) -> Any:
-        """Show the code that an old phone scans. `first`: the first evening asked for it."""
+        """Show the code for a phone to scan. Query `first` leads back to the first evening."""
         try:
             self._room.address()
         except CompanionError as error:
@@ -165,7 +164,7 @@ class PhoneOwnerPages:
 
     @get("/live/camera/phone")
     def live(self) -> Response:
-        """Stream the page's fragment."""
+        """Stream the fragment of the page."""
         self._guard.require_host()
 
         def draw() -> str:
@@ -175,7 +174,7 @@ class PhoneOwnerPages:
 
     @post("/api/camera/phone/remove", guard=host_only)
     def remove(self) -> None:
-        """Let the old phone be the camera no longer."""
+        """Stop using the old phone as the camera."""
         if not self._room.is_camera:
             raise NotFound
         self._room.remove()
