@@ -156,11 +156,11 @@ class PhoneOwnerPages:
             self._room.address()
         except CompanionError as error:
             return make_response(
-                render_template("eye_code.html", **self._changing(), trouble=error.message), 503
+                render_template("eye_code.html", **self._live_values(), trouble=error.message), 503
             )
         # the stream keeps the query, which decides where "back" leads
         live = request.full_path.replace("/camera", "/live/camera", 1).rstrip("?")
-        return render_template("eye_code.html", live=live, **self._changing())
+        return render_template("eye_code.html", live=live, **self._live_values())
 
     @get("/live/camera/phone")
     def live(self) -> Response:
@@ -168,7 +168,7 @@ class PhoneOwnerPages:
         self._guard.require_host()
 
         def draw() -> str:
-            return render_template("_eye_code.html", **self._changing())
+            return render_template("_eye_code.html", **self._live_values())
 
         return self._streams.watch(draw, Audience.SEAT)
 
@@ -179,7 +179,7 @@ class PhoneOwnerPages:
             raise NotFound
         self._room.remove()
 
-    def _changing(self) -> dict[str, Any]:
+    def _live_values(self) -> dict[str, Any]:
         """Return the template values that change: the code, and whether a phone has used it."""
         room = self._room
         return {
