@@ -28,7 +28,7 @@ from companion.table.table import Table
 log = logging.getLogger(__name__)
 
 TEMPO_S = (1.0, 3.0)
-"""Minimum and maximum delay of a trivial decision in seconds, at the pace of a person."""
+"""Range of the minimum delay of a decision in seconds, at the pace of a person."""
 THINK_S = 8.0
 """Timeout in seconds for one decision, with or without a clock. After it the process is
 restarted.

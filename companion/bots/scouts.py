@@ -227,7 +227,7 @@ class _Search:
         ranked = turns
         for widths in self.strength.widths:
             ranked = self._ranked(ranked, widths)
-        if ranked[0][0] <= -_SURE:  # seems lost: search all turns for a way out
+        if ranked[0][0] <= -_SURE:  # seems lost: search more turns for a way out
             ranked = self._ranked(turns[:_LAST_HOPES], (_LAST_HOPES,))
         self.ranked = ranked
         return ranked[0]

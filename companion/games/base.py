@@ -308,7 +308,7 @@ class ClockMixin(Generic[S, A]):
         """Return the action for a seat whose time has run out. With None only the alarm sounds."""
 
     def chess_clock(self, state: S) -> ChessClock | None:
-        """Return the chess clock of the seats. A seat without time left loses."""
+        """Return the chess clock while it runs for the seat on turn. A seat without time loses."""
 
 
 class ChanceMixin:

@@ -406,7 +406,7 @@ def _loose_value(state: State) -> float:
         steps = _steps_apart(square, ball)
         owner = SEAT_OF[piece]
         rounds_down = state.down[piece]
-        # rounds that a piece needs to the ball, with a small share for unused speed
+        # rounds that a piece needs to the ball, rounded up, with the distance as tie-break
         rounds = -(-steps // SPEED[piece]) + 0.1 * steps / SPEED[piece]
         if rounds_down:
             rounds += rounds_down if owner == seat else rounds_down - 0.4

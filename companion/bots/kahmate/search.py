@@ -157,7 +157,8 @@ class Search:
     def _mood(self, state: State, candidate: Candidate) -> float:
         """Return the level's noise plus penalties for repetitions and idle rounds.
 
-        Gaining ground and daring face-offs get a bonus. All of it grows with the quiet rounds.
+        Gaining ground and daring face-offs get a bonus. Bonuses, and the penalty for idle rounds,
+        grow with the number of quiet rounds.
         """
         after = candidate.ends[0].after
         key = key_of(after) if after is not None else (str(candidate.first[0]),)
