@@ -1,7 +1,7 @@
-"""Opponents: programs that play a seat from its own view.
+"""Opponents: programs that play a seat from its view alone.
 
-May import `core`, `games`, `vision`, `table` and `storage`. Nothing but the standard library and
-the asked game's module is brought in by it, so that an opponent's process stays small.
+May import `core`, `games`, `vision`, `table` and `storage`. At import this package loads only the
+standard library, and later the module of one game, so that an opponent's process stays small.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BOTS = {
     "kahmate": "KahmateBot",
     "binmat": "BinmatBot",
 }
-"""The class of each game's opponent. Its module has the game's name."""
+"""Name of the opponent's class for each game. Its module has the name of the game."""
 
 
 def knows(game: str) -> bool:
@@ -31,12 +31,13 @@ def knows(game: str) -> bool:
 
 
 def bot_for(game: str, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> Bot:
-    """Return a new opponent for a game, a seat, the game's options, one of the levels, and a seed
-    of its own.
+    """Return a new opponent for a seat.
 
-    Raises `Malformed` for a game without opponents, and for options that the game does not take.
+    `options` are the game's, `level` is one of `LEVELS`, and `seed` is the opponent's own. Raises
+    `Malformed` for a game without an opponent, for an unknown level, and for options that the game
+    refuses.
     """
-    from companion.bots.base import LEVELS  # noqa: PLC0415 - cheap, but not needed by who only asks `knows`
+    from companion.bots.base import LEVELS  # noqa: PLC0415 - cheap, but not needed for `knows`
     from companion.core.errors import Malformed  # noqa: PLC0415
     from companion.games import game_named  # noqa: PLC0415
 

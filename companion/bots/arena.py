@@ -1,12 +1,11 @@
-"""An opponent for Robot Arena: both sides' orders as a game of numbers, in which only orders that
-matter are written.
+"""An opponent for Robot Arena, which solves each turn as a small matrix game of plans.
 
-All orders of a turn are 11 to the power of the robots. So each side begins with a few plans. A plan
-is answered robot by robot (the best order for one while the others keep theirs, until nothing gets
-better), the answers are plans too, and the small table of plans against plans is solved with mixed
-strategies by regret matching (double oracle: McMahan, Gordon and Blum, 2003). A part of the
-opponent is taken to be what it was seen to be (restricted Nash response: Johanson, Zinkevich and
-Bowling, 2007).
+A turn has 11 to the power of the number of robots possible orders. So each side begins with a few
+plans. A plan is answered robot by robot: each robot gets its best order while the others keep
+theirs, until nothing improves. The answers become plans, too. The small matrix of plans against
+plans is solved with mixed strategies by regret matching (double oracle: McMahan, Gordon and Blum,
+2003). With a certain weight, the opponent is assumed to play as observed (restricted Nash response:
+Johanson, Zinkevich and Bowling, 2007).
 """
 
 from __future__ import annotations
@@ -48,8 +47,8 @@ from companion.games.arena.state import is_spawning
 
 @dataclass(frozen=True)
 class Strength:
-    """A level as data: turns that may be tried (nodes), rounds of answers, and how much its
-    judgement is bent.
+    """Parameters of a level: the node budget, the rounds of answers, and the noise of the
+    evaluation.
     """
 
     nodes: int
@@ -58,10 +57,7 @@ class Strength:
     noise: float
     learns: bool
     rashness: float
-    """How much it wants to be near the enemy, beside what that is worth.
-
-    Beginners run into fire.
-    """
+    """Factor of the weight for being near the enemy. Beginners run into fire."""
 
 
 STRENGTHS = {
@@ -93,17 +89,19 @@ STRENGTHS = {
 Mix = list[tuple[Codes, float]]
 """Plans of a side with their shares."""
 _A_GAME = 200.0
-"""Lead in points that decides a game, as a rule: about four robots."""
+"""Lead in points that usually decides a game: about four robots."""
 _MIN_TRUST = 0.1
 _MAX_TRUST = 0.6
-"""How far the other side is taken to play its plain plan."""
+"""Bounds of the trust that the other side plays its plain plan."""
 _RARE = 0.05
-"""Shares of a mixed strategy below this are noise of the approximation, and not played."""
+"""Minimum share of a plan to be played. Smaller shares are noise of the approximation."""
 _MAX_MIXED = 5
 _MIN_SHARE = 0.03
-"""Plans of the other side, and the share of each, that an answer takes into account."""
+"""Maximum number of plans of the other side that an answer considers, and the minimum share of
+each.
+"""
 _FEW = 2
-"""Maximum number of enemies for which all orders are tried against a plan that may win at once."""
+"""Maximum number of enemies for which a plan is checked against all their orders for a sure win."""
 _ROUNDS = 240
 """Rounds of regret matching."""
 
@@ -121,19 +119,20 @@ class ArenaBot(Bot):
         self._strength = STRENGTHS[level]
         self._side = SEATS.index(seat)
         self._seed = seed
-        # the judgement is bent by a noise that is fixed for a game
+        # the weights get a noise that stays the same for the whole game
         noise = self._strength.noise
         weights = Weights(*[weight * (1 + noise * self.rng.uniform(-1, 1)) for weight in Weights()])
         weights = weights._replace(near=weights.near * self._strength.rashness)
         self._field = Field(Arena().options(options), weights, self._side)
         self._guess: dict[int, int] = {}
-        """Where the opponent's robots would stand after this turn by the plain plan, by their
-        numbers."""
+        """Expected places of the opponent's robots after this turn by the plain plan, by robot
+        number.
+        """
         self._right = 1.0
         self._guessed = 4.0
 
     def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: ARG002
-        """Count how many of the opponent's robots did what the plain plan says."""
+        """Count how many of the opponent's robots followed the plain plan."""
         texts = self._field.terrain.texts
         theirs = view["robots"][SEATS[1 - self._side]]
         for number, place in self._guess.items():
@@ -143,11 +142,10 @@ class ArenaBot(Bot):
         self._guess = {}
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
-        """Return orders for every robot, drawn from the mixed strategy with a seed of the turn's
-        own."""
+        """Return orders for every robot, drawn from the mixed strategy with the turn's own seed."""
         trust = 0.0
         if self._strength.learns:
-            # from nothing at two right guesses of five to the most at four of five
+            # rises linearly from 0 at two right guesses of five to the maximum at four of five
             trust = 1.5 * self._right / self._guessed - 0.6
             trust = min(_MAX_TRUST, max(_MIN_TRUST, trust))
         search = self._search(view, trust)
@@ -156,7 +154,7 @@ class ArenaBot(Bot):
         return search.choice(plan)
 
     def loss(self, view: Mapping[str, Any], action: str, best: str) -> float:  # noqa: ARG002
-        """Compare the best plan with these orders, both against the other side's mixed strategy."""
+        """Compare these orders with the best plan, both against the other side's mixed strategy."""
         search = self._search(view, 0.0)
         search.plan(self._turn_rng(search.robots))
         return share_of_game(search.loss(search.codes_of(action)), _A_GAME)
@@ -176,10 +174,10 @@ class ArenaBot(Bot):
 
 
 class _Search:
-    """One turn's game of plans.
+    """The matrix game of one turn.
 
-    Plans are tuples of orders. Sides are 0 for the own one, 1 for the other. `trust` is how far the
-    other side is taken to play its plain plan.
+    Plans are tuples of orders. Side 0 is the own side, 1 the other. `trust` is the probability that
+    the other side plays its plain plan.
     """
 
     def __init__(
@@ -195,16 +193,16 @@ class _Search:
         mine = [index for index, owner in enumerate(robots.sides) if owner == side]
         theirs = [index for index, owner in enumerate(robots.sides) if owner != side]
         self.units = (mine, theirs)
-        """Indices of each side's robots."""
+        """Indexes of each side's robots."""
         self.plans: tuple[list[Codes], list[Codes]] = ([], [])
         self.table: dict[tuple[int, int], float] = {}
-        """What each pair of plans is worth to the own side, by their places in `plans`."""
+        """Value of each pair of plans for the own side, by their indexes in `plans`."""
         self._choices = tuple([self._orders(index) for index in units] for units in self.units)
 
     # ---- what comes of plans ----
 
     def joined(self, mine: Sequence[int], theirs: Sequence[int]) -> list[int]:
-        """Return the orders of all robots in their order."""
+        """Return the orders of all robots, in the order of the robots."""
         codes = [NOTHING] * len(self.robots.sides)
         for units, plan in zip(self.units, (mine, theirs), strict=True):
             for index, code in zip(units, plan, strict=True):
@@ -212,13 +210,15 @@ class _Search:
         return codes
 
     def value(self, mine: Sequence[int], theirs: Sequence[int]) -> float:
-        """Return what comes of two plans, for the own side."""
+        """Return the value for the own side after a turn with these two plans."""
         self.nodes += 1
         after = self.field.play(self.robots, self.joined(mine, theirs))
         return self.sign * self.field.value(after)
 
     def _value_against(self, side: int, plan: Sequence[int], mix: Mix) -> float:
-        """Return what a plan of a side is worth to it against a mixture of the other's."""
+        """Return the value of a side's plan, for that side, against a mix of the other side's
+        plans.
+        """
         if side == 0:
             return sum([share * self.value(plan, other) for other, share in mix])
         return -sum([share * self.value(other, plan) for other, share in mix])
@@ -226,7 +226,7 @@ class _Search:
     # ---- the plan to play ----
 
     def plan(self, rng: Random) -> Codes:
-        """Return the plan to play."""
+        """Return the plan to play: a sure win, or else a plan drawn from the mixed strategy."""
         for side in (0, 1):
             self._add(side, self.plain(side))
             self._add(side, (DEFEND,) * len(self.units[side]))
@@ -234,7 +234,7 @@ class _Search:
             self._add(0, sure)
             return sure
         self._find_plans()
-        if not self.strength.rounds:  # as beginners do: against robots that stay where they are
+        if not self.strength.rounds:  # a beginner assumes that enemies stay
             return self._answer(0, self._expected_plans())
         mine, _ = self._solve()
         replies = range(len(self.plans[1]))
@@ -245,9 +245,7 @@ class _Search:
         return rng.choices(self.plans[0], weights)[0]
 
     def _find_plans(self) -> None:
-        """Add each side's best answer to the other's mix until there is no new one (double
-        oracle).
-        """
+        """Add each side's best answer to the other's mix until no plan is new (double oracle)."""
         for _ in range(self.strength.rounds):
             mine, theirs = self._solve()
             answer = self._answer(0, self._mix(1, theirs, self.trust))
@@ -257,14 +255,16 @@ class _Search:
                 return
 
     def _add(self, side: int, plan: Codes) -> bool:
-        """Add a plan of a side. Return whether it is a new one."""
+        """Add a plan of a side. Return whether it is new."""
         is_new = plan not in self.plans[side]
         if is_new:
             self.plans[side].append(plan)
         return is_new
 
     def _mix(self, side: int, shares: Sequence[float], trust: float) -> Mix:
-        """Return the likeliest plans of a side with their shares, its plain plan trusted so far."""
+        """Return the likeliest plans of a side with their shares, with `trust` added to its plain
+        plan.
+        """
         plans = self.plans[side]
         mix = [(plan, share * (1 - trust)) for plan, share in zip(plans, shares, strict=True)]
         if trust:
@@ -273,7 +273,7 @@ class _Search:
         return [(plan, share) for plan, share in mix[:_MAX_MIXED] if share > _MIN_SHARE]
 
     def _expected_plans(self) -> Mix:
-        """Return what the other side is expected to do.
+        """Return the expected plans of the other side.
 
         A level without rounds of answers expects the plain plan without its moves.
         """
@@ -283,7 +283,7 @@ class _Search:
         return [(tuple(staying), 1.0)]
 
     def _solve(self) -> tuple[list[float], list[float]]:
-        """Return mixed strategies of both sides in the table of all plans so far."""
+        """Return the mixed strategies of both sides for the matrix of all plans so far."""
         trust = self.trust
         mine, theirs = self.plans
         rows = []
@@ -291,7 +291,7 @@ class _Search:
             for column, other in enumerate(theirs):
                 if (row, column) not in self.table:
                     self.table[row, column] = self.value(plan, other)
-            # trust moves the other side's mix towards its plain plan, which is column 0
+            # trust shifts the other side's mix towards its plain plan, which is column 0
             plain = trust * self.table[row, 0]
             rows.append(
                 [(1 - trust) * self.table[row, column] + plain for column in range(len(theirs))]
@@ -299,7 +299,7 @@ class _Search:
         return solve(rows, _ROUNDS, in_turn=False)
 
     def _answer(self, side: int, mix: Mix) -> Codes:
-        """Return the best plan that is found against a mixture, from the best plan so far."""
+        """Return the best plan found against a mix, starting from the best plan so far."""
 
         def value_of(plan: Sequence[int]) -> float:
             return self._value_against(side, plan, mix)
@@ -320,8 +320,9 @@ class _Search:
         value_of: Callable[[Sequence[int]], float],
         sweeps: int,
     ) -> tuple[Codes, float]:
-        """Return what a plan becomes when its robots, one by one, get the order that is best while
-        the others keep theirs. Also what it is worth.
+        """Return an improved plan and its value.
+
+        Each robot in turn gets its best order while the others keep theirs.
         """
         plan = list(first)
         value = value_of(plan)
@@ -348,10 +349,7 @@ class _Search:
     # ---- a win in this turn ----
 
     def _sure_win(self) -> Codes | None:
-        """Return a plan that wins in this turn whatever the other side orders.
-
-        None: none is found.
-        """
+        """Return a plan that wins in this turn against all orders of the other side, or None."""
         theirs = self.units[1]
         is_last = self.robots.turn >= self.field.options.turns
         if len(theirs) > _FEW or not (is_last or all(map(self._may_fall, theirs))):
@@ -359,7 +357,7 @@ class _Search:
         replies = list(product(*self._choices[1]))
 
         def wins_of(plan: Sequence[int]) -> float:
-            # wins are alike, and these tries are no part of what a level may try
+            # all wins count alike, and these evaluations are not part of the level's budget
             self.max_nodes += len(replies)
             values = [self.value(plan, reply) for reply in replies]
             return sum([DECIDED if value >= DECIDED / 2 else value for value in values])
@@ -376,9 +374,7 @@ class _Search:
         return None
 
     def _may_fall(self, index: int) -> bool:
-        """Return whether a robot of the other side can be brought down although it defends
-        itself.
-        """
+        """Return whether an enemy robot can be destroyed in this turn even if it defends."""
         field = self.field
         robots = self.robots
         options = self.field.options
@@ -390,8 +386,9 @@ class _Search:
     # ---- single orders ----
 
     def plain(self, side: int) -> Codes:
-        """Return what many players do: hit the weakest neighbour, otherwise go to the nearest
-        enemy."""
+        """Return what many players order: hit the weakest neighbour, or approach the nearest
+        enemy.
+        """
         robots = self.robots
         field = self.field
         foes = {robots.places[index]: robots.points[index] for index in self.units[1 - side]}
@@ -404,7 +401,7 @@ class _Search:
             if hits:
                 plan.append(ATTACK + min(hits)[1])
                 continue
-            # else go one step nearer to the nearest enemy
+            # otherwise move one step towards the nearest enemy
             steps = []
             for way, place in enumerate(ahead):
                 if place is not None and place not in occupied:
@@ -418,20 +415,18 @@ class _Search:
         return tuple(plan)
 
     def plain_places(self) -> dict[int, int]:
-        """Return where the other side's robots would stand after its plain plan, by their
-        numbers.
-        """
+        """Return the places of the other side's robots after its plain plan, by robot number."""
         idle = [NOTHING] * len(self.units[0])
         places = self.field.moved(self.robots.places, self.joined(idle, self.plain(1)))
         return {self.robots.numbers[index]: places[index] for index in self.units[1]}
 
     def _orders(self, index: int) -> list[int]:
-        """Return the orders of a robot that can matter."""
+        """Return the orders of a robot that can have an effect."""
         field = self.field
         robots = self.robots
         side = robots.sides[index]
         place = robots.places[index]
-        # squares on which a hit can matter: enemies and where they can step
+        # squares where a hit can have an effect: enemies and the squares that they can enter
         near: set[int | None] = set()
         for owner, other in zip(robots.sides, robots.places, strict=True):
             if owner != side:
@@ -449,9 +444,7 @@ class _Search:
         return codes
 
     def codes_of(self, action: str) -> Codes:
-        """Return the own side's plan in notation as codes. A robot that is not named does
-        nothing.
-        """
+        """Return the codes of the own side's orders in notation. Robots left out do nothing."""
         orders_by_number = dict(parse_orders(action).given)
         numbers = [self.robots.numbers[index] for index in self.units[0]]
         return tuple(
@@ -462,15 +455,16 @@ class _Search:
     # ---- what is told ----
 
     def loss(self, codes: Codes) -> float:
-        """Return how much worse these orders are than the best plan against the other side's mix of
-        plans."""
+        """Return how much less these orders are worth than the best plan, against the other side's
+        mix.
+        """
         mix = list(zip(self.plans[1], self._solve()[1], strict=True))
         best = max(self._value_against(0, plan, mix) for plan in self.plans[0])
         return best - self._value_against(0, codes, mix)
 
     def choice(self, plan: Codes) -> Choice:
         """Return a plan of the own side in notation, with the reasons for it."""
-        nodes = self.nodes  # what is looked at only to be told is no part of the search
+        nodes = self.nodes  # positions evaluated for the reasons do not count
         orders = [
             f"{self.robots.numbers[index]}:{CODES[code]}"
             for index, code in zip(self.units[0], plan, strict=True)
@@ -478,7 +472,7 @@ class _Search:
         return Choice(" ".join(orders), nodes, (*self._reasons(plan), *self._outlook(plan)))
 
     def _reasons(self, plan: Codes) -> list[str]:
-        """Return why these orders, in sentences, the main thing first."""
+        """Return the reasons for a plan as sentences, the most important first."""
         places = self.robots.places
         foes = {places[index] for index in self.units[1]}
         targets = [
@@ -500,9 +494,7 @@ class _Search:
         return reasons
 
     def _outlook(self, plan: Codes) -> tuple[str, ...]:
-        """Return the other side's likeliest plan, and by which orders the next best plan
-        differs.
-        """
+        """Return the other side's likeliest plan, and the differences to the second best plan."""
         mix = self._expected_plans()
         theirs, share = mix[0]
         if self.strength.rounds:
@@ -519,7 +511,7 @@ class _Search:
         return reasons_of(reply, second_best(self._words(0, differing), less / scale))
 
     def _words(self, side: int, plan: Sequence[int | None]) -> list[str]:
-        """Return a side's orders in words. None is left out."""
+        """Return a side's orders in words, without those that are None."""
         words = []
         for index, code in zip(self.units[side], plan, strict=True):
             if code is not None:

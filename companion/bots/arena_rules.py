@@ -1,9 +1,8 @@
-"""The rules of Robot Arena as the search needs them: lists of numbers, and what a position is
-worth.
+"""Fast rules of Robot Arena for the search, on tuples of numbers, and the evaluation of positions.
 
-Robots are listed South's first, each side by rising numbers. An order is its place in
-`companion.games.arena.orders`' `CODES`: 0 to 3 moves, 4 to 7 attacks, then defend, self-destruct
-and nothing.
+South's robots come first, each side by rising numbers. An order is an index in `CODES` of
+`companion.games.arena.orders`: 0 to 3 are moves, 4 to 7 attacks, then defend, self-destruct and
+nothing.
 """
 
 from __future__ import annotations
@@ -20,22 +19,23 @@ ATTACK = 4
 DEFEND = 8
 DESTRUCT = 9
 NOTHING = 10
-"""The first order of each kind. Moves are the orders before `ATTACK`."""
+"""First order of each kind. Moves are the orders below `ATTACK`."""
 Codes = tuple[int, ...]
 DECIDED = 10_000.0
 """Value of a game that is won."""
 _UNREACHED = 99
 _FRIENDS_REACH = 2
-"""Steps within which a friend is at hand."""
+"""Maximum distance in steps of a friend that counts as near."""
 _AHEAD_HURRY = 0.4
-"""How much of its will to be near the enemy a side keeps that is ahead."""
+"""Factor of the weight for being near the enemy while the side is ahead."""
 _SPAWN_FADE = 0.6
-"""What a spawn point keeps of its value with each turn before it acts."""
+"""Factor of a spawn point's value for each turn until it acts."""
 
 
 class Robots(NamedTuple):
-    """All robots between two turns: each one's side, number, place and hit points, and the turn
-    that comes.
+    """All robots between two turns, by columns: side, number, place and hit points.
+
+    `turn` is the number of the present turn.
     """
 
     sides: tuple[int, ...]
@@ -46,28 +46,27 @@ class Robots(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """What counts in a position, in hit points."""
+    """Weights of the evaluation, in hit points."""
 
     robot: float = 22.0
-    """A robot on the board, beside its hit points."""
+    """A robot on the board, in addition to its hit points."""
     contact: float = 5.0
-    """A robot that stands beside an enemy and so can hit one in the next turn."""
+    """A robot beside an enemy, which it can hit in the next turn."""
     doomed: float = 6.0
-    """An enemy that those beside it can bring down in the next turn."""
+    """An enemy that the robots beside it can destroy in the next turn."""
     spawn: float = 0.55
-    """Of a new robot that is kept from coming, by who stands on its point, if it were due at
-    once."""
+    """Share of a new robot's value for blocking its spawn point, if it were due in this turn."""
     near: float = 0.8
-    """Every step of an own robot towards the next enemy.
+    """Each step of an own robot towards the nearest enemy.
 
-    What the enemy wants to be near is not asked.
+    The enemy's distances are ignored.
     """
     together: float = 0.5
     """A friend within two steps."""
 
 
 def robots_of(view: Mapping[str, Any], terrain: Terrain) -> Robots:
-    """Return the position that a view shows."""
+    """Return the robots of a view."""
     rows = []
     for side, seat in enumerate(SEATS):
         for number, robot in view["robots"][seat].items():
@@ -77,7 +76,7 @@ def robots_of(view: Mapping[str, Any], terrain: Terrain) -> Robots:
 
 
 def _by_columns(rows: list[tuple[int, int, int, int]], turn: int) -> Robots:
-    """Return robots, each given as side, number, place and hit points, in their order."""
+    """Return robots by columns, from rows of side, number, place and hit points."""
     if not rows:
         return Robots(
             (),
@@ -97,8 +96,9 @@ def _by_columns(rows: list[tuple[int, int, int, int]], turn: int) -> Robots:
 
 
 class Field:
-    """A board with its options: carries turns out and values what comes of them, for South, as a
-    side sees it.
+    """A board with its options, which plays turns and evaluates positions.
+
+    Values are South's. Distances to the enemy count only for `side`.
     """
 
     def __init__(self, options: ArenaOptions, weights: Weights, side: int = 0) -> None:
@@ -107,9 +107,8 @@ class Field:
         self.side = side
         self.terrain = terrain_of(options.board)
         self.ways = [self._steps_to(place) for place in range(len(self.terrain.squares))]
-        """How many steps a robot needs from a place to each other one, robots left out.
-
-        Many where no way leads.
+        """Number of steps between each two places, ignoring robots. A high number if there is no
+        way.
         """
         self._beside = self._within(1)
         self._friendly = self._within(_FRIENDS_REACH)
@@ -119,7 +118,7 @@ class Field:
         steps = [_UNREACHED] * len(ahead)
         steps[goal] = 0
         reached = [goal]
-        for place in reached:  # it grows
+        for place in reached:  # the list grows during the loop
             for other in ahead[place]:
                 if other is not None and steps[other] == _UNREACHED:
                     steps[other] = steps[place] + 1
@@ -127,7 +126,7 @@ class Field:
         return steps
 
     def _within(self, reach: int) -> list[int]:
-        """Return masks of the places that are within so many steps of each place."""
+        """Return for each place a bit mask of the places within `reach` steps."""
         return [
             sum(1 << place for place, steps in enumerate(ways) if 0 < steps <= reach)
             for ways in self.ways
@@ -136,7 +135,7 @@ class Field:
     # ---- a turn ----
 
     def play(self, robots: Robots, codes: Sequence[int]) -> Robots:
-        """Return the robots after a turn with these orders, those without hit points gone."""
+        """Return the robots after a turn with these orders, without those that are destroyed."""
         sides = list(robots.sides)
         numbers = list(robots.numbers)
         points = list(robots.points)
@@ -151,7 +150,7 @@ class Field:
                 for place in spawns:
                     if place in index_at or len(used) >= self.options.max_robots:
                         continue
-                    # the lowest number that is free
+                    # the lowest free number
                     number = next(free for free in range(1, MAX_ROBOTS + 1) if free not in used)
                     used.add(number)
                     index_at[place] = len(places)
@@ -181,7 +180,7 @@ class Field:
         return _by_columns(rows, robots.turn + 1)
 
     def moved(self, places: Sequence[int], codes: Sequence[int]) -> list[int]:
-        """Return where the robots stand after all moves, made at once."""
+        """Return the places of the robots after all moves, which happen together."""
         ahead = self.terrain.ahead
         tries = {
             index: ahead[places[index]][code] for index, code in enumerate(codes) if code < ATTACK
@@ -202,7 +201,7 @@ class Field:
         codes: list[int],
         index_at: Mapping[int, int],
     ) -> None:
-        """Carry out attacks and blasts. Hit points may fall below nought."""
+        """Apply attacks and blasts to the hit points, which may become negative."""
         options = self.options
         terrain = self.terrain
         hits = []
@@ -220,7 +219,7 @@ class Field:
                     if place in index_at:
                         hits.append((index_at[place], options.blast))
         for victim, damage in hits:
-            # half of every single hit behind a shield
+            # a shield halves every single hit
             points[victim] -= damage // 2 if codes[victim] == DEFEND else damage
         for index in armed:
             points[index] = 0
@@ -228,9 +227,9 @@ class Field:
     # ---- the value of a position ----
 
     def value(self, robots: Robots) -> float:
-        """Return what a position is worth to South.
+        """Return the value of a position for South.
 
-        Robots and hit points, who can be hit by how many, spawn points held, nearness to the enemy.
+        It counts robots, hit points, threats, blocked spawn points, and distances to the enemy.
         """
         south = robots.sides.count(0)
         north = len(robots.sides) - south
@@ -244,8 +243,9 @@ class Field:
         return material + self._places(robots, material) + self._spawns_held(robots, south, north)
 
     def _places(self, robots: Robots, material: float) -> float:
-        """Return what the places are worth: who can hit, who can be brought down, friends at hand,
-        how near the enemy is."""
+        """Return the value of the robots' places: threats, friends nearby, and distances to the
+        enemy.
+        """
         weights = self.weights
         attack = self.options.attack
         masks = [0, 0]
@@ -254,7 +254,7 @@ class Field:
             masks[side] |= 1 << place
             if side != self.side:
                 enemies.append(place)
-        # the later, the nearer, but who is ahead need not hurry
+        # nearness counts more in later turns, but less for the side that is ahead
         near = weights.near * (1 + robots.turn / self.options.turns)
         if (material if self.side == 0 else -material) > 0:
             near *= _AHEAD_HURRY
@@ -278,7 +278,9 @@ class Field:
         return total
 
     def _spawns_held(self, robots: Robots, south: int, north: int) -> float:
-        """Return what it is worth to stand on spawn points, the more the sooner they act."""
+        """Return the value of blocking the other side's spawn points, higher the sooner they
+        act.
+        """
         every = self.options.spawn_every
         if not every:
             return 0.0

@@ -1,5 +1,4 @@
-"""The contract of an opponent, which sees one seat's view and chooses an action in the game's
-notation.
+"""The interface of an opponent, which gets one seat's view and returns an action in notation.
 
 Also the sentences in which all opponents give their reasons.
 """
@@ -16,17 +15,18 @@ from companion.core.i18n import Said, joined, say, unpacked
 from companion.core.kit import Seat
 
 LEVELS = (1, 2, 3)
-"""Beginner, club player, as strong as it can be."""
+"""Beginner, club player, and maximum strength."""
 _MIN_LIKELY = 10
 _CERTAIN = 95
-"""Chance in percent from which an expected reply is worth a word, and from which it is told as
-sure."""
+"""Probabilities in percent: the minimum to mention an expected reply, and the minimum to state it
+as certain.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An action in the game's text notation, how many positions were looked at for it, and its
-    reasons, best first.
+    """An action in the game's notation, the number of positions searched, and reasons, best
+    first.
     """
 
     action: str
@@ -36,11 +36,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a bot thinks of an action: what it would have done, and how much worse the action is by
-    its own judgement.
+    """A bot's opinion of an action: its own choice, and how much worse the action is.
 
-    `loss` is a share of a whole game, 0 to 1, as far as such a thing can be said. None: it cannot
-    compare them.
+    `loss` is an estimated share of a whole game, 0 to 1, by the bot's own evaluation. It is None if
+    the bot cannot compare the actions.
     """
 
     best: Choice
@@ -53,8 +52,10 @@ def share_of_game(points: float, points_a_game: float) -> float:
 
 
 def said_by_bot(reasons: Iterable[str]) -> tuple[str, ...]:
-    """Return reasons of one of our own as sentences for every language, also those without parts,
-    which are plain English."""
+    """Return reasons of a built-in opponent as translatable sentences.
+
+    Reasons without parts come as plain English.
+    """
     return tuple(
         line if isinstance(line, Said) else unpacked({"say": line, "many": "", "parts": {}})
         for line in reasons
@@ -62,9 +63,9 @@ def said_by_bot(reasons: Iterable[str]) -> tuple[str, ...]:
 
 
 def expected_reply(orders: Iterable[str], share: float = 1.0) -> str:
-    """Return what the other side is likeliest to do, in words, and how likely it is.
+    """Return a sentence with the other side's likeliest orders and their probability.
 
-    Where nothing is likely: no sentence.
+    Return an empty string if nothing is likely.
     """
     words = joined("; ", orders)
     percent = round(100 * share)
@@ -76,8 +77,10 @@ def expected_reply(orders: Iterable[str], share: float = 1.0) -> str:
 
 
 def second_best(orders: Iterable[str], share: float) -> str:
-    """Return what else was thought of, in words, and how much less it is worth, as a share of a
-    game."""
+    """Return a sentence with the second best orders and how much less they are worth.
+
+    `share` is the difference as a share of a game.
+    """
     words = joined("; ", orders)
     percent = min(100, round(100 * share))
     if not words:
@@ -90,19 +93,17 @@ def second_best(orders: Iterable[str], share: float) -> str:
 
 
 def reasons_of(*lines: str) -> tuple[str, ...]:
-    """Return these sentences without the empty ones."""
+    """Return these sentences without empty ones."""
     return tuple(line for line in lines if line)
 
 
 class Bot(ABC):
-    """One player of one game: what it does depends on the views it was shown, its options and its
-    own seed alone.
+    """A player of one game, which depends only on the views it gets, the options, and its own seed.
 
-    Budgets are counted in nodes, never in seconds, so that a game can be played again and each move
-    be checked. A bot must never raise on a view of a running game in which its seat has to act.
+    Budgets are counted in nodes, never in seconds, so that a game can be replayed and every move
+    checked. A bot must never raise on a view of a running game in which its seat has to act.
 
-    :param options: the game's options, as `Game.options` takes them
-    :param level: one of `LEVELS`
+    :param options: the game's options, as `Game.options` takes them :param level: one of `LEVELS`
     """
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
@@ -112,16 +113,14 @@ class Bot(ABC):
         self.rng = Random(seed)
 
     def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: B027
-        """Remember what a turn has shown: the view after it, and its events as this seat may know
-        them.
-        """
+        """Process a finished turn: the view after it, and its events as this seat may know them."""
 
     @abstractmethod
     def choose(self, view: Mapping[str, Any]) -> Choice:
         """Return the action for this view, in which the seat has to act."""
 
     def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
-        """Return how good a legal action for such a view is, from what the view tells alone."""
+        """Return how good a legal action is, judged by this view alone."""
         choice = self.choose(view)
         if action == choice.action:
             return Verdict(choice, 0.0)
@@ -129,7 +128,7 @@ class Bot(ABC):
 
     @abstractmethod
     def loss(self, view: Mapping[str, Any], action: str, best: str) -> float | None:
-        """Return how much worse an action is than the `best` one, as a share of a game.
+        """Return how much worse an action is than `best`, as a share of a game.
 
-        None: they cannot be compared.
+        Return None if they cannot be compared.
         """

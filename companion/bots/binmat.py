@@ -1,9 +1,9 @@
-"""An opponent for BINMAT: what it cannot see is dealt out again and again, and each deal is played
-on by thumb rules.
+"""An opponent for BINMAT: it deals the hidden cards at random many times and plays each deal out.
 
-It remembers which cards the other side was seen to draw. Of the legal actions the most promising
-ones are tried, in rounds of which each keeps the better half (sequential halving: Karnin, Koren and
-Somekh, 2013). All actions of a round are tried on the same deals.
+Playouts follow rules of thumb. The opponent remembers which cards the other side was seen to draw.
+It tries the most promising legal actions in rounds, and each round keeps the better half
+(sequential halving: Karnin, Koren and Somekh, 2013). All actions of a round are tried on the same
+deals.
 """
 
 from __future__ import annotations
@@ -37,23 +37,24 @@ from companion.games.binmat.state import HIDDEN, LANES, State
 from companion.games.binmat.turn import play
 
 _DONE = "."
-"""What ends a turn where cards lie on the table and the program only counts."""
+"""Action that ends a turn with real cards, where the program only counts turns."""
 _CHECKS = 6
-"""On so many deals an action has to win at once to be sure."""
+"""Number of deals on which an action must win at once to count as a sure win."""
 _PRIOR = (0.05, 0.15)
-"""What a point by rule of thumb counts beside a game won in every playout, for the defender and the
-attacker."""
+"""Weight of one point of the rules of thumb, where 1 is a win in every playout, for defender and
+attacker.
+"""
 _LONGEST = 110
-"""Turns of a playout. A game of more turns is left undecided there."""
+"""Maximum number of turns of a playout. A longer one counts as undecided."""
 _SURE = 100.0
 _UNSEEN_POWER = 1.6
-"""What a wall face down is taken to be worth by a rule of thumb."""
+"""Assumed power of a face-down defender stack in the rules of thumb."""
 
 
 @dataclass(frozen=True)
 class Strength:
-    """A level as data: how many actions are tried, on how many deals a round, and how much its
-    judgement is bent.
+    """Parameters of a level: the number of actions tried, the deals of each round, and the
+    noise.
     """
 
     tried: int
@@ -69,7 +70,7 @@ STRENGTHS = {
 
 
 class BinmatBot(Bot):
-    """Plays a seat of BINMAT. Where people hold the cards it can only say that its turn is done."""
+    """Plays a seat of BINMAT. With real cards it can only end its turn."""
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
         super().__init__(
@@ -85,7 +86,7 @@ class BinmatBot(Bot):
         self._held: set[str] = set()
 
     def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: ARG002
-        """Remember which cards lay open and are with the other side now."""
+        """Remember which cards lay open and are now in the other side's hand."""
         if "lanes" in view:
             self._remember(state_of(view))
 
@@ -96,14 +97,14 @@ class BinmatBot(Bot):
         self._tops = [deck[0] for deck, is_open in decks if deck and is_open]
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
-        """Return the action that does best in the playouts."""
+        """Return the action with the best result in the playouts."""
         if "lanes" not in view:
             return Choice(_DONE, 1)
         state = state_of(view)
         self._remember(state)
         dealer = self._dealer(state, "")
         texts = legal(state, self.seat)
-        # an action that wins on every deal of a sample is sure
+        # an action that wins at once on every sampled deal is taken as a sure win
         samples = [dealer.deal() for _ in range(_CHECKS)]
         for text in texts:
             ends = (play(sample, text, Random(0)).state.outcome for sample in samples)
@@ -122,7 +123,7 @@ class BinmatBot(Bot):
         return Choice(best, nodes, (_reason(table, ORDERS[best]), *lines))
 
     def loss(self, view: Mapping[str, Any], action: str, best: str) -> float | None:
-        """Compare the best action with this one in playouts of the same deals."""
+        """Compare an action with the best one in playouts of the same deals."""
         if "lanes" not in view:
             return 0.0
         state = state_of(view)
@@ -147,7 +148,7 @@ class BinmatBot(Bot):
         )
 
     def _noise(self, text: str) -> float:
-        """Return how much its judgement of such actions is bent, fixed for a game."""
+        """Return the noise of the evaluation for this kind of action, fixed for the whole game."""
         letter, card, _ = ORDERS[text]
         kind = (letter, card[:1])
         return self._strength.noise * Random(f"{self._seed}/{kind}").uniform(-1, 1)
@@ -155,14 +156,13 @@ class BinmatBot(Bot):
     def _halved(
         self, dealer: Dealer, candidates: list[str], points: Mapping[str, float]
     ) -> tuple[str, int, tuple[str, ...]]:
-        """Return the candidate that does best in playouts and by its points.
-
-        Also how many playouts there were, and what they say for it.
+        """Return the best candidate by playouts and points, the number of playouts, and the
+        reasons.
         """
         nodes = done = 0
         scores = dict.fromkeys(candidates, 0.0)
         values = dict(points)
-        # of equal ones the earlier is the better, for sorting keeps their order
+        # stable sort: among equal candidates the earlier one comes first
         candidates = candidates[:]
         order = candidates[:]
         for round_deals in self._strength.deals:
@@ -177,7 +177,7 @@ class BinmatBot(Bot):
                 values[text] = scores[text] / done + _PRIOR[self._index] * points[text]
             candidates.sort(key=lambda text: (-values[text], order.index(text)))
             second = candidates[1] if len(candidates) > 1 else None
-            # sequential halving: the better half goes on
+            # sequential halving: only the better half stays
             candidates = candidates[: (len(candidates) + 1) // 2]
             if len(candidates) == 1:
                 break
@@ -193,7 +193,7 @@ class BinmatBot(Bot):
         return best, nodes, reasons_of(words, less)
 
     def _playout(self, deal: State, text: str, seed: float) -> float:
-        """Return how well a deal ends for this seat after an action, 0 to 1."""
+        """Return the result of a playout for this seat, 0 to 1, after an action on a deal."""
         rng = Random(seed)
         whole = deal.turns_left
         end = whole - _LONGEST
@@ -225,8 +225,10 @@ def _words(text: str) -> str:
 
 
 def _apart(table: Table, ranked: list[str]) -> list[str]:
-    """Return the same without actions that differ in nothing but a suit, or in a lane where all is
-    alike."""
+    """Return the actions without equivalent ones.
+
+    Actions are equivalent if only the suit differs, or the lane and both lanes are the same.
+    """
     distinct: dict[tuple[object, ...], str] = {}
     for text in ranked:
         letter, card, lane = ORDERS[text]
@@ -244,7 +246,7 @@ def _apart(table: Table, ranked: list[str]) -> list[str]:
 
 
 def points_of(table: Table, action: Action) -> float:
-    """Return how promising an action looks to the seat on turn."""
+    """Return how promising an action looks to the seat on turn, by rules of thumb."""
     points = _attack_points if table.acts == ATTACKS else _defence_points
     return points(table, action)
 
@@ -325,8 +327,10 @@ def _defence_points(table: Table, action: Action) -> float:
 
 
 def attacker_move(table: Table, rng: Random) -> Action:
-    """Return what the attacker does in a playout: what brings most a turn, a draw, a combat, or a
-    stack to be built."""
+    """Return the attacker's action in a playout: the one that gains most per turn.
+
+    It compares drawing, combat, and building a stack for a later combat.
+    """
     hand = table.hands[ATTACKS]
     random = rng.random
     room = max(0.0, 1.2 - 0.15 * len(hand))
@@ -384,12 +388,12 @@ def attacker_move(table: Table, rng: Random) -> Action:
 
 
 def _lane_weight(cards_left: int) -> float:
-    """Return how much a card of a lane counts: the more the fewer are left."""
+    """Return the weight of one card of a lane, which is higher the fewer are left."""
     return 1 + 6 / (cards_left + 1)
 
 
 def _wall_power(table: Table, lane: int, random: Callable[[], float]) -> int:
-    """Return how strong a playout's attacker takes a wall to be."""
+    """Return the power that the attacker of a playout assumes for a defender stack."""
     wall = table.defence[lane]
     if not wall:
         return 0
@@ -399,21 +403,23 @@ def _wall_power(table: Table, lane: int, random: Callable[[], float]) -> int:
 
 
 def _best_build(table: Table, lane: int, has_break: bool, rng: Random) -> tuple[str | None, float]:
-    """Return the first card of the one or two that bring most a turn in a lane, the combat
-    included, and how much."""
+    """Return the best card to play in a lane, and its gain per turn.
+
+    Considers one or two cards and the turn of the combat.
+    """
     wall = table.defence[lane]
     mine = table.attack[lane]
     cards_left = _cards_left(table, lane) + len(wall)
     weight = _lane_weight(cards_left)
     theirs = _wall_power(table, lane, rng.random)
     before = sum([VALUES[card] for card in mine])
-    # a BREAK does damage by the whole power, else by the difference and one
+    # with a BREAK the damage is the whole power, otherwise the difference plus one
     less = 0 if has_break and wall else theirs - 1
     cards = [(card, VALUES[card]) for card in table.hands[ATTACKS] if card[0] != BREAK]
     best = None
     most = -9.0
     for index, (card, number) in enumerate(cards):
-        # alone, with the combat in two turns, or with another card in three
+        # one card and the combat take two turns, two cards and the combat three
         builds = [(before + number, 2)]
         builds += [(before + number + other, 3) for _, other in cards[:index]]
         for total, turns in builds:
@@ -428,7 +434,7 @@ def _best_build(table: Table, lane: int, has_break: bool, rng: Random) -> tuple[
 
 
 def defender_move(table: Table, rng: Random) -> Action:
-    """Return what the defender does in a playout."""
+    """Return the defender's action in a playout."""
     hand = table.hands[DEFENDS]
     if hand and (play := _build_wall(table, hand, rng)):
         return play
@@ -439,7 +445,7 @@ def defender_move(table: Table, rng: Random) -> Action:
 
 
 def _build_wall(table: Table, hand: list[str], rng: Random) -> Action | None:
-    """Return a card for a lane without a wall, or for a wall that it makes stronger."""
+    """Return a card for a lane without a stack, or for a stack that it strengthens."""
     bare = [lane for lane in LANES if not table.defence[lane]]
     if bare:
         dangers = [
@@ -464,9 +470,9 @@ def _build_wall(table: Table, hand: list[str], rng: Random) -> Action | None:
 
 
 def _best_card(hand: list[str], stack: list[str], rng: Random) -> str | None:
-    """Return the card that lifts a stack most.
+    """Return the card that adds most power to a stack, or None.
 
-    Towards a power of two where none gets there. BREAKs are kept.
+    BREAKs are kept in hand.
     """
     best = None
     most = -9.0
@@ -484,7 +490,7 @@ def _best_card(hand: list[str], stack: list[str], rng: Random) -> str | None:
 
 
 def _reason(table: Table, action: Action) -> str:
-    """Return why this action, in a sentence that betrays no card."""
+    """Return the reason for an action in a sentence that reveals no card."""
     letter, _, lane = action
     if letter == "d":
         return say("This draws where it costs least.")

@@ -1,9 +1,9 @@
-"""BINMAT as playouts need it, and how a view is dealt out.
+"""Fast rules of BINMAT for playouts, and random deals of what a view hides.
 
-The first action of a playout is carried out by the game's own rules. After it both sides only draw,
-build and fight, which is done here on lists that change, without sentences. Decks are listed from
-the bottom, so that the top card is popped. Stacks and piles are listed from the oldest card. Seats
-are 0 (South, the defender) and 1 (North, the attacker).
+The game's own rules carry out the first action of a playout. After that both sides only draw, build
+and fight. This module does that on mutable lists and without sentences. Decks are listed from the
+bottom, so that the top card is popped. Stacks and piles are listed from the oldest card. Seats are
+0 (South, the defender) and 1 (North, the attacker).
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ from companion.games.binmat.state import HIDDEN, BinmatOptions, State
 Action = tuple[str, str, int]
 PASS: Action = ("-", "", -1)
 _A_WILD = 1 << 12
-"""More than all numbers together, so that a sum tells numbers and WILDs apart."""
+"""Value of a WILD. It exceeds the sum of all numbers, so that a sum keeps numbers and WILDs
+apart.
+"""
 VALUES: Mapping[str, int] = {HIDDEN: 0} | {
     card: NUMBERS.get(card, _A_WILD * (card[0] == WILD)) for card in DECK
 }
-"""What a card adds to the sum of a stack, for `power_of`."""
+"""Value that a card adds to the sum of a stack, for `power_of`."""
 DEFENDS = 0
 ATTACKS = 1
 
@@ -43,7 +45,7 @@ def power(stack: Iterable[str]) -> int:
 
 @cache
 def power_of(total_value: int) -> int:
-    """Return the attack power of a stack by the sum of what its cards add."""
+    """Return the attack power of a stack from the sum of its `VALUES`."""
     wilds, total = divmod(total_value, _A_WILD)
     # a WILD lifts the sum to the next power of two
     for _ in range(wilds):
@@ -54,7 +56,7 @@ def power_of(total_value: int) -> int:
 
 
 class Table:
-    """A game that is played out. `winner` is a seat once it is over."""
+    """The state of a playout. `winner` is a seat once it is over."""
 
     def __init__(self, state: State) -> None:
         self.is_hackmud = state.is_hackmud
@@ -74,9 +76,9 @@ class Table:
             self.winner = SEATS.index(winner)
 
     def play(self, action: Action, rng: Random) -> None:
-        """Carry out a draw, a card put on a stack, a combat, or nothing.
+        """Carry out a draw, a play, a combat, or a pass.
 
-        A card face up is a BREAK that begins a combat.
+        A card played face up is a BREAK, which begins a combat.
         """
         letter, card, lane = action
         if letter == "d":
@@ -93,7 +95,7 @@ class Table:
             self.winner = DEFENDS
 
     def _is_spent(self) -> bool:
-        """Return whether the attacker has no card and nothing to draw."""
+        """Return whether the attacker has no cards and nothing to draw."""
         if self.hands[ATTACKS] or any(self.attack):
             return False
         lanes = zip(
@@ -122,13 +124,13 @@ class Table:
         self.hands[seat].append(self.decks[lane].pop())
 
     def _fight(self, lane: int, rng: Random) -> None:
-        """Work a combat out, as `companion.games.binmat.combat` works it out."""
+        """Resolve a combat in the same way as `companion.games.binmat.combat`."""
         mine = self.attack[lane]
         self.attack[lane] = []
         self._spring_traps(lane, mine)
         theirs = self.defence[lane]
         if any(card[0] == BOUNCE for card in (*mine, *theirs)):
-            # BOUNCEs go to the other side's discards, the rest of the wall stays, face up
+            # BOUNCEs go to the opponent's discards, and other defender cards stay face up
             self.discards[lane] += [card for card in mine if card[0] == BOUNCE]
             self.attacker_discard += [card for card in mine if card[0] != BOUNCE]
             self.attacker_discard += [card for card in theirs if card[0] == BOUNCE]
@@ -154,7 +156,7 @@ class Table:
                 damage -= 1
             self.attacker_discard += mine
         self.is_up[lane] = bool(theirs)
-        # damage that the wall does not take is drawn from the lane
+        # the lane pays the damage that the defender stack cannot take
         for _ in range(damage):
             if not self.decks[lane] and not (self.is_hackmud and self.discards[lane]):
                 self.winner = ATTACKS
@@ -162,7 +164,9 @@ class Table:
             self._draw_from_lane(lane, ATTACKS, rng)
 
     def _spring_traps(self, lane: int, mine: list[str]) -> None:
-        """Let traps face down take cards of the other stack. Those of whoever began act first."""
+        """Spring face-down TRAPs, which take cards of the other stack. The initiator's act
+        first.
+        """
         theirs = self.defence[lane]
         for seat in (self.acts, 1 - self.acts):
             if seat == DEFENDS and self.is_up[lane]:
@@ -175,7 +179,7 @@ class Table:
 
 
 def _shuffled(cards: list[str], rng: Random) -> list[str]:
-    """Return a pile as a new deck. Sorted first, so that only the random numbers decide."""
+    """Return a shuffled pile. It is sorted first, so that the result depends only on `rng`."""
     deck = sorted(cards)
     rng.shuffle(deck)
     deck.reverse()
@@ -185,7 +189,7 @@ def _shuffled(cards: list[str], rng: Random) -> list[str]:
 def damage_of(
     mine: Sequence[str], strength: int, theirs: Sequence[str], wall: int, is_hackmud: bool
 ) -> int:
-    """Return the damage of an attack that is not weaker than the wall."""
+    """Return the damage of an attack that is not weaker than the defender stack."""
     in_attack = any(card[0] == BREAK for card in mine)
     if not is_hackmud:
         if in_attack:
@@ -202,7 +206,7 @@ def damage_of(
 
 
 def state_of(view: Mapping[str, Any]) -> State:
-    """Return a state as a seat sees it, with `HIDDEN` for backs."""
+    """Return the state of a view, with `HIDDEN` for backs."""
     lanes = view["lanes"]
     acts = ATTACKS if view["to_act"] == [SEATS[ATTACKS]] else DEFENDS
     attack_up = {
@@ -212,7 +216,7 @@ def state_of(view: Mapping[str, Any]) -> State:
         if is_open
     }
     return State(
-        # who acts follows from how many turns are left of all
+        # `State.seat` follows from the turns played, so `turns` is chosen to give the right seat
         options=BinmatOptions(edition=Edition(view["edition"]), turns=view["turns_left"] + acts),
         decks=tuple(tuple(lane["deck"]) for lane in lanes),
         are_open=tuple(lane["deck_open"] for lane in lanes),
@@ -230,15 +234,15 @@ def state_of(view: Mapping[str, Any]) -> State:
 
 
 def cards_shown(state: State) -> set[str]:
-    """Return every card that can be seen."""
+    """Return every card that is visible."""
     piles = [*state.decks, *state.discards, *state.defence, *state.attack, *state.hands]
     return set().union(*piles, state.attacker_deck, state.attacker_discard) - {HIDDEN}
 
 
 class Dealer:
-    """Deals what a seat cannot see at random, again and again.
+    """Deals the cards that a seat cannot see, again and again at random.
 
-    :param held: cards that are known to be with the other side
+    :param held: cards that are known to be in the other side's possession
     """
 
     def __init__(self, state: State, seat: int, held: set[str], rng: Random) -> None:
@@ -251,11 +255,11 @@ class Dealer:
         self._unknown = [card for card in unseen if card not in held]
 
     def deal(self) -> State:
-        """Return the state with one of the unseen cards for every back."""
+        """Return the state with a random unseen card in place of every back."""
         state = self._state
         unknown = self._unknown[:]
         self.rng.shuffle(unknown)
-        # the cards that are held are in the other hand, or on the other side's stacks
+        # cards known to be held are in the other hand or on the other side's stacks
         hand = state.hands[1 - self._seat]
         stacks = state.attack if self._seat == DEFENDS else state.defence
         backs = sum(pile.count(HIDDEN) for pile in (hand, *stacks))
@@ -278,5 +282,5 @@ class Dealer:
 
 
 def _dealt(pile: Cards, cards: Iterator[str]) -> Cards:
-    """Return a pile with the next of these cards for every back."""
+    """Return a pile with its backs replaced by the next of these cards."""
     return tuple([next(cards) if card == HIDDEN else card for card in pile])

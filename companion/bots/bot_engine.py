@@ -30,15 +30,15 @@ from companion.games import game_named
 MAX_LINE = 1_000_000
 """Maximum size of a request or a reply, in bytes."""
 MEMORY_BYTES = 192 << 20
-"""Maximum private memory: about three times what an opponent ever holds."""
+"""Maximum private memory: about three times the peak of an opponent."""
 NICENESS = 10
 MAX_TASKS = 1000
-"""Maximum number of the user's processes and threads before an opponent can begin no more.
+"""Maximum number of the user's processes and threads at which an opponent may still start one.
 
-Fewer than the service may have (`TasksMax`), so that the table always gets its own.
+It is lower than the service's limit (`TasksMax`), so that the table always gets its own.
 """
 _OOM_SCORE = 800
-"""How gladly the kernel ends a process when memory runs out, of 1,000."""
+"""Score from 0 to 1,000. The kernel kills processes with high scores first when memory runs out."""
 
 
 class _New(msgspec.Struct, forbid_unknown_fields=True):
@@ -70,7 +70,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class BotEngine:
-    """One opponent driven by requests. `answer` never raises.
+    """An opponent that answers requests. `answer` never raises.
 
     >>> BotEngine("outbuffered", level=1, seed=7).answer(b'{"new": {"seat": "south"}}')
     b'{"ready":true}'
@@ -83,12 +83,12 @@ class BotEngine:
         self._bot: Bot | None = None
 
     def answer(self, line: bytes) -> bytes:
-        """Return the reply to one request, both without the line's end."""
+        """Return the reply to one request, both without the end of line."""
         try:
             return _encode(self._reply(_body_of(line)))
         except CompanionError as error:
             fault = {"kind": error.kind, "message": str(error.message)}
-        except Exception as error:  # the table falls back on another move; its process goes on
+        except Exception as error:  # keep running: the table chooses another move
             message = f"The opponent cannot play this view ({type(error).__name__})"
             fault = {"kind": "error", "message": message}
         return _encode({"error": fault})
@@ -120,7 +120,7 @@ class BotEngine:
 
 
 def _require_due(bot: Bot, view: dict[str, Any]) -> None:
-    """Refuse what is no view in which the bot's seat has something to decide."""
+    """Raise `Malformed` or `Illegal` unless the bot's seat has to act in this view."""
     due = view.get("to_act")
     if not isinstance(due, list):
         raise Malformed("This is no view: its to_act says who has to act")
@@ -136,7 +136,7 @@ def _plain(choice: Choice) -> dict[str, Any]:
 
 
 def _with_parts(line: object) -> object:
-    """Return a sentence, or a part of one, so that the table can say it in every language."""
+    """Return a sentence with its parts, so that the table can translate it."""
     if isinstance(line, Said) and line.parts:
         parts = {name: _with_parts(part) for name, part in line.parts.items()}
         return {"say": line.pattern, "with": parts}
@@ -144,7 +144,7 @@ def _with_parts(line: object) -> object:
 
 
 def _body_of(line: bytes) -> msgspec.Struct:
-    """Return what a request holds, which has exactly one name. Raises `Malformed`."""
+    """Parse a request, an object with exactly one name. Raises `Malformed`."""
     if len(line) > MAX_LINE:
         raise Malformed(f"A request has at most {MAX_LINE} bytes")
     try:
@@ -158,7 +158,7 @@ def _body_of(line: bytes) -> msgspec.Struct:
 
 
 def serve_lines(engine: BotEngine, source: BinaryIO, sink: BinaryIO) -> None:
-    """Answer requests line by line until the source ends. Blank lines are passed over."""
+    """Answer requests line by line until the source ends. Blank lines are ignored."""
     for line in source:
         if request := line.strip():
             sink.write(engine.answer(request) + b"\n")
@@ -166,18 +166,19 @@ def serve_lines(engine: BotEngine, source: BinaryIO, sink: BinaryIO) -> None:
 
 
 def limit_process(pid: int, memory_bytes: int) -> None:
-    """Lower a process's priority, bound its memory and children, and let it leave no core dump.
+    """Lower a process's priority, limit its memory and tasks, and disable core dumps.
 
-    What the system refuses is left as it is.
+    Settings that the system refuses are left as they are.
 
-    :param pid: of this user's. Its later children and threads take it over
+    :param pid: a process of this user. Its later children and threads inherit the limits
     """
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, pid, max(NICENESS, os.getpriority(os.PRIO_PROCESS, pid)))
     with contextlib.suppress(OSError):
         Path(f"/proc/{pid}/oom_score_adj").write_text(str(_OOM_SCORE))
-    # The kernel groups processes by session, and niceness counts within a group alone. Only the
-    # leader of a session lowers its group: the engine may also be run in somebody's terminal.
+    # The kernel groups processes by session, and niceness counts only within a group. So the leader
+    # of a session also lowers its group. Others do not, since the engine may run in somebody's
+    # terminal.
     with contextlib.suppress(OSError):
         if os.getsid(pid) == pid:
             Path(f"/proc/{pid}/autogroup").write_text(str(NICENESS))
@@ -200,7 +201,7 @@ def run_bot(game: str, level: int, seed: int) -> int:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes: the game, the level, the seed."""
+    """Add the arguments of the command: the game, the level and the seed."""
     parser.add_argument("game")
     parser.add_argument(
         "--level", type=int, choices=LEVELS, default=LEVELS[-1], help="from 1, a beginner, to 3"

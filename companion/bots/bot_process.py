@@ -1,5 +1,5 @@
-"""An opponent in a process of its own: it is told one seat's views over a pipe, and nothing else
-reaches it.
+"""Run an opponent in a separate process, which gets one seat's views over a pipe and nothing
+else.
 """
 
 from __future__ import annotations
@@ -30,36 +30,38 @@ from companion.core.names import is_printable
 from companion.core.ports import Closeable
 
 MAX_MEMORY_BYTES = 512 << 20
-"""Maximum private memory of any program. Our own ask for less."""
+"""Maximum private memory of any opponent. Our own set a lower limit."""
 _MAX_ACTION = 10_000
 _MAX_REASONS = 12
 _MAX_REASON = 400
 _ROOT = Path(__file__).parents[2]
-"""The folder of the packages: there the child finds the same program, installed or not."""
+"""Folder of the packages. The child runs there, so that it finds this program whether installed or
+not.
+"""
 _CHUNK = 65_536
 _PATTERN = re.compile(r"(?:[^{}]|\{[a-z]\w*(?:!c)?\})+")
-"""What a sentence with parts looks like: nothing that `str.format` could be led astray by."""
+"""Pattern of a sentence with parts. It allows only plain names as fields of `str.format`."""
 _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 
 
 class BotFailure(CompanionError, RuntimeError):
-    """The opponent was killed, hung, late or answered nonsense.
+    """The opponent was killed, hung, answered late, or sent an invalid answer.
 
-    The message says which, and never what it chose.
+    The message says which of these, but never the opponent's action.
     """
 
     kind = "bot"
 
 
 class _Sentence(msgspec.Struct):
-    """A sentence of ours with its parts, which are sentences themselves, words, or numbers."""
+    """A sentence of a built-in opponent. Its parts are sentences, words or numbers."""
 
     pattern: str = msgspec.field(name="say")
     parts: dict[str, str | int | _Sentence] = msgspec.field(name="with", default_factory=dict)
 
 
 class _Reply(msgspec.Struct):
-    """What an opponent may answer, whatever it was asked."""
+    """All fields that an opponent may send in any reply."""
 
     ready: bool = False
     ok: bool = False
@@ -73,13 +75,14 @@ _decode = msgspec.json.Decoder(_Reply).decode
 
 
 def seed_of(key: bytes, purpose: str) -> int:
-    """Return a seed that is the same for the same purpose, and that nobody without the key can
-    tell."""
+    """Return a seed that depends only on key and purpose. Without the key it cannot be
+    predicted.
+    """
     return int.from_bytes(hmac.digest(key, purpose.encode(), hashlib.sha256)[:6])
 
 
 def bot_command(game: str, level: int, seed: int) -> list[str]:
-    """Return the command of our own opponents."""
+    """Return the command that starts a built-in opponent."""
     return [
         sys.executable,
         "-m",
@@ -95,9 +98,9 @@ def bot_command(game: str, level: int, seed: int) -> list[str]:
 class BotProcess(Closeable):
     """One opponent and its process. A context manager.
 
-    Any failure ends the child and raises `BotFailure`. After that, and after `close`, every call
-    fails. Calls come one at a time. `close` may come from another thread, which ends a call that
-    waits.
+    Every failure kills the child and raises `BotFailure`. After that, and after `close`, every call
+    fails. Calls are serialised. `close` may be called from another thread and ends a call that is
+    waiting.
 
     :param command: a program that speaks the protocol of `bot_engine`
     """
@@ -105,7 +108,7 @@ class BotProcess(Closeable):
     def __init__(self, command: Sequence[str]) -> None:
         self._calls = Lock()
         self._ends = Lock()
-        # where programs are, and what makes a child the same at every start
+        # a minimal environment: the search paths, and what makes every run of a child the same
         environment = {
             "LANG": "C.UTF-8",
             "PYTHONHASHSEED": "0",
@@ -139,7 +142,7 @@ class BotProcess(Closeable):
             os.set_blocking(pipe.fileno(), False)
 
     def new(self, seat: Seat, options: Mapping[str, Any], deadline_s: float) -> None:
-        """Begin a game in that seat. `deadline_s` is how long the answer may take."""
+        """Start a game in a seat. `deadline_s` is the timeout of the reply."""
         reply = self._ask({"new": {"seat": seat, "options": dict(options)}}, deadline_s)
         if not reply.ready:
             self._fail("is not ready")
@@ -147,7 +150,7 @@ class BotProcess(Closeable):
     def see(
         self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], deadline_s: float
     ) -> None:
-        """Show what a turn has brought: the seat's view after it, and its events."""
+        """Send a finished turn: the seat's view after it, and its events."""
         reply = self._ask({"see": {"view": view, "events": list(events)}}, deadline_s)
         if not reply.ok:
             self._fail("did not take what it was shown")
@@ -155,12 +158,12 @@ class BotProcess(Closeable):
     def choose(self, view: Mapping[str, Any], deadline_s: float) -> Choice:
         """Return the action for this view.
 
-        Whether the rules allow it is for the caller to check.
+        The caller has to check that it is legal.
         """
         return self._choice(self._ask({"choose": {"view": view}}, deadline_s))
 
     def judge(self, view: Mapping[str, Any], action: str, deadline_s: float) -> Verdict:
-        """Return how good an action for this view is, and what would have been better."""
+        """Return how good an action is for this view, and a better one."""
         reply = self._ask({"judge": {"view": view, "action": action}}, deadline_s)
         if reply.loss is not None and not 0 <= reply.loss <= 1:
             self._fail("answered nonsense")
@@ -176,7 +179,7 @@ class BotProcess(Closeable):
         return Choice(reply.action, max(0, reply.nodes), reasons_of(*reasons))
 
     def close(self) -> None:
-        """End the child. May be called twice, and while another thread waits for an answer."""
+        """Kill the child. May be called twice, and while another thread waits for a reply."""
         self._end()
         with self._calls:
             for pipe in self._pipes:
@@ -184,7 +187,7 @@ class BotProcess(Closeable):
                     pipe.close()
 
     def _end(self) -> None:
-        """Kill the child with its session."""
+        """Kill the child and its session."""
         with self._ends:
             self._is_open = False
             if self.child.returncode is None:
@@ -193,7 +196,7 @@ class BotProcess(Closeable):
                 self.child.wait()
 
     def _fail(self, what: str) -> NoReturn:
-        """End the child and say why."""
+        """Kill the child and raise `BotFailure` with the reason."""
         self._end()
         raise BotFailure(f"The opponent {what}")
 
@@ -232,7 +235,7 @@ class BotProcess(Closeable):
                 self._fail("has ended")
 
     def _read_line(self, ends_s: float, deadline_s: float) -> bytes:
-        """Return the one line that the child answers, without its end."""
+        """Return one line of the child, without its end."""
         pipe = self._pipes[1].fileno()
         answer = bytearray()
         while not answer.endswith(b"\n"):
@@ -251,13 +254,13 @@ class BotProcess(Closeable):
             answer += chunk
             if len(answer) > MAX_LINE:
                 self._fail("answered a line that is too long")
-            # a second line would be taken for the answer to the next question
+            # a second line would be taken for the reply to the next request
             if b"\n" in answer[:-1]:
                 self._fail("answered more than it was asked")
         return bytes(answer[:-1])
 
     def _wait_for(self, pipe: int, event: int, ends_s: float, deadline_s: float) -> None:
-        """Wait until the pipe is ready, or fail when it is too late."""
+        """Wait until the pipe is ready. Fail after the deadline."""
         poll = select.poll()
         poll.register(pipe, event)
         left_s = ends_s - time.monotonic()
@@ -266,9 +269,9 @@ class BotProcess(Closeable):
 
 
 def _clean_reason(reason: str | _Sentence) -> str:
-    """Return a reason, or a part of one.
+    """Return a reason, or a part of one, as safe text.
 
-    Raises `ValueError` and `KeyError` for what is no sentence, or too long for one.
+    Raises `ValueError` or `KeyError` if it is not a valid sentence or too long.
     """
     if isinstance(reason, str):
         return _in_one_line(reason[:_MAX_REASON])
@@ -285,7 +288,8 @@ def _clean_reason(reason: str | _Sentence) -> str:
 
 
 def _in_one_line(words: str) -> str:
-    """Return a program's words in one line, without what cannot be shown or turns the writing
-    round."""
+    """Return a program's text in one line, without unprintable and bidirectional control
+    characters.
+    """
     letters = [letter for letter in words if letter.isspace() or is_printable(letter)]
     return " ".join("".join(letters).split())

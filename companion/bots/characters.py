@@ -1,4 +1,4 @@
-"""Who can be asked to play: three characters of our own, one a level, and engines from outside."""
+"""The machine's characters: three of our own, one for each level, and external engines."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from companion.core.i18n import say
 
 @dataclass(frozen=True)
 class Character:
-    """An opponent as people meet it.
+    """An opponent as players see it.
 
-    `level` 0: nobody knows. `command`: the engine from outside that plays for it.
+    `level` is 0 if it is unknown. `command` starts the external engine of this character.
     """
 
     name: str
@@ -47,9 +47,9 @@ CHARACTERS = (
 
 
 def cast(engines: Iterable[str]) -> tuple[Character, ...]:
-    """Return everybody who can be asked: our own, then the settings' engines (`NAME=COMMAND`).
+    """Return all characters: our own, then the engines of the settings (`NAME=COMMAND`).
 
-    Our names stay ours.
+    An engine cannot take the name of one of our own.
 
     >>> [character.name for character in cast(["Ada=/opt/ada --fast", "Bo=/opt/other"])]
     ['Pip', 'Bo', 'Zeno', 'Ada']
@@ -57,7 +57,7 @@ def cast(engines: Iterable[str]) -> tuple[Character, ...]:
     by_name = {character.name: character for character in CHARACTERS}
     for engine in engines:
         name, _, text = engine.partition("=")
-        with suppress(ValueError):  # an open quotation mark
+        with suppress(ValueError):  # unbalanced quotation marks
             command = tuple(shlex.split(text))
             by_name.setdefault(
                 name.strip(),

@@ -1,8 +1,8 @@
-"""The coach: the strongest opponent's search from a learner's own view, in a process of its own for
-each question.
+"""The coach: the strongest opponent, which answers a learner's question from the learner's own
+view.
 
-It is told what `MachineTurn` tells, as a machine at that seat would be, and what it answers goes to
-the seat alone.
+Each question runs in a separate process. It gets a `MachineTurn`, the same data as a machine at
+that seat. Its answer goes to that seat only.
 """
 
 from __future__ import annotations
@@ -28,27 +28,28 @@ from companion.table.table import Table
 log = logging.getLogger(__name__)
 
 TRIES = 2
-"""Attempts to get an answer from a process, for one question."""
+"""Maximum number of attempts for one question."""
 _GOOD = 0.02
 _FAIR = 0.08
-"""Up to so much of a game, by its own judgement, an action is as good as the best, or nearly so."""
+"""Maximum loss, as a share of a game, of an action that is as good as the best, and of a fair
+one.
+"""
 
 
 Spell = Callable[[Seat, str, str], tuple[SpelledOrder, ...]]
-"""An action of a seat for a moment in words.
+"""Returns a seat's action for a moment in words.
 
-Raises `Malformed` or `Illegal` for one that is not legal there.
+Raises `Malformed` or `Illegal` if it is not legal there.
 """
 
 
 @dataclass(frozen=True)
 class Hint:
-    """What the coach says to a seat: an action in notation and in words, and why in sentences.
+    """The coach's answer: an action in notation and in words, with reasons as sentences.
 
-    `judgement` is what it thinks of what was done, as a sentence. Empty: nothing was done yet.
-    `is_best`: nothing would have been better, so that the action is the one that was done or as
-    good as that. `is_theirs`: it is the machine's own action and its own reasons, and `judgement`
-    says whose and when.
+    `judgement` is a sentence on the action that was taken, or empty if there was none. `is_best`
+    says that no other action would have been better. `is_theirs` says that action and reasons are
+    the machine's own, and `judgement` says whose and when.
     """
 
     action: str
@@ -62,8 +63,8 @@ class Hint:
 class Coach:
     """Answers the seats of a table, one question at a time. Any thread may ask.
 
-    `key` is the installation's secret from which the seeds come, so that the same question has the
-    same answer.
+    `key` is the installation's secret, from which the seeds are derived. The same question always
+    gets the same answer.
     """
 
     def __init__(
@@ -78,10 +79,9 @@ class Coach:
         self._busy = threading.Lock()
 
     def ask(self, seat: Seat, moment: str, about: About) -> Hint:
-        """Return what it would do now, what it thinks of the seat's last action, or why the machine
-        opposite did its last.
+        """Return advice on the present turn or the seat's last action, or the machine's reasons.
 
-        Raises `CompanionError`s in sentences.
+        Raises a `CompanionError` with a sentence for the player.
         """
         if about == "theirs":
             reasons = self._table.coaching.reasons(seat, moment)
@@ -94,8 +94,9 @@ class Coach:
             return self._answer(turn, done, self._table.coaching.spell_action)
 
     def review(self, turn: MachineTurn, done: str, spell: Spell) -> Hint:
-        """Return what it thinks of an action of a game that is over, from the view that the seat
-        had then."""
+        """Return a judgement of an action in a finished game, from the view that the seat had
+        then.
+        """
         self._require_known(turn.game)
         with self._alone():
             return self._answer(turn, done, spell)
@@ -139,8 +140,8 @@ class Coach:
         raise CoachFailure(say("The coach does not respond. The game goes on without it."))
 
     def _verdict(self, turn: MachineTurn, done: str) -> Verdict:
-        """Begin a process, tell it what the seat knows, and ask."""
-        # the same question has the same seed, so that it gets the same answer
+        """Start a process, send it what the seat knows, and ask it."""
+        # the same question gets the same seed, and so the same answer
         seed = seed_of(self._key, f"coach {turn.game} {turn.number} {turn.seat}")
         process = self._open_process(bot_command(turn.game, LEVELS[-1], seed))
         try:
@@ -155,13 +156,13 @@ class Coach:
 
 
 class CoachFailure(CompanionError, RuntimeError):
-    """The coach's process was killed, hung or answered nonsense, more than once."""
+    """The coach's process failed more than once."""
 
     kind = "coach"
 
 
 def _sentence(verdict: Verdict, is_best: bool) -> str:
-    """Return the judgement of an action in a sentence."""
+    """Return the judgement of an action as a sentence."""
     if is_best:
         return say("That was as good as anything the coach can think of.")
     if verdict.loss is None:

@@ -1,7 +1,6 @@
-"""Plays the seats that are given to a machine: asks its process for actions, and hands them in like
-anybody else.
+"""Plays the seats of machines: asks a process for each action, and hands it in like a player.
 
-Each seat has a thread and, while a game is on, a process of its own, which is told nothing but
+Each seat has a thread and, during a game, a separate process. The process gets only the data of
 `MachineTurn`.
 """
 
@@ -29,24 +28,26 @@ from companion.table.table import Table
 log = logging.getLogger(__name__)
 
 TEMPO_S = (1.0, 3.0)
-"""A person's pace: so long at least, and at most where it had nothing to think about."""
+"""Range of the minimum delay of a decision in seconds, at the pace of a person."""
 THINK_S = 8.0
-"""The longest that a process may think, clock or not. Then it is begun anew."""
+"""Timeout in seconds for one decision, with or without a clock. After it the process is
+restarted.
+"""
 START_S = 15.0
-"""Timeout in seconds for a process to begin and to be told what was."""
+"""Timeout in seconds for a process to start and to process past turns."""
 TRIES = 3
-"""Attempts with a new process for one decision, before chance decides."""
+"""Maximum number of attempts for one decision, each with a new process. Then it is random."""
 PATIENCE_S = 15.0
-"""Timeout in seconds for all of them together."""
+"""Timeout in seconds for all attempts together."""
 LOOK_S = 0.5
 _AGAIN_S = 2.0
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is to be handed in for a moment, and not before `at_s`.
+    """The action to hand in for a moment, not before `at_s`.
 
-    Without a choice chance decides.
+    Without a choice the action is random.
     """
 
     moment: str
@@ -55,10 +56,10 @@ class _Plan:
 
 
 class MachinePlayers(Closeable):
-    """Both seats' machines. A context manager, and `close` may be called twice.
+    """The machines of both seats. A context manager. `close` may be called twice.
 
-    `key` is a secret of this installation, from which the seeds of the opponents come. Without
-    `start` nothing happens by itself: `step` does what is due, and waits for the process meanwhile.
+    `key` is a secret of this installation, from which the seeds of the opponents are derived.
+    Without `start` the caller has to call `step`, which blocks while a process is thinking.
     """
 
     def __init__(
@@ -89,21 +90,21 @@ class MachinePlayers(Closeable):
         ]
 
     def step(self) -> None:
-        """Do what is due for both seats."""
+        """Do the work that is due for both seats."""
         for player in self._players.values():
             player.step()
 
     def character(self, name: str) -> Character | None:
-        """Return the character of a name."""
+        """Return the character of this name, or None."""
         return next((known for known in self.characters if known.name == name), None)
 
     def start(self) -> None:
-        """Step by itself after every change of the table."""
+        """Start the threads, which step after every change of the table."""
         for follower in self._followers:
             follower.start()
 
     def close(self) -> None:
-        """End threads and processes."""
+        """Stop all threads and processes."""
         for follower, player in zip(self._followers, self._players.values(), strict=True):
             follower.end_soon()
             player.interrupt()
@@ -114,7 +115,7 @@ class MachinePlayers(Closeable):
 
 
 class _MachinePlayer:
-    """One seat. What it needs of the table it asks anew at each step."""
+    """The machine of one seat. It reads the table's state anew at each step."""
 
     def __init__(self, seat: Seat, machines: MachinePlayers) -> None:
         self._seat = seat
@@ -123,16 +124,16 @@ class _MachinePlayer:
         self._clock = machines.clock
         self._process: BotProcess | None = None
         self._known_turn: MachineTurn | None = None
-        """The turn that the process knows."""
+        """The last turn that was sent to the process."""
         self._plan: _Plan | None = None
         self._complaint = ""
-        """What the pages say about its program."""
+        """Present complaint about the program, as the pages show it."""
         self._closing = False
 
     def step(self) -> float:
-        """Do what is due.
+        """Do the work that is due.
 
-        Return in how many seconds there is more (0: after the table's next change).
+        Return the seconds until the next step (0: after the table's next change).
         """
         turns = (turn for turn in self._table.machines.turns() if turn.seat is self._seat)
         turn = next(turns, None)
@@ -154,14 +155,14 @@ class _MachinePlayer:
         return self._hand_in(self._plan)
 
     def interrupt(self) -> None:
-        """Let no new thought begin, and end the one that is on."""
+        """Stop a decision that is being made, and start no new one."""
         self._closing = True
         process = self._process
         if process is not None:
             process.close()
 
     def close(self) -> None:
-        """End the process. A later step begins another one."""
+        """Stop the process. A later step starts a new one."""
         process = self._process
         self._process = None
         self._known_turn = self._plan = None
@@ -194,8 +195,10 @@ class _MachinePlayer:
         return 0.0
 
     def _reasons(self, choice: Choice | None) -> tuple[str, ...]:
-        """Return the reasons of a choice: our own opponents' in every language, foreign ones as
-        they are."""
+        """Return the reasons of a choice.
+
+        Those of built-in opponents are translatable. Those of external engines stay as they are.
+        """
         if choice is None:
             return ()
         character = self._machines.character(self._known_turn.name if self._known_turn else "")
@@ -204,8 +207,9 @@ class _MachinePlayer:
         return said_by_bot(choice.why)
 
     def _pause_s(self, turn: MachineTurn, now_s: float) -> float:
-        """Return the time from being asked to handing in, at least: never a notable part of what a
-        clock leaves.
+        """Return the minimum delay before handing in.
+
+        It is at most a third of the time that is left on the clock.
         """
         low_s, high_s = self._machines.tempo_s
         pause_s = Random(secrets.randbits(32)).uniform(low_s, high_s)
@@ -214,9 +218,9 @@ class _MachinePlayer:
         return min(pause_s, max(0.0, (turn.due_s - now_s) / 3))
 
     def _choice(self, turn: MachineTurn) -> Choice | None:
-        """Return what the process chooses.
+        """Return the choice of the process.
 
-        None after it has failed too often, or the clock leaves no time.
+        Return None after too many failures, or if no time is left on the clock.
         """
         if turn.asked is not None:
             return Choice(turn.asked, 0)
@@ -257,13 +261,13 @@ class _MachinePlayer:
         return None
 
     def _complain(self, sentence: str) -> None:
-        """Let the pages say what is wrong with its program. Nothing: all is well."""
+        """Show a complaint about the program on the pages. An empty sentence clears it."""
         if sentence != self._complaint:
             self._complaint = sentence
             self._table.notice("machines", sentence)
 
     def _informed_process(self, turn: MachineTurn, deadline_s: float) -> BotProcess:
-        """Return the process, told of every turn up to this one. Raises `BotFailure`."""
+        """Return the process, once it has got every turn up to this one. Raises `BotFailure`."""
         known = self._known_turn
         is_known = (
             known is not None
@@ -271,13 +275,13 @@ class _MachinePlayer:
             and turn.events[: len(known.events)] == known.events
         )
         process = self._process
-        # another game, another character, or a turn that was taken back
+        # restart for another game or character, or after a turn was taken back
         if not is_known or process is None:
             self.close()
             self._process = process = self._machines.open_process(self._command(turn))
             process.new(self._seat, turn.options, deadline_s)
             known = None
-        # a process is told only the turns that it does not know yet
+        # send only the turns that the process does not know yet
         count = len(known.events) if known else 0
         fresh = [event for events in turn.events[count:] for event in events]
         if len(turn.events) > count:
@@ -286,8 +290,10 @@ class _MachinePlayer:
         return process
 
     def _command(self, turn: MachineTurn) -> list[str]:
-        """Return our own opponent, with a seed that is the same after a restart, or the engine of
-        that name."""
+        """Return the command of the external engine, or of a built-in opponent.
+
+        A built-in opponent's seed is the same after a restart.
+        """
         character = self._machines.character(turn.name) or CHARACTERS[1]
         if character.command:
             return [*character.command, turn.game]

@@ -1,6 +1,6 @@
 """Mixed strategies for small matrix games, by regret matching+ (Tammelin, 2014).
 
-In plain Python: the process of an opponent that needs no more than this stays without numpy.
+It is plain Python, so that opponents that need nothing else run without numpy.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from operator import mul
 def solve(
     payoff: Sequence[Sequence[float]], rounds: int, *, in_turn: bool = True
 ) -> tuple[list[float], list[float]]:
-    """Return both sides' mixed strategies for a matrix, of which rows want much and columns little.
+    """Return the mixed strategies of both sides. Rows maximise `payoff`, columns minimise it.
 
-    :param in_turn: columns answer the rows' newest mix, which converges faster. Else both answer at
-    once
+    :param in_turn: columns answer the rows' newest mix, which converges faster. Otherwise both
+    sides answer at once
 
     >>> mine, theirs = solve([[1.0, -1.0], [-1.0, 1.0]], 100)
     >>> round(mine[0], 1), round(theirs[0], 1)
@@ -35,7 +35,7 @@ def solve(
         answered = mine if in_turn else before
         column_gains = [-sum(map(mul, column, answered)) for column in columns]
         theirs = _next_mix(column_regrets, column_gains, theirs)
-        # later rounds weigh more in the average
+        # later rounds have more weight in the average
         for index, share in enumerate(mine):
             totals[index] += number * share
         for index, share in enumerate(theirs):
@@ -44,10 +44,10 @@ def solve(
 
 
 def _next_mix(regrets: list[float], gains: list[float], mix: list[float]) -> list[float]:
-    """Add to the regrets, in place and never below nought, and return the mix in proportion to
+    """Update the regrets in place, with a minimum of 0, and return the mix in proportion to
     them.
     """
-    # regret: by how much a plan would have done better than the mix
+    # regret: how much better a plan would have done than the mix
     mean = sum(map(mul, gains, mix))
     for index, gain in enumerate(gains):
         regrets[index] = max(0.0, regrets[index] + gain - mean)
@@ -55,7 +55,7 @@ def _next_mix(regrets: list[float], gains: list[float], mix: list[float]) -> lis
 
 
 def shares_of(weights: Sequence[float]) -> list[float]:
-    """Return weights as shares of their sum. All are alike where there is nothing to share."""
+    """Return weights as shares of their sum. If the sum is 0, all shares are equal."""
     total = sum(weights)
     if total <= 1e-12:
         return [1 / len(weights)] * len(weights)

@@ -1,7 +1,8 @@
-"""An opponent for Scouts: whole turns of both sides are searched, the most promising ones deeper.
+"""An opponent for Scouts: it searches whole turns of both sides, the most promising ones deeper.
 
-The last turn of every line is not made: its best pair of plays is found from what each play is
-worth. All is open in this game, so that a bot needs no memory but the turn that it has begun.
+The last turn of each line is not played out. Its best pair of plays is estimated from the value of
+each play. The whole position is open in this game, so the bot remembers only the turn that it has
+begun, and which positions its turns have led to.
 """
 
 from __future__ import annotations
@@ -43,27 +44,26 @@ from companion.games.screen import Play
 
 _SURE = WIN / 2
 _BOREDOM = 2.0
-"""Worth, in ranks, that a position loses each time own turns of this game have led to it."""
+"""Penalty in ranks for each earlier turn of this game that led to the same position."""
 _LEAP = 6.0
-"""Maximum gain, in ranks, of a play after another one that opens its way."""
+"""Assumed maximum gain in ranks of a second play over the best first one."""
 _ROCK_VALUE = 3.0
-"""What a rock is worth that is not laid yet."""
+"""Value of a rock that is not laid yet."""
 _MAX_TURNS = 150
 _LAST_HOPES = 120
 _ROCKS_TRIED = 24
 _A_GAME = 40.0
-"""Lead in ranks that decides a game, as a rule."""
+"""Lead in ranks that usually decides a game."""
 _SET_UPS = ("cdefb", "decfg", "dcefb")
-"""The files of the scouts at the start, in the order of placing."""
+"""Files of the scouts at the start, in the order of placing."""
 
 
 @dataclass(frozen=True)
 class Strength:
-    """A level as data: how many turns are looked at in each ply, and how much its judgement is
-    bent.
+    """Parameters of a level: the number of turns searched in each ply, and the noise.
 
-    `widths` are those of the rounds: each looks at the best turns of the round before again, one
-    turn deeper.
+    Each tuple of `widths` is one round, which searches the best turns of the round before one turn
+    deeper.
     """
 
     widths: tuple[tuple[int, ...], ...]
@@ -71,10 +71,10 @@ class Strength:
     lays_rocks: bool
 
     def known_by(self, node: Node) -> tuple[int, ...]:
-        """Return the part of a position by which it is known again.
+        """Return the part of a position that identifies a repetition.
 
-        Who looks no ply ahead goes by its own scouts alone, above and beneath: while both sides
-        wander and hold each other down, no whole position comes again for very long.
+        A level without search compares only its own scouts, upper and lower. While both sides
+        wander about, the whole position would not repeat for very long.
         """
         return node if self.widths else (node[0], node[2])
 
@@ -87,8 +87,9 @@ STRENGTHS = {
 
 Plays = tuple[tuple[int, int], ...]
 Turn = tuple[float, Plays, Node]
-"""What a turn is worth at first sight, its plays (masks of origin and target), and the node after
-it."""
+"""First estimate of a turn's value, its plays (masks of origin and target), and the node after
+it.
+"""
 
 
 class ScoutsBot(Bot):
@@ -110,7 +111,7 @@ class ScoutsBot(Bot):
         self._visits: Counter[tuple[int, ...]] = Counter()
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
-        """Return the next decision of a turn. The whole turn is decided with its first one."""
+        """Return the next decision of a turn. The first one decides the whole turn."""
         position = position_of(view, self._may_stack)
         if position.to_place:
             return Choice(f"@{NAMES[self._place(position)]}", 1)
@@ -155,13 +156,13 @@ class ScoutsBot(Bot):
         )
 
     def _place(self, position: Position) -> int:
-        """Return the next free file of the set-up that this game is begun with."""
+        """Return the next free square of this game's set-up."""
         rank = 0 if position.seat == 0 else 9
         squares = [ord(file) - ord("a") + FILES * rank for file in (*self._files, *"abcdefgh")]
         return next(square for square in squares if not position.own >> square & 1)
 
     def _remember(self, position: Position, plays: Plays, rock: tuple[int, int] | None) -> None:
-        """Remember the decisions of a turn by the positions in which they are due."""
+        """Store the decisions of a turn by the positions in which they are due."""
         self._plan = {}
         for origin, target in plays:
             self._plan[position] = _play_of(position, origin, target).text
@@ -173,7 +174,7 @@ class ScoutsBot(Bot):
 
 
 def _play_of(position: Position, origin: int, target: int) -> Play:
-    """Return a dash where one leads there, otherwise the shortest chain of jumps."""
+    """Return the dash between two squares, or the shortest chain of jumps if there is no dash."""
     ends = SQUARES[number_of(origin)], SQUARES[number_of(target)]
     return next(
         play for play in every_play(position) if (play.squares[0], play.squares[-1]) == ends
@@ -188,10 +189,9 @@ def _words(position: Position, steps: Plays) -> Iterator[str]:
 
 
 class _Search:
-    """Looks at turns from one position.
+    """The search from one position.
 
-    `visits` count the positions that own turns have led to: such a position is worth less every
-    time.
+    `visits` counts the positions that own turns have led to. Each visit lowers a position's value.
     """
 
     def __init__(
@@ -207,13 +207,10 @@ class _Search:
         self.visits = visits
         self.nodes = 0
         self.ranked: list[Turn] = []
-        """The turns that were compared at last, the best first."""
+        """The turns of the last comparison, best first."""
 
     def best(self, position: Position) -> Turn | None:
-        """Return the turn to play, with what it is worth as far as was looked.
-
-        None where nothing can be played.
-        """
+        """Return the best turn with its value, or None if nothing can be played."""
         node = position[:6]
         value = self.terrain.value(node, self.seat)
         turns = []
@@ -224,26 +221,25 @@ class _Search:
             turns.append((score - _BOREDOM * visits, plays, after))
         turns.sort(key=_value_of, reverse=True)
         self.ranked = turns
-        # a won turn, or a level that looks no ply ahead, needs no search
+        # no search for a winning turn, or for a level that does not search
         if not turns or turns[0][0] >= _SURE or not self.strength.widths:
             return turns[0] if turns else None
         ranked = turns
         for widths in self.strength.widths:
             ranked = self._ranked(ranked, widths)
-        if ranked[0][0] <= -_SURE:  # lost as it seems: is there any way out?
+        if ranked[0][0] <= -_SURE:  # seems lost: search more turns for a way out
             ranked = self._ranked(turns[:_LAST_HOPES], (_LAST_HOPES,))
         self.ranked = ranked
         return ranked[0]
 
     def _ranked(self, turns: list[Turn], widths: tuple[int, ...]) -> list[Turn]:
-        """Return the first of these turns, looked at one ply deeper than the widths tell, the best
-        first."""
+        """Return the first `widths[0]` turns, best first, after a search with the other widths."""
         ranked = []
         alpha = -inf
         for _, plays, after in turns[: widths[0]]:
             value = self.terrain.value(after, self.seat)
             boredom = _BOREDOM * self.visits.get(after, 0)
-            # negamax: the value is seen by the side that plays next
+            # negamax: the value is that of the side that plays next
             score = -self._turn(
                 swapped(after),
                 -value,
@@ -258,9 +254,9 @@ class _Search:
     def _turns(
         self, node: Node, seat: int, value: float, due: int = 2, played: int = 0
     ) -> list[Turn]:
-        """Return the turns that can be played, each position once, the best at first sight first.
+        """Return the possible turns, one for each position, best first by first estimate.
 
-        Only one that wins.
+        If a turn wins, return only this one.
         """
         self.nodes += 1
         terrain = self.terrain
@@ -304,7 +300,7 @@ class _Search:
         window: tuple[float, float],
         mine: bool = False,
     ) -> float:
-        """Return what a position is worth to the side that has its whole turn before it.
+        """Return the value of a position for the side that begins a whole turn.
 
         `window` is alpha and beta.
         """
@@ -329,7 +325,7 @@ class _Search:
                 reply_window,
                 not mine,
             )
-            # a win sooner is better, a loss later is less bad
+            # prefer early wins and late losses
             if score > _SURE:
                 score -= 1
             elif score < -_SURE:
@@ -340,8 +336,10 @@ class _Search:
         return best if best > -inf else value
 
     def _last_turn(self, node: Node, seat: int, value: float, beta: float) -> float:
-        """Return the same at the end of a line: the best pair of plays, of which the second is not
-        made."""
+        """Return the value of the last turn of a line.
+
+        It is that of the best pair of plays. The second play is not carried out.
+        """
         self.nodes += 1
         terrain = self.terrain
         firsts = sorted(terrain.moves(node, seat, 0), reverse=True)
@@ -349,7 +347,7 @@ class _Search:
             return value
         if firsts[0][0] >= WIN:
             return WIN
-        # no second play is worth more than `most`
+        # `most` is an upper bound for the gain of a second play
         best = -inf
         most = firsts[0][0] + _LEAP
         for gain, origin, target in firsts:
@@ -371,16 +369,17 @@ class _Search:
         return WIN if best > _SURE else best
 
     def rock(self, position: Position, turn: Turn) -> tuple[int, int] | None:
-        """Return the rock to lay after the plays of a turn: its kind and what it covers.
+        """Return the rock to lay after the plays of a turn: its kind and the squares that it
+        covers.
 
-        None: better kept.
+        Return None if it is better kept.
         """
         position = _after_plays(position, turn[1])
         runners = position.foe & position.intel
         if position.is_won or not runners:
             return None
         zone = reduce(or_, [AROUND[number] for number in squares_in(runners)])
-        # only rocks beside a scout with intel can stop it
+        # a rock can stop a scout with intel only if it is beside it
         near = [placing for placing in rock_placings(position) if placing[1] & zone]
         near.sort(key=lambda placing: (placing[1] & zone).bit_count(), reverse=True)
         best = None
@@ -393,9 +392,9 @@ class _Search:
         return best
 
     def value_of_rock(self, position: Position, covered: int) -> float:
-        """Return what a turn whose plays are made is worth when a rock covers these squares.
+        """Return the value of a turn after its plays if a rock covers these squares.
 
-        0: it is kept.
+        With `covered` 0 no rock is laid.
         """
         node = swapped(position[:6])
         other = 1 - self.seat
@@ -423,7 +422,7 @@ class _Search:
         return value - _ROCK_VALUE
 
     def after(self, position: Position) -> float:
-        """Return what the best turn that goes on from here is worth."""
+        """Return the value of the best turn that continues from here."""
         if position.is_won:
             return WIN
         if position.due and (turn := self.best(position)):
@@ -436,7 +435,7 @@ class _Search:
     def reasons(
         self, position: Position, turn: Turn, rock: tuple[int, int] | None
     ) -> tuple[str, ...]:
-        """Return why this turn, in sentences, the main thing first."""
+        """Return the reasons for a turn as sentences, the most important first."""
         score, _, node = turn
         before = position[:6]
         words = []
@@ -461,7 +460,7 @@ class _Search:
     def outlook(
         self, position: Position, turn: Turn, rock: tuple[int, int] | None
     ) -> tuple[str, ...]:
-        """Return the other side's best answer to a turn, and which turn was next best."""
+        """Return the other side's best answer to a turn, and the second best turn."""
         score, plays, _ = turn
         if abs(score) >= _SURE:
             return ()
@@ -496,7 +495,7 @@ def _after_plays(position: Position, plays: Plays) -> Position:
 
 
 def _completed(turns: list[Turn], seat: int) -> list[Turn]:
-    """Return the best turns with the nodes after them, each node once."""
+    """Return the best turns with the nodes after them, one for each node."""
     done: dict[Node, Turn] = {}
     for score, plays, after in turns:
         node = masks_after(after, seat, *plays[1]) if len(plays) > 1 else after

@@ -1,5 +1,5 @@
-"""The rules of Scouts as the search needs them: six masks, a turn as moves of bits, and what each
-move is worth.
+"""Fast rules of Scouts for the search: positions and plays as bit masks, and the value of each
+play.
 
 A node is seen from the side that plays: `(own, foe, own_low, foe_low, intel, low_intel)`, as in
 `companion.games.scouts.state.Position`. Values are in ranks walked, for the side that plays.
@@ -28,22 +28,22 @@ from companion.games.scouts.state import Masks, Position
 
 Node = Masks
 Move = tuple[float, int, int]
-"""What a play is worth, the mask of its origin and that of its target."""
+"""Value of a play, mask of its origin, mask of its target."""
 WIN = 10_000.0
 WAY = 18
-"""Ranks from the home rank to the other one and back."""
+"""Ranks from the home rank to the far rank and back."""
 _HURRY = 25.0
 _FADE = 0.8
-"""The last ranks count more: so much on the last one, by this factor less on each before."""
+"""Bonus for the last rank, and the factor by which it shrinks with each rank before."""
 _UNDER_OWN = 0.85
 _UNDER_FOE = 0.35
-"""What a scout that waits under another one keeps of its value."""
+"""Share of its value that a scout keeps below an own scout, and below an enemy's."""
 
 
 def rank_values(rng: Random, noise: float) -> list[float]:
-    """Return what a scout is worth by the ranks it still has to go (0 to 18).
+    """Return the value of a scout by the number of ranks that it still has to go (0 to 18).
 
-    `noise` bends the curve, fixed for a game.
+    `noise` distorts the curve for a whole game.
     """
     values = [WAY - steps_left + _HURRY * _FADE**steps_left for steps_left in range(WAY + 1)]
     if noise:
@@ -52,8 +52,8 @@ def rank_values(rng: Random, noise: float) -> list[float]:
 
 
 class Terrain:
-    """What does not change while a turn is thought over: rocks, the rule of stacks, and the value
-    of every square.
+    """Everything that stays the same during a search: rocks, the stacking rule, and square
+    values.
     """
 
     def __init__(self, values: list[float], stone: int, may_stack: bool) -> None:
@@ -61,22 +61,22 @@ class Terrain:
         self.stone = stone
         self.may_stack = may_stack
         self.square_values = (_square_values(values, 0), _square_values(values, 1))
-        """By seat: what a plain scout is worth on each square (its mask), and one with intel."""
+        """By seat: the value of a scout by the mask of its square, without intel and with it."""
 
     def with_stone(self, covered: int) -> Terrain:
-        """Return the same with one more rock."""
+        """Return a copy with one more rock."""
         other = copy(self)
         other.stone |= covered
         return other
 
     def value(self, node: Node, seat: int) -> float:
-        """Return what all scouts are worth to the side that plays."""
+        """Return the value of all scouts for the side that plays."""
         own, foe, own_low, foe_low, intel, low_intel = node
         mine = self.square_values[seat]
         theirs = self.square_values[1 - seat]
         total = sum([mine[bool(intel & bit)][bit] for bit in bits(own)])
         total -= sum([theirs[bool(intel & bit)][bit] for bit in bits(foe)])
-        # whoever waits under another one keeps a part of its value
+        # a scout below another one keeps only a part of its value
         for bit in bits(own_low):
             value = mine[bool(low_intel & bit)][bit]
             total += value * (_UNDER_OWN if own & bit else _UNDER_FOE)
@@ -86,21 +86,21 @@ class Terrain:
         return total
 
     def moves(self, node: Node, seat: int, played: int) -> list[Move]:
-        """Return every play of the side that plays, once for each target.
+        """Return all plays of the side that plays, once for each target.
 
-        Of scouts other than the one `played`.
+        The scout on `played` is left out.
         """
         own, foe, own_low, foe_low, intel, low_intel = node
         scouts = own | foe
         low = own_low | foe_low
-        # squares on which a dash cannot end
+        # squares on which a dash must not end
         shut = self.stone | (low if self.may_stack else scouts)
         empty = ALL & ~(scouts | self.stone)
         home = HOME[seat]
         plain, turned = self.square_values[seat]
         moves_: list[Move] = []
         movers = own & ~played
-        # take the scouts one by one, by the lowest bit
+        # iterate over the scouts by their lowest bit
         while movers:
             origin = movers & -movers
             movers ^= origin
@@ -142,8 +142,9 @@ class Terrain:
         return moves_
 
     def _burial(self, own: int, intel: int, seat: int, bit: int) -> float:
-        """Return what the side that plays loses when the scout on this square is buried by it: a
-        part of its value, or less than nothing where it is the other side's.
+        """Return the loss of the side that plays when the scout on this square is buried.
+
+        It is a part of the scout's value, and negative for a scout of the other side.
         """
         if own & bit:
             return self.square_values[seat][bool(intel & bit)][bit] * (1 - _UNDER_OWN)
@@ -151,7 +152,7 @@ class Terrain:
 
 
 def _square_values(values: list[float], seat: int) -> tuple[dict[int, float], dict[int, float]]:
-    """Return what a scout of a seat is worth by the mask of its square, plain and with intel."""
+    """Return the values of a seat's scout by the mask of its square, without intel and with it."""
     plain = {}
     turned = {}
     for number in range(len(AROUND)):
@@ -164,12 +165,12 @@ def _square_values(values: list[float], seat: int) -> tuple[dict[int, float], di
 
 
 def _jumps(number: int, single: int, empty: int, stop: int) -> int:
-    """Return where a scout gets by jumps, as a mask. A chain ends on `stop`."""
+    """Return a mask of the squares that a scout reaches by jumps. A chain ends on `stop`."""
     if not BESIDE[number] & single:
         return 0
     reached = 0
     work = [number]
-    # follow chains of jumps; `reached` keeps each square to one visit
+    # search chains of jumps, visiting each square once
     while work:
         for over, landing, target in JUMPS[work.pop()]:
             if over & single and landing & empty & ~reached:
@@ -180,13 +181,13 @@ def _jumps(number: int, single: int, empty: int, stop: int) -> int:
 
 
 def swapped(node: Node) -> Node:
-    """Return the same seen from the other side."""
+    """Return the same node seen from the other side."""
     own, foe, own_low, foe_low, intel, low_intel = node
     return foe, own, foe_low, own_low, intel, low_intel
 
 
 def bits(mask: int) -> Iterator[int]:
-    """Yield the masks of the single squares of a mask."""
+    """Yield the mask of each single square."""
     while mask:
         low = mask & -mask
         yield low
@@ -199,7 +200,7 @@ def number_of(mask: int) -> int:
 
 
 def position_of(view: Mapping[str, Any], may_stack: bool) -> Position:
-    """Return the position that a view shows, from the side that is on turn."""
+    """Return the position of a view, seen from the side on turn."""
     seat = SEATS.index(view["to_act"][0])
     upper = [0, 0]
     lower = [0, 0]

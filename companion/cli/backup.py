@@ -42,7 +42,7 @@ def _backup(options: argparse.Namespace) -> None:
             _give_to_caller(target)
         unfinished.replace(options.file)
     except CompanionError:
-        raise  # of the games, in its own words
+        raise  # it has its own message
     except OSError as error:
         raise Malformed(f"{options.file} cannot be written: {error.strerror or error}") from None
     finally:
@@ -67,7 +67,7 @@ def _restore(options: argparse.Namespace) -> None:
         note = stage_restore(source, settings, path)
         print(f"{options.file}: {note.sentence()}")
         try:
-            hold(settings.journal_path).close()  # is a service running?
+            hold(settings.journal_path).close()  # fails if a service is running
         except JournalInUse:
             print(
                 "A companion is running: the backup is used from its next start "

@@ -50,16 +50,16 @@ def measure_live(settings: Settings) -> LensFit:
     then.
     """
     with closing(open_camera(settings.camera, RealClock())) as camera:
-        first = camera.frame()  # only now is it known how much of the sensor a picture shows
+        first = camera.frame()  # shows how much of the sensor is used
         if first is None:
             raise CameraError(f"{camera.name} gives no picture: check the cable")
         work = Calibration(nominal_lens(settings.camera, camera))
         print(
             f"{camera.name}: hold the page in front of it; Ctrl-C stops without changing anything."
         )
-        _collect(work, _pictures(camera))
-        measured = _result(work)
-        _keep(settings, camera, measured)
+        _collect_views(work, _pictures(camera))
+        measured = _solve(work)
+        _store_lens(settings, camera, measured)
     return measured
 
 
@@ -90,17 +90,17 @@ def measure_folder(settings: Settings, folder: Path) -> LensFit:
         print(f"{number} of {len(paths)}, {path.name}: {trouble or 'taken'}.")
     for words in work.missing():
         print(f"Still wanted: {words}.")
-    measured = _result(work)
+    measured = _solve(work)
     try:
         with closing(open_camera(settings.camera, RealClock())) as camera:
             camera.frame()
-            _keep(settings, camera, measured)
+            _store_lens(settings, camera, measured)
     except CameraError as error:
         print(f"Not kept: {error.message}.")
     return measured
 
 
-def _keep(settings: Settings, camera: Camera, measured: LensFit) -> None:
+def _store_lens(settings: Settings, camera: Camera, measured: LensFit) -> None:
     shelf = LensShelf(settings.lenses_path, settings.camera)
     shelf.measured(camera, measured.lens, measured.spread)
 
@@ -110,7 +110,7 @@ def _pictures(camera: Camera) -> Iterator[Luma]:
         yield frame.luma
 
 
-def _collect(work: Calibration, pictures: Iterator[Luma]) -> None:
+def _collect_views(work: Calibration, pictures: Iterator[Luma]) -> None:
     """Add views until they suffice. Raises `CameraError` when the camera stops before that."""
     print(f"{work.missing()[0]}.")
     before, times = "", 0
@@ -131,7 +131,7 @@ def _collect(work: Calibration, pictures: Iterator[Luma]) -> None:
     raise CameraError("The camera stopped before there were enough views: begin again")
 
 
-def _result(work: Calibration) -> LensFit:
+def _solve(work: Calibration) -> LensFit:
     """Return the lens that fits the views.
 
     Raises `CameraError` when there are too few views or they do not fit together.

@@ -130,7 +130,7 @@ def _ask_host_page(settings: Settings, path: str) -> bytes | None:
         status, content = ask_address(
             own_address(settings.web), IS_COMPANION, path, key, timeout_s=LOOK_TIMEOUT_S
         )
-    except OSError:  # of the journal as well
+    except OSError:  # includes errors of the journal
         return None
     return content if status == 200 else None
 

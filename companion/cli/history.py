@@ -48,7 +48,7 @@ def add_history(commands: Commands) -> None:
 
 
 @contextmanager
-def _past(settings: Settings, *, read_only: bool = True) -> Iterator[History]:
+def _open_history(settings: Settings, *, read_only: bool = True) -> Iterator[History]:
     """Open the games of an installation. Its newest own game is on the table."""
     from companion.archive.history import History  # noqa: PLC0415
     from companion.core.clock import RealClock  # noqa: PLC0415 - brings the games
@@ -60,7 +60,7 @@ def _past(settings: Settings, *, read_only: bool = True) -> Iterator[History]:
 
 
 def _history(options: argparse.Namespace) -> None:
-    with _past(settings_of(options)) as past:
+    with _open_history(settings_of(options)) as past:
         for line in past.lines(0, past.count()):
             as_json = msgspec.json.encode(line, enc_hook=str).decode()
             print(as_json if options.json else _line_words(line), flush=True)
@@ -94,7 +94,7 @@ def _player_words(line: GameLine, seat: Seat) -> str:
 def _export(options: argparse.Namespace) -> None:
     from companion.archive.scoresheet import write_sheet  # noqa: PLC0415 - brings the games
 
-    with _past(settings_of(options)) as past:
+    with _open_history(settings_of(options)) as past:
         played = past.file(options.number)
     content = write_sheet(played).rstrip("\n") if options.text else _as_json(played)
     if options.output is None:
@@ -111,7 +111,7 @@ def _as_json(played: GameFile) -> str:
 
 def _import(options: argparse.Namespace) -> None:
     content = _content(options.file)
-    with _past(settings_of(options), read_only=False) as past:
+    with _open_history(settings_of(options), read_only=False) as past:
         number = past.bring_in(content)
     print(f"{options.file} is game {number} now.")
 
@@ -131,7 +131,7 @@ def _replay(options: argparse.Namespace) -> None:
     from companion.archive.replay import retell  # noqa: PLC0415
 
     if options.game.isdigit():
-        with _past(settings_of(options)) as past:
+        with _open_history(settings_of(options)) as past:
             played = past.file(int(options.game))
     else:
         played = read_game(_content(Path(options.game)))

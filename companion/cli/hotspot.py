@@ -62,7 +62,7 @@ def run_command(command: Sequence[str]) -> tuple[int, str]:
     """Run a command. Return its exit status (127: not installed) and its output in English."""
     english = {**os.environ, "LC_ALL": "C"}
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             command,
             capture_output=True,
             text=True,
@@ -74,7 +74,7 @@ def run_command(command: Sequence[str]) -> tuple[int, str]:
         return 127, f"{command[0]} is not installed: sudo apt install network-manager dnsmasq-base"
     except subprocess.TimeoutExpired:
         return 1, f"{command[0]} does not answer"
-    return done.returncode, (done.stderr or done.stdout).strip()
+    return result.returncode, (result.stderr or result.stdout).strip()
 
 
 class Connection:
@@ -152,8 +152,8 @@ class Hotspot:
             if not former:
                 names_path.unlink()
             raise NoHotspot(f"The hotspot cannot be opened: {output or 'nmcli failed'}")
-        (self.root / ANSWER.relative_to("/")).unlink(missing_ok=True)  # of the one before
-        self._tell_phones(WifiSettings(name, password))
+        (self.root / ANSWER.relative_to("/")).unlink(missing_ok=True)  # about the former hotspot
+        self._update_phones(WifiSettings(name, password))
         port = settings.web.port
         return (
             f"The hotspot {name} is on, now and after every start: join it by the code on the "
@@ -174,8 +174,8 @@ class Hotspot:
         profile.forget()
         with as_owner_of(self.settings.parent):
             wifi = SettingsFile(self.settings).read().settings.wifi
-        if wifi.password == _password_in(former):  # else somebody has named another one since
-            self._tell_phones(WifiSettings())
+        if wifi.password == _password_in(former):  # not another Wi-Fi set since
+            self._update_phones(WifiSettings())
         return (
             "The hotspot is off; its password is forgotten. If phones join a Wi-Fi of yours, name "
             "it "
@@ -188,7 +188,7 @@ class Hotspot:
                 "The network is the machine’s, not yours alone: sudo companion hotspot …"
             )
 
-    def _tell_phones(self, wifi: WifiSettings) -> None:
+    def _update_phones(self, wifi: WifiSettings) -> None:
         """Make the table screen show the code of this network, or none. A running service
         restarts.
         """

@@ -146,7 +146,7 @@ def _run(options: argparse.Namespace) -> None:
         keep_mb=options.keep_mb,
         language=options.language,
     )
-    save_memory()  # before a thousand threads are begun
+    save_memory()  # before a thousand threads start
     sys.setswitchinterval(SWITCH_S)
     over = threading.Event()
     for signal_number in (signal.SIGINT, signal.SIGTERM):

@@ -16,7 +16,7 @@ def command_words(name: str, state_dir: str = "") -> str:
     with its settings. A clone uses the program that was started, such as `.venv/bin/companion`.
     `state_dir` is added as an option there, if it is not empty.
     """
-    if "INVOCATION_ID" in os.environ:  # systemd's, for every service that it starts
+    if "INVOCATION_ID" in os.environ:  # set by systemd for every service
         return f"companion {name}"
     typed = Path(sys.argv[0])
     installed = shutil.which("companion")

@@ -1,4 +1,4 @@
-"""Settings: one TOML file, read strictly; unknown keys are refused with their place."""
+"""Settings: one TOML file, read strictly. Unknown keys are refused with their place."""
 
 from __future__ import annotations
 

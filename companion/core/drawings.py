@@ -428,7 +428,7 @@ def standalone(name: str, *, colour: str, edge: str, face: str) -> str:
     }
     inner = DRAWINGS[name]
     # circles replace the pattern, then colours replace the variables
-    dots = _mixed(colour, face)
+    dots = _mix(colour, face)
     inner = _DOTTED_PATH.sub(lambda match: "".join(_dots(match[1], dots)), inner)
     inner = _VARIABLE.sub(lambda match: values[match[1]], inner).replace("currentColor", colour)
     opening = (
@@ -442,7 +442,7 @@ _VARIABLE = re.compile(r"var\(--([a-z-]+)(?:,(?:var\([^()]*\)|[^()]*))?\)")
 _PATH_STEP = re.compile(r"([MLHVz])([-\d. ]*)")
 
 
-def _mixed(one: str, other: str) -> str:
+def _mix(one: str, other: str) -> str:
     """Return the colour half-way between two, as `#rrggbb`."""
     pairs = zip(_channels(one), _channels(other), strict=True)
     return "#" + "".join(f"{(a + b) // 2:02X}" for a, b in pairs)

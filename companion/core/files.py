@@ -58,7 +58,7 @@ def open_file(path: str | Path, follow_link: bool = True) -> BinaryIO:
         flags |= os.O_NOFOLLOW
     handle = os.open(path, flags)
     try:
-        _demand_regular(os.fstat(handle), path)  # it may have been exchanged since
+        _demand_regular(os.fstat(handle), path)  # it may have been replaced
         return os.fdopen(handle, "rb")
     except BaseException:
         os.close(handle)

@@ -32,7 +32,7 @@ class Heartbeats:
     ) -> None:
         self._clock = clock
         self._loops = loops or {}
-        self._heard_s = dict.fromkeys(bounds, clock.monotonic_s())
+        self._beats_s = dict.fromkeys(bounds, clock.monotonic_s())
         self.bounds = dict(bounds)
 
     def beat(self, name: str) -> None:
@@ -40,16 +40,16 @@ class Heartbeats:
 
         A name without a bound is recorded but is never late.
         """
-        self._heard_s[name] = self._clock.monotonic_s()
+        self._beats_s[name] = self._clock.monotonic_s()
 
     def ages(self) -> Mapping[str, float]:
         """Return the seconds since the last beat of each loop."""
         # a copy, because other threads record beats meanwhile
-        heard_s, now_s = self._heard_s.copy(), self._clock.monotonic_s()
+        beats_s, now_s = self._beats_s.copy(), self._clock.monotonic_s()
         for name, last_round_s in self._loops.items():
-            if name in heard_s:
-                heard_s[name] = max(heard_s[name], last_round_s())
-        return {name: max(0.0, now_s - at_s) for name, at_s in heard_s.items()}
+            if name in beats_s:
+                beats_s[name] = max(beats_s[name], last_round_s())
+        return {name: max(0.0, now_s - at_s) for name, at_s in beats_s.items()}
 
     def late(self) -> Mapping[str, float]:
         """Return the loops that exceed their bound, with the seconds since their last beat.

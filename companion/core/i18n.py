@@ -41,7 +41,7 @@ def languages_in(folder: Path) -> Mapping[str, str]:
 
 
 LANGUAGES = languages_in(LOCALE)
-_spoken: ContextVar[str] = ContextVar("spoken", default="en")
+_language: ContextVar[str] = ContextVar("spoken", default="en")
 NOBODY: Mapping[str, str] = MappingProxyType({})
 _names: ContextVar[Mapping[str, str]] = ContextVar("names", default=NOBODY)
 """Names of the players by the side's English word. Sentences use the name instead of the side."""
@@ -61,7 +61,7 @@ class Said(str):
 
     def capitalize(self) -> Said:
         """Return the sentence with a capital letter, in every language. The rest is unchanged."""
-        return _said("{text!c}", "", {"text": self})
+        return _make_sentence("{text!c}", "", {"text": self})
 
 
 class Verbatim(str):
@@ -87,7 +87,7 @@ def say(pattern: str, /, **parts: object) -> str:
     >>> say("{side!c} is on {square}.", side="lime", square="c3")
     'Lime is on c3.'
     """
-    return _said(pattern, "", parts)
+    return _make_sentence(pattern, "", parts)
 
 
 def say_n(one: str, many: str, n: int, /, **parts: object) -> str:
@@ -96,7 +96,7 @@ def say_n(one: str, many: str, n: int, /, **parts: object) -> str:
     >>> say_n("{n} piece to go.", "{n} pieces to go.", 2)
     '2 pieces to go.'
     """
-    return _said(one, many, {**parts, "n": n})
+    return _make_sentence(one, many, {**parts, "n": n})
 
 
 def to_owner(text: str, name: str) -> str:
@@ -109,9 +109,9 @@ def to_owner(text: str, name: str) -> str:
     >>> to_owner(say("Choose a game"), "lime")
     'Choose a game'
     """
-    if not text.startswith(("Both: ", f"{_converted(name, 'c')}: ")):
+    if not text.startswith(("Both: ", f"{_convert(name, 'c')}: ")):
         return text
-    return _said("{text!o}", "", {"text": text})
+    return _make_sentence("{text!o}", "", {"text": text})
 
 
 def before_colon(text: str) -> str:
@@ -120,7 +120,7 @@ def before_colon(text: str) -> str:
     >>> before_colon(say("The {piece} is seen twice: take one away.", piece="ball"))
     'The ball is seen twice.'
     """
-    return _said("{text!w}", "", {"text": text})
+    return _make_sentence("{text!w}", "", {"text": text})
 
 
 def initial(text: str) -> str:
@@ -130,7 +130,7 @@ def initial(text: str) -> str:
     >>> initial(say("U for up"))
     'U'
     """
-    return _said("{text!i}", "", {"text": text})
+    return _make_sentence("{text!i}", "", {"text": text})
 
 
 def joined(separator: str, parts: Iterable[object]) -> str:
@@ -147,7 +147,7 @@ def joined(separator: str, parts: Iterable[object]) -> str:
         name = f"p{len(named)}"
         pattern += f"{glue}{{{name}}}" if named else f"{{{name}}}"
         named[name] = part
-    return _said(pattern, "", named) if named else ""
+    return _make_sentence(pattern, "", named) if named else ""
 
 
 def headed(head: str, text: str) -> str:
@@ -179,7 +179,7 @@ def translate(text: object, language: str | None = None) -> str:
     """
     if not isinstance(text, Said):
         return str(text)
-    language = _spoken.get() if language is None else language
+    language = _language.get() if language is None else language
     if language == "en" and not _names.get():
         return str.__str__(text)
     return _translate(text, language)
@@ -212,28 +212,28 @@ def unpacked(plain: Any) -> Any:
     if "typed" in plain:
         return Verbatim(plain["typed"])
     parts = {name: unpacked(part) for name, part in plain["parts"].items()}
-    return _said(plain["say"], plain["many"], parts)
+    return _make_sentence(plain["say"], plain["many"], parts)
 
 
 def spoken() -> str:
     """Return the current language of this thread or task."""
-    return _spoken.get()
+    return _language.get()
 
 
 def speak(language: str, names: Mapping[str, str] = NOBODY) -> None:
     """Set the current language of this thread or task, and the names of the sides."""
-    _spoken.set(language)
+    _language.set(language)
     _names.set(names)
 
 
 @contextmanager
 def speaking(language: str) -> Iterator[None]:
     """Use a language within the `with` block."""
-    token = _spoken.set(language)
+    token = _language.set(language)
     try:
         yield
     finally:
-        _spoken.reset(token)
+        _language.reset(token)
 
 
 def names_of_sides() -> Mapping[str, str]:
@@ -286,7 +286,7 @@ def _conversions(pattern: str) -> tuple[str, tuple[tuple[str, str], ...]]:
     return _CONVERTED.sub(r"{\1_\2}", pattern), tuple(_CONVERTED.findall(pattern))
 
 
-def _converted(text: str, conversion: str) -> str:
+def _convert(text: str, conversion: str) -> str:
     """Convert a part. `c`: capitalised. `i`: only its first letter, as a capital. `o`: the text
     after the colon. `w`: the text before it, with a full stop.
     """
@@ -322,7 +322,7 @@ def _fill(pattern: str, parts: Mapping[str, object], language: str = "en") -> st
                 text = (other if re.search(nouns, noun) else usual) + text
             # “T” adds an article and a capital letter, “t” only the article
             if conversion != "t":
-                text = _converted(text, conversion)
+                text = _convert(text, conversion)
             parts[f"{name}_{conversion}"] = text
     filled = pattern.format(**parts)
     if has_article:
@@ -334,7 +334,7 @@ def _fill(pattern: str, parts: Mapping[str, object], language: str = "en") -> st
     return filled
 
 
-def _said(pattern: str, many: str, parts: Mapping[str, object]) -> Said:
+def _make_sentence(pattern: str, many: str, parts: Mapping[str, object]) -> Said:
     chosen = many if many and parts["n"] != 1 else pattern
     sentence = Said(_fill(chosen, parts))
     sentence.pattern, sentence.many, sentence.parts = pattern, many, parts

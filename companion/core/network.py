@@ -216,9 +216,9 @@ def output_of(command: Sequence[str], timeout_s: float) -> str:
     if shutil.which(command[0]) is None:
         return ""
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             command, capture_output=True, text=True, timeout=timeout_s, check=False
         )
     except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
         return ""
-    return done.stdout if done.returncode == 0 else ""
+    return result.stdout if result.returncode == 0 else ""

@@ -47,7 +47,7 @@ def save_memory() -> bool:
 
     Return whether this C library supports it.
     """
-    libc = _glibc()
+    libc = _load_glibc()
     if libc is None:
         return False
     settings = (
@@ -65,12 +65,12 @@ def give_back() -> bool:
     It takes some milliseconds during which other threads cannot allocate, so call it in quiet
     moments.
     """
-    libc = _glibc()
+    libc = _load_glibc()
     return libc is not None and libc.malloc_trim(0) == 1
 
 
 @cache
-def _glibc() -> Any:
+def _load_glibc() -> Any:
     """Return the C library if it is glibc, else None."""
     if not sys.platform.startswith("linux"):
         return None

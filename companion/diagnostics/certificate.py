@@ -46,7 +46,7 @@ def validity(served: ssl.SSLContext, certificate: str, names: Sequence[str] = ()
     for name in names:
         try:
             _dates(served, certificate, name)
-        except (ssl.SSLError, UnicodeError):  # a name that no certificate can bear, too
+        except (ssl.SSLError, UnicodeError):  # or a name that no certificate can have
             not_for.append(name)
     return Validity(begins, ends, tuple(not_for))
 

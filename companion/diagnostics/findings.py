@@ -80,7 +80,7 @@ class RefusalCounter:
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
-        self._told: Counter[str] = Counter()
+        self._reported: Counter[str] = Counter()
         self._lock = threading.Lock()
 
     def refused(self, kind: str) -> None:
@@ -91,7 +91,7 @@ class RefusalCounter:
     def news(self) -> Mapping[str, int]:
         """Return the counts by kind since the last call."""
         with self._lock:
-            fresh, self._told = self._counts - self._told, self._counts.copy()
+            fresh, self._reported = self._counts - self._reported, self._counts.copy()
         return dict(sorted(fresh.items()))
 
 

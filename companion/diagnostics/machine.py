@@ -28,7 +28,7 @@ processor (Raspberry Pi documentation, `temp_limit`).
 """
 LOW_MEMORY_MB = 100
 _LOW_VOLTAGE, _SLOWED = 0b1, 0b1110
-"""Flags of the firmware: under-voltage; and capped, throttled or too warm."""
+"""Flags of the firmware. One is for under-voltage, the others for capped, throttled or too warm."""
 _EARLIEST_UNIX_S = 1_735_689_600  # 1 January 2025: an older clock was never set
 _SUPPLY = say(
     "use the official power supply and a short, thick cable, and unplug power-hungry USB devices"
@@ -205,7 +205,7 @@ def clock(machine: Machine) -> Finding:
         return Finding("clock", Grade.OK, now)
     if synchronised:
         return Finding("clock", Grade.OK, joined(" ", (now, say("It was set by the network."))))
-    if machine.found("sys/class/rtc/rtc*"):  # a clock that goes on without power
+    if machine.found("sys/class/rtc/rtc*"):  # a clock that runs without power
         text = say("It was set by the machine’s own clock.")
         return Finding("clock", Grade.OK, joined(" ", (now, text)))
     text = say("No network has set the clock: dates in the history may be wrong, games are not.")

@@ -51,7 +51,7 @@ def reach(addresses: Sequence[str]) -> Finding:
 def name(machine: Machine) -> Finding:
     """Return whether the machine's name works in the local network."""
     local = f"{socket.gethostname().partition('.')[0]}.local"
-    if (machine.root / "run/avahi-daemon/pid").exists():  # it answers for `<name>.local`
+    if (machine.root / "run/avahi-daemon/pid").exists():  # avahi answers for `<name>.local`
         return Finding("network", Grade.OK, say("Its name on the network is {name}.", name=local))
     text = say(
         "Nothing answers to {name}: run sudo apt install avahi-daemon. The address works without "

@@ -227,8 +227,8 @@ class BoardMixin(Generic[S, A]):
         stages = [stage.expected for stage in step.stages]
         # Without stages only the next state follows.
         first = stages[0] if stages else self.expected(step.state)
-        laid = self.as_laid(state, seat, action, step) or first
-        return tuple(layout for layout in (laid, *stages) if layout is not None)
+        after_action = self.as_laid(state, seat, action, step) or first
+        return tuple(layout for layout in (after_action, *stages) if layout is not None)
 
     def laid_out(self, state: S, seat: Seat, seen: Mapping[Square, str]) -> A | None:
         """Return the action of a seat that the board shows while both seats act at once.
@@ -308,7 +308,7 @@ class ClockMixin(Generic[S, A]):
         """Return the action for a seat whose time has run out. With None only the alarm sounds."""
 
     def chess_clock(self, state: S) -> ChessClock | None:
-        """Return the chess clock of the seats. A seat without time left loses."""
+        """Return the chess clock while it runs for the seat on turn. A seat without time loses."""
 
 
 class ChanceMixin:

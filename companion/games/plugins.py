@@ -33,7 +33,7 @@ class PluginGame:
     trouble: str = ""
 
 
-_found: dict[tuple[str, str, str], PluginGame] = {}
+_plugins: dict[tuple[str, str, str], PluginGame] = {}
 
 
 def load_games() -> tuple[PluginGame, ...]:
@@ -45,14 +45,14 @@ def load_games() -> tuple[PluginGame, ...]:
     for point in points:
         package = f"{point.dist.name} {point.dist.version}" if point.dist else "no package"
         key = (point.name, point.value, package)
-        if key not in _found:
-            _found[key] = PluginGame(point.name, package, _load(point))
+        if key not in _plugins:
+            _plugins[key] = PluginGame(point.name, package, _load(point))
     return plugin_games()
 
 
 def plugin_games() -> tuple[PluginGame, ...]:
     """Return the entry points that `load_games` has checked."""
-    return tuple(_found.values())
+    return tuple(_plugins.values())
 
 
 def _load(point: EntryPoint) -> str:
@@ -105,9 +105,9 @@ def _faults(name: str, game: Game[Any, Any]) -> Iterator[str]:
     yield from _marker_faults(kit)
     for command in game.tools():
         # The prefix keeps the names on the command line unique.
-        own = command.name
-        if not own.startswith(f"{name}-"):
-            yield f"The command line cannot have its “{own}”: call it “{name}-{own}”"
+        label = command.name
+        if not label.startswith(f"{name}-"):
+            yield f"The command line cannot have its “{label}”: call it “{name}-{label}”"
 
 
 def _drawings_of(game: Game[Any, Any], kit: Kit) -> Iterator[str]:
@@ -125,9 +125,9 @@ def _marker_faults(kit: Kit) -> Iterator[str]:
     corners: dict[int, str] = {}
     pieces: dict[int, str] = {}
     for other in GAMES.values():
-        its = other.kit(other.options({}))
-        corners |= dict.fromkeys(its.board.corners, other.name)
-        pieces |= {marker: other.name for face in its.faces for marker in face.markers}
+        other_kit = other.kit(other.options({}))
+        corners |= dict.fromkeys(other_kit.board.corners, other.name)
+        pieces |= {marker: other.name for face in other_kit.faces for marker in face.markers}
     used = corners | pieces
     for marker in kit.board.corners:
         if marker in used:

@@ -75,7 +75,7 @@ def play_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> Play | N
 
 
 def _spell_units(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> Iterator[SpelledOrder]:
-    stages = (Stage("", {}, (), None),)  # the last one: all is open
+    stages = (Stage("", {}, (), None),)  # a single last stage reveals all
     opened = game.opened(state, {player: game.parse(text) for player in SEATS}, stages, 0)
     for unit in opened.get(seat, ()) if opened else ():
         if unit.order is not None:

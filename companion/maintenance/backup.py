@@ -136,7 +136,7 @@ def make_backup(
 ) -> BackupNote:
     """Write a backup. The service may be running. Raises `JournalError` and `SystemTrouble`."""
     state = settings.journal_path.parent
-    with _trouble(), zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+    with _disk_errors(), zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         with (
             Journal(settings.journal_path, read_only=True) as journal,
             archive.open(_GAMES, "w") as lines,
@@ -177,7 +177,7 @@ def stage_restore(source: Path | IO[bytes], settings: Settings, settings_file: P
     afterwards.
     """
     state = settings.journal_path.parent
-    with _trouble():
+    with _disk_errors():
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
         unfinished = _new_folder(state)
         # empty folders even without photographs in the backup: those on this machine belong to
@@ -200,7 +200,7 @@ def stage_restore(source: Path | IO[bytes], settings: Settings, settings_file: P
 def stage_forgetting(settings: Settings) -> None:
     """Stage the deletion of all games, photographs and keys for the next start."""
     state = settings.journal_path.parent
-    with _trouble():
+    with _disk_errors():
         unfinished = _new_folder(state)
         (unfinished / _FORGET).touch()
         _clear(state / READY)
@@ -208,8 +208,8 @@ def stage_forgetting(settings: Settings) -> None:
 
 
 def _new_folder(state: Path) -> Path:
-    """Return an empty folder to prepare a staged change in. Only the owner of the process may read
-    it, since it holds keys and passwords.
+    """Return an empty folder in which to prepare a staged change. Only this user may read it, since
+    it holds keys and passwords.
     """
     folder = state / f"{READY}.part"
     _clear(folder)
@@ -229,7 +229,7 @@ def is_forgetting(settings: Settings) -> bool:
 
 def unstage(settings: Settings) -> None:
     """Cancel the staged restore or deletion."""
-    with _trouble():
+    with _disk_errors():
         _clear(settings.journal_path.parent / READY)
 
 
@@ -244,10 +244,9 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
     ready, under_way, before = state / READY, state / UNDER_WAY, state / BEFORE
     if not ready.exists() and not under_way.exists():
         return ""
-    with _trouble(), hold(settings.journal_path):  # nobody else's journal is moved away
-        finish_rescue(
-            settings.journal_path
-        )  # what was rescued goes as well, and does not come up again
+    with _disk_errors(), hold(settings.journal_path):  # never move a journal in use
+        # rescued games are replaced as well, and must not come back later
+        finish_rescue(settings.journal_path)
         # this rename marks the beginning: after a power cut the next start continues from here
         if not under_way.exists():
             _clear(before)
@@ -263,7 +262,7 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
         restored = under_way / _SETTINGS
         if restored.exists():
             if settings_file.exists():
-                shutil.copy(settings_file, before / _SETTINGS)  # with its mode
+                shutil.copy(settings_file, before / _SETTINGS)  # keeps the mode
             SettingsFile(settings_file).replace(read_file(restored, MAX_TEXT))
             restored.unlink()
         for name in ("lenses.json", "choices.json", _ALBUM, _DRAWN, _JOURNAL):
@@ -296,7 +295,7 @@ def _move(state: Path, name: str, before: Path) -> None:
 # ---- checking ------------------------------------------------------------------------------------
 
 
-def _most_of(name: str) -> int:
+def _max_bytes(name: str) -> int:
     """Return the maximum size in bytes of a member of a backup."""
     return _MAX_PHOTOGRAPH if _PHOTOGRAPH.fullmatch(name) else MAX_MEMBER_BYTES.get(name, 0)
 
@@ -325,7 +324,7 @@ def _unpack_all(source: IO[bytes], folder: Path) -> BackupNote:
                     )
                 )
             with archive.open(_GAMES) as lines:
-                read_games(lines, folder / _JOURNAL, _most_of(_GAMES))
+                read_games(lines, folder / _JOURNAL, _max_bytes(_GAMES))
     except _UNREADABLE:
         raise Malformed(say("This file is damaged or not a backup.")) from None
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -359,7 +358,7 @@ def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
     for entry in entries:
         if entry.compress_type not in _KINDS:
             raise Malformed(say("This file is damaged or not a backup."))
-        most = _most_of(entry.filename)
+        most = _max_bytes(entry.filename)
         if entry.file_size > most:
             raise Malformed(
                 say(
@@ -395,14 +394,14 @@ def _check_settings(path: Path, settings: Settings, settings_file: Path) -> None
         return
     file = SettingsFile(path)
     try:
-        held = file.read()
+        contents = file.read()
         try:
             on_file = SettingsFile(settings_file).read().settings
         except ConfigError:
             # the settings file of this machine cannot be read
             on_file = Settings()
-        here = kept_by_hand(on_file, held.settings)
-        file.change({**here, "state_dir": settings.state_dir}, held.seen)
+        here = kept_by_hand(on_file, contents.settings)
+        file.change({**here, "state_dir": settings.state_dir}, contents.seen)
     except ConfigError as error:
         raise Malformed(
             say("The settings in this backup cannot be used: {why}", why=error.message)
@@ -442,7 +441,7 @@ def _clear(path: Path) -> None:
 
 
 @contextmanager
-def _trouble() -> Iterator[None]:
+def _disk_errors() -> Iterator[None]:
     """Turn errors of the disk and the database into sentences."""
     try:
         yield

@@ -115,9 +115,8 @@ def write_games(journal: Journal, target: IO[bytes]) -> tuple[int, int]:
     """Write all games except one that is on. Return the number of games written, and the number of
     the game that is on (0: none).
     """
-    journal.database.read(
-        "BEGIN"
-    )  # from here on the file is as it is now, whatever is written meanwhile
+    # a transaction: later writes of other connections are not visible
+    journal.database.read("BEGIN")
     games = journal.games()
     unfinished = games[-1] if games and journal.restore().phase is not Phase.OVER else 0
     played = [game for game in games if game != unfinished]
@@ -129,9 +128,8 @@ def write_games(journal: Journal, target: IO[bytes]) -> tuple[int, int]:
 def _lines(journal: Journal, games: list[int]) -> Iterator[_Line]:
     for kind, table in _BESIDE.items():
         columns = ", ".join(kind.__struct_fields__)
-        for row in journal.database.connection.execute(
-            f"SELECT {columns} FROM {table}"
-        ):  # one at a time in memory
+        # one row at a time, to save memory
+        for row in journal.database.connection.execute(f"SELECT {columns} FROM {table}"):
             yield kind(*row)
     nonces: dict[str, str] = {}
     for game in (0, *games):
@@ -178,14 +176,14 @@ def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
                     raise Malformed(_too_long())
                 if is_dense(text):
                     raise Malformed(_damaged())
-                _put(db, _decode_line(text))
+                _insert(db, _decode_line(text))
             link_all(db)
         except (msgspec.DecodeError, UnicodeDecodeError, sqlite3.IntegrityError, RecursionError):
             raise Malformed(_damaged()) from None
         db.execute("COMMIT")
 
 
-def _put(db: sqlite3.Connection, line: _Line) -> None:
+def _insert(db: sqlite3.Connection, line: _Line) -> None:
     if isinstance(line, InputLine):
         record = _encode(line.record)
         if len(record) > MAX_RECORD_BYTES:

@@ -34,12 +34,12 @@ QUIET_S = 60.0
 """Time in seconds without activity at the table before games are removed or checked."""
 GIVE_BACK_S = 30.0
 """Interval in seconds at which freed memory is returned to the system."""
-_SLICE_S = 0.05
+_ROUND_BUDGET_S = 0.05
 """Time in seconds for one round of removals or checks."""
 _DAY_S = 86_400.0
 _PAGES = 64
 """Number of free database pages that a round returns to the disk."""
-_NAMED = 8
+_MAX_NAMED = 8
 """Maximum number of damaged games named in a sentence."""
 
 
@@ -66,13 +66,13 @@ class Housekeeping(Closeable):
         self.space = space or DiskSpace(journal.path)
         journal.database.on_full = self.space.give_up
         album.has_room = history.has_room = lambda: self.space.has_room
-        self._told = ""
-        self._seen: object = None
+        self._reported = ""
+        self._last_state: object = None
         self._since_s = clock.monotonic_s()
         self.unchecked: list[int] | None = None
         self._damaged: list[int] = []
-        self._stuck: set[int] = set()
-        self._given_back: tuple[int, Phase] | None = None
+        self._unremovable: set[int] = set()
+        self._last_rest: tuple[int, Phase] | None = None
         self._give_back_s = clock.monotonic_s() + GIVE_BACK_S
         self.tasks: list[Callable[[], object]] = []
         """Work that other parts have done at the end of each round."""
@@ -101,15 +101,15 @@ class Housekeeping(Closeable):
 
     def step(self) -> None:
         """Do one round. An error in one part affects neither the other parts nor the table."""
-        self._do(self._look)
+        self._attempt(self._measure_space)
         wall_s, now_s = self._clock.wall_s(), self._clock.monotonic_s()
-        self._do(lambda: self._journal.clock_was_set(wall_s, now_s))
+        self._attempt(lambda: self._journal.clock_was_set(wall_s, now_s))
         if self._is_quiet():
-            self._do(self._thin)
-            self._do(self._check)
-        self._do(self.give_back)
+            self._attempt(self._remove_old_games)
+            self._attempt(self._check_games)
+        self._attempt(self.give_back)
         for task in self.tasks:
-            self._do(task)
+            self._attempt(task)
 
     def give_back(self) -> None:
         """Return freed memory to the system when a game is over, at the next set-up, and otherwise
@@ -121,29 +121,29 @@ class Housekeeping(Closeable):
         now, now_s = self._table.progress(), self._clock.monotonic_s()
         is_at_rest = now.phase in (Phase.LOBBY, Phase.SETUP, Phase.OVER)
         rest = (now.number, now.phase) if is_at_rest else None
-        if now_s >= self._give_back_s or (rest is not None and rest != self._given_back):
+        if now_s >= self._give_back_s or (rest is not None and rest != self._last_rest):
             self._give_back_s = now_s + GIVE_BACK_S
             gc.collect()
             give_back()
-        self._given_back = rest
+        self._last_rest = rest
 
-    def _do(self, work: Callable[[], object]) -> None:
+    def _attempt(self, work: Callable[[], object]) -> None:
         try:
             work()
         except CompanionError as error:
             log.warning("housekeeping: %s", error.message)
-        except Exception:  # a comfort, as above
+        except Exception:  # the service must go on
             log.exception("housekeeping: a round failed, the next one follows")
 
-    def _look(self) -> None:
+    def _measure_space(self) -> None:
         """Measure the disk space, and report changes to the table."""
         self.space.look()
         sentence = self.space.sentence
-        if sentence != self._told:
+        if sentence != self._reported:
             if sentence:
                 log.warning("%s", sentence)
-            self._told = sentence
-            self._stuck.clear()  # there may be room now
+            self._reported = sentence
+            self._unremovable.clear()  # there may be room now
             if not self.space.may_begin:
                 self._journal.database.tighten()
             self._table.disk_is(sentence, self.space.may_begin)
@@ -151,28 +151,28 @@ class Housekeeping(Closeable):
     def _is_quiet(self) -> bool:
         now = self._table.progress()
         state = (now.number, now.moment, now.phase)
-        if state != self._seen:
-            self._seen, self._since_s = state, self._clock.monotonic_s()
-            self._stuck.clear()
+        if state != self._last_state:
+            self._last_state, self._since_s = state, self._clock.monotonic_s()
+            self._unremovable.clear()
         is_between = now.phase in (Phase.LOBBY, Phase.OVER)
         return is_between and self._clock.monotonic_s() - self._since_s >= QUIET_S
 
     # ---- old games -------------------------------------------------------------------------------
 
-    def _thin(self) -> None:
+    def _remove_old_games(self) -> None:
         """Remove some of the expired games, the oldest first."""
-        end_s = time.monotonic() + _SLICE_S
+        end_s = time.monotonic() + _ROUND_BUDGET_S
         for number in self._old_games():
-            if number in self._stuck:
+            if number in self._unremovable:
                 continue
             try:
                 self._history.remove(number)
-            except (CompanionError, OSError) as error:  # it waits until somebody has played
-                self._stuck.add(number)
+            except (CompanionError, OSError) as error:  # retry after a change
+                self._unremovable.add(number)
                 log.warning("game %d cannot be removed: %s", number, error)
             if time.monotonic() >= end_s:
                 break
-        self._journal.database.shrink(_PAGES)  # also what one round has left to the next
+        self._journal.database.shrink(_PAGES)  # also pages left over from earlier rounds
 
     def _old_games(self) -> list[int]:
         """Return the games that exceed the settings, the oldest first. Imported games are never
@@ -186,7 +186,7 @@ class Housekeeping(Closeable):
             old = self._journal.games()[: -settings.games]
             return [number for number in old if number != on_table]
         if not self._journal.knows_date(self._clock.wall_s(), self._clock.monotonic_s()):
-            return []  # nobody knows what day it is
+            return []  # the date is unknown
         before = self._clock.wall_s() - settings.days * _DAY_S
         return [
             number
@@ -196,11 +196,11 @@ class Housekeeping(Closeable):
 
     # ---- checks ----------------------------------------------------------------------------------
 
-    def _check(self) -> None:
+    def _check_games(self) -> None:
         """Check some of the games that were not checked at the start of the service."""
         if self.unchecked is None:
             self.unchecked = self._journal.games()
-        end_s = time.monotonic() + _SLICE_S
+        end_s = time.monotonic() + _ROUND_BUDGET_S
         while self.unchecked and time.monotonic() < end_s:
             is_whole = self._journal.check(self.unchecked[-1])
             number = self.unchecked.pop()
@@ -208,7 +208,7 @@ class Housekeeping(Closeable):
                 self._damaged.append(number)
                 sentence = say(
                     "Games damaged on the disk: {numbers}. All others are intact.",
-                    numbers=listed(sorted(self._damaged)[:_NAMED]),
+                    numbers=listed(sorted(self._damaged)[:_MAX_NAMED]),
                 )
                 log.error("%s", sentence)
                 self._table.notice("damage", sentence)

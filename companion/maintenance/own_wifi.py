@@ -126,7 +126,7 @@ class OwnWifi:
         """Time of the last event: a request, the opening of the own Wi-Fi, or the start of waiting
         for an address.
         """
-        self._waits = True
+        self._waits_for_address = True
         """Whether the service is waiting for an address."""
         self.trouble = ""
         """Reason why the last request failed, as a sentence."""
@@ -145,25 +145,25 @@ class OwnWifi:
             waited_s = self._clock.monotonic_s() - self._since_s
             ips = {address.ip for address in self._addresses() if address.has_hardware}
             if self._wish is not None:
-                self._hear(self._wish, waited_s)
+                self._handle_answer(self._wish, waited_s)
                 return
             # it may have been opened or closed from outside
             if (HOTSPOT_ADDRESS in ips) is not (self.hotspot is not None):
                 self._adopt(HOTSPOT_ADDRESS in ips)
             if self.hotspot is not None:
                 if waited_s >= LONELY_S and not self._guests():
-                    self._ask("close", self.hotspot)
-            elif self._waits:
+                    self._request("close", self.hotspot)
+            elif self._waits_for_address:
                 # one address is enough: losing the network later opens nothing
-                self._waits = not ips
-                if self._waits and waited_s >= NO_ADDRESS_S:
+                self._waits_for_address = not ips
+                if self._waits_for_address and waited_s >= NO_ADDRESS_S:
                     self.open(self._password())
 
     def _adopt(self, is_open: bool) -> None:
         """Adopt the state of the machine: an earlier run of the service may have opened the own
         Wi-Fi, and anybody may close it.
         """
-        last = self._read()
+        last = self._read_answer()
         before, self.hotspot = self.hotspot, last.hotspot if last and is_open else None
         if before != self.hotspot:
             self._tell(self.hotspot is not None)
@@ -171,7 +171,7 @@ class OwnWifi:
     def open(self, password: str) -> None:
         """Request the own Wi-Fi."""
         host = re.sub(r"[^A-Za-z0-9.-]", "", socket.gethostname().partition(".")[0])
-        self._ask("open", Wifi(f"Tabletop {host}"[:_MAX_NAME_BYTES].rstrip(), password))
+        self._request("open", Wifi(f"Tabletop {host}"[:_MAX_NAME_BYTES].rstrip(), password))
 
     def join(self, wifi: Wifi) -> None:
         """Request to join another Wi-Fi. Raises `Malformed`, and `Illegal` while another request is
@@ -182,14 +182,18 @@ class OwnWifi:
             if self._wish is not None:
                 sentence = say("The table is changing its Wi-Fi: try again in a minute.")
                 raise Illegal(Refusal.WRONG_PHASE, sentence)
-            self._ask("join", self.hotspot, wifi)
+            self._request("join", self.hotspot, wifi)
 
-    def _ask(
+    def _request(
         self, task: Literal["open", "join", "close"], hotspot: Wifi | None, wifi: Wifi | None = None
     ) -> None:
         with self._lock:
             wish = WifiWish(secrets.token_hex(8), task, hotspot, wifi)
-            self._waits, self.trouble, self._since_s = False, "", self._clock.monotonic_s()
+            self._waits_for_address, self.trouble, self._since_s = (
+                False,
+                "",
+                self._clock.monotonic_s(),
+            )
             try:
                 replace_file(self._wish_path, msgspec.json.encode(wish))
                 self._wish = wish
@@ -197,8 +201,8 @@ class OwnWifi:
                 self.trouble = why_refused(error)
             self._tell(self.hotspot is not None)
 
-    def _hear(self, wish: WifiWish, waited_s: float) -> None:
-        answer = self._read()
+    def _handle_answer(self, wish: WifiWish, waited_s: float) -> None:
+        answer = self._read_answer()
         if answer is not None and answer.number == wish.number:
             self.hotspot = answer.hotspot
             self.trouble = trouble_words(answer.trouble, wish.wifi.name if wish.wifi else "")
@@ -210,10 +214,10 @@ class OwnWifi:
         self._wish, self._since_s = None, self._clock.monotonic_s()
         # after closing or a failed join, wait for an address again unless the own Wi-Fi is open
         has_lost = wish.task == "close" or (wish.task == "join" and bool(self.trouble))
-        self._waits = has_lost and self.hotspot is None
+        self._waits_for_address = has_lost and self.hotspot is None
         self._tell(self.hotspot is not None)
 
-    def _read(self) -> WifiAnswer | None:
+    def _read_answer(self) -> WifiAnswer | None:
         try:
             content = read_file(self._answer_path, MAX_WISH_BYTES)
             return msgspec.json.decode(content, type=WifiAnswer)

@@ -75,7 +75,7 @@ class Upkeep:
         self._lock = threading.Lock()
         on_file = self._values()
         # values that differ from the file come from the command line
-        self._ordered = {
+        self._from_command_line = {
             key: value for key, value in flat(settings).items() if on_file and on_file[key] != value
         }
         self._must_restart = self._is_announced = False
@@ -94,12 +94,12 @@ class Upkeep:
 
     def ordered(self) -> Mapping[str, object]:
         """Return the settings from the command line of this run, by dotted name."""
-        return self._ordered
+        return self._from_command_line
 
     def on_file(self) -> tuple[Settings, str]:
         """Return the settings in the file, and its digest for `change`. Raises `ConfigError`."""
-        held = self._file.read()
-        return held.settings, held.seen
+        contents = self._file.read()
+        return contents.settings, contents.seen
 
     def change(self, changes: Mapping[str, object], seen: str) -> None:
         """Write values to the file and apply those that take effect at once. Raises `ConfigError`
@@ -109,7 +109,7 @@ class Upkeep:
             if not page_may_write(key, value):
                 raise ConfigError(joined(" ", (by_hand(), f"[{key}]")))
         with self._lock:
-            self._go_by(self._file.change(changes, seen))
+            self._apply(self._file.change(changes, seen))
 
     def change_for_hub(self, typed: Mapping[str, str]) -> str:
         """Apply settings sent by a hub, if the hub may set them. Return the outcome as a
@@ -147,7 +147,7 @@ class Upkeep:
         return sum(
             running[key] != value
             for key, value in self._values().items()
-            if key not in self._ordered and not works_at_once(key)
+            if key not in self._from_command_line and not works_at_once(key)
         )
 
     def restart_when_idle(self) -> None:
@@ -168,7 +168,7 @@ class Upkeep:
         self._is_announced = True
         self._table.notice("upkeep", say("New settings: the table starts again in a moment."))
 
-    def _go_by(self, written: Settings) -> None:
+    def _apply(self, written: Settings) -> None:
         self._must_restart, self._idle_s = True, self._clock.monotonic_s()
         at_once = {key: value for key, value in flat(written).items() if works_at_once(key)}
         self._running = changed(self._running, at_once)
@@ -211,7 +211,7 @@ class Upkeep:
         """Check a backup and stage it for the next start. Return its contents as a sentence."""
         with self._lock:
             note: BackupNote = stage_restore(source, self._running, self.path)
-        self._tell(say("At the next start a backup replaces all games."))
+        self._announce(say("At the next start a backup replaces all games."))
         return note.sentence()
 
     def staged(self) -> str:
@@ -236,16 +236,16 @@ class Upkeep:
             if games:
                 stage_forgetting(self._running)
             self._file.put_aside()
-            self._go_by(self._file.begin_anew(self._by_hand()))
+            self._apply(self._file.begin_anew(self._machine_settings()))
         view = self._table.view()
         if view.phase not in (Phase.LOBBY, Phase.OVER):
             self._table.abandon()
         for seat in SEATS:
             self._table.free_seat(seat)
         if games:
-            self._tell(say("At the next start all games are deleted."))
+            self._announce(say("At the next start all games are deleted."))
 
-    def _by_hand(self) -> Mapping[str, object]:
+    def _machine_settings(self) -> Mapping[str, object]:
         """Return the settings that the page may not write. They belong to the machine, and survive
         a reset.
         """
@@ -253,10 +253,12 @@ class Upkeep:
             settings = self._file.read().settings
         except ConfigError:
             # the file cannot be read: use the running settings without those from the command line
-            settings = changed(self._running, {key: flat(Settings())[key] for key in self._ordered})
+            settings = changed(
+                self._running, {key: flat(Settings())[key] for key in self._from_command_line}
+            )
         return kept_by_hand(settings, Settings())
 
-    def _tell(self, sentence: str) -> None:
+    def _announce(self, sentence: str) -> None:
         """Announce a staged change at the table. It also ends a game that is on."""
         is_on = self._table.view().phase not in (Phase.LOBBY, Phase.OVER)
         ends = say("The current game ends with it.") if is_on else ""

@@ -16,7 +16,7 @@ from companion.core.config import MqttSettings, Settings
 from companion.core.errors import Illegal
 from companion.core.i18n import best_language
 from companion.core.ports import Closeable, Signal
-from companion.mqtt import topics as told
+from companion.mqtt import topics
 from companion.mqtt.connection import BrokerLine
 from companion.mqtt.discovery import config_topic, description
 from companion.mqtt.topics import packed
@@ -55,7 +55,7 @@ class MqttAdapter(Closeable):
         self.line: BrokerLine | None = None
         self._follower: Follower | None = None
         self._signals: deque[Signal] = deque(maxlen=MAX_SIGNALS)
-        self._forget()
+        self._reset()
         table.connect(TableListener(on_signal=self._signals.append))
         self._open()
 
@@ -79,17 +79,17 @@ class MqttAdapter(Closeable):
         """Use other settings. Topics that are no longer published are cleared at the broker."""
         before, self._settings = self._settings, settings
         if before.mqtt != settings.mqtt:
-            self._hang_up(retained_topics(before.mqtt) - retained_topics(settings.mqtt))
+            self._disconnect(retained_topics(before.mqtt) - retained_topics(settings.mqtt))
             self._open()
 
     def step(self) -> None:
         """Check the table and publish changes, if the adapter has no thread for that."""
         if not self._threads:
-            self._look()
+            self._publish_changes()
 
     def close(self) -> None:
         """Disconnect from the broker, and end the threads."""
-        self._hang_up()
+        self._disconnect()
 
     # ---- opening and closing ----
 
@@ -97,12 +97,12 @@ class MqttAdapter(Closeable):
     def _mqtt(self) -> MqttSettings:
         return self._settings.mqtt
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         """Reset what was seen and published."""
-        self._seen = -1
-        self._clock_seen: tuple[object, ...] | None = None
-        self._clock_told: bytes = b""
-        self._call_told = (Call.NONE, self.bell.number)
+        self._version = -1
+        self._last_clock: tuple[object, ...] | None = None
+        self._clock_payload: bytes = b""
+        self._last_call = (Call.NONE, self.bell.number)
         self._signals.clear()
 
     def _open(self) -> None:
@@ -110,9 +110,9 @@ class MqttAdapter(Closeable):
         mqtt = self._mqtt
         if not mqtt.enabled:
             return
-        self._forget()
-        presence = f"{mqtt.base_topic}/{told.AVAILABILITY}"
-        is_heard = {told.STAFF_SET: mqtt.staff, told.PAUSED_SET: mqtt.pause}
+        self._reset()
+        presence = f"{mqtt.base_topic}/{topics.AVAILABILITY}"
+        is_heard = {topics.STAFF_SET: mqtt.staff, topics.PAUSED_SET: mqtt.pause}
         commands = tuple(f"{mqtt.base_topic}/{name}" for name, is_on in is_heard.items() if is_on)
         line = BrokerLine(mqtt, presence, commands, self._command, self._connected)
         if mqtt.home_assistant:
@@ -120,10 +120,10 @@ class MqttAdapter(Closeable):
         self.line = line
         line.start()
         if self._threads:
-            self._follower = Follower(self._table, "mqtt-table", self._look, LOOK_S)
+            self._follower = Follower(self._table, "mqtt-table", self._publish_changes, LOOK_S)
             self._follower.start()
 
-    def _hang_up(self, cleared: Iterable[str] = ()) -> None:
+    def _disconnect(self, cleared: Iterable[str] = ()) -> None:
         line, self.line = self.line, None
         follower, self._follower = self._follower, None
         if follower:
@@ -143,12 +143,12 @@ class MqttAdapter(Closeable):
         mqtt = self._mqtt
         if is_retained:
             return  # an old command
-        if topic == f"{mqtt.base_topic}/{told.STAFF_SET}":
+        if topic == f"{mqtt.base_topic}/{topics.STAFF_SET}":
             if payload == b"coming":
                 self.bell.answer()
             elif payload == b"done":
                 self.bell.cancel()
-        elif topic == f"{mqtt.base_topic}/{told.PAUSED_SET}" and payload in (b"ON", b"OFF"):
+        elif topic == f"{mqtt.base_topic}/{topics.PAUSED_SET}" and payload in (b"ON", b"OFF"):
             act = self._table.pause if payload == b"ON" else self._table.resume
             # No clock runs, or it is already in that state. The retained state shows this.
             with suppress(Illegal):
@@ -156,20 +156,22 @@ class MqttAdapter(Closeable):
 
     # ---- looking ----
 
-    def _look(self) -> float:
+    def _publish_changes(self) -> float:
         """Publish what is new. Return the seconds to pause."""
         line = self.line
         if line is None:
             return LOOK_S
         self.bell.step()
         version = self._table.version  # changes with the bell, too
-        if version == self._seen and not self._signals:
+        if version == self._version and not self._signals:
             return 0.0
-        self._seen = version
+        self._version = version
         view = self._table.view()
         language = best_language((self._settings.table.language,))
         base = self._mqtt.base_topic
-        events = [(f"{base}/{told.EVENT}", packed(event)) for event in self._events(view, language)]
+        events = [
+            (f"{base}/{topics.EVENT}", packed(event)) for event in self._events(view, language)
+        ]
         state = {f"{base}/{name}": fields for name, fields in self._state(view, language).items()}
         line.tell(state, events)
         return TELL_S
@@ -177,12 +179,12 @@ class MqttAdapter(Closeable):
     def _state(self, view: TableView, language: str) -> Mapping[str, bytes]:
         mqtt = self._mqtt
         return {
-            told.STATE: packed(told.state_of(view, language)),
-            told.TURN: packed(told.turn_of(view, language)),
-            told.CLOCK: self._clock_words(view),
-            told.SEATS_TAKEN: packed(told.seats_of(view, language, mqtt.names)),
-            told.DEVICES: packed(told.devices_of(view, language)),
-            told.STAFF: packed(told.staff_of(self.bell, language)) if mqtt.staff else b"",
+            topics.STATE: packed(topics.state_of(view, language)),
+            topics.TURN: packed(topics.turn_of(view, language)),
+            topics.CLOCK: self._clock_words(view),
+            topics.SEATS_TAKEN: packed(topics.seats_of(view, language, mqtt.names)),
+            topics.DEVICES: packed(topics.devices_of(view, language)),
+            topics.STAFF: packed(topics.staff_of(self.bell, language)) if mqtt.staff else b"",
         }
 
     def _clock_words(self, view: TableView) -> bytes:
@@ -191,27 +193,27 @@ class MqttAdapter(Closeable):
         Otherwise every check would publish other seconds.
         """
         clocks = (view.time.clock, tuple(view.time.clocks.items()))
-        if clocks != self._clock_seen:
-            self._clock_seen = clocks
-            self._clock_told = packed(
-                told.clock_of(view, self._table.now_s(), self._clock.wall_s())
+        if clocks != self._last_clock:
+            self._last_clock = clocks
+            self._clock_payload = packed(
+                topics.clock_of(view, self._table.now_s(), self._clock.wall_s())
             )
-        return self._clock_told
+        return self._clock_payload
 
     def _events(self, view: TableView, language: str) -> Iterator[Mapping[str, Any]]:
         while self._signals:
-            event = told.event_of(self._signals.popleft(), view, language)
+            event = topics.event_of(self._signals.popleft(), view, language)
             if event is not None:
                 yield event
         call = (self.bell.call, self.bell.number)
-        if self._mqtt.staff and call != self._call_told:
-            yield told.staff_event(call[0], self.bell.by, view, language)
-        self._call_told = call
+        if self._mqtt.staff and call != self._last_call:
+            yield topics.staff_event(call[0], self.bell.by, view, language)
+        self._last_call = call
 
 
 def retained_topics(mqtt: MqttSettings) -> set[str]:
     """Return the topics of this table that the broker retains."""
     if not mqtt.enabled:
         return set()
-    topics = {f"{mqtt.base_topic}/{name}" for name in told.RETAINED}
-    return topics | {config_topic(mqtt)} if mqtt.home_assistant else topics
+    names = {f"{mqtt.base_topic}/{name}" for name in topics.RETAINED}
+    return names | {config_topic(mqtt)} if mqtt.home_assistant else names

@@ -174,14 +174,14 @@ class BrokerLine(Closeable):
         self._lock = threading.RLock()
         self._state: dict[str, bytes] = {}
         self._told: dict[str, bytes] = {}
-        self._ends = threading.Event()
+        self._stop = threading.Event()
         self.is_connected = False
         """Whether the broker is connected."""
         self._client: Client | None = None
         host, port = settings.host, settings.port
         self.sentence = say("Connecting to the broker {host}, port {port}.", host=host, port=port)
         """State of the connection as a sentence, and what to do about it."""
-        self._lost_because = ""
+        self._loss_reason = ""
         self._thread = threading.Thread(target=self._run, name="mqtt", daemon=True)
 
     # ---- from any thread ----
@@ -198,14 +198,14 @@ class BrokerLine(Closeable):
         """
         with self._lock:
             self._state.update(state)
-            self._tell_changes()
+            self._publish_changes()
             if self.is_connected and self._client is not None:
                 for topic, payload in events:
                     self._publish(self._client, topic, payload, retain=False)
 
     def close(self, cleared: Iterable[str] = ()) -> None:
         """Disconnect, clear these topics at the broker, and end the thread."""
-        self._ends.set()
+        self._stop.set()
         client = self._client
         if client is not None and self.is_connected:
             farewell = {self._presence: OFFLINE} if self._presence else {}
@@ -225,30 +225,30 @@ class BrokerLine(Closeable):
 
     def _run(self) -> None:
         pause_s = FIRST_S
-        while not self._ends.is_set():
-            self._lost_because = ""
+        while not self._stop.is_set():
+            self._loss_reason = ""
             try:
                 self._serve()
             except Refused as error:
-                self._lost_because = error.message
+                self._loss_reason = error.message
             except Exception as error:
-                self._lost_because = why_lost(error, self._settings)
+                self._loss_reason = why_lost(error, self._settings)
             # The pauses start again after a connection that was up.
             pause_s = FIRST_S if self.is_connected else min(2 * pause_s, MAX_PAUSE_S)
-            self._lose()
-            self._ends.wait(pause_s)
+            self._note_loss()
+            self._stop.wait(pause_s)
 
     def _serve(self) -> None:
         """Run one connection from its start to its end."""
         self._client = client = make_client(self._settings)
         client.on_connect = lambda client, _data, _flags, reason, _more: self._open(client, reason)
-        client.on_message = lambda _client, _data, message: self._hear(message)
+        client.on_message = lambda _client, _data, message: self._receive(message)
         client.on_socket_open = lambda _client, _data, sock: send_at_once(sock)
         # The last will: the broker publishes it if the table disappears.
         if self._presence:
             client.will_set(self._presence, OFFLINE, qos=1, retain=True)
         connect(client, self._settings)
-        if not self._ends.is_set():
+        if not self._stop.is_set():
             client.loop_forever()
 
     def _cut(self) -> None:
@@ -261,7 +261,7 @@ class BrokerLine(Closeable):
     def _open(self, client: Client, reason: ReasonCode) -> None:
         """Publish everything once the broker accepts the login, or note why it refuses."""
         if reason.is_failure:
-            self._lost_because = refusal(str(reason), self._settings)
+            self._loss_reason = refusal(str(reason), self._settings)
             return
         host, port = self._settings.host, self._settings.port
         self.sentence = say("Connected to the broker {host}, port {port}.", host=host, port=port)
@@ -274,25 +274,25 @@ class BrokerLine(Closeable):
             self._told = {}
             if self._presence:
                 self._publish(client, self._presence, ONLINE, retain=True)
-            self._tell_changes()
+            self._publish_changes()
         self._on_state(True)
 
-    def _lose(self) -> None:
+    def _note_loss(self) -> None:
         host = self._settings.host
-        if not self._lost_because:
-            self._lost_because = say("The broker {host} does not answer.", host=host)
+        if not self._loss_reason:
+            self._loss_reason = say("The broker {host} does not answer.", host=host)
             if self.is_connected:
-                self._lost_because = say("The broker {host} has closed the connection.", host=host)
+                self._loss_reason = say("The broker {host} has closed the connection.", host=host)
         with self._lock:
             self.is_connected = False
-        if self._lost_because != self.sentence and not self._ends.is_set():
-            log.warning("MQTT: %s", self._lost_because)
-        self.sentence = self._lost_because
+        if self._loss_reason != self.sentence and not self._stop.is_set():
+            log.warning("MQTT: %s", self._loss_reason)
+        self.sentence = self._loss_reason
         self._on_state(False)
 
     # ---- telling and hearing ----
 
-    def _tell_changes(self) -> None:
+    def _publish_changes(self) -> None:
         """Publish what the broker does not have yet. The caller holds the lock."""
         if not self.is_connected or self._client is None:
             return
@@ -305,7 +305,7 @@ class BrokerLine(Closeable):
     def _publish(self, client: Client, topic: str, payload: bytes, *, retain: bool) -> bool:
         return client.publish(topic, payload, qos=1, retain=retain).rc == 0
 
-    def _hear(self, message: MQTTMessage) -> None:
+    def _receive(self, message: MQTTMessage) -> None:
         """Handle a message from the broker. Its content must not end the connection."""
         if len(message.payload) > MAX_COMMAND:
             return

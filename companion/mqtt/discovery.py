@@ -140,14 +140,14 @@ def _staff(base: str) -> dict[str, dict[str, Any]]:
 def _sensor(
     name: str, topic: str, template: str, icon: str, attributes: str = ""
 ) -> dict[str, Any]:
-    told_too = {"json_attributes_topic": attributes} if attributes else {}
+    extra = {"json_attributes_topic": attributes} if attributes else {}
     return {
         "p": "sensor",
         "name": name,
         "state_topic": topic,
         "value_template": template,
         "icon": icon,
-        **told_too,
+        **extra,
     }
 
 

@@ -114,8 +114,8 @@ def turn_of(view: TableView, language: str) -> Mapping[str, Any]:
 def clock_of(view: TableView, now_s: float, wall_s: float) -> Mapping[str, Any]:
     """Return the clock: its time left now, and when it runs out.
 
-    The message is valid as long as the clock runs. `now_s` is the table's time, `wall_s` the Unix
-    time of the same moment.
+    The message need not be repeated while the clock runs. `now_s` is the table's time, `wall_s` the
+    Unix time of the same moment.
     """
     clock = view.time.clock
     left_s = {seat.value: _left_s(clock, now_s) for seat, clock in view.time.clocks.items()}

@@ -60,7 +60,7 @@ def film_webp(film: Film) -> bytes:
     # drawing takes long and much memory, so it runs in a separate process
     command = [sys.executable, "-m", "companion.printing.film"]
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             command,
             input=msgspec.json.encode(film),
             capture_output=True,
@@ -70,7 +70,7 @@ def film_webp(film: Film) -> bytes:
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise FilmError(say("The moving picture could not be drawn: try again")) from error
-    return done.stdout
+    return result.stdout
 
 
 def drawn(film: Film) -> bytes:

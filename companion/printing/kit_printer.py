@@ -78,7 +78,7 @@ class KitPrinter:
             kit_of_game = self._games[game]
             options = kit_of_game.options({})
             kit = kit_of_game.kit(options)
-            with self._alone():
+            with self._exclusive_use():
                 pages = kit_pages(kit, style, kit_of_game.extras(options))
             large = board_in_one_piece(kit)
             one_piece = "" if large is None or large in PAPERS else large.upper()
@@ -94,8 +94,8 @@ class KitPrinter:
         kit_of_game = self._games[game]
         options = kit_of_game.options(raw)
         style = KitStyle(_paper(paper), _language(language), low_ink)
-        key = ("kit", game, _text(raw), paper, language, str(low_ink))
-        return self._printed(
+        key = ("kit", game, _options_key(raw), paper, language, str(low_ink))
+        return self._print_or_reuse(
             key, lambda: kit_pdf(kit_of_game.kit(options), style, kit_of_game.extras(options))[0]
         )
 
@@ -116,8 +116,8 @@ class KitPrinter:
                 )
             )
         style = KitStyle(paper, _language(language), board_only=True)
-        key = ("board", game, _text(raw), language)
-        return self._printed(key, lambda: kit_pdf(kit, style)[0])
+        key = ("board", game, _options_key(raw), language)
+        return self._print_or_reuse(key, lambda: kit_pdf(kit, style)[0])
 
     def join_card(
         self, addresses: Sequence[str], wifi: Wifi | None, paper: str, language: str
@@ -128,16 +128,16 @@ class KitPrinter:
         from companion.printing.join_card import join_card_pdf  # noqa: PLC0415 - see above
 
         size = _paper(paper)
-        with self._alone(), speaking(_language(language)):
+        with self._exclusive_use(), speaking(_language(language)):
             return join_card_pdf(addresses, wifi, size)
 
     # ---- inside ----
 
-    def _printed(self, key: _Key, run: Callable[[], bytes]) -> bytes:
+    def _print_or_reuse(self, key: _Key, run: Callable[[], bytes]) -> bytes:
         """Return the print cached under this key, or call `run` and cache its result."""
         pdf = self.kept.get(key)
         if pdf is None:
-            with self._alone():
+            with self._exclusive_use():
                 # another thread may have printed the same in the meantime
                 pdf = self.kept.get(key) or run()
                 self.kept[key] = pdf
@@ -147,7 +147,7 @@ class KitPrinter:
         return pdf
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _exclusive_use(self) -> Iterator[None]:
         """Wait for a turn at the printer. Raises `PrinterBusy` after the time-out."""
         if not self.running.acquire(timeout=WAIT_S):
             raise PrinterBusy(
@@ -174,5 +174,5 @@ def _language(name: str) -> str:
     return name
 
 
-def _text(raw: Mapping[str, Any]) -> str:
+def _options_key(raw: Mapping[str, Any]) -> str:
     return json.dumps(raw, sort_keys=True)

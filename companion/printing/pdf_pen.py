@@ -64,7 +64,7 @@ _STROKES = {
 """Signs that fonts set too high, too low or too small, as strokes around the middle of their cell,
 in font sizes.
 """
-_SQUEEZED = {"&": (0.8, 1.0, 0.0), "%": (0.65, 0.92, 0.02), "@": (0.6, 0.74, 0.05)}
+_NARROW_SIGNS = {"&": (0.8, 1.0, 0.0), "%": (0.65, 0.92, 0.02), "@": (0.6, 0.74, 0.05)}
 """Signs of `BOLD` that are wider than a cell: scale along x and y, and the stroke width that makes
 their lines as thick as those of other signs.
 """
@@ -299,7 +299,7 @@ class Pen:
 
     def _letter(self, letter: str) -> None:
         """Draw one letter at font size 1 in the middle of its cell at the origin."""
-        wide, tall, thicker = _SQUEEZED.get(letter, (1.0, 1.0, 0.0))
+        wide, tall, thicker = _NARROW_SIGNS.get(letter, (1.0, 1.0, 0.0))
         # the @ reaches below the base line
         low = -0.17 if letter == "@" else 0.0
         self._canvas.scale(wide, tall)
@@ -648,11 +648,11 @@ def broken(words: str, width: float, size: float, *, bold: bool = False) -> list
 
 def tinted(colour: str, share: float) -> str:
     """Return a colour mixed with white paper. `share` is the share of `#rrggbb`."""
-    parts = [round(255 + share * (part - 255)) for part in _parts_of(colour)]
+    parts = [round(255 + share * (part - 255)) for part in _channels(colour)]
     return "#" + "".join(f"{part:02X}" for part in parts)
 
 
-def _parts_of(colour: str) -> tuple[int, int, int]:
+def _channels(colour: str) -> tuple[int, int, int]:
     """Return red, green and blue of `#rrggbb`, 0 to 255 each."""
     red, green, blue = bytes.fromhex(colour[1:])
     return red, green, blue
@@ -663,7 +663,7 @@ def printed_on(colour: str) -> str:
     in WCAG 2).
     """
     # the exponent approximates sRGB's curve, closely enough to choose between two colours
-    red, green, blue = ((part / 255) ** 2.2 for part in _parts_of(colour))
+    red, green, blue = ((part / 255) ** 2.2 for part in _channels(colour))
     return INK if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 else WHITE
 
 

@@ -28,11 +28,11 @@ px.
 """
 _PAPER_BGR, _INK_BGR = (238, 243, 244), (27, 20, 24)
 """Light reflected by white paper and by black toner, of 255."""
-_MAX_KEPT = 8
+_MAX_CACHED = 8
 
 Picture = NDArray[np.uint8]
 
-_kept: OrderedDict[str, PrintedKit] = OrderedDict()
+_cache: OrderedDict[str, PrintedKit] = OrderedDict()
 _lock = Lock()
 """PDFium may be used by one thread at a time."""
 
@@ -46,12 +46,12 @@ def printed_kit(kit: Kit) -> PrintedKit:
     """Return the pictures of a printed and cut-out kit. The latest ones are cached."""
     key = repr(kit)
     with _lock:
-        if key not in _kept:
-            _kept[key] = PrintedKit(_board(kit), _tops(kit), *_cards(kit))
-        _kept.move_to_end(key)
-        while len(_kept) > _MAX_KEPT:
-            _kept.popitem(last=False)
-        return _kept[key]
+        if key not in _cache:
+            _cache[key] = PrintedKit(_board(kit), _tops(kit), *_cards(kit))
+        _cache.move_to_end(key)
+        while len(_cache) > _MAX_CACHED:
+            _cache.popitem(last=False)
+        return _cache[key]
 
 
 def _board(kit: Kit) -> PrintedSheet:

@@ -61,7 +61,7 @@ def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
         step = game.apply(state, actions, rng)
         state = step.state
     if step is None or not step.stages:
-        return _drawn(kit, example, before, before)
+        return _illustration(kit, example, before, before)
     last = step.stages[example.stage]
     stages = step.stages[: example.stage + 1]
     # the last stage with a layout
@@ -75,11 +75,11 @@ def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
         " ", [event.text for event in last.events if event.kind.look.is_told]
     )
     return replace(
-        _drawn(kit, example, before, after), events=events, tallies=tallies, caption=caption
+        _illustration(kit, example, before, after), events=events, tallies=tallies, caption=caption
     )
 
 
-def _drawn(kit: Kit, example: Example, before: Layout, after: Layout) -> Illustration:
+def _illustration(kit: Kit, example: Example, before: Layout, after: Layout) -> Illustration:
     """Return an illustration of the moves from one board to the other, limited to the part that is
     shown.
     """

@@ -248,12 +248,12 @@ class Companion(Closeable):
         )
         if self.panel is None:
             reason = panel_reason(self.settings.panel) or "switched off in the settings"
-            self._say(f"No pads: {reason.rstrip('.')}.")
+            self._report(f"No pads: {reason.rstrip('.')}.")
             self.table.panel_is(say("No pads: phones only."))
         else:
             self._connect_panel(self.panel)
         board = self._stack.enter_context(self.board)
-        self._say(board.find(may_simulate=may_simulate and self.panel is None))
+        self._report(board.find(may_simulate=may_simulate and self.panel is None))
 
     def _connect_panel(self, panel: Panel) -> None:
         self._stack.enter_context(panel)
@@ -269,8 +269,8 @@ class Companion(Closeable):
         self.power.is_on = self.settings.panel.switch_off
         panel.on_table_press = self.power.pressed
         for problem in panel.problems:
-            self._say(problem)
-        self._say(f"Pads: {len(panel.buttons)} buttons, {len(panel.lamps)} lamps.")
+            self._report(problem)
+        self._report(f"Pads: {len(panel.buttons)} buttons, {len(panel.lamps)} lamps.")
         self.table.panel_is(joined(" ", panel.problems))
         self.check = check = PanelTrial(panel, self.clock)
 
@@ -311,7 +311,9 @@ class Companion(Closeable):
                 world.set_up(self.table.view().board.layout)
 
         self.table.connect(TableListener(on_kit=lay_out))
-        self._say("Simulation: a rendered table and a panel without pins, on the workbench page.")
+        self._report(
+            "Simulation: a rendered table and a panel without pins, on the workbench page."
+        )
         self._connect_panel(panel)
         camera = partial(self._simulated_camera, world)
         phone = CameraOpener(self.settings.camera, self.clock, self.board.phone).open
@@ -327,7 +329,7 @@ class Companion(Closeable):
         if voice:
             self._stack.enter_context(voice)
             if self.settings.voice.by in ("auto", "machine") and not voice.is_there:
-                self._say(
+                self._report(
                     "This machine has no voice: sudo apt install espeak-ng. Table screens speak by "
                     "themselves."
                 )
@@ -442,7 +444,7 @@ class Companion(Closeable):
         self.host_key = host_key_of(self.journal)
         return self.host_key
 
-    def _say(self, sentence: str) -> None:
+    def _report(self, sentence: str) -> None:
         self.found.append(sentence)
         log.info("%s", sentence)
 

@@ -112,5 +112,4 @@ class BoardWatch:
 
 
 def _offers() -> tuple[CameraOffer, ...]:
-    """Return the cameras that are connected now."""
     return tuple(CameraOffer(camera.source, camera.name) for camera in cameras())

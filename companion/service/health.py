@@ -115,9 +115,9 @@ class ServiceHealth(Closeable):
         bounds = {name: BOUNDS_S[name] for name in (TABLE, JOURNAL, *loops)} if threads else {}
         self.vitals = Heartbeats(self._clock, bounds, loops)
         self._journal, self._free_bytes = "ok", machinery.free_bytes(self._folder)
-        self._seen: tuple[Finding, ...] = ()
-        self._seen_s: float | None = None
-        self._forgetful = ""
+        self._findings: tuple[Finding, ...] = ()
+        self._checked_s: float | None = None
+        self._memory_notice = ""
         self._examined: tuple[float, tuple[Finding, ...]] | None = None
         self._examining = threading.Lock()
         self._stop = threading.Event()
@@ -150,10 +150,13 @@ class ServiceHealth(Closeable):
         self.vitals.beat(JOURNAL)
         self._free_bytes = machinery.free_bytes(self._folder)
         self._judge_journal()
-        if self._seen_s is None or now_s - self._seen_s >= LOOK_S:
-            self._seen_s, before = now_s, self.line()
-            self._seen = (*machinery.quick_look(self.machine, self._folder), *self._certificate())
-            self._tell_forgetful()
+        if self._checked_s is None or now_s - self._checked_s >= LOOK_S:
+            self._checked_s, before = now_s, self.line()
+            self._findings = (
+                *machinery.quick_look(self.machine, self._folder),
+                *self._certificate(),
+            )
+            self._report_memory_only()
             if (line := self.line()) != before:
                 log.warning("%s", line or "The machine is well again.", extra=log_fields("machine"))
                 companion.table.redraw()
@@ -183,15 +186,15 @@ class ServiceHealth(Closeable):
                 database.try_to_write()
         return database.fault
 
-    def _tell_forgetful(self) -> None:
+    def _report_memory_only(self) -> None:
         """Say on every page if games are kept in memory only.
 
         In simulation games may be lost, so nothing is said.
         """
         if self._companion.simulation is not None:
             return
-        if (sentence := machinery.forgetful(self.machine, self._folder)) != self._forgetful:
-            self._forgetful = sentence
+        if (sentence := machinery.forgetful(self.machine, self._folder)) != self._memory_notice:
+            self._memory_notice = sentence
             self._companion.table.notice("memory", sentence)
             log.warning(
                 "%s", sentence or "Games are kept on a disk now.", extra=log_fields("forgetful")
@@ -214,7 +217,7 @@ class ServiceHealth(Closeable):
             camera = _CAMERA.get(companion.table.progress().camera, "none")
         if companion.panel:
             pins = "trouble" if companion.panel.problems else "ok"
-        machine = worst(self._seen)
+        machine = worst(self._findings)
         status = Status.OK
         if late or journal == "unwritable":
             status = Status.FAILING
@@ -226,8 +229,8 @@ class ServiceHealth(Closeable):
 
     def line(self) -> str:
         """Return the worst finding about the machine, as a sentence. Empty if nothing is wrong."""
-        grade = worst(self._seen)
-        texts = [finding.text for finding in self._seen if finding.grade is grade]
+        grade = worst(self._findings)
+        texts = [finding.text for finding in self._findings if finding.grade is grade]
         return texts[0] if grade in _TROUBLE else ""
 
     def examine(self) -> tuple[Finding, ...]:
@@ -292,10 +295,11 @@ class GameLog:
         self._tally = tally
         self._number, self._name = 0, ""
         self._is_listening = False
-        table.connect(TableListener(on_game=self._hear))  # calls `_hear` at once for a running game
+        # This calls `_log_change` at once if a game is running.
+        table.connect(TableListener(on_game=self._log_change))
         self._is_listening = True
 
-    def _hear(self, number: int, turns: int) -> None:
+    def _log_change(self, number: int, turns: int) -> None:
         """Log that a game has ended, begun, or continues after a restart."""
         if self._number:
             fields = log_fields("game_over", game=self._number, name=self._name, turns=turns)

@@ -59,8 +59,8 @@ def run(
     save_memory()
     # Block the signals before libraries start threads. Then only the main thread receives them,
     # when it asks for them, and never inside a lock.
-    ends = {signal.SIGTERM, signal.SIGINT, RESTART}
-    signal.pthread_sigmask(signal.SIG_BLOCK, ends)
+    end_signals = {signal.SIGTERM, signal.SIGINT, RESTART}
+    signal.pthread_sigmask(signal.SIG_BLOCK, end_signals)
     from companion.service.app import Companion  # noqa: PLC0415 - brings camera and web libraries, which other commands spare
 
     manager = Manager()
@@ -70,7 +70,7 @@ def run(
         begun_s = time.monotonic()
         try:
             last_good.starting()
-            settings, notices, waits = _restore_backup(settings_of, path)
+            settings, notices, backup_trouble = _restore_backup(settings_of, path)
             tried = last_good.content()
             companion = Companion(
                 settings,
@@ -81,23 +81,25 @@ def run(
         except Exception as error:
             if isinstance(error, JournalError):
                 last_good.excuse()  # the journal is at fault, not the settings
-            manager.tell(STATUS=_why(error))
+            manager.tell(STATUS=_reason(error))
             raise
         with companion:
             # Report readiness before the greeting, which asks for the Wi-Fi.
             with ManagerNotifier(companion, manager):
-                _tell(companion, joined(" ", (waits, last_good.told())), notices)
+                _report(companion, joined(" ", (backup_trouble, last_good.told())), notices)
                 for sentence in retired_settings(path):
                     log.warning("%s: %s", path, sentence)
                     companion.found.append(sentence)
                 greet(companion, is_first)
                 spare_collections()
-                got = signal.sigtimedwait(ends, WELL_AFTER_S)
+                received = signal.sigtimedwait(end_signals, WELL_AFTER_S)
                 # The service was not ended because it started too late.
                 is_quick = time.monotonic() - begun_s < WELL_AFTER_S
-                if (got is None or is_quick) and not companion.vitals.late():
+                if (received is None or is_quick) and not companion.vitals.late():
                     last_good.succeeded(tried)
-                is_over = (signal.sigwait(ends) if got is None else got.si_signo) != RESTART
+                is_over = (
+                    signal.sigwait(end_signals) if received is None else received.si_signo
+                ) != RESTART
             if is_over:
                 manager.show(Word.STOPPING)
                 manager.tell(STOPPING="1", STATUS="Ends; the game is kept")
@@ -106,7 +108,7 @@ def run(
         is_first = False
 
 
-def _tell(companion: Companion, trouble: str, success: str) -> None:
+def _report(companion: Companion, trouble: str, success: str) -> None:
     """Report at the start what has happened to settings and games. Trouble also appears on the
     pages.
     """
@@ -116,7 +118,7 @@ def _tell(companion: Companion, trouble: str, success: str) -> None:
     companion.found[:0] = [sentence for sentence in (trouble, success) if sentence]
 
 
-def _why(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     return (
         error.message if isinstance(error, CompanionError) else f"{type(error).__name__}: {error}"
     )
@@ -168,7 +170,7 @@ class ManagerNotifier(Closeable):
         if manager.is_there:
             companion.table.connect(TableListener(on_lamps=self._lamps))
             until_answered(companion.settings.web, companion.server.port)
-            manager.tell(READY="1", **self._look())
+            manager.tell(READY="1", **self._status_fields())
             self._thread.start()
 
     def _lamps(self, _lamps: object, trouble: bool) -> None:
@@ -176,11 +178,11 @@ class ManagerNotifier(Closeable):
 
     def _run(self) -> None:
         while not self._stop.wait(self._pause_s):
-            fields = self._look()
+            fields = self._status_fields()
             if fields:
                 self._manager.tell(**fields)
 
-    def _look(self) -> dict[str, str]:
+    def _status_fields(self) -> dict[str, str]:
         """Feed the watchdog if all loops are alive, and return the fields that have changed."""
         late = self._companion.vitals.late()
         own_wifi = self._companion.own_wifi

@@ -129,7 +129,6 @@ def _visible_part(frame: SettledFrame, view: TableView) -> Luma | None:
 
 
 def _unread_zones(frame: SettledFrame, kit: Kit | None) -> frozenset[Square]:
-    """Return the zones of a board of cards that were not read."""
     return frame.reading.unknown if kit and kit.deck else frozenset()
 
 
@@ -138,13 +137,13 @@ def board_only(frame: SettledFrame, covered: frozenset[Square]) -> Luma:
     grey.
     """
     luma = frame.frame.luma
-    is_seen = np.zeros(luma.shape, np.uint8)
+    is_visible = np.zeros(luma.shape, np.uint8)
     squares_px = [frame.squares_px[square] for square in covered & set(frame.squares_px)]
     # Uncover the board first, then cover squares of it again.
     for outline_px, value in ((frame.outline_px, 1), *((square_px, 0) for square_px in squares_px)):
         corners_px = np.array(outline_px).round().astype(np.int32)
-        cv2.fillConvexPoly(is_seen, corners_px, value)
-    return np.where(is_seen == 1, luma, _HIDDEN)
+        cv2.fillConvexPoly(is_visible, corners_px, value)
+    return np.where(is_visible == 1, luma, _HIDDEN)
 
 
 def _reading_text(frame: SettledFrame) -> str:

@@ -43,7 +43,7 @@ class Outbox:
         self._after = 0
         self._session = Session()
         self._waiting: list[Entry] = []
-        self._made: PublicRecord | None = None
+        self._pending: PublicRecord | None = None
         self.accepted_s = 0.0
         """Monotonic time, in that run of the service, at which the last message's input was
         accepted.
@@ -56,10 +56,10 @@ class Outbox:
 
     def start(self) -> int:
         """Return the place before the present or last game. Earlier inputs are not sent."""
-        begun = self._journal.database.read(
+        rows = self._journal.database.read(
             "SELECT MIN(id) FROM entries WHERE game = (SELECT MAX(game) FROM entries)"
         )
-        first: int | None = begun[0][0]
+        first: int | None = rows[0][0]
         return (first or 1) - 1
 
     def mark(self, number: int) -> str:
@@ -71,29 +71,29 @@ class Outbox:
 
     def seek(self, after: int, epoch: int = 0) -> None:
         """Continue after this input, with the table as it was then."""
-        self.epoch, self._after, self._waiting, self._made = epoch, after, [], None
-        begun = self._journal.database.read("SELECT MAX(game) FROM entries WHERE id <= ?", (after,))
-        game = begun[0][0] or 0
+        self.epoch, self._after, self._waiting, self._pending = epoch, after, [], None
+        rows = self._journal.database.read("SELECT MAX(game) FROM entries WHERE id <= ?", (after,))
+        game = rows[0][0] or 0
         self._session = Session()
         for entry in self._journal.entries(0, game):
             # Records about seats before the game apply to it as well.
             if entry.id <= after and (entry.game == game or isinstance(entry.record, BESIDE_GAMES)):
-                self._take(entry.record)
+                self._apply(entry.record)
 
     def next(self) -> PublicRecord | None:
         """Return the next message, the same one until `sent`. None if there is no new one."""
-        if self._made is None:
+        if self._pending is None:
             self._waiting = self._waiting or self._journal.after(self._after, _AT_ONCE)
             if self._waiting:
                 entry = self._waiting.pop(0)
-                self._take(entry.record)
-                self._made, self.accepted_s = self._message(entry), entry.now_s
-        return self._made
+                self._apply(entry.record)
+                self._pending, self.accepted_s = self._message(entry), entry.now_s
+        return self._pending
 
     def sent(self) -> None:
         """Note that the last message has arrived."""
-        if self._made is not None:
-            self._after, self._made = self._made.entry, None
+        if self._pending is not None:
+            self._after, self._pending = self._pending.entry, None
 
     def _message(self, entry: Entry) -> PublicRecord:
         record = entry.record
@@ -113,7 +113,7 @@ class Outbox:
             PublicPair(remote.at.id, remote.own) if remote else None,
         )
 
-    def _take(self, record: AnyRecord) -> None:
+    def _apply(self, record: AnyRecord) -> None:
         try:
             self._session = advance(self._session, _nameless(record))[0]
         except CompanionError:  # other rules: resume at the next game

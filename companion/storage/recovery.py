@@ -62,7 +62,7 @@ def rescue(path: Path) -> tuple[Rescued, Path]:
     its place or a complete new one (`finish_rescue`). If it raises `sqlite3.Error` or `OSError`,
     nothing was moved.
     """
-    rescued = _read(path)
+    rescued = _read_tables(path)
     fresh = _fresh(path)
     _remove(fresh)
     fresh.touch(mode=0o600)
@@ -144,7 +144,7 @@ def _remove(path: Path) -> None:
 # ---- reading -------------------------------------------------------------------------------------
 
 
-def _read(path: Path) -> Rescued:
+def _read_tables(path: Path) -> Rescued:
     """Read what is readable of this program's tables."""
     rescued = Rescued()
     if not path.is_file():
@@ -300,8 +300,8 @@ def _write(db: sqlite3.Connection, rescued: Rescued) -> None:
         for row in rows:
             db.execute(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(row))})", row)
     games = {row.game for row in rescued.inputs}
-    gone = [(game,) for game in set(rescued.lost) - games if 0 < game < 2**53]
+    lost_games = [(game,) for game in set(rescued.lost) - games if 0 < game < 2**53]
     # Other games must not get the numbers of lost ones.
-    db.executemany("INSERT OR IGNORE INTO removed VALUES (?)", gone)
+    db.executemany("INSERT OR IGNORE INTO removed VALUES (?)", lost_games)
     link_all(db)
     db.execute("COMMIT")

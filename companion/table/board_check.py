@@ -62,11 +62,11 @@ class Problem:
 
 def tops(layout: Layout) -> dict[Square, str]:
     """Return the top face of each square, which is all that a camera can see of a layout."""
-    shown = {}
+    top_faces = {}
     for square, faces in layout.items():
         if faces:
-            shown[square] = faces[-1]
-    return shown
+            top_faces[square] = faces[-1]
+    return top_faces
 
 
 def known_faces(reading: Reading, board: Layout) -> dict[Square, str]:
@@ -75,13 +75,13 @@ def known_faces(reading: Reading, board: Layout) -> dict[Square, str]:
     A hidden square keeps its previous face, unless that piece is seen elsewhere.
     """
     faces = {square: face for square, face in reading.seen.items() if square not in reading.unknown}
-    was = tops(board)
+    previous = tops(board)
     # Faces of the layout that are not seen anywhere now.
-    left = Counter(was.values()) - Counter(faces.values())
-    for square in sorted(reading.unknown & was.keys()):
-        if left[was[square]] > 0:
-            left[was[square]] -= 1
-            faces[square] = was[square]
+    unseen = Counter(previous.values()) - Counter(faces.values())
+    for square in sorted(reading.unknown & previous.keys()):
+        if unseen[previous[square]] > 0:
+            unseen[previous[square]] -= 1
+            faces[square] = previous[square]
     return faces
 
 
@@ -135,11 +135,13 @@ def hand_moves(
     """
     before, after = kit.anchored(before), kit.anchored(after)
     reading = as_people_lay(kit, after, reading, before, touched) if reading else None
-    gone, come = _surplus(kit, before, after), _surplus(kit, after, before)
+    removed, added = _surplus(kit, before, after), _surplus(kit, after, before)
     # Pieces with the same origin and target are moved by one hand.
     ways: dict[tuple[Square | None, Square | None], list[tuple[str, bool]]] = {}
-    for kind in sorted(gone.keys() | come.keys()):
-        for (origin, was), (target, face) in _pair_pieces(gone.get(kind, []), come.get(kind, [])):
+    for kind in sorted(removed.keys() | added.keys()):
+        for (origin, was), (target, face) in _pair_pieces(
+            removed.get(kind, []), added.get(kind, [])
+        ):
             turned = bool(was and face) and was != face
             ways.setdefault((origin, target), []).append((face or was, turned))
     moves = []
@@ -200,11 +202,11 @@ def _is_done(
     if reading is None:
         return False
     # A hidden square proves nothing, because the piece may still lie there.
-    left = origin in (None, target) or (
+    has_left = origin in (None, target) or (
         origin not in reading.unknown and reading.seen.get(origin) not in faces
     )
-    there = target is None or reading.seen.get(target) == after[target][-1]
-    return left and there
+    has_arrived = target is None or reading.seen.get(target) == after[target][-1]
+    return has_left and has_arrived
 
 
 def agrees(layout: Layout, reading: Reading, before: Layout | None = None) -> bool:
@@ -393,8 +395,8 @@ def plays_shown(plays: Plays, reading: Reading, before: Before) -> tuple[list[An
     for action, layouts in plays:
         agreeing = []
         for layout in layouts:
-            lying = as_people_lay(before.kit, layout, reading, before.board)
-            if agrees(layout, lying, before.board):
+            reading_as_laid = as_people_lay(before.kit, layout, reading, before.board)
+            if agrees(layout, reading_as_laid, before.board):
                 agreeing.append(layout)
         if any(_is_shown(layout, reading, before) for layout in agreeing):
             shown.append(action)
@@ -455,14 +457,14 @@ def shows_growth(before: Before, after: Layout, reading: Reading) -> bool:
     or if it was read nowhere while the marker below was. A marker that was hidden before proves
     nothing, because the piece may only have been straightened.
     """
-    left = {
+    vacated = {
         square for square, stack in before.board.items() if len(after.get(square, ())) < len(stack)
     }
     for square in hidden_growth(before, after):
         now, was = reading.markers.get(square), before.markers.get(square)
         # Squares on which the marker now on top was read before.
         homes = {home for home, marker in before.markers.items() if marker == now}
-        if now in (None, was) or (not homes & left if homes else was is None):
+        if now in (None, was) or (not homes & vacated if homes else was is None):
             return False
     return True
 
@@ -490,8 +492,8 @@ def _is_shown(layout: Layout, reading: Reading, before: Before) -> bool:
     if grown or any(was.get(square) != face for square, face in now.items()):
         return shows_growth(before, layout, reading)
     # Nothing new is visible, so the pieces that are gone must lie beside the board.
-    gone = _faces(before.board) - _faces(layout)
-    return bool(gone) and gone <= Counter(reading.beside)
+    removed = _faces(before.board) - _faces(layout)
+    return bool(removed) and removed <= Counter(reading.beside)
 
 
 def _faces(layout: Layout) -> Counter[str]:

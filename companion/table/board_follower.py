@@ -37,7 +37,7 @@ class BoardFollower:
         self._turns = turns
         self._place: tuple[int, int, Phase, int, str] | None = None
         """Place in the game for which the last reading was judged."""
-        self._lay_last: str | None = None
+        self._last_board: str | None = None
         """Game of the board that lay on the table last. Empty if none did, None before the first
         reading.
         """
@@ -115,7 +115,7 @@ class BoardFollower:
         if not reading.quiet:
             return False
         # A board that is taken away and laid down again is not new.
-        before, self._lay_last = self._lay_last, reading.game or self._lay_last or ""
+        before, self._last_board = self._last_board, reading.game or self._last_board or ""
         return before is not None and reading.game not in (None, before)
 
     def _publish(self, live: TableState, before: tuple[Problem, ...]) -> None:
@@ -221,8 +221,8 @@ class BoardFollower:
             action = board_check.explain(game, seat, reading, plays, before)
         except Ambiguous as question:
             # While a piece is in the air, the choices appear without a sound.
-            asked = () if in_hand else (signal_to(seat, Cue.ASKED),)
-            self._store.publish(replace(live, problems=problems, choices=question.choices), asked)
+            signals = () if in_hand else (signal_to(seat, Cue.ASKED),)
+            self._store.publish(replace(live, problems=problems, choices=question.choices), signals)
             return
         if action is not None:
             self._store.live = replace(live, problems=())
@@ -233,8 +233,8 @@ class BoardFollower:
             return
         wrong = replace(live, problems=problems, why_not=None)
         if not in_hand:
-            lying = board_check.as_people_lay(before.kit, before.board, reading)
-            faces = board_check.known_faces(lying, before.board)
+            reading_as_laid = board_check.as_people_lay(before.kit, before.board, reading)
+            faces = board_check.known_faces(reading_as_laid, before.board)
             wrong = replace(wrong, why_not=game.why_not(session.state, seat, faces))
             if not problems:
                 markers = board_check.known_markers(live.markers_before, reading)

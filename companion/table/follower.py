@@ -28,18 +28,18 @@ class Follower:
         self._name = name
         self._step = step
         self._rest_s = rest_s
-        self._ends = threading.Event()
+        self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
         """Start the thread, once."""
-        if self._thread is None and not self._ends.is_set():
+        if self._thread is None and not self._stop.is_set():
             self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
             self._thread.start()
 
     def end_soon(self) -> None:
         """Ask the thread to end, and return at once."""
-        self._ends.set()
+        self._stop.set()
         if self._thread:
             self._table.redraw()  # wakes the thread
 
@@ -52,12 +52,12 @@ class Follower:
 
     def _run(self) -> None:
         version = -1
-        while not self._ends.is_set():
+        while not self._stop.is_set():
             try:
                 pause_s = self._step() or 0.0
             except Stale:  # the table closes
                 return
             if pause_s > 0:
-                self._ends.wait(min(pause_s, self._rest_s))
+                self._stop.wait(min(pause_s, self._rest_s))
             else:
                 version = self._table.wait(version, self._rest_s)

@@ -14,7 +14,7 @@ from companion.core.files import MAX_TEXT, read_file, replace_file
 log = logging.getLogger(__name__)
 
 
-class _Kept(msgspec.Struct, forbid_unknown_fields=True):
+class _StoredChoices(msgspec.Struct, forbid_unknown_fields=True):
     """The content of the file: the last game that was started, and the options of every game."""
 
     last: str = ""
@@ -29,10 +29,10 @@ class Choices:
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
-        self._kept = _Kept()
+        self._stored = _StoredChoices()
         if path is not None:
             try:
-                self._kept = msgspec.json.decode(read_file(path, MAX_TEXT), type=_Kept)
+                self._stored = msgspec.json.decode(read_file(path, MAX_TEXT), type=_StoredChoices)
             except FileNotFoundError:
                 pass  # nothing was chosen yet
             except (OSError, msgspec.DecodeError, UnicodeDecodeError):
@@ -43,18 +43,18 @@ class Choices:
     @property
     def last(self) -> str:
         """Return the game that was started last. Empty if there is none."""
-        return self._kept.last
+        return self._stored.last
 
     def options(self, game: str) -> Mapping[str, Any] | None:
         """Return the options with which a game was last started. None if it never was."""
-        return self._kept.options.get(game)
+        return self._stored.options.get(game)
 
     def remember(self, game: str, options: Mapping[str, Any]) -> None:
         """Store the last game and its options."""
-        self._kept = _Kept(game, {**self._kept.options, game: dict(options)})
+        self._stored = _StoredChoices(game, {**self._stored.options, game: dict(options)})
         if self._path is None:
             return
         try:
-            replace_file(self._path, msgspec.json.encode(self._kept))
+            replace_file(self._path, msgspec.json.encode(self._stored))
         except OSError as error:
             log.warning("What was chosen cannot be remembered: %s", error.strerror or error)

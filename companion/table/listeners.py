@@ -65,7 +65,7 @@ class Listeners:
         self._put_off_until_s = 0.0
 
     def connect(self, listener: TableListener, live: TableState, in_trouble: bool) -> None:
-        """Tell an adapter the present state, and add it to those who are told of changes."""
+        """Tell an adapter the present state, and notify it of changes from now on."""
         self._listeners.append(listener)
         listener.on_lamps(lamps_of(live), in_trouble)
         listener.on_kit(live.session.kit)

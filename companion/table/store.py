@@ -33,8 +33,8 @@ from companion.table.session import Phase, Session
 from companion.table.state import TableState, headline_of, with_session
 
 log = logging.getLogger(__name__)
-_Given = ParamSpec("_Given")
-_Answer = TypeVar("_Answer")
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
 
 WRITE_AGAIN_S = 2.0
 """Seconds after which the table retries after a failed write."""
@@ -182,19 +182,19 @@ class TableStore:
         except Exception as error:
             log.error("table: an input failed, the rest goes on: %s", trace_of(error))
 
-    def held(self, act: Callable[_Given, _Answer]) -> Callable[_Given, _Answer]:
+    def held(self, act: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
         """Return a method of a part as a public method that holds the table."""
 
-        def door(*args: _Given.args, **kwargs: _Given.kwargs) -> _Answer:
+        def door(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
             with self.hold():
                 return act(*args, **kwargs)
 
         return door
 
-    def told(self, act: Callable[_Given, None]) -> Callable[_Given, None]:
+    def told(self, act: Callable[_Parameters, None]) -> Callable[_Parameters, None]:
         """Return a method of a part as a public method for a device, which never raises."""
 
-        def door(*args: _Given.args, **kwargs: _Given.kwargs) -> None:
+        def door(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> None:
             with self.hold_for_device():
                 act(*args, **kwargs)
 
@@ -283,14 +283,14 @@ class TableStore:
         before = session = self.session
         signals: tuple[Signal, ...] = ()
         for record in records:
-            session, given = advance(session, record)
-            signals += given
+            session, record_signals = advance(session, record)
+            signals += record_signals
         since_s = session.countdown.since_s if session.countdown else None
         if since_s and session.bank and not before.bank and not session.remote:
             # A chess clock never starts by itself. Somebody presses its key.
             records = (*records, Pause("start", since_s))
-            session, given = advance(session, records[-1])
-            signals += given
+            session, record_signals = advance(session, records[-1])
+            signals += record_signals
         self._write(records, session)
         if session.phase is Phase.OVER and session.is_left_for_home(before):
             session = session.at_home()

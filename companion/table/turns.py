@@ -134,8 +134,8 @@ class Turns:
     def read(self, by: str, moment: str, stage: int, number: int) -> None:
         """Mark the current headline as read. Raises `Stale` if another one is shown now."""
         live = self._store.live
-        now = (live.session.moment, live.session.stage, live.headlines_read)
-        if (moment, stage, number) != now or headline_of(live) is None:
+        place = (live.session.moment, live.session.stage, live.headlines_read)
+        if (moment, stage, number) != place or headline_of(live) is None:
             raise Stale(say("That step is already done"))
         if live.session.remote is None or not live.session.is_shown_here:
             self.read_on(by)

@@ -128,7 +128,7 @@ def _turn_view(live: TableState) -> TurnView:
         tallies=_tallies(session) if in_stages else (),
         is_open=session.is_open and session.back_wanted is None,
         headline=_timed_headline(live) if in_stages else None,
-        past=_past(session),
+        past=_past_stages(session),
     )
 
 
@@ -147,7 +147,7 @@ def _last_layout(session: Session) -> Layout:
     return (session.before.board if session.before else None) or {}
 
 
-def _past(session: Session) -> tuple[Stage, ...]:
+def _past_stages(session: Session) -> tuple[Stage, ...]:
     if session.phase is not Phase.ORDERS:
         return ()
     # A turn of one seat was open when it was played.
@@ -192,7 +192,7 @@ def _own_view(live: TableState, viewer: Seat | None) -> OwnView:
     return OwnView(
         pad=game.pad(session.state, viewer) if game and is_on else None,
         sealed=_own_sealed(session, viewer),
-        back=_back(session, viewer),
+        back=_undo_moment(session, viewer),
         laid=_laid_action(live, viewer),
         choices=live.choices if viewer in session.awaited else (),
         examples=_examples(session, viewer),
@@ -320,7 +320,7 @@ def _laid_action(live: TableState, viewer: Seat | None) -> str | None:
     return live.laid.get(viewer) if viewer in live.session.awaited else None
 
 
-def _back(session: Session, viewer: Seat) -> str | None:
+def _undo_moment(session: Session, viewer: Seat) -> str | None:
     if viewer in session.sealed and session.phase is Phase.ORDERS:
         return session.moment if session.remote is None else None
     return session.before.moment if session.before and viewer is may_revert(session) else None

@@ -1,4 +1,4 @@
-"""For developers: benchmarks and self-play, both in front of the whole service.
+"""Tools for developers: benchmarks and self-play with the whole service.
 
-May import everything but `cli`.
+May import everything except `cli`.
 """

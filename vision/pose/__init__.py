@@ -1,4 +1,4 @@
-"""Where the board is: lens models, the pose from its markers, and how certain that is.
+"""The pose of the board: lens models, the pose from markers, and its uncertainty.
 
 May import `companion.core` and `vision`.
 """

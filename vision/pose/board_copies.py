@@ -1,5 +1,6 @@
-"""Two copies of one board in a picture: which corner markers belong together, and which copy is
-played on."""
+"""Two copies of one board in a picture. Groups their corner markers and selects the copy in
+play.
+"""
 
 from __future__ import annotations
 
@@ -14,21 +15,25 @@ from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, corner_points_mm, solve_pose
 
 _NEAR = 0.5
-"""Two sightings of a marker that are nearer than this share of its side are one."""
+"""A copy is the board of the last pose if its corners moved by less than this share of a marker's
+side.
+"""
 _ROOM = 1.5
-"""A corner belongs to a pair that expects it within so many of its sides, if all of them together
-fit."""
+"""Maximum offset of a further corner from where a pair predicts it, in sides of the marker. A pose
+of all of them must fit as well.
+"""
 _FAR = 0.02
 _LEFT_OVER_PX = 2.5
-"""Corners that fit worse than both of these, by their diagonal and in px, do not belong to one
-board."""
+"""Corners whose residual exceeds both this (px) and `_FAR` times their diagonal are not of one
+board.
+"""
 
 Corners = Mapping[int, Points]
-"""Places (4, 2) px of corner markers by id."""
+"""Corners (4, 2) px of the corner markers, by id."""
 
 
 def apart(sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
-    """Return the sightings without those that show the same marker in the same place again."""
+    """Return the sightings without duplicates, which show the same marker in the same place."""
     distinct: list[Sighting] = []
     for sighting in sightings:
         if not any(sighting.is_same(other) for other in distinct):
@@ -41,12 +46,12 @@ def boards_among(
 ) -> list[Corners]:
     """Return the corner markers in groups that each fit one board, the largest group first.
 
-    Single ones are left out.
+    Groups of one marker are dropped.
     """
     rest, groups = list(corners), list[Corners]()
     while len(rest) > 1:
         best, least = list[Sighting](), (0, float("inf"))
-        # Two corners tell a pose: who else fits it? The largest group, and then the best fit.
+        # Two corners define a pose. Take the pair whose pose fits most others, then the best fit.
         for pair in combinations(rest, 2):
             if pair[0].marker == pair[1].marker:
                 continue
@@ -56,7 +61,7 @@ def boards_among(
         if not best:
             break
         groups.append({sighting.marker: sighting.corners_px for sighting in best})
-        # What is left may be another board.
+        # The remaining markers may be another board.
         rest = [sighting for sighting in rest if sighting not in best]
     return groups
 
@@ -68,9 +73,9 @@ def _extend_pair(
     lens: Lens,
     size: tuple[int, int],
 ) -> tuple[list[Sighting], float]:
-    """Return a pair with the other markers that fit the same board, and what is left over, px.
+    """Return a pair with all other markers that fit the same board, and the residual in px.
 
-    Empty when it fits none.
+    The list is empty if the pair fits no board.
     """
     group = list(pair)
     pose, misfit = _fit_group(board, group, lens, size)
@@ -79,10 +84,10 @@ def _extend_pair(
     for sighting in every:
         if sighting.marker in {member.marker for member in group}:
             continue
-        # A third corner has to lie where the pose of the others puts it, ...
+        # A further corner has to be near where the current pose predicts it, ...
         expected = pose.to_px(corner_points_mm(board, sighting.marker))
         if np.abs(sighting.corners_px - expected).max() < _ROOM * sighting.side_px:
-            # ... and a pose of all of them has to explain all of them.
+            # ... and a pose of all corners has to fit all of them.
             wider, more = _fit_group(board, [*group, sighting], lens, size)
             if wider is not None:
                 group, pose, misfit = [*group, sighting], wider, more
@@ -92,7 +97,7 @@ def _extend_pair(
 def _fit_group(
     board: Board, group: Sequence[Sighting], lens: Lens, size: tuple[int, int]
 ) -> tuple[Pose | None, float]:
-    # The pose that explains them best, if it explains them well.
+    # The best pose, if its residual is small enough.
     points_mm = np.vstack([corner_points_mm(board, sighting.marker) for sighting in group])
     points_px = np.vstack([sighting.corners_px for sighting in group])
     pose = solve_pose(points_mm, points_px, lens, size)
@@ -109,17 +114,17 @@ def played_on(
     lens: Lens,
     last: Pose | tuple[int, int],
 ) -> Corners | None:
-    """Return the copy that lies where the board was, or else the only one with pieces on it.
+    """Return the copy in the last pose of the board, else the only copy with pieces on it.
 
-    None: nobody can tell.
+    Returns None if that does not decide.
 
-    `pieces`: places (4, 2) px of other markers by id. `last`: the last pose, or the picture's size
-    without one.
+    `pieces`: corners (4, 2) px of other markers by id. `last`: the last pose, or the size of the
+    picture if there is none.
     """
     size = last.size if isinstance(last, Pose) else last
     if isinstance(last, Pose):
         for group in groups:
-            # How far each corner is from where the last pose puts it.
+            # distance of each corner from where the last pose predicts it
             off = [
                 np.abs(px - last.to_px(corner_points_mm(kit.board, marker))).max()
                 for marker, px in group.items()
@@ -128,7 +133,7 @@ def played_on(
             if max(off) < _NEAR * min(sides):
                 return group
 
-    # There was no board, or it has been moved: the one with pieces is played on.
+    # No board is known, or it was moved: the copy with pieces is in play.
     bearing = [group for group in groups if _pieces_on(kit, group, pieces, lens, size)]
     return bearing[0] if len(bearing) == 1 else None
 
@@ -142,7 +147,7 @@ def _pieces_on(
     for marker, px in pieces.items():
         face = kit.face_of_marker(marker)
         if pose is not None and face is not None:
-            # Where the piece would lie on this copy.
+            # the position of the piece on this copy
             x, y = pose.to_plane(px.mean(axis=0), face.height_mm)[0]
             number += bool(np.isfinite(x)) and kit.board.square_at(x, y) is not None
     return number

@@ -1,11 +1,11 @@
-"""The pose and the lens that explain all that is seen of a board: corner markers, pieces' markers,
-printed lines.
+"""Fits pose and lens to everything visible of a board: corner markers, piece markers, printed
+lines.
 
-Two corner markers say little about the far end, and nothing about the lens. Pieces are squares of
-known size at a known height, wherever they lie: each marker has eight coordinates and only three
-unknowns (place and turn), so that five are left. The lines are taken as they can be told for
-certain: first those near the corners, where the pose puts them within less than half a square, and
-with each of them the pose gets surer of those farther away.
+Two corner markers constrain the far end poorly, and the lens not at all. Pieces are squares of
+known size at a known height. Each piece marker has eight coordinates and three unknowns (position
+and turn), so five constraints remain. Lines are added as soon as they are unambiguous. The first
+ones are near the corners, where the pose is certain to less than half a square. Each of them makes
+the pose more certain farther away.
 """
 
 from __future__ import annotations
@@ -24,25 +24,26 @@ from vision.pose.printed_lines import Lines, lines_of
 
 _ROUNDS, _GROWTHS = 8, 9
 _OUTLIER_PX = 2.0
-"""A tag that fits worse than this (at 1280 px) does not lie where tags lie: a hand holds it."""
+"""A tag with a larger residual (at 1280 px width) is not on the board: a hand holds it."""
 _CORNER_PX, _LINE_PX = 0.8, 0.8
-"""Blur shifts all corners of a marker outwards or inwards together: such errors do not average out.
+"""Standard deviations of a corner and of a line. Blur shifts all corners of a marker outwards or
+inwards together, so these errors do not average out.
 """
 _SURELY = 3.0
-"""So many standard deviations around the place of a line it is looked for."""
+"""Search range of a line, in standard deviations of its predicted position."""
 _LEAST_REACH_PX, _LAST_REACH_PX = 2.0, 3.0
 _SETTLED_PX = 1.0
-"""Once all lines in view are taken, a pose that moves none of them farther need not be compared
-with them again."""
+"""Once all visible lines are in use, the fit has converged when no line moves by more than this."""
 _GAIN = 1e-2
-"""A step that is expected to better the misfit by less is not taken."""
+"""Steps with a smaller expected gain in misfit are not taken."""
 _OF_PERIOD = 0.36
-"""A line is taken only where the pose is sure of it within this share of the way to the next one.
+"""A line is used only if its search range is at most this share of the distance to the next
+line.
 """
 _STEPS = (1e-6, 1e-6, 1e-6, 1e-4, 1e-4, 1e-4, 1e-6, 1e-6, 1e-6)
-"""Of a pose's rotation, its translation in mm, and its lens: differences that tell slopes."""
+"""Finite-difference steps for rotation, translation in mm, and lens."""
 _KEEN_PX = 1.5
-"""What is off by more counts less, in the manner of Huber."""
+"""Huber bound: larger residuals, in standard deviations, count less."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +57,7 @@ class Tag:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What is seen: corner points (N, 3) mm at (N, 2) px, and tags."""
+    """The observations: corner points (N, 3) mm at (N, 2) px, and tags."""
 
     points_mm: Points
     points_px: Points
@@ -65,8 +66,7 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """What is believed about a lens: `spread` (3,) are standard deviations of the logarithm of its
-    focal length, of k1 and of k2."""
+    """Prior of a lens. `spread` (3,) holds standard deviations of log focal length, k1 and k2."""
 
     lens: Lens
     spread: Points
@@ -74,53 +74,52 @@ class Belief:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A pose with its (9, 9) covariance, and what it rests on."""
+    """A pose with its (9, 9) covariance, and the observations it is based on."""
 
     pose: Pose
     misfit: float
-    """Half the robust sum of squares of all that was seen, in standard deviations."""
+    """Half the robust sum of squared residuals, in standard deviations."""
     tags: Sequence[Tag] = ()
-    """Those that lie where tags lie."""
+    """The tags that fit the board."""
     lines: Lines | None = field(default=None, repr=False)
-    """The printed lines as that pose was last compared with them. None: it was not."""
+    """The printed lines as measured against the last pose. None if they were not measured."""
 
     @property
     def lens_spread(self) -> Points:
-        """(2, 2): covariance of the logarithm of the focal length and of k1."""
+        """Covariance (2, 2) of log focal length and k1."""
         assert self.pose.covariance is not None
         return self.pose.covariance[6:8, 6:8]
 
 
 def fit_board(evidence: Evidence, start: Pose, lens_spread: Points) -> Fit:
-    """Return the best pose near `start` by markers alone.
+    """Return the best pose near `start` from markers alone. Tags that do not fit are dropped.
 
-    Tags that do not fit are left out.
-
-    `lens_spread` (3,): standard deviations of what is believed about the logarithm of the focal
-    length, k1 and k2 of the start's lens.
+    `lens_spread` (3,): prior standard deviations of log focal length, k1 and k2, around the lens of
+    `start`.
     """
     fit = _least_squares(_Problem(evidence, start, lens_spread))
-    # Tags that a hand holds lie nowhere on the board.
+    # Tags held in a hand are not on the board's plane.
     limit = _OUTLIER_PX * start.size[0] / 1280
     errors = tag_errors(fit.pose, evidence.tags)
     fitting = [tag for tag, error in zip(evidence.tags, errors, strict=True) if error <= limit]
     if len(fitting) < len(evidence.tags):
-        # What did not fit has bent the first answer: begin again without it.
+        # The outliers distorted the first fit, so start again without them.
         fit = _least_squares(_Problem(replace(evidence, tags=fitting), start, lens_spread))
     return replace(fit, tags=fitting)
 
 
 def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, belief: Belief) -> Fit:
-    """Return the fit, carried on over the printed lines as far as they can be told for certain."""
+    """Return the fit, refined with all printed lines that are unambiguous."""
     printed = lines_of(board)
     taken = np.zeros(len(printed.middles_mm), bool)
     constrained = taken
 
-    # From the corners on, each round takes the lines of which the pose has become sure.
+    # Each round adds the lines whose predicted position has become certain, from the corners
+    # outwards.
     evidence = replace(evidence, tags=fit.tags)
     for _ in range(_GROWTHS):
         pose = fit.pose
-        # How far off each line may be, and which cannot be taken for the next one.
+        # the search range of each line, and whether it stays clear of the next line
         _, normals, scale = printed.geometry(pose)
         spread = _spreads_px(pose, printed.middles_mm, normals)
         reach = np.maximum(_SURELY * spread, _LEAST_REACH_PX)
@@ -128,36 +127,36 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, belief: Be
         lines = printed.look(
             luma, pose, np.where(constrained, np.maximum(reach, _LAST_REACH_PX), np.nan)
         )
-        # Corners, tags and these lines together tell a better pose.
+        # Fit corners, tags and these lines together.
         problem = _Problem(evidence, pose, belief.spread, belief.lens, (printed.middles_mm, lines))
         fit = replace(_least_squares(problem), tags=fit.tags, lines=lines)
-        # Until it rests, with all lines in view or with no more than in the round before.
+        # Stop when the pose is stable with all visible lines, or with no more lines than in the
+        # last round.
         is_at_rest = _shift_px(pose, fit.pose, printed.middles_mm) < _SETTLED_PX
         if is_at_rest and (constrained[lines.is_in].all() or constrained.sum() <= taken.sum()):
             break
         taken = constrained
 
-    # The lines as the last pose has them.
+    # Measure the lines against the final pose.
     final = printed.look(luma, fit.pose, np.where(constrained, _LAST_REACH_PX + 1, np.nan))
     return replace(fit, lines=final)
 
 
 def _shift_px(before: Pose, pose: Pose, points_mm: Points) -> float:
-    """Return how far a point has moved from one pose to the next, at most."""
     return float(np.abs(pose.to_px(points_mm) - before.to_px(points_mm)).max())
 
 
 def tag_errors(pose: Pose, tags: Sequence[Tag]) -> Points:
-    """Return (T,): root mean square by tag, px."""
-    # Four corners each.
+    """Return (T,): the root mean square error of each tag in px."""
+    # four corners per tag
     squares = (_TagScene(tags).misfits_px(pose) ** 2).sum(axis=1)
     return np.asarray(np.sqrt(squares.reshape(-1, 4).mean(axis=1)), np.float64)
 
 
 def _spreads_px(pose: Pose, points_mm: Points, normals: Points) -> Points:
-    """Return (N,): one standard deviation of where the pose puts points along their normals, px."""
+    """Return (N,): the standard deviation in px of each predicted point along its normal."""
     assert pose.covariance is not None
-    # How the points move in the picture with pose and lens, along their normals.
+    # derivatives of the points along their normals, by pose and lens
     _, by_place, by_lens = pose.project(points_mm)
     slopes = np.hstack([by_place, by_lens]).reshape(-1, 2, 9)
     along = np.einsum("nij,ni->nj", slopes, normals)
@@ -165,26 +164,27 @@ def _spreads_px(pose: Pose, points_mm: Points, normals: Points) -> Points:
 
 
 class _TagScene:
-    """The tags as arrays."""
+    """All tags as arrays."""
 
     def __init__(self, tags: Sequence[Tag]) -> None:
-        # Corners of a square of each tag's size, as complex numbers: a turn is a product.
+        # Corners of each tag's square as complex numbers, so that a rotation is a product.
         self._px = np.array([tag.corners_px for tag in tags]).reshape(-1, 2)
         self._heights = np.repeat([tag.height_mm for tag in tags], 4)
         sides_mm = np.array([tag.side_mm for tag in tags]).reshape(-1, 1)
         self._models = sides_mm * _complex(square_corners_mm(0, 0, 1.0))
 
     def misfits_px(self, pose: Pose) -> Points:
-        """Return (4 T, 2): how far the tags' corners are from where a pose puts those of squares.
+        """Return (4 T, 2): residuals in px of the tags' corners.
 
-        The squares that fit best where the tags' rays meet their planes are projected back.
+        The rays of a tag's corners are intersected with the plane of the tag. The square that fits
+        these points best is projected back.
         """
         if not len(self._heights):
             return np.empty((0, 2))
         places = np.nan_to_num(pose.to_plane(self._px, self._heights))
         ends = _complex(places).reshape(-1, 4)
         middles = ends.mean(axis=1, keepdims=True)
-        # the best turn of a square is the mean direction of its corners by those of the model.
+        # The best rotation is the mean direction of the corners relative to those of the model.
         turns = (np.conj(self._models) * (ends - middles)).sum(axis=1, keepdims=True)
         turns = turns / np.maximum(np.abs(turns), 1e-9)
         squares = (middles + self._models * turns).ravel()
@@ -197,8 +197,10 @@ def _complex(points: Points) -> NDArray[np.complex128]:
 
 
 class _Problem:
-    """Residuals, in standard deviations, of a change of a pose and its lens: nine numbers, see
-    `Pose.covariance`."""
+    """Residuals, in standard deviations, as a function of a change of pose and lens.
+
+    The change has nine numbers, see `Pose.covariance`.
+    """
 
     def __init__(
         self,
@@ -212,7 +214,7 @@ class _Problem:
         self._evidence, self._tags = evidence, _TagScene(evidence.tags)
         self._weights = 1 / np.maximum(lens_spread, 1e-7)
 
-        # How far the start's lens is from the one that is believed.
+        # offset of the start's lens from the prior's
         lens = start.lens
         believed = believed or lens
         self._off = np.array(
@@ -232,12 +234,12 @@ class _Problem:
 
     @property
     def number(self) -> int:
-        """How many coordinates are seen."""
+        """Number of observed coordinates."""
         corners, tags = len(self._evidence.points_px), len(self._evidence.tags)
         return 2 * corners + 8 * tags + len(self._lines_px)
 
     def pose(self, change: Points) -> Pose:
-        """Return the start, changed."""
+        """Return the start pose with a change applied."""
         return replace(
             self.start,
             rotation=self.start.rotation.reshape(3, 1) + change[:3, None],
@@ -246,15 +248,16 @@ class _Problem:
         )
 
     def at(self, change: Points) -> tuple[Points, Points]:
-        """Return residuals (M,), the last three of what is believed about the lens, and slopes (M,
-        9)."""
+        """Return residuals (M,) and their derivatives (M, 9). The last three are the prior of the
+        lens.
+        """
         pose, evidence = self.pose(change), self._evidence
         seen_px, by_place, by_lens = pose.project(self._points_mm)
         slopes = np.hstack([by_place, by_lens])
         number = len(evidence.points_px)
         corners = seen_px[:number] - evidence.points_px
 
-        # lines count across their direction alone
+        # A line constrains only the direction across it.
         lines = ((seen_px[number:] - self._lines_px) * self._normals).sum(axis=1)
         line_slopes = slopes[2 * number :].reshape(-1, 2, 9)
         across = (line_slopes * self._normals[:, :, None]).sum(axis=1)
@@ -270,11 +273,11 @@ class _Problem:
         return np.concatenate(rest), np.vstack(all_slopes)
 
     def _tag_slopes(self, change: Points, tags: Points) -> Points:
-        """Return (8 T, 9): how the tags' misfits (8 T,) move with the pose and its lens."""
+        """Return (8 T, 9): derivatives of the tags' residuals (8 T,) by pose and lens."""
         slopes = np.empty((len(tags), 9))
         if not len(tags):
             return slopes
-        # by differences: what fits the ray's ends best has no plain derivative
+        # finite differences: the best-fitting square has no simple derivative
         for number, step in enumerate(_STEPS):
             moved = change.copy()
             moved[number] += step
@@ -283,10 +286,12 @@ class _Problem:
 
 
 def _robust(rest: Points) -> tuple[Points, float]:
-    """Return weights of residuals, the last three of which always count in full, and half the sum
-    of squares."""
+    """Return Huber weights of the residuals, and half the robust sum of squares.
+
+    The last three residuals (the prior) always have full weight.
+    """
     size = np.abs(rest)
-    # Huber: beyond the bound a residual grows as its size and no longer as its square.
+    # Huber: beyond the bound the cost grows linearly, not quadratically.
     weights = np.minimum(1.0, _KEEN_PX / np.maximum(size, 1e-9))
     weights[-3:] = 1.0
     costs = np.where(size <= _KEEN_PX, 0.5 * rest**2, _KEEN_PX * (size - 0.5 * _KEEN_PX))
@@ -295,21 +300,18 @@ def _robust(rest: Points) -> tuple[Points, float]:
 
 
 def _least_squares(problem: _Problem) -> Fit:
-    """Fit a problem in Levenberg and Marquardt's way with Huber's weights.
-
-    The answer knows its covariance.
-    """
+    """Solve a problem by Levenberg-Marquardt with Huber weights. The result has a covariance."""
     change, damping = np.zeros(9), 1e-3
     rest, slopes = problem.at(change)
     weights, cost = _robust(rest)
     for _ in range(_ROUNDS):
-        # The normal equations of the linear problem here.
+        # normal equations of the linearised problem
         weighted = slopes * weights[:, None]
         normal = slopes.T @ weighted
         fall = -weighted.T @ rest
-        # More damping makes the step shorter, and safer.
+        # More damping makes the step shorter and safer.
         step = np.linalg.solve(normal + damping * np.diag(np.diag(normal)), fall)
-        # What the linear problem expects of it.
+        # the gain that the linearised problem predicts
         if step @ (fall - 0.5 * normal @ step) < _GAIN:
             break
         trial_rest, trial_slopes = problem.at(change + step)
@@ -322,13 +324,13 @@ def _least_squares(problem: _Problem) -> Fit:
         else:
             damping *= 10
 
-    # What is left over at the corners, and how far all may be wrong.
+    # the root mean square residual of the corners
     pose = problem.pose(change)
     seen = 2 * len(problem._evidence.points_px)
     corners = rest[:seen] * _CORNER_PX
     rms = float(np.sqrt(2 * (corners**2).mean()))
 
-    # Where more is left over than was expected, everything is less certain.
+    # Residuals larger than expected raise the covariance of all parameters.
     excess = max(1.0, cost / max(1, problem.number - 9))
     covariance = excess * np.linalg.pinv(slopes.T @ (slopes * weights[:, None]), hermitian=True)
     fitted = replace(pose, rms_px=rms, covariance=np.asarray(covariance, np.float64))

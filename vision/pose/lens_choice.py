@@ -1,8 +1,9 @@
-"""Which lens explains the board: the one that is believed, one with a second term, or a fisheye.
+"""Selects the lens model that explains the board: the assumed one, one with more terms, or a
+fisheye.
 
-The believed lens stays unless another one explains corner markers, pieces and printed lines much
-better; what it costs more is that it has more to say (Schwarz 1978): a few lines along one edge
-change nothing.
+The assumed lens stays unless another model explains corner markers, pieces and printed lines much
+better. Models with more terms pay a penalty (Schwarz 1978), so a few lines along one edge change
+nothing.
 """
 
 from __future__ import annotations
@@ -23,26 +24,25 @@ from vision.pose.printed_lines import confirmed, lines_of
 _FOCAL_SPREAD, _BEND_SPREAD = 0.2, 0.06
 _FIXED = 1e-6
 _WIDER = (0.72, 0.52, 0.38)
-"""Focal lengths that are tried where nothing is known of the lens, by the believed one."""
+"""Focal lengths to try for an unknown lens, relative to the assumed one."""
 _LINE_PX, _LOST = 0.8, 2.0
-"""A line that fits is off by so much; one that is not found costs as much as one that is off by so
-many times this."""
+"""Standard deviation of a line at 1280 px, and the cost of a missing line in multiples of it."""
 _MUCH_BETTER = 10.0
-"""By so much less must the costs of another model be: odds of 20,000 to 1."""
+"""Minimum gain in cost before another model replaces the assumed one: odds of 20,000 to 1."""
 _WITHIN_PX = 1.5
-"""A line that is off by less (at 1280 px) is where the pose puts it."""
+"""Maximum offset (at 1280 px) of a line that matches the pose."""
 _HALFWAY = 0.15
-"""Markers that are explained well leave over less of half a square sum than this for each of their
-coordinates. Measured: no lens of another angle was better there.
+"""Maximum misfit per marker coordinate of a good fit. Measured: below it, no lens of another angle
+was better.
 """
 _CHECK_PX = 6.0
 _LEAST_SEEN, _MOST_OFF_PX = 0.3, 1.2
 _LEAST_LINES = 0.5
-"""Round a square that is confirmed so many of the visible lines are where the pose puts them."""
+"""Minimum share of the visible lines around a confirmed square that match the pose."""
 
 
 def models_of(lens: Lens, focal_spread: float) -> Iterator[Belief]:
-    """Yield the model that is believed first, then those with more to say."""
+    """Yield the assumed model first, then models with more freedom."""
     focal, bend = max(focal_spread, 0.01), _BEND_SPREAD
     yield Belief(lens, np.array([focal, bend, _FIXED]))
     yield Belief(lens, np.array([_FOCAL_SPREAD, 4 * bend, 2 * bend]))
@@ -51,7 +51,7 @@ def models_of(lens: Lens, focal_spread: float) -> Iterator[Belief]:
 
 
 def wide_starts(lens: Lens) -> Iterator[Belief]:
-    """Yield lenses of other angles, for corner markers that fit no believed one."""
+    """Yield lenses of wider angles, for corner markers that do not fit the assumed lens."""
     spread = np.array([_FOCAL_SPREAD, _BEND_SPREAD, _FIXED])
     for share in _WIDER:
         # A shorter focal length is a wider angle.
@@ -62,8 +62,7 @@ def wide_starts(lens: Lens) -> Iterator[Belief]:
 
 
 def best_start(evidence: Evidence, lens: Lens, size: tuple[int, int]) -> tuple[Belief, Fit] | None:
-    """Return the model, of any angle of the lens, that explains the markers best, and its fit by
-    these alone."""
+    """Return the model from `wide_starts` that explains the markers best, with its fit to them."""
     best: tuple[Belief, Fit] | None = None
     for model in wide_starts(lens):
         fit = fit_model(evidence, model, size)
@@ -73,25 +72,30 @@ def best_start(evidence: Evidence, lens: Lens, size: tuple[int, int]) -> tuple[B
 
 
 def fit_model(evidence: Evidence, model: Belief, size: tuple[int, int]) -> Fit | None:
-    """Return the best pose with a model by markers alone."""
+    """Return the best pose for a model from markers alone.
+
+    Returns None without a pose, with a camera below the board, or with a focal length that no real
+    lens has.
+    """
     start = solve_pose(evidence.points_mm, evidence.points_px, model.lens, size)
     if start is None:
         return None
     fit = fit_board(evidence, start, model.spread)
-    # A camera below the board, or with no lens that anybody sells, explains nothing.
     is_above, is_sane = fit.pose.eye_mm[2] > 0, 0.1 <= fit.pose.lens.focal_ratio <= 10
     return fit if is_above and is_sane else None
 
 
 def is_explained(luma: Luma, board: Board, pose: Pose) -> bool:
-    """Do the printed lines that can be made out lie where the pose puts them? Where too few can,
-    the corners decide."""
+    """Return whether the detected printed lines are where the pose predicts them.
+
+    With too few lines, the residual of the corners decides.
+    """
     scale = pose.size[0] / 1280
     printed = lines_of(board)
     lines = printed.look(luma, pose, np.full(len(printed.middles_mm), _CHECK_PX * scale))
     if lines.is_found.sum() < _LEAST_SEEN * max(8, lines.is_in.sum()):
         return pose.rms_px <= _MOST_OFF_PX * scale
-    # Three in four have to lie there.
+    # Three of four lines have to match.
     off = np.abs(lines.off_px[lines.is_found])
     return bool(np.quantile(off, 0.75) <= _MOST_OFF_PX * scale)
 
@@ -101,13 +105,13 @@ def explaining_fit(
 ) -> Fit | None:
     """Return the fit of the model that explains the picture best.
 
-    Where nothing is known of the lens and the markers are not explained well, one of another angle
-    is tried too, as the way from the believed one may have ended halfway.
+    If the lens is unknown and the markers fit poorly, lenses of other angles are tried too. The fit
+    from the assumed lens may have stopped in a local minimum.
     """
     size = (luma.shape[1], luma.shape[0])
     best: tuple[float, Fit] | None = None
 
-    # Each model by the markers, and then by the lines.
+    # Fit each model to the markers, and then to the lines.
     starts = [(model, fit_model(evidence, model, size)) for model in models_of(lens, focal_spread)]
     number = 2 * len(evidence.points_px) + 8 * len(evidence.tags)
     least = min((fit.misfit for _, fit in starts if fit is not None), default=math.inf)
@@ -118,7 +122,7 @@ def explaining_fit(
         if by_markers is None:
             continue
         fit = fit_lines(luma, board, evidence, by_markers, model)
-        # The believed one has an advantage over all others.
+        # The assumed model (number 0) has an advantage over all others.
         cost = _cost(fit, model) + (_MUCH_BETTER if number else 0.0)
         if best is None or cost < best[0]:
             best = cost, fit
@@ -126,27 +130,29 @@ def explaining_fit(
 
 
 def _cost(fit: Fit, model: Belief) -> float:
-    """Return half the sum of squares over everything that should be seen, and what the model has to
-    say."""
+    """Return half the sum of squares over everything that should be visible, plus the model's
+    penalty.
+    """
     lines = fit.lines
     assert lines is not None
     scale = _LINE_PX * fit.pose.size[0] / 1280
-    # By what a line that fits is off.
+    # in units of a matching line's standard deviation
     off = np.where(lines.is_found, np.abs(lines.off_px) / scale, _LOST).clip(0, _LOST)[lines.is_in]
     corners = min(fit.pose.rms_px / scale, 5.0)
-    # The information criterion: each term costs the logarithm of what there is to explain.
+    # Bayesian information criterion: each free term costs the logarithm of the number of
+    # observations.
     terms = np.count_nonzero(model.spread > _FIXED)
     return float((off**2).sum() + 16 * corners**2 + terms * math.log(2 * len(off) + 1)) / 2
 
 
 def confirmed_squares(board: Board, fit: Fit, corners: Points) -> frozenset[Square]:
-    """Return the squares where the pose is confirmed by printed lines.
+    """Return the squares where printed lines confirm the pose.
 
-    They hang together with the corner markers seen at `corners` (N, 2) mm.
+    They are connected with the corner markers seen at `corners` (N, 2) mm.
     """
     if fit.lines is None:
         return frozenset()
-    # The squares next to these corners.
+    # the squares next to these corners
     last = board.files - 1, board.ranks - 1
     is_beyond = corners > np.array([board.width_mm, board.height_mm]) / 2
     starts = [Square(*corner) for corner in (is_beyond * last).tolist()]

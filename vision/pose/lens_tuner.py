@@ -1,4 +1,4 @@
-"""Learning a camera's lens from the board itself, view by view."""
+"""Learns the lens of a camera from views of the board."""
 
 from __future__ import annotations
 
@@ -11,70 +11,73 @@ from vision.pose.optics import Lens, Points
 from vision.pose.pose import Pose, refined_pose, solve_pose
 
 _PRIOR = np.diag([1 / 0.12**2, 1 / 0.04**2])
-"""What is known about the focal length's logarithm and k1 before the first view."""
+"""Prior information on log focal length and k1, before the first view."""
 _CORNER_PX = 0.7
-"""A corner is seen no more exactly than this."""
+"""Minimum standard deviation of a corner."""
 _CLOSE = 5e-3
-"""A step no longer than this leaves less than a hundredth of it to go."""
+"""After a step this short, the remaining error is below a hundredth of it."""
 _FIRST_STEPS = 3
-"""So often the first view is repeated where its start was far off."""
+"""Maximum number of Gauss-Newton steps on the first view, whose start may be far off."""
 _MANY_VIEWS, _FADE = 20, 0.95
-"""After so many views each older one counts a little less than the next."""
+"""After this many views, each new view reduces the weight of older ones by this factor."""
 _FARTHEST = 0.4, 0.15
-"""So far the logarithm of the focal length and k1 may be from where they began."""
+"""Maximum change of log focal length and of k1 from the nominal lens."""
 
 
 @dataclass(frozen=True, eq=False)
 class LensTuner:
-    """Focal length and distortion, sharpened by every good view of three or four corner markers.
+    """Estimates focal length and distortion, and improves with each view of three or four corner
+    markers.
 
-    Both are unknowns of a least-squares sum over views (the pose is solved anew for each trial
-    value), held near the nominal lens by a prior: a view from straight above says nothing about the
-    focal length and changes nothing.
+    Both are unknowns of a least-squares sum over views. The pose is solved anew for each trial
+    value. A prior holds them near the nominal lens: a view from straight above contains no
+    information about the focal length and changes nothing.
     """
 
     base: Lens
-    """The lens with which it began."""
+    """The nominal lens at the start."""
     lens: Lens
-    """The lens as it is known now."""
+    """The current estimate."""
     exact: bool = False
-    """Measured by somebody who knows better: it is left alone."""
+    """Whether the lens was calibrated elsewhere. It is never changed then."""
     views: int = 0
-    """How many have told it."""
+    """Number of views used so far."""
     told_by_lines: bool = False
-    """Has a board with its printed lines told the lens, and not the corner markers alone?"""
+    """Whether the estimate comes from a board with its printed lines, not from corner markers
+    alone.
+    """
     information: Points = field(default_factory=lambda: np.zeros((2, 2)))
-    """(2, 2): the matrix of the normal equations for the logarithm of the focal length and k1."""
+    """Matrix (2, 2) of the normal equations for log focal length and k1."""
     vector: Points = field(default_factory=lambda: np.zeros(2))
-    """(2,): their right side."""
+    """Right side (2,) of the normal equations."""
 
     @classmethod
     def of(cls, nominal: Lens, exact: bool = False) -> LensTuner:
-        """Return a tuner that has seen nothing yet."""
+        """Return a tuner without any views."""
         return cls(nominal, nominal, exact)
 
     @property
     def spreads(self) -> Points:
-        """(2,): standard deviations of the focal length, by its own size, and of k1, as the views
-        tell them."""
+        """Standard deviations (2,) of the focal length, as a share of it, and of k1."""
         return np.asarray(np.sqrt(np.diag(np.linalg.inv(self.information + _PRIOR))))
 
     @property
     def spread(self) -> float:
-        """One standard deviation of the focal length, by its own size."""
+        """Standard deviation of the focal length, as a share of it."""
         return float(self.spreads[0])
 
     def taught(self, points_mm: Points, points_px: Points, pose: Pose) -> LensTuner:
-        """Return the tuner after one more view, `pose` being how it is seen through the lens as it
-        is."""
+        """Return the tuner after one more view. `pose` is the pose of that view with the current
+        lens.
+        """
         if self.exact:
             return self
 
-        # Old views count less and less.
+        # Older views fade.
         fade = 1.0 if self.views < _MANY_VIEWS else _FADE
         lens, information, vector = self.lens, self.information, self.vector
         for _ in range(_FIRST_STEPS if self.views == 0 else 1):
-            # Gauss and Newton's way, with all views before summed up in two matrices.
+            # Gauss-Newton, with all earlier views summed up in a matrix and a vector.
             linear = _linearise(points_mm, points_px, pose, lens)
             if linear is None:
                 return self
@@ -82,15 +85,15 @@ class LensTuner:
             before = np.array(
                 [math.log(lens.focal_ratio / self.base.focal_ratio), lens.k1 - self.base.k1]
             )
-            # A view that no lens explains, as something moves a corner, teaches little.
+            # A view that no lens explains gets little weight, since something probably shifts a
+            # corner.
             weight = 1 / max(_CORNER_PX, pose.rms_px) ** 2
-            # The normal equations over all views, in values by the nominal lens.
+            # normal equations over all views, in values relative to the nominal lens
             information = fade * self.information + weight * slopes.T @ slopes
             vector = fade * self.vector + weight * slopes.T @ (slopes @ before - rest)
             value = np.linalg.solve(information + _PRIOR, vector).clip(
                 np.negative(_FARTHEST), _FARTHEST
             )
-            # No farther than a lens of this kind may be.
             lens = self.base.changed(np.array([*value, 0.0]))
             if np.abs(value - before).max() < _CLOSE:
                 break
@@ -99,13 +102,13 @@ class LensTuner:
         )
 
     def told(self, lens: Lens, spread: Points, by_lines: bool = True) -> LensTuner:
-        """Return the tuner that goes on from a lens that a whole board has told, of whatever model.
+        """Return the tuner that continues from a lens fitted to a whole board, of any model.
 
-        `spread` (2, 2) is the covariance of the logarithm of its focal length and of k1.
+        `spread` (2, 2) is the covariance of log focal length and k1.
         """
         if self.exact:
             return self
-        # What is known of it counts as much as the views that told it.
+        # The information of the fitted lens replaces that of earlier views.
         information = np.asarray(np.linalg.inv(spread), np.float64)
         return LensTuner(lens, lens, False, self.views + 1, by_lines, information)
 
@@ -113,18 +116,18 @@ class LensTuner:
 def _linearise(
     points_mm: Points, points_px: Points, guess: Pose, lens: Lens
 ) -> tuple[Points, Points, Pose] | None:
-    """Return slopes (2N, 2) and residuals (2N,) of the corners by focal length and k1, and their
+    """Return the corners' derivatives (2N, 2) by log focal length and k1, residuals (2N,), and
     pose.
 
-    The pose is solved for each lens. None when there is none.
+    The pose is solved for the given lens. Returns None if there is none.
     """
     pose = guess if guess.lens == lens else refined_pose(guess, points_mm, points_px, lens)
     pose = pose or solve_pose(points_mm, points_px, lens, guess.size)
     if pose is None:
         return None
-    # Slopes by the logarithm of the focal length and by k1.
+    # derivatives by log focal length and k1
     seen, by_pose, by_lens = pose.project(points_mm)
     by_lens = by_lens[:, :2]
-    # What a change of the pose makes good does not count.
+    # Remove the part that a change of the pose can compensate.
     slopes = by_lens - by_pose @ np.linalg.solve(by_pose.T @ by_pose, by_pose.T @ by_lens)
     return slopes, (seen - points_px).ravel(), pose

@@ -1,6 +1,6 @@
-"""Where the board is: the pose from corner markers, and rays between pixels and millimetres.
+"""The pose of the board from corner markers, and conversion between pixels and millimetres.
 
-Picture axes: pixels, x right, y down, the middle of the first pixel is (0, 0). Board axes: see
+Picture axes: pixels, x right, y down, the centre of the first pixel is (0, 0). Board axes: see
 `companion.core.kit`.
 """
 
@@ -20,56 +20,59 @@ from vision.pose import optics
 from vision.pose.optics import Lens
 
 Points = optics.Points
-"""(N, 2) or (N, 3) coordinates."""
+"""Coordinates (N, 2) or (N, 3)."""
 
 _SPARSE_PX, _LARGE_PX = 4, 1000
-"""Places in the picture are worked out so many pixels of a view apart (twice as many in larger
-ones), and between them by proportion: right to 0.02 px, with the camera 55 degrees aslant and with
-lenses of 120 degrees."""
+"""Spacing in px of exactly computed positions in a view (twice that in views larger than
+`_LARGE_PX`). Positions between them are interpolated. The error is at most 0.02 px, for cameras up
+to 55 degrees oblique and lenses of 120 degrees.
+"""
 
 _SO_MUCH_WORSE = 4.0
-"""The second pose that explains a plane is none when it leaves over this many times what the first
-one does."""
+"""The second pose of a plane is dropped if its error exceeds that of the first by this factor."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pose:
-    """The camera as the board sees it.
+    """Position and orientation of the camera relative to the board.
 
-    `markers`: how many corner markers it rests on. `rms_px`: what is left over.
+    `markers`: number of corner markers used. `rms_px`: residual.
     """
 
     rotation: Points
-    """Its rotation vector (3, 1), or the matrix (3, 3)."""
+    """Rotation vector (3, 1), or rotation matrix (3, 3)."""
     translation: Points
-    """(3, 1) mm: the board's origin in the axes of the camera."""
+    """Origin of the board in camera axes, (3, 1) mm."""
     lens: Lens
     size: tuple[int, int]
     """Width and height of the picture, px."""
     markers: int = 4
     rms_px: float = 0.0
     covariance: Points | None = None
-    """(6, 6) of rotation vector and translation, or (9, 9) with the lens's `Lens.changed`; None
-    when exact."""
+    """Covariance (6, 6) of rotation vector and translation, or (9, 9) with the lens as in
+    `Lens.changed`. None for an exact pose.
+    """
 
     @cached_property
     def matrix(self) -> Points:
-        """The camera matrix."""
+        """Camera matrix (3, 3)."""
         return self.lens.matrix(self.size)
 
     @cached_property
     def axes(self) -> Points:
-        """(3, 3): board axes to camera axes."""
+        """Rotation (3, 3) from board axes to camera axes."""
         return np.asarray(cv2.Rodrigues(self.rotation)[0], np.float64)
 
     @cached_property
     def eye_mm(self) -> Points:
-        """(3,): where the camera is above the board."""
+        """Position (3,) of the camera in board axes."""
         return -self.axes.T @ self.translation.ravel()
 
     def to_px(self, points_mm: Points) -> Points:
-        """Return (N, 2) pixels of (N, 3) points. Those behind the camera give nonsense."""
-        # OpenCV's own function works out all slopes as well, which takes ten times as long.
+        """Project (N, 3) points to (N, 2) pixels. Points behind the camera give meaningless
+        results.
+        """
+        # OpenCV's own function also computes all derivatives, which takes ten times as long.
         points = np.asarray(points_mm, np.float64).reshape(-1, 3)
         before_camera = points @ self.axes.T + self.translation.ravel()
         depth = before_camera[:, 2:]
@@ -79,36 +82,36 @@ class Pose:
     def to_plane(self, points_px: Points, z_mm: float | Points = 0.0) -> Points:
         """Return (N, 2) board coordinates where the rays of (N, 2) pixels meet the plane at `z_mm`.
 
-        NaN where they do not.
+        NaN where they do not meet it.
         """
         points = np.asarray(points_px, np.float64).reshape(-1, 2)
-        # Each pixel's ray in the axes of the board.
+        # the ray of each pixel in board axes
         plane = self.lens.straight((points - self.matrix[:2, 2]) / self.matrix[0, 0])
         rays = flat(plane, 1.0) @ self.axes
         eye = self.eye_mm
         with np.errstate(divide="ignore", invalid="ignore"):
-            # How far along its ray the plane is. Behind the camera it is nowhere.
+            # distance to the plane along the ray; behind the camera there is no intersection
             reach = (z_mm - eye[2]) / rays[:, 2]
             reach = np.where(reach > 0, reach, np.nan)
         return eye[:2] + rays[:, :2] * reach[:, None]
 
     def project(self, points_mm: Points) -> tuple[Points, Points, Points]:
-        """Return (N, 2) pixels of (N, 3) points, and how they move with the pose and with the lens.
+        """Project (N, 3) points to (N, 2) pixels, and return the derivatives by pose and by lens.
 
-        That is (2N, 6) by rotation vector and translation, and (2N, 3) by the logarithm of the
-        focal length, k1 and k2.
+        These are (2N, 6) by rotation vector and translation, and (2N, 3) by log focal length, k1
+        and k2.
         """
         points = np.asarray(points_mm, np.float64).reshape(-1, 1, 3)
         turn, way = self.rotation.reshape(3, 1), self.translation.reshape(3, 1)
         camera = self.matrix, self.lens.distortion
-        # Slopes by both focal lengths, by k1 and k2, and by rotation and translation.
+        # derivatives by both focal lengths, by k1 and k2, and by rotation and translation
         if self.lens.is_fisheye:
             projected, slopes = cv2.fisheye.projectPoints(points, turn, way, *camera)
             focal, bend, place = slopes[:, :2], slopes[:, 4:6], slopes[:, 8:14]
         else:
             projected, slopes = cv2.projectPoints(points, turn, way, *camera)
             focal, bend, place = slopes[:, 6:8], slopes[:, 10:12], slopes[:, :6]
-        # By the logarithm: the slope times the focal length itself.
+        # by the logarithm: the derivative times the focal length itself
         by_lens = np.column_stack([self.matrix[0, 0] * focal.sum(axis=1), bend])
         return (
             np.asarray(projected, np.float64).reshape(-1, 2),
@@ -117,32 +120,30 @@ class Pose:
         )
 
     def is_in_picture(self, points_px: Points) -> NDArray[np.bool_]:
-        """Return (N,): which of (N, 2) pixels lie in the picture."""
+        """Return (N,): whether each of (N, 2) pixels is inside the picture."""
         last = np.array(self.size) - 1
         return np.asarray(((points_px >= 0) & (points_px <= last)).all(axis=-1))
 
     def px_per_mm(self, points_mm: Points) -> Points:
-        """Return (N,): how large the board appears at (N, 3) points, across or along, whichever is
-        less.
+        """Return (N,): the smaller scale of the picture at (N, 3) points, along the board's two
+        axes.
         """
-        # Each point, and those a millimetre beside it.
+        # each point, and those one millimetre beside it
         around = points_mm[:, None] + [[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]
         here = self.to_px(around).reshape(-1, 3, 2)
         sides = np.linalg.norm(here[:, 1:] - here[:, :1], axis=2)
         return np.asarray(sides.min(axis=1))
 
     def spread_mm(self, points_mm: Points) -> Points:
-        """Return (N,): one standard deviation of where the pose puts (N, 3) points, in mm on the
-        board."""
+        """Return (N,): the standard deviation in mm of (N, 3) points, as predicted by the pose."""
         points = np.asarray(points_mm, np.float64).reshape(-1, 3)
         if self.covariance is None:
             return np.zeros(len(points))
-        # With the lens or without it.
+        # with or without the lens
         number = len(self.covariance)
         _, *slopes_by = self.project(points)
         slopes = np.hstack(slopes_by)[:, :number].reshape(-1, 2, number)
-        # The covariance of each point in the picture, (N, 2, 2), and the larger axis of its
-        # ellipse.
+        # covariance (N, 2, 2) of each point in the picture, and the major axis of its ellipse
         errors = slopes @ self.covariance @ slopes.swapaxes(1, 2)
         largest = np.linalg.eigvalsh(errors)[:, 1]
         return np.asarray(np.sqrt(largest.clip(0)) / np.maximum(self.px_per_mm(points), 1e-6))
@@ -154,41 +155,43 @@ class Pose:
         z_mm: float,
         scale: float,
     ) -> Maps:
-        """Return where to look in the picture for each pixel of a view from straight above of a
-        rectangle at `z_mm`.
+        """Return the maps of a top view of a rectangle at `z_mm`: a position in the picture for
+        each pixel.
 
-        `scale` is px per mm; the view's row 0 lies at the rectangle's high y, so that South is
-        below.
+        `scale` is px per mm. Row 0 of the view is at the rectangle's high y, so South is at the
+        bottom.
         """
         left, high = low_mm[0], high_mm[1]
         width = max(1, round((high_mm[0] - left) * scale))
         height = max(1, round((high - low_mm[1]) * scale))
 
-        # How many px of the view lie between two places that are worked out.
+        # spacing in px of exactly computed positions
         every = _SPARSE_PX if max(width, height) <= _LARGE_PX else 2 * _SPARSE_PX
-        # A point (x, y) of the plane lies on the ray of plane @ (x, y, 1).
+        # A point (x, y) of the plane lies on the ray plane @ (x, y, 1).
         plane = self.axes.copy()
         plane[:, 2] = plane[:, 2] * z_mm + self.translation.ravel()
 
-        # From pixels of the view to mm, with row 0 at the top.
+        # from pixels of the view to mm, with row 0 at the top
         step = 1 / scale
         to_mm = np.array([[step, 0, left + step / 2], [0, -step, high - step / 2], [0, 0, 1]])
-        # Sparse places, one more at each end, each in the middle of so many pixels that `resize`
-        # makes of it.
+        # Sparse positions, one extra at each end. Each is the centre of the block of pixels into
+        # which `resize` expands it.
         first = -(every + 1) / 2
         to_view = np.array([[every, 0, first], [0, every, first], [0, 0, 1]])
         size = math.ceil(width / every) + 2, math.ceil(height / every) + 2
         sparse = self._rectified_places(plane @ to_mm @ to_view, size)
 
-        # The places between by proportion, and without the margin.
+        # Interpolate the positions between, and cut off the margin.
         dense = cv2.resize(sparse, None, fx=every, fy=every, interpolation=cv2.INTER_LINEAR)
         pixels = np.asarray(dense[every : every + height, every : every + width], np.float32)
         return Maps(pixels, low_mm, high_mm, z_mm, scale)
 
     def _rectified_places(self, to_rays: Points, size: tuple[int, int]) -> NDArray[np.float32]:
-        """Return (h, w, 2): the pixels of the rays to which `to_rays` (3, 3) takes the pixels of a
-        view of (width, height)."""
-        # OpenCV takes any invertible matrix for the new camera's, and is twenty times as fast as
+        """Return (h, w, 2): picture pixels for a view of (width, height).
+
+        `to_rays` (3, 3) maps pixels of the view to rays.
+        """
+        # OpenCV accepts any invertible matrix as the new camera's, and is twenty times as fast as
         # numpy here.
         camera = np.linalg.inv(to_rays)
         if self.lens.is_fisheye:
@@ -204,100 +207,106 @@ class Pose:
 
 @dataclass(frozen=True, eq=False)
 class Maps:
-    """A view from straight above: `pixels` (h, w, 2) float32 says where each of its pixels lies in
-    the picture."""
+    """A top view. `pixels` (h, w, 2) float32 is the position in the picture of each of its
+    pixels.
+    """
 
     pixels: NDArray[np.float32]
     low_mm: tuple[float, float]
-    """The lower left corner of the view on the board."""
+    """Lower left corner of the view on the board."""
     high_mm: tuple[float, float]
-    """Its upper right corner."""
+    """Upper right corner of the view on the board."""
     z_mm: float
-    """How high above the board it looks."""
+    """Height of the view's plane above the board."""
     scale: float
-    """px per mm."""
+    """Scale in px per mm."""
 
     def rectify(self, luma: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the view, (h, w). Black outside the picture."""
+        """Return the view (h, w) of a picture. Pixels outside the picture are black."""
         view = cv2.remap(luma, self.pixels, None, cv2.INTER_LINEAR)  # type: ignore[call-overload]  # stubs deny None
         return np.asarray(view, np.uint8)
 
     def rectify_colours(self, colours: NDArray[np.uint8], scale: float) -> NDArray[np.uint8]:
-        """Return the same view of a picture's colours, (h, w, 2), so much smaller.
+        """Return the view (h, w, 2) of the colours of a picture, whose size is `scale` times the
+        picture's.
 
-        128 (grey) outside the picture.
+        Pixels outside the picture are 128 (grey).
         """
         pixels = ((self.pixels + 0.5) * scale - 0.5).astype(np.float32)
         view = cv2.remap(colours, pixels, None, cv2.INTER_LINEAR, borderValue=(128, 128))  # type: ignore[call-overload]  # stubs deny None
         return np.asarray(view, np.uint8)
 
     def shown(self, size: tuple[int, int]) -> NDArray[np.bool_]:
-        """Return (h, w): what of the view lies in a picture of this width and height."""
+        """Return (h, w): whether each pixel of the view is inside a picture of this width and
+        height.
+        """
         last = np.array(size) - 1.0
         return cv2.inRange(self.pixels, (0.0, 0.0), tuple(last.tolist())).astype(bool)
 
     def part(self, rows: slice, columns: slice) -> Maps:
-        """Return the part of the view that these rows and columns show."""
+        """Return the part of the view in these rows and columns."""
         (left, high), step = (self.low_mm[0], self.high_mm[1]), 1 / self.scale
         low_mm = left + columns.start * step, high - rows.stop * step
         high_mm = left + columns.stop * step, high - rows.start * step
         return Maps(self.pixels[rows, columns], low_mm, high_mm, self.z_mm, self.scale)
 
     def to_view(self, points_mm: Points) -> Points:
-        """Turn (N, 2) board coordinates into (N, 2) pixels of the view."""
+        """Convert (N, 2) board coordinates to (N, 2) pixels of the view."""
         corner = np.array([self.low_mm[0], self.high_mm[1]])
         return np.asarray((points_mm.reshape(-1, 2) - corner) * (self.scale, -self.scale) - 0.5)
 
     def to_board(self, points: Points) -> Points:
-        """Turn (N, 2) pixels of the view into (N, 2) board coordinates."""
+        """Convert (N, 2) pixels of the view to (N, 2) board coordinates."""
         corner = np.array([self.low_mm[0], self.high_mm[1]])
         return corner + (points.reshape(-1, 2) + 0.5) / (self.scale, -self.scale)
 
 
 def square_corners_mm(x_mm: float, y_mm: float, side_mm: float, turn_deg: float = 0.0) -> Points:
-    """Return (4, 2): the corners of a marker in OpenCV's order (upper left first, clockwise),
-    `turn_deg` counter-clockwise."""
+    """Return (4, 2): corners of a marker in OpenCV's order (upper left first, clockwise).
+
+    `turn_deg` is counter-clockwise.
+    """
     return rectangle_corners_mm(x_mm, y_mm, side_mm, side_mm, math.radians(turn_deg))
 
 
 def rectangle_corners_mm(
     x_mm: float, y_mm: float, width_mm: float, height_mm: float, turn: float
 ) -> Points:
-    """Return (4, 2): the corners of a rectangle, upper left first, clockwise.
+    """Return (4, 2): corners of a rectangle, upper left first, clockwise.
 
-    `turn` counter-clockwise in radians.
+    `turn` is counter-clockwise in radians.
     """
-    # Upper left, upper right, lower right, lower left.
+    # upper left, upper right, lower right, lower left
     across, along = width_mm / 2, height_mm / 2
     corners = np.array([[-across, along], [across, along], [across, -along], [-across, -along]])
-    # The rows are where the axes of the rectangle point.
+    # The rows are the directions of the rectangle's axes.
     axes = np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]])
     return np.asarray(corners @ axes + (x_mm, y_mm), np.float64)
 
 
 def flat(points_mm: Points, z_mm: float = 0.0) -> Points:
-    """Return (N, 3): points of the board's plane, lifted to `z_mm`."""
+    """Return (N, 3): points of the board's plane, raised to `z_mm`."""
     points = np.asarray(points_mm, np.float64).reshape(-1, 2)
     return np.column_stack([points, np.full(len(points), z_mm)])
 
 
 def boxes_mm(middles: Points, width_mm: float, height_mm: float) -> Points:
-    """Return (N, 4, 2): the corners of upright rectangles round (N, 2) middles, upper left first,
-    clockwise."""
+    """Return (N, 4, 2): corners of upright rectangles around (N, 2) centres, upper left first,
+    clockwise.
+    """
     return middles[:, None] + rectangle_corners_mm(0.0, 0.0, width_mm, height_mm, 0.0)
 
 
 def square_mm(board: Board, square: Square) -> Points:
-    """Return (4, 3): the corners of a square on the board's plane, upper left first, clockwise."""
+    """Return (4, 3): corners of a square on the board's plane, upper left first, clockwise."""
     depth = board.depth_mm or board.square_mm
     return flat(rectangle_corners_mm(*board.centre_mm(square), board.square_mm, depth, 0.0))
 
 
 @lru_cache(maxsize=64)
 def corner_points_mm(board: Board, marker: int) -> Points:
-    """Return (4, 3): the printed corners of one of the board's corner markers.
-
-    Not to be written to.
+    """Return (4, 3): the printed corners of one corner marker of the board. The array is
+    read-only.
     """
     corners = flat(square_corners_mm(*board.corner_centres_mm[marker], board.corner_mm))
     corners.flags.writeable = False
@@ -311,9 +320,10 @@ def solve_pose(
     size: tuple[int, int],
     guess: Pose | None = None,
 ) -> Pose | None:
-    """Return the pose from (N, 3) coplanar board points and their (N, 2) pixels, N >= 4.
+    """Return the pose with its covariance from (N, 3) coplanar board points and (N, 2) pixels, N >=
+    4.
 
-    It knows how certain it is. None when the camera would be below.
+    Returns None if the camera would be below the board.
     """
     pose = nearest_pose(points_mm, points_px, lens, size, guess)
     return pose and _with_covariance(pose, points_mm)
@@ -326,11 +336,12 @@ def nearest_pose(
     size: tuple[int, int],
     guess: Pose | None = None,
 ) -> Pose | None:
-    """Return the same without how certain it is.
+    """Return the pose as in `solve_pose`, without its covariance.
 
-    Two poses explain a plane almost equally well: the one above the table with less error counts.
+    Two poses explain a plane almost equally well. The one above the table with the smaller error is
+    returned.
     """
-    # Refined from each start, and from the last pose if there is one.
+    # Refine each start, and the last pose if there is one.
     starts = _starts(points_mm, points_px, lens, size)
     if guess is not None:
         starts.append(Pose(guess.rotation, guess.translation, lens, size, len(points_mm) // 4))
@@ -343,12 +354,10 @@ def nearest_pose(
 
 
 def _starts(points_mm: Points, points_px: Points, lens: Lens, size: tuple[int, int]) -> list[Pose]:
-    """Return the poses, one or two, that explain a plane almost equally well, the better one
-    first.
-    """
+    """Return one or two poses that explain a plane almost equally well, the better one first."""
     matrix = lens.matrix(size)
     plane = lens.straight((points_px - matrix[:2, 2]) / matrix[0, 0])
-    # IPPE (Collins and Bartoli 2014) answers with both poses of a plane.
+    # IPPE (Collins and Bartoli 2014) returns both poses of a plane.
     _, rotations, translations, errors = cv2.solvePnPGeneric(
         points_mm[:, None], plane[:, None], np.eye(3), None, flags=cv2.SOLVEPNP_IPPE
     )
@@ -361,14 +370,14 @@ def _starts(points_mm: Points, points_px: Points, lens: Lens, size: tuple[int, i
 
 
 def refined_pose(start: Pose, points_mm: Points, points_px: Points, lens: Lens) -> Pose | None:
-    """Return the pose near another that fits best, with what is left over.
+    """Return the best-fitting pose near another, with its residual.
 
-    None when the camera would be below.
+    Returns None if the camera would be below the board.
     """
     matrix, distortion = lens.matrix(start.size), lens.distortion
     points = points_px
     if lens.is_fisheye:
-        # OpenCV refines for ordinary lenses alone: here the rays are brought to the plane first.
+        # OpenCV refines for ordinary lenses only, so undistort fisheye points first.
         points = lens.straight((points_px - matrix[:2, 2]) / matrix[0, 0])
         matrix, distortion = np.eye(3), np.zeros(4)
     place = start.rotation.copy(), start.translation.copy()
@@ -377,17 +386,17 @@ def refined_pose(start: Pose, points_mm: Points, points_px: Points, lens: Lens) 
     pose = replace(start, rotation=rotation, translation=translation, lens=lens)
     if pose.eye_mm[2] <= 0:
         return None
-    # Root mean square of what is left over.
+    # root mean square residual
     error = pose.to_px(points_mm) - points_px
     return replace(pose, rms_px=float(np.sqrt((error**2).sum(axis=1).mean())))
 
 
 def _with_covariance(pose: Pose, points_mm: Points) -> Pose:
-    """Add how certain the pose is.
+    """Return the pose with a covariance.
 
-    Corners are never trusted to better than 0.4 px, or 0.8 px while some are hidden.
+    The standard deviation of a corner is at least 0.4 px, or 0.8 px while some markers are hidden.
     """
-    # The covariance of a least-squares fit to corners that are as exact as this.
+    # covariance of a least-squares fit to corners of this precision
     _, slopes, _ = pose.project(points_mm)
     spread_px = max(0.4 if pose.markers >= 4 else 0.8, pose.rms_px)
     covariance = spread_px**2 * np.linalg.pinv(slopes.T @ slopes, hermitian=True)

@@ -1,8 +1,8 @@
-"""The printed lines of a board in a picture: how far from where a pose puts them they are.
+"""Measures how far the printed lines of a board are from where a pose predicts them.
 
-Every side of a square is looked for in two halves, across its direction in the picture. With gaps
-between squares two lines run side by side; they are looked for together, so that one is never taken
-for the other.
+Each side of a square is searched in two halves, across its direction in the picture. If there are
+gaps between squares, two lines run side by side. They are searched as a pair, so that neither is
+mistaken for the other.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from vision.pose.pose import Points, Pose, flat
 
 _STEP_PX = 0.5
 _WIDEST_PX = 40.0
-"""The farthest that a line is looked for."""
+"""Maximum search range of a line."""
 _LINE_MM = 0.6
 _SAMPLES = 4
-"""Places along half a side."""
+"""Number of sample points along half a side."""
 _ALONG = (np.arange(_SAMPLES) + 0.5) / _SAMPLES * 0.38 + 0.04
-"""From the middle of a side, by its length."""
+"""Offsets of the sample points from the middle of a side, as shares of its length."""
 _LEAST_DEPTH, _LEAST_OF_PAIR, _LEAST_GREY = 0.05, 0.03, 3.5
-"""A line is darker than both of its sides by this share of the brightness there, or both of two by
-the second one, and by so many grey levels.
+"""Minimum contrast of a line with both of its sides: as a share of the brightness there for a
+single line, for a pair of lines, and in grey levels.
 
-Thin pairs under JPEG are paler than .05. Measured: .03 finds 97 % of their lines instead of 94 %,
-hardly any more in wrong places. Of single lines it finds no more.
+Thin pairs under JPEG have less contrast than .05. Measured: .03 finds 97 % of their lines instead
+of 94 %, with hardly any more in wrong places. It finds no more single lines.
 """
 _RIVAL = 0.75
-"""Where another line is so distinct, nobody can tell which one it is."""
+"""A line is ambiguous if another one has more than this share of its contrast."""
 _RIVAL_PX = 3.0
 _OF_PERIOD = 0.45
-"""A line is never looked for farther off than this share of the way to the next one."""
+"""Maximum search range, as a share of the distance to the next parallel line."""
 
 
 def profiles(
@@ -49,13 +49,14 @@ def profiles(
     ways: NDArray[np.floating],
     steps: NDArray[np.floating],
 ) -> NDArray[np.uint8]:
-    """Return (N, K): how bright a (height, width) picture is along short lines, between its pixels.
+    """Return (N, K): brightness profiles of a (height, width) picture along short lines,
+    interpolated.
 
-    They run through (N, 2) `places` px, and each is looked at so many `steps` (K,) of its (N, 2) px
-    `ways` from there. Both coordinates of all places are worked out step by step: numpy takes seven
-    times as long for the two of each.
+    Each line starts at one of (N, 2) `places` px and is sampled at `steps` (K,) times its
+    direction, (N, 2) `ways` px. x and y are computed separately, because numpy takes seven times as
+    long for both at once.
     """
-    # (K, N) each.
+    # (K, N) each
     x = (places[:, 0] + steps[:, None] * ways[:, 0]).astype(np.float32, copy=False)
     y = (places[:, 1] + steps[:, None] * ways[:, 1]).astype(np.float32, copy=False)
     tones = cv2.remap(luma, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
@@ -64,36 +65,36 @@ def profiles(
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Half sides (N,) of squares as they are in a picture."""
+    """Measurements of (N,) half sides of squares in a picture."""
 
     is_in: NDArray[np.bool_]
-    """(N,): do they lie in the picture?"""
+    """Whether each half side is inside the picture, (N,)."""
     is_found: NDArray[np.bool_]
-    """(N,)."""
+    """Whether each line was found, (N,)."""
     off_px: Points
-    """(N,): how far they are along `normals` from where the pose puts their middles."""
+    """Offset (N,) of each line from the predicted middle, along `normals`."""
     points_px: Points
-    """(N, 2): where the pose puts them."""
+    """Predicted middles (N, 2)."""
     normals: Points
-    """(N, 2)."""
+    """Unit vectors (N, 2) across the lines."""
 
     @property
     def there_px(self) -> Points:
-        """(N, 2): where they are."""
+        """Measured positions (N, 2)."""
         return self.points_px + self.off_px[:, None] * self.normals
 
 
 class _Side(NamedTuple):
-    """One side of a square, which may be that of the next one, too."""
+    """One side of a square, possibly shared with the next square."""
 
     middle_mm: Points
-    """(2,): its middle, in the gap between both squares if there is one."""
+    """Middle (2,) of the side. If there is a gap between two squares, it is in the gap."""
     axis: int
-    """0: it runs from South to North, 1: from West to East."""
+    """0 if the side runs from South to North, 1 if from West to East."""
     half_gap_mm: float
-    """Half the distance of two lines that run side by side; 0: it is a single one."""
+    """Half the distance between two parallel lines, or 0 for a single line."""
     squares: list[int]
-    """Numbers of the squares that it borders."""
+    """Indices of the adjacent squares."""
 
 
 def _sides_of(board: Board, squares: tuple[Square, ...]) -> list[_Side]:
@@ -101,20 +102,21 @@ def _sides_of(board: Board, squares: tuple[Square, ...]) -> list[_Side]:
     sides: dict[tuple[int, int, int], _Side] = {}
     pitch = np.array([board.pitch_mm, board.rank_pitch_mm])
 
-    # The outermost lines lie inside of the squares.
+    # The outermost lines are inside the squares.
     outer_mm = board.gap_mm + (LINE_MM if board.gap_mm else FRAME_MM)
-    # Half the way between the middles of two lines that run side by side.
+    # half the distance between the middles of two parallel lines
     inner_gap = (board.gap_mm + LINE_MM) / 2 if board.gap_mm else 0.0
     for number, square in enumerate(squares):
         for axis, sign in ((0, -1), (0, 1), (1, -1), (1, 1)):
-            # In half squares along its axis, so that both neighbours make the same key of a side.
+            # Count in half squares along the axis, so that both neighbours give a side the same
+            # key.
             key = (axis, 2 * square[axis] + sign, square[1 - axis])
             way = sign * np.eye(2, dtype=int)[axis]
             beyond = square.shifted(*way.tolist())
             if key in sides:
                 sides[key].squares.append(number)
             elif beyond not in board.holes or board.gap_mm:
-                # Between a square and a wall there is no line.
+                # There is no line between a square and a wall.
                 is_inner = beyond in squares
                 edge = (pitch if is_inner else pitch - outer_mm) / 2
                 middle = np.array(board.centre_mm(square)) + way * edge
@@ -123,7 +125,7 @@ def _sides_of(board: Board, squares: tuple[Square, ...]) -> list[_Side]:
 
 
 class PrintedLines:
-    """All half sides of a board's squares, (N,)."""
+    """All (N,) half sides of a board's squares."""
 
     def __init__(self, board: Board) -> None:
         self.squares = tuple(square for square in board.squares if square not in board.holes)
@@ -132,7 +134,7 @@ class PrintedLines:
         axes = np.repeat([side.axis for side in sides], 2)
         samples = []
 
-        # Which half sides border which squares.
+        # incidence matrix of squares and half sides
         self._borders = np.zeros((len(self.squares), len(axes)), np.float32)
         for number, side in enumerate(sides):
             length = np.eye(2)[1 - side.axis] * pitch
@@ -142,26 +144,27 @@ class PrintedLines:
 
         self._samples_mm = np.array(samples)
         self.middles_mm = self._samples_mm.mean(axis=1)
-        """(N, 3)."""
+        """Middles of the half sides, (N, 3)."""
         self._across = flat(np.eye(2)[axes])
         self._along = self._across[:, [1, 0, 2]]
 
         self._half_gap = np.repeat([side.half_gap_mm for side in sides], 2)
         self.period_mm = pitch[axes]
-        """(N,): how far away the next line of the same direction is."""
+        """Distance (N,) to the next parallel line."""
         self.is_between_files = axes == 0
-        """(N,): does it run from South to North?"""
+        """Whether each half side runs from South to North, (N,)."""
 
         files, ranks = np.array(self.squares).T
         self._cells = ranks, files
         self.is_square = np.zeros((board.ranks, board.files), bool)
-        """(ranks, files): False where the board has a hole."""
+        """Array (ranks, files), False where the board has a hole."""
         self.is_square[self._cells] = True
 
     def around(self, chosen: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Return (ranks, files, K): how many of the `chosen` lines (K, N) border each square and
-        those next to it."""
-        # By square, and then added up over three by three.
+        """Return (ranks, files, K): how many of the `chosen` lines (K, N) border each square or one
+        of its eight neighbours.
+        """
+        # count by square, and then sum over three by three squares
         numbers = np.zeros((*self.is_square.shape, len(chosen)), np.float32)
         numbers[self._cells] = self._borders @ chosen.T.astype(np.float32)
         return np.asarray(
@@ -169,33 +172,33 @@ class PrintedLines:
         )
 
     def geometry(self, pose: Pose) -> tuple[Points, Points, Points]:
-        """Return (N, 2) middles in the picture, (N, 2) normals there, (N,) px per mm along
-        these.
+        """Return (N, 2) middles in the picture, (N, 2) normals, and (N,) px per mm along the
+        normals.
         """
         here = self.middles_mm
         ends = np.stack([here, here + self._across, here + self._along])
         middles, across, along = pose.to_px(ends).reshape(3, -1, 2)
-        # How a mm across the line, and one along it, look in the picture.
+        # one mm across the line, and one along it, in the picture
         across = across - middles
         along = along - middles
         length = np.linalg.norm(along, axis=1, keepdims=True)
         normals = along[:, ::-1] * (1, -1) / np.maximum(length, 1e-9)
         scale = (normals * across).sum(axis=1)
-        # Normals point the way in which the board's coordinates grow.
+        # Normals point in the direction of growing board coordinates.
         normals *= np.where(scale < 0, -1.0, 1.0)[:, None]
         return middles, normals, np.abs(scale)
 
     def look(self, luma: Luma, pose: Pose, reach_px: Points) -> Lines:
-        """Find all lines, each at most `reach_px` (N,) from where the pose puts it.
+        """Measure all lines, each at most `reach_px` (N,) from where the pose predicts it.
 
-        NaN: it is not looked for.
+        Lines with a reach of NaN are not searched.
         """
         middles, normals, scale = self.geometry(pose)
         places = pose.to_px(self._samples_mm).reshape(-1, _SAMPLES, 2)
         last = np.array(pose.size) - 2
         is_in = ((places >= 1) & (places <= last)).all(axis=(1, 2)) & (scale > 0.3)
 
-        # Never so far that the next line of the same direction could be meant.
+        # Limit the range, so that it excludes the next parallel line.
         farthest = np.minimum(_OF_PERIOD * self.period_mm * scale, _WIDEST_PX)
         reach = np.minimum(reach_px, farthest)
         wanted = np.flatnonzero(is_in & np.isfinite(reach))
@@ -213,29 +216,30 @@ class PrintedLines:
 def _offsets(
     luma: Luma, places: Points, normals: Points, sizes: Points
 ) -> tuple[Points, NDArray[np.bool_]]:
-    """Return where each line is along its normal, px, and whether one is there that can be told.
+    """Return the offset of each line along its normal in px, and whether it was found
+    unambiguously.
 
-    `sizes` (3, N) px: how far off it is looked for, how far from it its sides are compared with it,
-    and half the distance of two lines that run side by side.
+    `sizes` (3, N) px: search range, distance of the flanks that the line is compared with, and half
+    the distance between parallel lines.
     """
     reach, flank, half_gap = sizes
 
-    # So far to both sides the brightness is needed, in steps.
+    # length of the profile to each side, in steps
     room = float(sizes.max(axis=1).sum()) + 1
     steps = int(np.ceil(room / _STEP_PX))
     offsets = np.arange(-steps, steps + 1) * _STEP_PX
 
-    # The mean of some profiles along each half side.
+    # the mean profile over the sample points of each half side
     ways = normals.repeat(_SAMPLES, axis=0)
     tones = profiles(luma, places.reshape(-1, 2), ways, offsets)
     by_line = tones.reshape(len(places), _SAMPLES, -1)
     profile = np.add.reduce(by_line, axis=1, dtype=np.uint16) / _SAMPLES
 
-    # A line is darker than both of its sides.
+    # A line is darker than both of its flanks.
     beside = np.minimum(_shift(profile, flank), _shift(profile, -flank))
     depth = beside - profile
     if half_gap.any():
-        # Two lines side by side count as one in their middle.
+        # A pair of lines is measured at its middle.
         depth = (_shift(depth, half_gap) + _shift(depth, -half_gap)) / 2
     depth = np.where(np.abs(offsets) <= reach[:, None], depth, -1.0)
     top, finer, is_alone = _peaks(depth)
@@ -244,27 +248,28 @@ def _offsets(
     least = np.where(half_gap > 0, _LEAST_OF_PAIR, _LEAST_DEPTH) * beside[rows, top]
     is_deep = peak >= np.maximum(least, _LEAST_GREY)
 
-    # What is deepest at the end of the reach goes on beyond it.
+    # A maximum at the end of the range may continue beyond it.
     is_within = np.abs(offsets[top]) < reach - 0.25
     return offsets[top] + finer * _STEP_PX, is_alone & is_deep & is_within
 
 
 def _shift(values: Points, by_px: Points) -> Points:
-    """Return (N, K) rows of values, each so far (N,) along itself."""
-    # To the nearest step, and at the ends what is there.
+    """Return (N, K) rows of values, each shifted by (N,) px along itself."""
+    # to the nearest step, repeating the value at the ends
     columns = np.arange(values.shape[1])
     there = columns + np.rint(by_px / _STEP_PX).astype(int)[:, None]
     return np.take_along_axis(values, there.clip(0, columns[-1]), axis=1)
 
 
 def _peaks(depth: Points) -> tuple[NDArray[np.int_], Points, NDArray[np.bool_]]:
-    """Return the deepest place of each row (N, K), how far beyond it the peak is, and whether it
-    has no rival."""
+    """Return the maximum of each row (N, K), its sub-pixel offset in steps, and whether it has no
+    rival.
+    """
     rows = np.arange(len(depth))
     columns = np.arange(depth.shape[1])
     top = depth.argmax(axis=1)
     peak = depth[rows, top]
-    # The deepest place that is not part of the same line.
+    # the deepest place that is not part of the same line
     far = np.abs(columns - top[:, None]) * _STEP_PX > _RIVAL_PX
     rival = np.where(far, depth, -1.0).max(axis=1)
     # sub-pixel peak by a parabola
@@ -278,31 +283,32 @@ def _peaks(depth: Points) -> tuple[NDArray[np.int_], Points, NDArray[np.bool_]]:
 
 @lru_cache(maxsize=16)
 def lines_of(board: Board) -> PrintedLines:
-    """Return a board's lines, worked out once."""
+    """Return the lines of a board, from a cache."""
     return PrintedLines(board)
 
 
 def confirmed(
     board: Board, lines: Lines, within_px: float, corners: Iterable[Square], least: float
 ) -> set[Square]:
-    """Return the squares round which most of the visible lines are where the pose puts them, in one
-    piece with the corners.
+    """Return the squares confirmed by lines: most of the lines around them are where the pose
+    predicts.
 
-    A pose that is right near its corners and off by a whole square farther away is off by half a
-    square in between, where no line fits: what lies beyond is not confirmed. From one square to the
-    next it cannot change so much: the neighbours of confirmed squares, of which pieces may hide the
-    lines, are confirmed with them.
+    They are connected with the corners. A pose that is right near its corners and off by a whole
+    square farther away is off by half a square in between, where no line fits. Squares beyond are
+    not confirmed. The pose cannot change as much from one square to the next. The neighbours of
+    confirmed squares, whose lines pieces may hide, are therefore confirmed with them.
     """
     printed = lines_of(board)
     good = lines.is_found & (np.abs(lines.off_px) <= within_px)
 
-    # A pose that is wrong along lines of one direction alone still fits those.
+    # A pose that is wrong in one direction still fits the lines along it, so both directions have
+    # to match.
     ways = np.stack([printed.is_between_files, ~printed.is_between_files])
     whole = printed.around(ways & lines.is_in)
     there = printed.around(ways & good)
     is_good = ((whole > 0) & (there >= least * whole)).all(axis=2) & printed.is_square
 
-    # What hangs together with a corner, and its neighbours.
+    # squares connected with a corner, and their neighbours
     labels = cv2.connectedComponents(is_good.astype(np.uint8))[1]
     starts = {int(labels[corner.rank, corner.file]) for corner in corners} - {0}
     mask = np.isin(labels, list(starts)).astype(np.uint8)

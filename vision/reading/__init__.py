@@ -1,5 +1,4 @@
-"""The reader of the board: six stages that take one `Look` and one `Memory` from a picture to what
-is told of it.
+"""The board reader: six stages that take one `Look` and one `Memory` from a picture to a reading.
 
     look = vote(judge(place(locate(detect(motion(picture))))))
 

@@ -1,7 +1,7 @@
-"""From a picture to a layout: which face lies on which square, and which squares cannot be told.
+"""From a picture to a layout: which face lies on which square, and which squares are unknown.
 
-A first picture is read as a whole, later ones only where they differ from what was read before;
-several looks at a still table vote. A wrong entry is worse than an unknown one.
+The first picture is read as a whole, later ones only where they differ from what was read before.
+Several looks at a still table vote. A wrong entry is worse than an unknown one.
 """
 
 from __future__ import annotations
@@ -33,35 +33,35 @@ from vision.reading.place import misprinted_size, place
 from vision.reading.vote import vote
 
 _ALONE = Budget(closer=48, shaded=60)
-"""For a single picture, which no other one follows."""
+"""Budget for a single picture that is not followed by others."""
 _TURN_FRAMES = 6
-"""Of so many pictures without a board one is tried in its mirror image."""
+"""Interval, in pictures without a board, at which the mirror image is tried."""
 
 Colours = Callable[[], NDArray[np.uint8] | None]
 
 
 @dataclass(frozen=True, eq=False)
 class BoardDetails:
-    """What is known of the board in the last picture, beside the reading itself."""
+    """Details of the board in the last picture, in addition to the reading."""
 
     lens: Lens
-    """The camera's lens as far as the board has told it."""
+    """The camera's lens, as far as it is known from the board."""
     kit: Kit | None = None
-    """The kit whose board was in view last; None when there was none."""
+    """The kit whose board was in view last. None if there was none."""
     pose: Pose | None = None
-    """Where the board was; None when there was none."""
+    """Pose of the board. None if there was none."""
     sureness: Mapping[Square, float] = field(default_factory=dict)
-    """How surely each square was read.
+    """Confidence of each square, from 0 to 1.
 
-    1 is a marker that decodes or an empty square, 0 unknown, between the two a marker's correlation
-    with its print. Of another board or none: empty.
+    1 is a marker that decodes or an empty square, 0 is unknown. Values between them are a marker's
+    correlation with its print. Empty for another board or none.
     """
     problem: str = ""
-    """Why no board was found, as a sentence; empty when nothing is known to be wrong."""
+    """Why no board was found, as a sentence. Empty if no cause is known."""
     advice: tuple[Advice, ...] = ()
-    """What to do about the picture although a board was read in it."""
+    """Advice on how to improve the picture, although a board was read in it."""
     note: str = ""
-    """What else there is to say of it, as sentences; mostly empty."""
+    """Other remarks on the picture, as sentences. Mostly empty."""
 
 
 def board_reader(
@@ -69,9 +69,9 @@ def board_reader(
 ) -> BoardReader:
     """Return a reader of boards for one camera.
 
-    `kits` are the kits by game, `model` the camera's name among `LENSES`; `frames` still pictures
-    have to agree; `thorough` takes more time for each picture. Raises `ConfigError` for an unknown
-    model.
+    `kits` are the kits by game, and `model` is the camera's name in `LENSES`. `frames` is the
+    number of still pictures that have to agree. `thorough` spends more time on each picture. Raises
+    `ConfigError` for an unknown model.
     """
     if model not in LENSES:
         raise ConfigError(
@@ -85,18 +85,16 @@ def board_reader(
 
 
 class BoardReader:
-    """Reads frames of one camera.
+    """Reads frames of one camera. Made by `board_reader`.
 
     `use` may be called from another thread.
-
-    `board_reader` puts one together.
     """
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         self.seen = BoardDetails(memory.located.tuner.lens)
         self.mirror = Mirror()
-        """Turns pictures back; `pose` holds in what it answers."""
+        """Flips mirrored pictures back. `pose` refers to the flipped picture."""
         self._lock, self._asking = threading.Lock(), threading.Lock()
         self._asked: tuple[Kit | None] | None = None
 
@@ -107,18 +105,18 @@ class BoardReader:
 
     @property
     def learned(self) -> LensTuner:
-        """What the board's corners have told about the lens so far, and how surely."""
+        """What is known of the lens from the board's corners, with its uncertainty."""
         return self.memory.located.tuner
 
     @property
     def pose(self) -> Pose | None:
-        """Where the board was in the last frame that was read. None when there was none."""
+        """Pose of the board in the last frame that was read. None if there was none."""
         return self.memory.pose
 
     def use_lens(self, lens: Lens, exact: bool = False) -> None:
-        """Go on with another camera and its lens, which is not refined when it is exact.
+        """Switch to another camera and its lens. An `exact` lens is not refined.
 
-        Waits for the reader.
+        Waits for the reader's lock.
         """
         with self._lock:
             self.mirror = Mirror()
@@ -127,30 +125,30 @@ class BoardReader:
             self.seen = BoardDetails(lens)
 
     def use(self, kit: Kit | None) -> None:
-        """Prefer this kit, and read its game's corner markers as this board.
+        """Prefer this kit, and match its game's corner markers with this board.
 
-        None: whichever board lies there.
-
-        It holds from the next frame on and never waits for the reader.
+        None prefers no kit: any board in view is read. Takes effect from the next frame on and
+        never waits for the reader.
         """
         with self._asking:
             self._asked = (kit,)
 
     def read(self, frame: Frame, *, glance: bool = False) -> Reading:
-        """Return what is known after this frame.
+        """Return the reading after this frame.
 
-        A frame that shows nothing new costs a comparison and no reading; at a `glance` so does one
-        in which something moves, and the first one after it: a hand that only rests goes on.
+        A frame that shows nothing new is compared but not read. With `glance`, the same holds for a
+        frame in which something moves, and for the first one after it. A resting hand does not
+        prevent reading.
         """
         with self._lock:
             if self._asked is not None:
                 self._restart()
-            # A mirrored picture is turned first.
+            # Mirrored pictures are flipped first.
             frame = self.mirror.as_read(frame)
             look = self._through(Look(frame.luma, may_glance=glance))
             if look.is_known:
                 settled = self.memory.settled
-                # What was told last still holds.
+                # The last reading still holds.
                 last = settled or self.memory.latest
                 assert last is not None
                 return self._reading(last.told, frame, quiet=settled is not None)
@@ -158,8 +156,7 @@ class BoardReader:
             return self._reading(look.told, frame, quiet=look.quiet)
 
     def read_picture(self, luma: Luma) -> Reading:
-        """Return what a single (height, width) picture says, without any frame before or after
-        it."""
+        """Return the reading of a single (height, width) picture, independent of other frames."""
         with self._lock:
             self._restart()
             self.memory = replace(self.memory, background=Background())
@@ -172,7 +169,7 @@ class BoardReader:
     # ---- inside ----
 
     def _through(self, picture: Look) -> Look:
-        """Take a picture through the six stages, and its mirror image where that shows a board."""
+        """Run a picture through the six stages, and then its mirror image if that shows a board."""
         look, memory = picture, self.memory
         for stage in (motion, detect, locate, place, judge, vote):
             look, memory = stage(look, memory)
@@ -188,13 +185,12 @@ class BoardReader:
         return look
 
     def _restart(self) -> None:
-        """Forget the board and all that was worked out for it, and prefer the kit that was asked
-        for."""
+        """Forget the board and everything derived from it, and prefer the requested kit."""
         with self._asking:
-            # Asked for since the last picture, from another thread.
+            # Requested from another thread since the last picture.
             kit = self._asked[0] if self._asked is not None else self.memory.active
             self._asked = None
-        # What holds of the camera stays: its lens and its noise.
+        # Facts about the camera stay: its lens and its noise.
         before = self.memory
         self.memory = Memory(
             before.kits,
@@ -206,7 +202,6 @@ class BoardReader:
         )
 
     def _reading(self, vote: Vote, frame: Frame, *, quiet: bool = False) -> Reading:
-        """Return what is told of a frame."""
         return Reading(
             vote.seen,
             vote.unknown,
@@ -221,7 +216,7 @@ class BoardReader:
         )
 
     def _look_back(self, look: Look) -> None:
-        """Remember what there is to say of a picture that was read."""
+        """Store the details of a picture that was read."""
         located, pose, mirror = self.memory.located, look.pose, self.mirror
         advice, notes = list[Advice](), [located.twin]
         if look.told.game is not None:
@@ -231,7 +226,7 @@ class BoardReader:
             twins = say("The same board is seen twice.")
             advice.append(Advice(say("Put the second board away"), twins, Weakness.TWIN))
 
-        # What lies far from two corners is not certain.
+        # Squares far from the only two corners are uncertain.
         if pose is not None and pose.markers <= 2 and look.vague:
             vague = say(
                 "Two corners are hidden, so the position of the farther squares is uncertain."
@@ -244,7 +239,7 @@ class BoardReader:
                 )
             )
 
-        # Pieces that are all too large or too small.
+        # All pieces are too large or too small.
         size = misprinted_size(look.pieces.placed) if look.pieces is not None else None
         if size is not None:
             why = say(
@@ -273,35 +268,35 @@ class BoardReader:
 
 
 class Mirror:
-    """Remembers which way round one camera's pictures are: webcams mirror them for whoever looks at
-    himself.
+    """Remembers whether one camera mirrors its pictures, as webcams do for their users.
 
-    A board that was printed white on black is noticed here as well: it cannot be read.
+    Also notices a board that was printed white on black and therefore cannot be read.
     """
 
     def __init__(self) -> None:
         self.is_mirrored = self.is_inverted = False
         self.is_proven = False
-        """Has a board been read the way round that pictures are taken now?"""
+        """Whether a board has been read in the current orientation."""
         self._blind = 0
-        """Pictures without a board until then."""
+        """Number of pictures without a board until then."""
 
     def as_read(self, frame: Frame) -> Frame:
-        """Return the frame as it is read: a mirrored one turned back."""
+        """Return the frame to read: the frame itself, or flipped back if the camera mirrors it."""
         if not self.is_mirrored:
             return frame
         return replace(frame, luma=mirrored(frame.luma), colours=turned_back(frame.colours))
 
     def turns_round(self, luma: Luma, memory: Memory) -> bool:
-        """Tell after a picture without a board whether its mirror image shows one.
+        """Return whether the mirror image of a picture without a board shows one.
 
-        Then all later ones are turned. Looked at now and then, as it takes as long as the picture
-        itself, and never once a board was read: what shows one then is a mirror on the table.
+        If so, all later pictures are flipped. The check takes as long as the picture itself, so it
+        runs only now and then. It never runs once a board was read, since a mirror image is then a
+        mirror on the table.
         """
         if self.is_proven:
             return False
         self._blind += 1
-        # The first picture without a board, and then now and then.
+        # Due for the first picture without a board, then at regular intervals.
         is_due = self._blind % _TURN_FRAMES == 1
         if not is_due:
             return False
@@ -314,12 +309,13 @@ class Mirror:
 
 def mirrored(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return a (height, width) picture, or its (height, width, 2) colours, with left and right
-    exchanged."""
+    exchanged.
+    """
     return np.asarray(cv2.flip(picture, 1), np.uint8)
 
 
 def turned_back(colours: Colours | None) -> Colours | None:
-    """Return the colours of a mirrored picture turned back, when somebody asks for them."""
+    """Return a function that flips the colours of a mirrored picture when it is called."""
     if colours is None:
         return None
 

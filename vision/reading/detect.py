@@ -1,4 +1,4 @@
-"""Second stage: the markers in what is due, and whose board they show."""
+"""Second stage: find the markers in the blocks that are due, and the kit in view."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from vision.reading.locate import held
 from vision.reading.look import NO_SQUARES, Look, Memory
 
 _UNMOVED_PX = 0.3
-"""A corner marker that is found this close to where it was has not moved."""
+"""Maximum shift in px of a corner marker that has not moved."""
 _PART = 0.35
-"""When more than this share of the picture would be looked at again, all of it is."""
+"""Share of the picture above which all of it is searched again."""
 _EVEN_PX = 19
-"""Light is evened over so many px, two to four modules of a board's markers. Measured under blinds:
-13 and 27 px find fewer of them.
+"""Window in px for evening the light, two to four modules of a board's markers. Measured under
+blinds: 13 and 27 px find fewer markers.
 """
 
 
 def detect(look: Look, memory: Memory) -> tuple[Look, Memory]:
     """Find markers in the blocks that are due.
 
-    Where the board may lie elsewhere, it is done in all of the picture.
+    If the board may have moved, search the whole picture.
     """
     if look.due is not None and memory.last is not None:
-        # A part of the picture, if the board lies as it lay.
+        # Search a part of the picture, if the board has not moved.
         part = _in_parts(look, memory, memory.last)
         if part is not None:
             return part
@@ -51,14 +51,14 @@ def detect(look: Look, memory: Memory) -> tuple[Look, Memory]:
 
 
 def shows_board(luma: Luma, memory: Memory) -> bool:
-    """Tell whether two corner markers or more of one board are in a picture, at a quick look."""
+    """Return whether a quick scan finds at least two corner markers of one board."""
     sightings = scan_quickly(luma) or MarkerFinder().find(luma).sightings
     ids = {sighting.marker for sighting in sightings}
     return any(len(ids & set(kit.board.corners)) >= 2 for kit in memory.kits.values())
 
 
 def corners_among(kit: Kit, sightings: Iterable[Sighting]) -> dict[int, Points]:
-    """Return the places (4, 2) of the board's corner markers, by id."""
+    """Return the corners (4, 2) px of the board's corner markers, by id."""
     corners = {}
     for sighting in sightings:
         if sighting.marker in kit.board.corners:
@@ -70,23 +70,25 @@ def corners_among(kit: Kit, sightings: Iterable[Sighting]) -> dict[int, Points]:
 
 
 def _in_all(look: Look, memory: Memory) -> tuple[Kit | None, tuple[Sighting, ...]]:
-    """Find the kit in view and the markers: in half the size first, in full where that misses
-    corners or pieces."""
+    """Return the kit in view and the markers.
+
+    Scans at half size first, then at full size if corners or pieces are missing.
+    """
     luma = look.luma
     quick = None if memory.thorough else scan_quickly(luma)
     if quick is not None:
         kit, before = _kit_in_view(quick, memory), memory.pose.markers if memory.pose else 0
-        # In a small copy of a small picture corners are lost.
+        # A small picture loses corners when it is halved.
         least = 2 if is_large(luma) else max(3, before)
         if kit is not None and len(corners_among(kit, quick)) >= least:
             if look.still and not kit.deck and not _has_all_pieces(kit, quick):
-                # Some pieces may be too small for that: once more in full.
+                # Some pieces may be too small at half size: scan again at full size.
                 quick = _joined(quick, MarkerFinder().find(luma).sightings)
             return kit, _with_corners(luma, kit, quick, memory)
     sightings = MarkerFinder(thorough=memory.thorough).find(luma).sightings
     kit = _kit_in_view(sightings, memory)
     if kit is None or len(corners_among(kit, sightings)) < 2:
-        # Sharp edges of shadows join the outlines of markers: once more in even light.
+        # Sharp edges of shadows join the outlines of markers: scan again in evened light.
         even = without_shadows(luma, _EVEN_PX)
         sightings = _joined(sightings, scan_quickly(even) or ())
         kit = _kit_in_view(sightings, memory)
@@ -94,21 +96,21 @@ def _in_all(look: Look, memory: Memory) -> tuple[Kit | None, tuple[Sighting, ...
 
 
 def _joined(sightings: tuple[Sighting, ...], more: Iterable[Sighting]) -> tuple[Sighting, ...]:
-    """Add those of `more` whose ids are new."""
+    """Return `sightings` and those of `more` whose ids are new."""
     known = {sighting.marker for sighting in sightings}
     return (*sightings, *(sighting for sighting in more if sighting.marker not in known))
 
 
 def _kit_in_view(sightings: Iterable[Sighting], memory: Memory) -> Kit | None:
-    """Return the kit whose corner markers are seen most, the active one in doubt.
+    """Return the kit with the most corner markers in view. The active kit wins a tie.
 
-    It is the last one when none is seen.
+    If no corner marker is in view, it is the last kit.
     """
     ids = {sighting.marker for sighting in sightings}
     kits = dict(memory.kits)
     if memory.active is not None:
         kits[memory.active.game] = memory.active
-    # The board of which most corners are seen. Of two the active one.
+    # The board with the most corners in view. The active kit is the tie-break.
     best = max(
         kits.values(),
         key=lambda k: (len(ids & set(k.board.corners)), k is memory.active),
@@ -127,18 +129,17 @@ def _has_all_pieces(kit: Kit, sightings: Iterable[Sighting]) -> bool:
 def _with_corners(
     luma: Luma, kit: Kit, sightings: tuple[Sighting, ...], memory: Memory
 ) -> tuple[Sighting, ...]:
-    """Add corner markers that the picture does not show by itself, when there is one at least to go
-    by."""
+    """Add corner markers that the scan missed, if at least one was found."""
     corners = corners_among(kit, sightings)
     if not 1 <= len(corners) < len(kit.board.corners):
         return sightings
-    # A rough pose by those that are seen says where to look.
+    # A rough pose from the corners that were found predicts where to search.
     points_mm = np.vstack([corner_points_mm(kit.board, marker) for marker in corners])
     size = (luma.shape[1], luma.shape[0])
     points_px, lens = np.vstack(list(corners.values())), memory.located.tuner.lens
     pose = nearest_pose(points_mm, points_px, lens, size)
     more = lost_corners(kit.board, pose, luma, corners) if pose else ()
-    # A single corner says little about where the others are: a second one tells better.
+    # One corner predicts the others badly. With a second one the prediction is better.
     return (
         _with_corners(luma, kit, (*sightings, *more), memory)
         if more and len(corners) == 1
@@ -152,7 +153,7 @@ def _with_corners(
 def _in_parts(look: Look, memory: Memory, last: Look) -> tuple[Look, Memory] | None:
     """Find markers in the blocks that are due.
 
-    None when these are too many, or when the board may have moved.
+    Returns None if the blocks are too many, or if the board may have moved.
     """
     assert look.due is not None
     kit, pose, luma = last.kit, last.pose, look.luma
@@ -160,9 +161,9 @@ def _in_parts(look: Look, memory: Memory, last: Look) -> tuple[Look, Memory] | N
         return None
     middle = np.array([[kit.board.width_mm / 2, kit.board.height_mm / 2, 0.0]])
 
-    # The size of a marker in the picture.
+    # The size of a marker in px.
     tag_px = kit.tag_mm * float(pose.px_per_mm(middle)[0])
-    # Markers that show in what is due are looked for again as a whole.
+    # Markers that reach into the due blocks are searched for again as a whole.
     wide, touched = with_markers(wider(look.due), last.sightings)
     boxes = boxes_of(wide, 0.5 * tag_px, luma)
     area = 0
@@ -171,13 +172,13 @@ def _in_parts(look: Look, memory: Memory, last: Look) -> tuple[Look, Memory] | N
     if area > _PART * luma.size:
         return None
 
-    # All others are where they were.
+    # All others have not moved.
     gone = frozenset(touched)
     kept = [*last.sightings]
     for sighting in touched:
         kept.remove(sighting)
 
-    # Corner markers of other boards: another one is being laid on the table.
+    # Corner markers of other kits: another board is being put on the table.
     new, foreign = [], set[int]()
     for other in memory.kits.values():
         if other is not kit:
@@ -189,21 +190,21 @@ def _in_parts(look: Look, memory: Memory, last: Look) -> tuple[Look, Memory] | N
             new.append(sighting)
     sightings = (*kept, *new)
 
-    # Corners that were touched may have moved with the board.
+    # Corners in the due blocks may have moved with the board.
     if not _is_held(kit, kept, new, touched):
         located = held(memory.located, kit.board, sightings)
         if located is None:
             return None
         memory = replace(memory, located=located)
 
-    # Next to these blocks things have changed too little to count.
+    # The blocks around the due ones have changed too little to count.
     return replace(look, before=last, kit=kit, pose=pose, sightings=sightings, gone=gone), memory
 
 
 def _is_held(
     kit: Kit, kept: Iterable[Sighting], new: Iterable[Sighting], touched: Iterable[Sighting]
 ) -> bool:
-    """Tell whether corner markers that are still seen say that the board lies where it lay."""
+    """Return whether the corner markers that are still seen show that the board has not moved."""
     before = corners_among(kit, touched)
     for marker, corners_px in corners_among(kit, new).items():
         was = before.get(marker)

@@ -1,5 +1,6 @@
-"""Fifth stage: every other square is empty by its print, or read once more from straight above, or
-unknown."""
+"""Fifth stage: classify every other square as empty by its print, read again from straight above,
+or unknown.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +18,11 @@ from vision.reading.look import Look, Memory, Pieces, Vote
 from vision.reading.place import bodies_mm, placed_pieces
 
 _CLEARLY = 0.85
-"""A marker that does not decode and correlates so well with a print is that one without doubt."""
+"""Correlation from which a marker that does not decode is identified without doubt."""
 
 
 def judge(look: Look, memory: Memory) -> tuple[Look, Memory]:
-    """Tell which squares are empty and which are unknown, and what the picture says by itself."""
+    """Find the empty and the unknown squares, and make the vote of this picture."""
     kit, pieces = look.kit, look.pieces
     if kit is None or pieces is None:
         return replace(look, vote=_other_vote(look, memory)), replace(memory, last=None)
@@ -31,23 +32,23 @@ def judge(look: Look, memory: Memory) -> tuple[Look, Memory]:
     ask = squares_left & look.asked
     empty = set[Square]()
     times = Counter(memory.times)
-    # The first look at a board takes in all of it.
+    # The first look at a board covers all of it.
     whole = look.before is None
     if ask or whole:
         shot, memory = _snapshot(look, memory, pieces, None if whole else ask)
         certain = ask - pieces.doubtful - look.vague
         empty = empty_among(memory.bare_looks, kit.board, shot, certain)
-        # As it was seen before markers were looked for once more.
+        # The snapshot before markers are searched for again.
         first = shot
         if (look.still or not whole) and ask - empty:
             look, pieces, bare = _look_closer(look, memory, pieces, shot, ask - empty, times)
             empty |= bare
-        # A piece that came to light lies there, whatever the paper says.
+        # A piece found in the closer look overrides the evidence of bare paper.
         empty -= pieces.doubtful | pieces.seen.keys()
         if look.still:
             memory = replace(memory, bare_looks=learn_bare(memory.bare_looks, first, empty))
     if look.before is not None:
-        # What was not asked stays as it was.
+        # Squares that were not asked keep their state.
         empty |= look.before.empty - ask - pieces.doubtful - pieces.seen.keys()
     unknown = frozenset(squares_left - pieces.seen.keys() - empty) | pieces.doubtful
     look = _with_vote(replace(look, pieces=pieces, empty=frozenset(empty), unknown=unknown), pieces)
@@ -57,10 +58,10 @@ def judge(look: Look, memory: Memory) -> tuple[Look, Memory]:
 def _snapshot(
     look: Look, memory: Memory, pieces: Pieces, squares: Set[Square] | None
 ) -> tuple[Snapshot, Memory]:
-    """Look at these squares of a picture, None being all of the board's."""
+    """Take a snapshot of these squares, or of the whole board if `squares` is None."""
     sheet = memory.sheet
     assert sheet is not None
-    # What pieces hide of the board says nothing about it.
+    # Parts of the board that pieces hide are not evidence.
     bodies = bodies_mm(pieces.kit, pieces.pose, pieces.placed)
     corners = set(pieces.kit.board.corners).intersection(map(attrgetter("marker"), look.sightings))
     shot, sheet = take_snapshot(sheet, look.luma, pieces.pose, corners, bodies, squares=squares)
@@ -75,16 +76,15 @@ def _look_closer(  # noqa: PLR0917 - what is known of one picture
     missing: Set[Square],
     times: Counter[Square],
 ) -> tuple[Look, Pieces, set[Square]]:
-    """Read from straight above what lies on squares which nothing accounts for, and tell which are
-    empty after all.
+    """Read unexplained squares from straight above, and find those that are empty after all.
 
-    So many squares as the picture's budget has; the others wait for the next one. `times` counts
-    how often each is asked in vain. Returns the look and the pieces with those that were read, and
-    the empty squares.
+    The picture's budget limits the number of squares. The others wait for the next picture. `times`
+    counts the failed attempts at each square. Returns the look and the pieces with those that were
+    read, and the empty squares.
     """
     board, bare = pieces.kit.board, set[Square]()
 
-    # A marker has more contrast than print or shadows.
+    # A marker has more contrast than print or shadows, so squares with contrast come first.
     candidates = set(_ranked(missing, times, shot, most=1)[: look.budget.closer])
     for ways in (PLAIN, BETTER):
         more = _read_closer(look, pieces, candidates, ways)
@@ -94,7 +94,7 @@ def _look_closer(  # noqa: PLR0917 - what is known of one picture
         missing = missing - pieces.seen.keys()
         if not missing:
             break
-        # What these pieces hide is no longer taken for something that lies there.
+        # The new snapshot masks what the new pieces hide, so that it is not mistaken for an object.
         shot, _ = _snapshot(look, memory, pieces, missing)
         certain = missing - pieces.doubtful - look.vague
         bare |= empty_among(memory.bare_looks, board, shot, certain)
@@ -115,13 +115,13 @@ def _look_closer(  # noqa: PLR0917 - what is known of one picture
 def _ranked(
     squares: Set[Square], times: Counter[Square], shot: Snapshot, *, most: int
 ) -> list[Square]:
-    """Return the squares, those first that were asked in vain least often.
+    """Return the squares, those with the fewest failed attempts first.
 
-    Of these come first those with the most contrast, or with the least where `most` is -1.
+    Ties go to the square with the most contrast, or with the least if `most` is -1.
     """
     ranked = []
     for square in squares:
-        # How much its brightness differs within the square.
+        # Contrast is the standard deviation of the brightness within the square.
         contrast = float(shot.tones[shot.row[square]].std())
         ranked.append((times[square], -most * contrast, square))
     return [square for _, _, square in sorted(ranked)]
@@ -130,11 +130,11 @@ def _ranked(
 def _read_closer(
     look: Look, pieces: Pieces, squares: Set[Square], ways: Sequence[Way]
 ) -> tuple[Sighting, ...]:
-    """Return markers on these squares that no other look has found."""
+    """Return the markers on these squares that no other scan has found."""
     known = {sighting.marker for sighting in look.sightings}
     for piece in pieces.placed:
         marker = piece.sighting.marker
-        # What does not lie as a marker should may have been seen badly.
+        # A marker in an implausible place may have been read wrongly: it is searched for again.
         if not (piece.fits and piece.sure) and marker not in pieces.strangers:
             known.discard(marker)
     return read_closer(pieces.kit, pieces.pose, look.luma, known=known, squares=squares, ways=ways)
@@ -143,7 +143,7 @@ def _read_closer(
 def _with_more(
     look: Look, memory: Memory, pieces: Pieces, more: tuple[Sighting, ...]
 ) -> tuple[Look, Pieces]:
-    """Return look and pieces with these markers, which replace those of the same ids."""
+    """Return look and pieces with these markers added. They replace those of the same ids."""
     better = {sighting.marker for sighting in more}
     sightings = (*(s for s in look.sightings if s.marker not in better), *more)
     pieces = placed_pieces(pieces.kit, pieces.pose, sightings, memory.located.unconfirmed)
@@ -154,7 +154,7 @@ def _with_more(
 
 
 def _with_vote(look: Look, pieces: Pieces) -> Look:
-    """Return the look with what it says, and how surely."""
+    """Return the look with its vote and its sureness."""
     scores, sureness, guessed, beside = dict[int, float](), dict[Square, float](), set(), []
     for piece in pieces.placed:
         scores[piece.sighting.marker] = piece.sighting.score
@@ -165,7 +165,7 @@ def _with_vote(look: Look, pieces: Pieces) -> Look:
         if scores[marker] < _CLEARLY:
             guessed.add(square)
 
-    # What this picture alone says.
+    # The vote of this picture alone.
     vote = Vote(
         pieces.kit.game,
         pieces.seen,
@@ -180,7 +180,7 @@ def _with_vote(look: Look, pieces: Pieces) -> Look:
 
 
 def _other_vote(look: Look, memory: Memory) -> Vote:
-    """Return what a picture of a board of cards says, or one of no board."""
+    """Return the vote of a picture with a board of cards, or without a board."""
     kit, reader, lying = look.kit, memory.cards, look.cards
     if kit is None or reader is None or lying is None:
         squares = memory.active.board.squares if memory.active else ()
@@ -192,7 +192,7 @@ def _other_vote(look: Look, memory: Memory) -> Vote:
     strangers = {m for m in times if m not in own} | {m for m in kit.board.corners if times[m] > 1}
     strangers |= set(lying.strangers)
 
-    # Zones of which the pose is not sure are unknown.
+    # Zones where the pose is vague are unknown.
     vague = look.vague & set(reader.zones)
     return Vote(
         kit.game,

@@ -1,7 +1,7 @@
-"""Third stage: where the board is, and of which squares that is not sure enough.
+"""Third stage: find the pose of the board, and the squares for which it is not certain enough.
 
-Two or more corner markers give a pose, sharpened by the pieces and the printed lines when some are
-hidden. One corner marker, or two pieces that lie as before, only confirm the last pose.
+Two or more corner markers give a pose. If some corners are hidden, pieces and printed lines refine
+it. One corner marker, or two pieces that have not moved, only confirm the last pose.
 """
 
 from __future__ import annotations
@@ -30,30 +30,38 @@ from vision.pose.pose import Points, Pose, corner_points_mm, nearest_pose, refin
 from vision.reading.look import NO_SQUARES, Located, Look, Memory
 
 _HOLD_PX = 1.0 / 1280
-"""Corners that are this close (by picture width) to where they were when the pose was found have
-not moved."""
+"""Maximum RMS shift, as a share of the picture width, of corners that have not moved since the pose
+was found.
+"""
 _ANCHOR_PX = 2.0 / 1280
 _MISFIT_PX, _TOUCHED = 0.3 / 1280, 3.0
-"""When four corner markers leave over more than this (by picture width), something may have moved
-one: by the best three, its corners are off by so many times as much as the middle one.
+"""Residual of four corner markers, as a share of the picture width, above which one may have been
+moved. By the pose from the best three, its corners are off by more than this many times the median.
 """
 _LEFT_OVER_PX, _OF_DIAGONAL = 2.5, 0.01
-"""Corners that leave over more, also by the diagonal between them, do not lie as on the board."""
+"""Residual in px, or as a share of the diagonal between the corners, above which they do not lie as
+on the board.
+"""
 _TRIES = 4
-"""So often in a row another model of the lens is looked for in vain."""
+"""Maximum number of searches in a row for another lens model."""
 _SURE_LINES, _SURE_SHARE = 60, 0.8
-"""A view with so many lines, on so large a share of the squares, teaches the lens although corners
-are hidden."""
+"""Minimum number of lines, and minimum share of the squares, for a view to teach the lens although
+corners are hidden.
+"""
 _BY_CORNERS = np.diag([0.1, 0.05]) ** 2
-"""(2, 2): how well corner markers alone tell a lens of another angle, see `LensTuner.told`."""
+"""(2, 2): covariance of a lens of another angle that is known from corner markers alone, see
+`LensTuner.told`.
+"""
 
 
 def locate(look: Look, memory: Memory) -> tuple[Look, Memory]:
-    """Find the pose from the corner markers, sharpened by printed lines where some are hidden or
-    the lens misfits."""
+    """Find the pose from the corner markers.
+
+    Printed lines refine it if corners are hidden or the lens does not fit.
+    """
     kit = look.kit
     if kit is None:
-        # Something hides the board: as long as any marker is seen it may still lie there.
+        # Something hides the board. While any marker is seen it may still be there.
         return look, memory if look.sightings else replace(memory, pose=None)
     pose = look.pose
     if look.before is None:
@@ -68,7 +76,7 @@ def locate(look: Look, memory: Memory) -> tuple[Look, Memory]:
     if pose is None:
         return look, memory
     if memory.vague is None or memory.vague[0] is not pose:
-        # Worked out once for a pose.
+        # Computed once for each pose.
         vague = memory.located.unconfirmed | vague_squares(kit.board, pose)
         memory = replace(memory, vague=(pose, vague))
     assert memory.vague is not None
@@ -76,12 +84,12 @@ def locate(look: Look, memory: Memory) -> tuple[Look, Memory]:
 
 
 def with_lens(lens: Lens, exact: bool = False) -> Located:
-    """Return what is known of another camera: its lens, which is left alone when it is exact."""
+    """Return the initial state for a camera with this lens. An `exact` lens is not refined."""
     return Located(lens, LensTuner.of(lens, exact))
 
 
 def forget_board(located: Located) -> Located:
-    """Return what holds for another board or picture size: what is known about the lens."""
+    """Return the state that holds for another board or picture size: only the lens."""
     return Located(located.nominal, located.tuner, tries=located.tries)
 
 
@@ -91,26 +99,27 @@ def forget_board(located: Located) -> Located:
 def find_pose(
     located: Located, kit: Kit, sightings: Iterable[Sighting], size: tuple[int, int]
 ) -> tuple[Pose | None, Located]:
-    """Return the pose of a kit's board among all sightings of a picture of (width, height), None
-    being none."""
+    """Return the pose of a kit's board, or None, from all sightings of a picture of (width, height)
+    px.
+    """
     board = kit.board
     if board is not located.board or (located.pose is not None and located.pose.size != size):
-        # Another board, or pictures of another size: nothing of the old pose holds.
+        # Another board, or pictures of another size: the old pose is invalid.
         located = replace(forget_board(located), board=board)
     located = replace(located, problem="", twin="")
     own, others = _split_markers(board, sightings)
     corners: Corners = _single_markers(own)
 
-    # A marker that is there twice tells nothing before it is known which of both is the board's.
+    # A marker that is there twice cannot be used before it is known which one is the board's.
     known = _held(located, board, corners, others) if len(corners) == len(own) else None
     if known is None:
-        # The board may have been moved, or there may be two of them.
+        # The board may have been moved, or there may be two boards.
         corners, located = _own_corners(located, kit, own, others, size)
         known = _held(located, board, corners, others)
     if known is not None:
         return known.pose, known
     if len(corners) >= 2:
-        # One corner tells where the board is only if it is where it was.
+        # A single corner can only confirm a pose. Two or more give a new one.
         return _solve(located, kit, corners, others, size)
     if len(corners) == 1 and not located.twin:
         problem = say("Only one corner of the board is in the picture: show at least two")
@@ -119,10 +128,10 @@ def find_pose(
 
 
 def held(located: Located, board: Board, sightings: Iterable[Sighting]) -> Located | None:
-    """Return what is known of the board if all these markers lie as they did when its pose was
+    """Return the state of the board if all these markers are where they were when its pose was
     found.
 
-    Else None.
+    Otherwise None.
     """
     own, others = _split_markers(board, sightings)
     corners = _single_markers(own)
@@ -132,8 +141,9 @@ def held(located: Located, board: Board, sightings: Iterable[Sighting]) -> Locat
 def _split_markers(
     board: Board, sightings: Iterable[Sighting]
 ) -> tuple[list[Sighting], dict[int, Points]]:
-    """Return the board's corner markers, and the places (4, 2) of others that are seen once, by
-    id."""
+    """Return the board's corner markers, and the corners (4, 2) px of other markers that are seen
+    exactly once, by id.
+    """
     every = apart(sightings)
     own = [sighting for sighting in every if sighting.marker in board.corners]
     return own, _single_markers(
@@ -146,7 +156,7 @@ def _held(
 ) -> Located | None:
     pose = located.pose
 
-    # More corners than the pose rests on: it can be found better.
+    # There are more corners than the pose rests on: a new pose will be more accurate.
     if pose is None or len(corners) > pose.markers:
         return None
     if corners:
@@ -154,7 +164,7 @@ def _held(
         expected = [
             known[m] if m in known else pose.to_px(corner_points_mm(board, m)) for m in corners
         ]
-        # Root mean square of how far they are from where they were.
+        # Root mean square of the shifts.
         error = np.vstack(expected) - np.vstack(list(corners.values()))
         is_same = np.sqrt((error**2).sum(axis=1).mean()) <= _HOLD_PX * pose.size[0]
     else:
@@ -163,13 +173,13 @@ def _held(
             for m, px in others.items()
             if m in located.anchors
         ]
-        # All corners are hidden: pieces that lie as before confirm the pose.
+        # All corners are hidden: pieces that have not moved confirm the pose.
         is_same = len(off) >= 2 and max(off) <= _ANCHOR_PX * pose.size[0]
     return replace(located, anchors={**located.anchors, **others}) if is_same else None
 
 
 def _single_markers(sightings: Collection[Sighting]) -> dict[int, Points]:
-    """Return corners by marker id, of those that are seen exactly once."""
+    """Return the corners of the markers that are seen exactly once, by id."""
     times = Counter(sighting.marker for sighting in sightings)
     return {s.marker: s.corners_px for s in sightings if times[s.marker] == 1}
 
@@ -181,9 +191,9 @@ def _own_corners(
     others: Mapping[int, Points],
     size: tuple[int, int],
 ) -> tuple[Corners, Located]:
-    """Return corner markers by id, of the board that is played on.
+    """Return the corner markers, by id, of the board that is played on.
 
-    None when two copies of it cannot be told apart.
+    Empty if two copies of the board cannot be told apart.
     """
     single, lens = _single_markers(corners), located.tuner.lens
     times = Counter(sighting.marker for sighting in corners)
@@ -193,7 +203,7 @@ def _own_corners(
     if not has_twins and _fits_one(located.tuner, kit.board, single, size):
         return single, located
 
-    # Some do not belong to the board: which of them fit together?
+    # Some do not belong to the board: group those that fit together.
     groups = boards_among(kit.board, corners, lens, size)
     if len(groups) == 1 and len(groups[0]) == len(corners):
         return groups[0], located
@@ -201,13 +211,13 @@ def _own_corners(
         return {} if has_twins else single, located
     twin = say("The camera sees two boards “{board}”: put one of them away", board=kit.board.name)
 
-    # Where the board was, or where pieces lie.
+    # Choose the board by the last pose, or by the pieces on it.
     own = played_on(kit, groups, others, lens, located.pose or size)
     return own or {}, replace(located, twin=twin, problem=twin)
 
 
 def _fits_one(tuner: LensTuner, board: Board, corners: Corners, size: tuple[int, int]) -> bool:
-    """Tell whether all these corners can belong to one board. Fewer than three always can."""
+    """Return whether all these corners can belong to one board. Fewer than three always can."""
     if len(corners) < 3 or not (tuner.views or tuner.exact):
         return True
     pose, limit = _pose_of(board, corners, tuner.lens, size)
@@ -221,25 +231,25 @@ def _solve(
     others: Mapping[int, Points],
     size: tuple[int, int],
 ) -> tuple[Pose | None, Located]:
-    """Return the pose by two corner markers or more, which may teach the lens."""
+    """Return the pose from at least two corner markers, which may also teach the lens."""
     board, tuner = kit.board, located.tuner
 
     points_mm = np.vstack([corner_points_mm(board, marker) for marker in corners])
     points_px = np.vstack(list(corners.values()))
     before, limit = _pose_of(board, corners, tuner.lens, size)
-    # A lens that is not known yet explains none of them.
+    # With a lens that is not known yet, residuals prove nothing.
     is_known = tuner.exact or tuner.views
     if is_known and before is not None and before.rms_px > _MISFIT_PX * size[0]:
         points_mm, points_px, before = _without_moved(board, corners, before, points_mm, points_px)
 
-    # What the pose is to explain: corner markers, and pieces where corners are hidden.
+    # Evidence for the pose: corner markers, and pieces where corners are hidden.
     evidence = Evidence(points_mm, points_px, _tags(kit, others))
-    # Only views that the board explains well may teach the lens.
+    # Only views with a small residual may teach the lens.
     if len(corners) >= 3 and before is not None and before.rms_px <= 3 * limit:
         tuner = tuner.taught(points_mm, points_px, before)
     pose = solve_pose(points_mm, points_px, tuner.lens, size, located.pose)
     if (pose is None or pose.rms_px > limit) and not tuner.exact and located.tries < _TRIES:
-        # No pose fits: the lens may be another one than is believed.
+        # No pose fits: the assumed lens may be wrong.
         wide = best_start(evidence, located.nominal, size)
         if wide is None or wide[1].pose.rms_px > limit:
             located = replace(located, tries=located.tries + 1)
@@ -254,7 +264,7 @@ def _solve(
         )
         return None, replace(located, problem=problem)
 
-    # The printed lines have not been asked about this pose yet.
+    # The printed lines have not been compared with this pose yet.
     pose = replace(pose, markers=len(corners))
     return pose, replace(
         located,
@@ -269,7 +279,7 @@ def _solve(
 
 
 def _tags(kit: Kit, others: Mapping[int, Points]) -> list[Tag]:
-    """Return the markers of pieces among these."""
+    """Return those of these markers that belong to pieces."""
     tags = []
     for marker, px in others.items():
         face = kit.face_of_marker(marker)
@@ -281,13 +291,14 @@ def _tags(kit: Kit, others: Mapping[int, Points]) -> list[Tag]:
 def _without_moved(
     board: Board, corners: Corners, pose: Pose, points_mm: Points, points_px: Points
 ) -> tuple[Points, Points, Pose | None]:
-    """Leave out what something has moved, as it touches one of four markers or hides it in part.
+    """Leave out a corner marker that was moved: something touches one of four or hides a part of
+    it.
 
     Returns the other points and their pose.
     """
     if len(corners) < 4:
         return points_mm, points_px, pose
-    # The three markers that fit best tell where all of the fourth has to be.
+    # The three markers that fit best predict where the fourth has to be.
     for hidden in corners:
         rest = {marker: px for marker, px in corners.items() if marker != hidden}
         other, _ = _pose_of(board, rest, pose.lens, pose.size)
@@ -303,10 +314,10 @@ def _without_moved(
 def _pose_of(
     board: Board, corners: Corners, lens: Lens, size: tuple[int, int]
 ) -> tuple[Pose | None, float]:
-    """Return the pose that corner markers tell, and how much may be left over, px."""
+    """Return the pose from corner markers, and the maximum residual in px."""
     points_mm = np.vstack([corner_points_mm(board, marker) for marker in corners])
     points_px = np.vstack(list(corners.values()))
-    # Paper that is not flat, and a lens that is only believed, leave over more on large boards.
+    # Uneven paper and an assumed lens leave larger residuals on large boards.
     diagonal_px = float(np.linalg.norm(np.ptp(points_px, axis=0)))
     return nearest_pose(points_mm, points_px, lens, size), max(
         _LEFT_OVER_PX, _OF_DIAGONAL * diagonal_px
@@ -317,19 +328,21 @@ def _pose_of(
 
 
 def _align_to_lines(located: Located, luma: Luma, board: Board) -> Located:
-    """Correct the last pose by the printed lines: when corner markers are hidden, or when the lens
-    misfits."""
+    """Correct the last pose by the printed lines.
+
+    Used if corner markers are hidden, or if the lens does not fit.
+    """
     pose, evidence, tuner = located.pose, located.seen, located.tuner
     assert pose is not None
     assert evidence is not None
     located = replace(located, is_aligned=True)
     if pose.markers >= 4:
-        # Four corners: lines are asked only whether the lens is the right one.
+        # Four corners: lines only check whether the lens is right.
         if tuner.exact or located.tries >= _TRIES or is_explained(luma, board, pose):
             return located
         return _fit_lens(located, luma, board, evidence)
     spread = _lens_spread(tuner)
-    # Fewer corners: pieces and lines have to tell the rest of the board.
+    # Fewer corners: pieces and lines have to locate the rest of the board.
     by_markers = fit_board(evidence, pose, spread)
     located = replace(located, pose=replace(by_markers.pose, markers=pose.markers))
     if not is_explained(luma, board, by_markers.pose):
@@ -339,7 +352,7 @@ def _align_to_lines(located: Located, luma: Luma, board: Board) -> Located:
 
 
 def _lens_spread(tuner: LensTuner) -> Points:
-    """Return (3,): how far the lens may be from what is believed, see `fit_board`."""
+    """Return (3,): the standard deviations of the assumed lens, see `fit_board`."""
     if tuner.exact:
         return np.array([1e-3, 1e-3, 1e-6])
     if tuner.views == 0:
@@ -348,21 +361,21 @@ def _lens_spread(tuner: LensTuner) -> Points:
 
 
 def _fit_lens(located: Located, luma: Luma, board: Board, evidence: Evidence) -> Located:
-    """Go on with a lens that explains the lines, and count how often there is none."""
+    """Use a lens that explains the lines, and count the failed searches in a row."""
     tuner = located.tuner
     fit = explaining_fit(luma, board, evidence, tuner.lens, float(_lens_spread(tuner)[0]))
-    # In vain is also what explains the lines no better than before.
+    # A fit that explains the lines no better than before has failed too.
     is_good = fit is not None and is_explained(luma, board, fit.pose)
     located = replace(located, tries=0 if is_good else located.tries + 1)
     return located if fit is None else _with_fit(located, board, fit)
 
 
 def _with_fit(located: Located, board: Board, fit: Fit) -> Located:
-    """Go on with the pose of a fit, which may teach the lens."""
+    """Use the pose of a fit, which may also teach the lens."""
     assert located.pose is not None
     markers = located.pose.markers
     middles = np.array([board.corner_centres_mm[marker] for marker in located.corners])
-    # Squares round which lines are where the pose puts them.
+    # Squares around which the lines are where the pose predicts them.
     confirmed = confirmed_squares(board, fit, middles)
     squares = frozenset(board.squares) - board.holes
     are_most = len(confirmed) >= _SURE_SHARE * len(squares)
@@ -370,9 +383,9 @@ def _with_fit(located: Located, board: Board, fit: Fit) -> Located:
         return located  # four corners that no line contradicts for certain stay as they are
     located = replace(located, pose=replace(fit.pose, markers=markers))
     if markers == 2:
-        # Two corners alone may put the far end of the board anywhere.
+        # Two corners alone may misplace the far end of the board.
         located = replace(located, unconfirmed=squares - confirmed)
-    # A board that is nearly all confirmed tells the lens better than corners do.
+    # A board that is nearly all confirmed determines the lens better than corners do.
     is_sure = fit.lines is not None and fit.lines.is_found.sum() >= _SURE_LINES
     if is_sure and are_most and not located.tuner.exact:
         located = replace(located, tuner=located.tuner.told(fit.pose.lens, fit.lens_spread))

@@ -1,5 +1,6 @@
-"""What goes through the stages of the reader: one picture, and what is known from those before it.
-Both are frozen."""
+"""The two values that go through the stages of the reader: one picture, and the memory of those
+before it. Both are frozen.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +24,11 @@ NO_SQUARES: frozenset[Square] = frozenset()
 
 
 class Budget(NamedTuple):
-    """How many squares are read from above in one picture, and asked in vain whether they are bare
-    under shadows with edges.
+    """Maximum number of squares for two slow steps in one picture.
 
-    The rest waits for the next picture: a hand that rests on a board must not make one cost ten
-    times as much.
+    `closer` limits the squares read from straight above. `shaded` limits the failed tests whether a
+    square is bare under shadows with edges. The rest waits for the next picture. Otherwise a hand
+    that rests on a board would make one picture cost ten times as much.
     """
 
     closer: int = 24
@@ -35,19 +36,19 @@ class Budget(NamedTuple):
 
 
 EACH = Budget()
-"""For each picture of many."""
+"""Budget for each picture of a series."""
 
 
 @dataclass(frozen=True)
 class Vote:
-    """What a single picture says. The fields are those of `companion.core.ports.Reading`."""
+    """The result of a single picture. The fields are those of `companion.core.ports.Reading`."""
 
     game: str | None
-    """Whose board is in view; None: none is."""
+    """The game whose board is in view. None if there is no board."""
     seen: Mapping[Square, str]
     """The face on top of each square."""
     unknown: frozenset[Square]
-    """Squares of which nothing can be said. All others are empty."""
+    """Squares whose state is unknown. All squares that are neither here nor in `seen` are empty."""
     beside: tuple[str, ...] = ()
     """Faces that lie beside the board."""
     strangers: tuple[int, ...] = ()
@@ -57,15 +58,17 @@ class Vote:
     markers: Mapping[Square, int] = field(default_factory=dict)
     """The marker of each face of `seen`."""
     stirred: bool = False
-    """Zones of cards are unknown because something moved in them: it has no vote once all is still.
+    """Whether zones of cards are unknown because something moved in them. Such a vote is dropped
+    once all is still.
     """
     guessed: frozenset[Square] = frozenset()
-    """Squares of `seen` whose marker did not decode and is not clearly the one it resembles most.
+    """Squares of `seen` whose marker did not decode and has a low correlation with its best
+    match.
     """
 
 
 NO_VOTE = Vote(None, {}, NO_SQUARES)
-"""What a picture says before it is judged."""
+"""The vote of a picture before it is judged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,30 +76,31 @@ class Placed:
     """A piece's marker on the board, and the squares on which the piece lies."""
 
     face: Face
-    """What it shows."""
+    """The face that it shows."""
     beneath: Face | None
-    """What it may hide."""
+    """The tallest piece that it may hide. None if it cannot hide any."""
     sighting: Sighting
     """Its marker in the picture."""
     middle_mm: tuple[float, float]
-    """Its centre, at its height."""
+    """Its centre on the board, at the piece's height."""
     turn_deg: float
-    """How it is turned, counter-clockwise."""
+    """Rotation in degrees, counter-clockwise."""
     squares: frozenset[Square]
-    """Those that it covers when that is `sure`, else all that it may touch; none of a piece beside
-    the board."""
+    """The squares that it covers if `sure`, otherwise all that it may touch. Empty for a piece
+    beside the board.
+    """
     sure: bool
     fits: bool
-    """Its size is that of a tag at this height, and no other marker has its id."""
+    """Whether its size is that of a tag at this height, and no other marker has its id."""
     lifted_mm: tuple[float, float]
-    """Its centre if it lies on what is beneath."""
+    """Its centre if it lies on top of `beneath`."""
     size: float
-    """Its marker's side by that of a tag at this height."""
+    """Side of its marker, relative to a tag at this height."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Where pieces lie by their markers, and what that makes of the squares."""
+    """Where pieces lie by their markers, and the resulting state of the squares."""
 
     kit: Kit
     pose: Pose
@@ -107,14 +111,14 @@ class Pieces:
     seen: Mapping[Square, str]
     """The face on top of each square."""
     markers: Mapping[Square, int]
-    """The marker of each of these."""
+    """The marker of each of these faces."""
     doubtful: frozenset[Square]
-    """Squares with a piece of which nobody can tell on which of them it lies."""
+    """Squares that a piece may lie on, where it is uncertain which one it is."""
 
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """One (height, width) picture, and what the stages have found in it so far.
+    """One (height, width) picture, and the results of the stages so far.
 
     Each stage fills its own fields, in this order.
     """
@@ -122,85 +126,94 @@ class Look:
     luma: Luma
     budget: Budget = EACH
     may_glance: bool = False
-    """While something moves the picture need not be read."""
+    """Whether the picture may stay unread while something moves."""
 
     is_known: bool = False
-    """Motion: the picture shows nothing new, or is not to be read: nothing more has to be done."""
+    """Motion: whether no other stage is needed, as the picture shows nothing new or is not to be
+    read.
+    """
     still: bool = True
-    """Motion: nothing moves, so that a close look is worth its time."""
+    """Motion: whether nothing moves, so that a close look is worth its time."""
     moving_px: Points | None = None
-    """Motion: (N, 2) places that have moved since the picture before; None: nothing has."""
+    """Motion: (N, 2) px, places that have moved since the picture before. None if nothing has."""
     due: Blocks | None = None
-    """Motion: the blocks to look at; None: all of them."""
+    """Motion: the blocks to look at. None means all of them."""
 
     before: Look | None = None
-    """Detect: the look that holds for all that is not due; None: all of the picture has been looked
-    at."""
+    """Detect: the look that holds for everything that is not due. None if the whole picture was
+    looked at.
+    """
     kit: Kit | None = None
-    """Detect: whose corner markers are in view."""
+    """Detect: the kit whose corner markers are in view."""
     sightings: tuple[Sighting, ...] = ()
-    """Detect: every marker."""
+    """Detect: all markers."""
     gone: frozenset[Sighting] = frozenset()
     """Detect: the markers of the look before that were in the blocks that are due."""
 
     pose: Pose | None = None
-    """Locate: where the board is; None: it is not seen."""
+    """Locate: the pose of the board. None if the board is not seen."""
     vague: frozenset[Square] = NO_SQUARES
-    """Locate: squares of which the pose is not sure enough to say that nothing lies there."""
+    """Locate: squares for which the pose is too uncertain to call them empty."""
 
     pieces: Pieces | None = None
-    """Place."""
+    """Place: the pieces, on a board of pieces."""
     cards: OpenCards | None = None
-    """Place: on a board of cards, what lies open."""
+    """Place: the open cards, on a board of cards."""
     asked: frozenset[Square] = NO_SQUARES
     """Place: the squares to judge anew."""
 
     empty: frozenset[Square] = NO_SQUARES
-    """Judge."""
+    """Judge: the empty squares."""
     unknown: frozenset[Square] = NO_SQUARES
-    """Judge."""
+    """Judge: the unknown squares."""
     sureness: Mapping[Square, float] = field(default_factory=dict)
-    """Judge: 1 for a marker that decodes or an empty square, 0 unknown, between them a marker's
-    correlation."""
+    """Judge: confidence of each square. 1 for a marker that decodes or an empty square, 0 for
+    unknown, otherwise a marker's correlation.
+    """
     vote: Vote = NO_VOTE
-    """Judge: what the picture says by itself."""
+    """Judge: the vote of this picture alone."""
 
     told: Vote = NO_VOTE
-    """Vote: what it says together with those before it."""
+    """Vote: the joint result of this look and those before it."""
     quiet: bool = False
-    """Vote: is that settled?"""
+    """Vote: whether that result is settled."""
 
 
 @dataclass(frozen=True, eq=False)
 class Located:
-    """Where the board was last, so that hands over corner markers do no harm, and what is known of
-    the lens."""
+    """The last pose of the board, so that hands over corner markers do no harm, and the state of
+    the lens.
+    """
 
     nominal: Lens
-    """What this camera's lens is taken for before a board has told more."""
+    """The lens that is assumed for this camera until a board has refined it."""
     tuner: LensTuner
-    """What the views have told about the lens, and how surely."""
+    """What the views have taught about the lens, with its uncertainty."""
     board: Board | None = None
-    """Whose place this is; None: no board has been found."""
+    """The board that was located. None if no board has been found."""
     pose: Pose | None = None
-    """The last pose that was found: what hides the corners goes away again."""
+    """The last pose that was found. It stays while corners are hidden, since whatever hides them
+    goes away again.
+    """
     seen: Evidence | None = None
-    """What that pose was found by."""
+    """The evidence for that pose."""
     corners: Mapping[int, Points] = field(default_factory=dict)
-    """(4, 2) px: where its corner markers were, by id."""
+    """(4, 2) px: where the board's corner markers were, by id."""
     anchors: Mapping[int, Points] = field(default_factory=dict)
-    """The same of other markers that have lain there since."""
+    """(4, 2) px: where other markers have been since then, by id."""
     is_aligned: bool = False
-    """Have the printed lines corrected the pose already?"""
+    """Whether the printed lines have already corrected the pose."""
     tries: int = 0
-    """How often in a row another model of the lens was looked for in vain."""
+    """Number of failed searches in a row for another lens model."""
     unconfirmed: frozenset[Square] = NO_SQUARES
-    """Squares of which the pose may be wrong: two corner markers say little, and no printed line
-    more."""
+    """Squares for which the pose may be wrong, as two corner markers say little and no printed line
+    confirms it.
+    """
     problem: str = ""
-    """Why there is no pose although corner markers are seen, as a sentence; else empty."""
+    """Why there is no pose although corner markers are seen, as a sentence. Otherwise empty."""
     twin: str = ""
-    """What to do about a second copy of the board in the last picture, as a sentence; else empty.
+    """What to do about a second copy of the board in the last picture, as a sentence. Otherwise
+    empty.
     """
 
 
@@ -211,46 +224,47 @@ class Memory:
     kits: Mapping[str, Kit]
     located: Located
     frames: int
-    """So many still pictures have to agree."""
+    """Number of still pictures that have to agree."""
     thorough: bool = False
-    """Take more time for each picture."""
+    """Whether to spend more time on each picture."""
     background: Background = field(default_factory=Background)
-    """What the next picture is compared with."""
+    """The pictures that the next one is compared with."""
 
     active: Kit | None = None
-    """The kit to prefer; None: whichever board lies there."""
+    """The kit to prefer. None means whichever board is in view."""
     kit: Kit | None = None
-    """Whose board was in view last."""
+    """The kit whose board was in view last."""
     sheet: Sheet | None = None
-    """How bright its paper is and how dark its outlines are; None: it is a board of cards, or there
-    was none."""
+    """Brightness of its paper and of its outlines. None for a board of cards, or if there was no
+    board.
+    """
     bare_looks: Bare = field(default_factory=dict)
     """How its squares look when they are empty."""
     cards: CardReader | None = None
-    """Reads its cards; None: it has none."""
+    """The reader of its cards. None if it has none."""
     pose: Pose | None = None
-    """Where the board was in the last picture that was read."""
+    """Pose of the board in the last picture that was read."""
     vague: tuple[Pose, frozenset[Square]] | None = None
-    """The squares of which a pose is not sure enough, worked out once for it."""
+    """The squares for which a pose is too uncertain, cached for that pose."""
     last: Look | None = None
-    """The last look at a board of pieces; None: look at all of the next picture."""
+    """The last look at a board of pieces. None means that the whole next picture is due."""
 
     still_frames: int = 0
-    """So many frames in a row nothing has moved."""
+    """Number of frames in a row in which nothing has moved."""
     since_look: int = 0
-    """So many frames in a row nothing was looked at."""
+    """Number of frames in a row that were not looked at."""
     fresh: Blocks | None = None
-    """What is to be read once more when all is still, as it was read while something moved."""
+    """Blocks that were read while something moved, to be read again when all is still."""
     times: Mapping[Square, int] = field(default_factory=dict)
-    """How often each unknown square was asked in vain since all of the board was looked at."""
+    """Number of failed attempts at each unknown square since the whole board was looked at."""
     resigned: frozenset[Square] = NO_SQUARES
-    """Unknown squares of which no more is to be learned for the time being."""
+    """Unknown squares that are given up for now."""
 
     votes: tuple[Vote, ...] = ()
-    """What the pictures since the last movement say."""
+    """The votes of the pictures since the last movement."""
     agreed: Vote | None = None
-    """What was settled last."""
+    """The last settled vote."""
     settled: Look | None = None
-    """The look that holds while nothing differs from it; None: the board is not settled."""
+    """The look that holds while no picture differs from it. None if the board is not settled."""
     latest: Look | None = None
     """The last look that was read."""

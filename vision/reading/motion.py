@@ -1,8 +1,8 @@
-"""First stage: does anything move, and which blocks of the picture are to be looked at?
+"""First stage: detect movement, and choose the blocks of the picture to look at.
 
-What a camera shows of a still table is never still. Light and noise are taken off, see
-`vision.detection.stillness`, and a movement is a cluster of blocks that differ by more. One that is
-faint has to last for two pictures.
+A camera's picture of a still table always changes a little. Changes of light and noise are removed
+first, see `vision.detection.stillness`. A movement is a cluster of blocks that differ by more. A
+faint one has to last for two pictures.
 """
 
 from __future__ import annotations
@@ -34,45 +34,50 @@ from vision.pose.pose import Points
 from vision.reading.look import EACH, Look, Memory
 
 RELIT = 0.04
-"""When a picture is so much lighter or darker than when all of it was read, all of it is read
-again."""
+"""Relative change of brightness since the whole picture was read, from which all of it is read
+again.
+"""
 _LASTING, _FAR = 5, 0.12
-"""Frames for which it has to be, as lamps flicker; or by how much: no flicker of a whole picture is
-so strong, and beyond it squares do not look as they did."""
+"""Number of frames for which the change has to last, as lamps flicker, or the change that needs no
+wait. No flicker of a whole picture is that strong, and beyond it squares look different.
+"""
 _CLUSTER, _CLEAR = 3.0, 6.0
-"""A movement: the squares of changes, by what counts, in three by three blocks add up to this; and
-a clear one."""
+"""Thresholds of a movement and of a clear movement. The squares of the changes, relative to the
+noise bound, are summed over three by three blocks.
+"""
 _PART = 0.3
-"""So much of them, in a block of a cluster, makes it part of the movement."""
+"""Minimum squared change of a block in a cluster to count as part of the movement."""
 _BY_LIGHT = 0.15
-"""Where the light has changed, a block may differ by this share of that."""
+"""Share of a change of light by which a block may differ in addition."""
 _FOLLOW = 0.33
-"""Share of a still frame in what the next one is compared with: what moves slowly falls behind
-itself."""
+"""Weight of a still frame in the running average for the next comparison. Something that moves
+slowly runs ahead of its own average.
+"""
 _AVERAGED = 12
-"""So many still frames make up what a block looked like when it was read."""
+"""Maximum number of still frames averaged into what a block looked like when it was read."""
 _LEARNING, _SELDOM = 20, 4
-"""After so many still frames one of so many is enough to learn the noise."""
+"""Number of still frames after which noise is learned less often, and the interval from then on."""
 _RETRY_FRAMES = 10
-"""After so many still frames squares that stayed unknown are looked at again."""
+"""Number of still frames after which squares that stayed unknown are looked at again."""
 
 
 class Movement(NamedTuple):
-    """What differs in a picture."""
+    """The differences of a picture from those before it."""
 
     moving: bool
-    """From the frames before."""
+    """Whether it differs from the frames before."""
     drifted: bool
-    """From what was read last."""
+    """Whether it differs from what was read last."""
     places: Points | None
-    """(N, 2) pixels that have moved since the frames before; None: nothing has."""
+    """(N, 2) px that have moved since the frames before. None if nothing has."""
     changed: Blocks | None
-    """(rows, columns): the blocks that differ from what was read last; None: nothing is known of
-    them."""
+    """(rows, columns): the blocks that differ from what was read last. None if nothing is known of
+    them.
+    """
 
 
 def motion(look: Look, memory: Memory) -> tuple[Look, Memory]:
-    """Compare a picture with those before it. One that shows nothing new is known."""
+    """Compare a picture with those before it. A picture that shows nothing new is known."""
     movement, background = compare(memory.background, look.luma)
     still_frames = 0 if movement.moving else memory.still_frames + 1
     since_look = memory.since_look + 1
@@ -81,7 +86,7 @@ def motion(look: Look, memory: Memory) -> tuple[Look, Memory]:
     )
     is_retry_due = since_look >= _RETRY_FRAMES
 
-    # Nothing new: the board is settled, and nothing differs from then.
+    # Nothing new: the board is settled, and nothing has changed since.
     settled = memory.settled
     if settled is not None and not movement.moving and not movement.drifted:
         unknown = settled.told.unknown
@@ -103,12 +108,10 @@ def motion(look: Look, memory: Memory) -> tuple[Look, Memory]:
 
 
 def _due(movement: Movement, memory: Memory, is_retry_due: bool) -> tuple[Blocks | None, Memory]:
-    """Return which blocks to look at.
+    """Return the blocks to look at. None means all of them.
 
-    None: all of them.
-
-    What was read while something moved is read once more when all is still, and so is what stayed
-    unknown, but for the squares of which no more is to be learned.
+    Blocks that were read while something moved are read again when all is still. So are the unknown
+    squares, except those that are given up.
     """
     last = memory.last
     lights = memory.background.lights
@@ -122,16 +125,17 @@ def _due(movement: Movement, memory: Memory, is_retry_due: bool) -> tuple[Blocks
     ):
         return None, memory
 
-    # Where the picture differs from what was read.
+    # Blocks where the picture differs from what was read.
     blocks = movement.changed
     wanted = last.unknown if is_retry_due else last.unknown - memory.resigned
     if wanted and not movement.moving:
-        # Those first that were asked least often: no picture has time for all of a dark board.
+        # Squares that were asked least often come first: no picture has time for all of a dark
+        # board.
         first = sorted(wanted, key=lambda square: (memory.times.get(square, 0), square))
         squares = first[: EACH.closer]
         blocks = blocks | blocks_over(last.kit, last.pose, squares, blocks.shape)
 
-    # And what was read while something moved.
+    # Add what was read while something moved.
     fresh = blocks
     if memory.fresh is not None and memory.fresh.shape == blocks.shape:
         fresh = memory.fresh | blocks
@@ -150,7 +154,7 @@ def compare(past: Background, luma: Luma) -> tuple[Movement, Background]:
     if past.read is None or past.read.shape != now.shape:
         return Movement(True, True, None, None), replace(past, now=now, before=now, read=None)
 
-    # The light is taken off first, then what differs by more than noise is looked for.
+    # Changes of light are removed first, then differences above the noise are searched for.
     exposure = exposure_between(past.read, now)
     rest, shift = unexplained(past.read, now, exposure)
     changed, faint = _cluster(past.noise, rest, shift, past.faint_read)
@@ -158,40 +162,40 @@ def compare(past: Background, luma: Luma) -> tuple[Movement, Background]:
     background = replace(past, now=now, exposure=exposure, faint_read=faint, lights=lights)
     places, near = None, None
     if changed is None:
-        # While nothing differs from what was read last, one comparison tells both.
+        # While nothing differs from what was read last, nothing moves either: one comparison is
+        # enough.
         movement = Movement(False, len(lights) == _LASTING, None, np.zeros(now.shape, bool))
         background = _calm(background, rest)
     else:
         moving, rest, background = _moving(background, now)
         if moving is not None:
-            # Noise is learned, and the picture followed, only where nothing moves.
+            # Noise is learned, and the picture averaged, only where nothing moves.
             near = wider(moving)
             rows, columns = np.nonzero(moving)
             places = np.column_stack([columns, rows]) * np.float64(BLOCK_PX) + (BLOCK_PX - 1) / 2
         movement = Movement(moving is not None, True, places, changed)
 
-    # The next frame is compared with this one without noise, but where something has moved.
+    # The next frame is compared with the running average, except where something has moved.
     followed = now - rest * np.float32(1 - _FOLLOW)
     before = followed if near is None else np.where(near, now, followed)
     return movement, replace(background, before=before)
 
 
 def _lights(past: Background, now: Small) -> tuple[float, ...]:
-    """Return how bright the last pictures were by that when all was read last."""
+    """Return the brightness of the last pictures, relative to when the whole picture was read."""
     light, lights = 1.0, past.lights
     if past.whole is not None:
-        # By the middling block. One level more keeps black from dividing.
+        # The median over the blocks. One level more avoids division by zero in black blocks.
         light = middle_of((now[::SAMPLE, ::SAMPLE] + 1) / (past.whole[::SAMPLE, ::SAMPLE] + 1))
     is_lit = abs(light - 1) <= RELIT
-    # Forgotten are frames before it was nearly as bright as when it was read.
+    # The history restarts when the brightness returns to normal, or changes in the other direction.
     if is_lit or (lights and (light > 1) != (lights[-1] > 1)):
         lights = ()
     return lights if is_lit else (*lights, light)[-_LASTING:]
 
 
 def _calm(background: Background, rest: Small) -> Background:
-    """Learn the noise where nothing differs from what was read, and what the blocks look like
-    without it."""
+    """Update the noise and the averages of the blocks while nothing differs from what was read."""
     assert background.read is not None
     assert background.looks is not None
     calm, noise, read, looks = (
@@ -202,7 +206,7 @@ def _calm(background: Background, rest: Small) -> Background:
     )
     if calm < _LEARNING or calm % _SELDOM == 0:
         noise = learn_noise(noise, rest, None)
-    # Blocks that few pictures make up: their mean gets less noisy with each.
+    # Blocks that average only a few pictures: each further one makes their mean less noisy.
     young = looks < _AVERAGED
     if young.any():
         read = read + np.where(young, rest / (looks + 1), 0)
@@ -211,9 +215,10 @@ def _calm(background: Background, rest: Small) -> Background:
 
 
 def _moving(background: Background, now: Small) -> tuple[Blocks | None, Small, Background]:
-    """Return which blocks differ from the frames before, None being none, and by how much all do.
+    """Return the blocks that differ from the frames before, or None, and the difference of every
+    block.
 
-    Of the others the noise is learned.
+    The noise of the other blocks is learned.
     """
     assert background.before is not None
     exposure = exposure_between(background.before, now)
@@ -226,15 +231,15 @@ def _moving(background: Background, now: Small) -> tuple[Blocks | None, Small, B
 def _cluster(
     noise: Noise, rest: Small, shift: Small, faint: Blocks | None
 ) -> tuple[Blocks | None, Blocks | None]:
-    """Return the blocks whose changes hang together and are more than noise, and the faint ones.
+    """Return the connected blocks that changed by more than noise, and the faint ones. None if
+    there are no such blocks.
 
-    Those that were not `faint` in the frame before have to be clear. None: there are no such
-    blocks.
+    Blocks that were not `faint` in the frame before have to be clear.
     """
-    # Where the light has changed much, it may not have changed evenly.
+    # A strong change of light may be uneven, so it widens the bounds.
     bounds = bounds_of(noise, rest) + np.float32(_BY_LIGHT) * shift
 
-    # By what counts: 1 is a change that noise alone hardly makes.
+    # Relative to the bound: noise alone rarely exceeds 1.
     share = rest / bounds
     share *= share
     sums = cv2.boxFilter(share, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT)
@@ -250,7 +255,7 @@ def _cluster(
     if not lasting.any():
         return None, near
 
-    # All that hangs together with a movement belongs to it.
+    # Everything connected with a movement belongs to it.
     around = wider(lasting, 5)
     cluster = around & near & (share >= _PART)
     return cluster, near & ~around
@@ -259,10 +264,9 @@ def _cluster(
 def _block_means(luma: Luma) -> Small:
     """Return the mean of each block, (rows, columns).
 
-    It is halved three times, which OpenCV does much faster than to an eighth; the last time with
-    fractions, since a mean is far less noisy than a level.
+    The picture is halved three times, which is much faster in OpenCV than scaling to an eighth. The
+    last step uses floats, since a mean is far less noisy than a level.
     """
-    # The last step has fractions.
     height, width = luma.shape
     small: NDArray[Any] = luma
     for factor in (2, 4, BLOCK_PX):
@@ -275,15 +279,16 @@ def _block_means(luma: Luma) -> Small:
 
 
 def mark_read(past: Background, blocks: Blocks | None = None) -> Background:
-    """Compare later pictures with the last one, or with these (rows, columns) of it: they have been
-    read."""
+    """Use the last picture, or these (rows, columns) blocks of it, as the reference for later
+    pictures.
+    """
     now, read = past.now, past.read
     if now is None:
         return past
     if read is None or past.exposure is None or past.looks is None or blocks is None:
         looks = np.ones(now.shape, np.float32)
         return replace(past, read=now, whole=now, looks=looks, faint_read=None, lights=())
-    # What was read earlier was read in that light: bring the new blocks to it.
+    # The reference was read in another light: convert the new blocks to that light.
     there = (now - past.exposure.offset) / past.exposure.gain
     read = np.where(blocks, there, read)
     looks = np.where(blocks, np.float32(1), past.looks)

@@ -1,5 +1,5 @@
-"""Fourth stage: which face lies on which square, by the height of each piece, or which cards lie
-open in which zone.
+"""Fourth stage: find which face lies on which square, by the height of each piece, or which cards
+lie open in which zone.
 
 A wrong entry is worse than an unknown one.
 """
@@ -24,34 +24,45 @@ from vision.pose.pose import Points, Pose, rectangle_corners_mm
 from vision.reading.look import NO_SQUARES, Look, Memory, Pieces, Placed
 
 _ROUND_MM = 5.0
-"""How much larger than its tag a piece may be."""
+"""Maximum excess in mm of a piece's width over its tag."""
 _ABOVE_MM = 3.0
-"""Pieces may stand a little higher than their markers."""
+"""Maximum height in mm of a piece above its marker."""
 _SIZE, _CORNER_PX = 0.10, 1.0
-"""A marker's side may differ by this share from that of a tag, and by what an error of its corners
-makes of it."""
+"""Tolerance of a marker's side relative to a tag: a share, plus the effect of an error in px of its
+corners.
+"""
 _AROUND = (0, 0), (1, 1), (-1, -1), (1, -1), (-1, 1)
 _EDGE_MM, _OF_PITCH = 1.5, 0.05
-"""What lies nearer to the edge of a square may lie on the next one."""
+"""Margin at the edge of a square, in mm and as a share of the pitch. A piece nearer to the edge may
+lie on the next square.
+"""
 _OFF_SQUARES = 0.35
-"""A piece of several squares that is further off its places lies on no squares for certain."""
+"""Maximum offset, in squares, of a piece of several squares. Beyond it, its squares are
+uncertain.
+"""
 _OFF_DEG = 42.0
-"""An oblong piece that is turned further from the files and ranks lies neither along nor across."""
+"""Maximum rotation of an oblong piece from the files and ranks. Beyond it, the piece lies neither
+along nor across.
+"""
 _SHARES = np.linspace(0.04, 0.96, 9)
-"""Of the sides of a piece of several squares: what it covers less of it does not lie on."""
+"""Sample points along the sides of a piece of several squares. Squares that it covers by less are
+not counted.
+"""
 _ON_TOP_MM = 3.0
-"""Of two markers on a square the upper one is higher by so much."""
+"""Minimum difference in height of two markers on a square to tell which one is on top."""
 _MIN_MISPRINTS, _ALIKE = 3, 0.12
-"""So many pieces, whose sizes differ by no more than this, were not printed as the board was."""
+"""Minimum number of pieces, and maximum spread of their sizes, to conclude that they were printed
+at another scale than the board.
+"""
 
 
 def place(look: Look, memory: Memory) -> tuple[Look, Memory]:
-    """Place all markers on the board."""
+    """Place all markers on the board, or read the open cards."""
     kit, pose = look.kit, look.pose
     if kit is None or pose is None:
         return look, replace(memory, last=None)
     if memory.kit is not kit:
-        # Another board has come: what was worked out for the last one goes.
+        # Another board is in view: drop everything derived from the last one.
         sheet = None if kit.deck else Sheet(kit.board)
         cards = CardReader(kit, kit.deck) if kit.deck else None
         memory = replace(memory, kit=kit, sheet=sheet, bare_looks={}, cards=cards)
@@ -66,13 +77,13 @@ def place(look: Look, memory: Memory) -> tuple[Look, Memory]:
 def _asked(
     look: Look, kit: Kit, pose: Pose, placed: Iterable[Placed], resigned: frozenset[Square]
 ) -> frozenset[Square]:
-    """Return the squares to judge anew: all of them, or those about which the blocks that are due
-    can tell."""
+    """Return the squares to judge anew: all of them, or those that the due blocks affect."""
     before = look.before
     if before is None or before.pieces is None or look.due is None:
         return frozenset(kit.board.squares)
 
-    # Squares whose paper shows there, and squares on which something may stand that shows there.
+    # Squares whose paper is in these blocks, and squares with a possible piece that reaches into
+    # them.
     paper, standing = squares_under(kit, pose, look.due)
     squares = paper | (standing - before.empty)
     known = set()
@@ -82,7 +93,7 @@ def _asked(
         if piece.sighting in look.gone:
             squares |= piece.squares
     for piece in placed:
-        # ... and so does one that was not there before. It may hide what could not be told.
+        # ... and so does a new one. It may also cover what made a square unreadable.
         if (piece.sighting, piece.beneath) not in known:
             squares |= piece.squares | resigned
     return frozenset(squares)
@@ -93,7 +104,7 @@ def _asked(
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
-    """A piece's marker, what it shows, and what may lie hidden beneath it."""
+    """A piece's marker, its face, and the piece that may be hidden beneath it."""
 
     sighting: Sighting
     face: Face
@@ -103,9 +114,9 @@ class _Seen:
 def placed_pieces(
     kit: Kit, pose: Pose, sightings: Collection[Sighting], unconfirmed: frozenset[Square]
 ) -> Pieces:
-    """Return where pieces lie by these markers: where their rays meet the plane of their height.
+    """Return where pieces lie: where the rays of these markers meet the plane of their height.
 
-    Which of the `unconfirmed` squares it is that shows a piece is not known for certain.
+    A piece on one of the `unconfirmed` squares makes its squares doubtful.
     """
     times = Counter(map(attrgetter("marker"), sightings))
     beneath = _beneath(kit, set(times))
@@ -117,12 +128,12 @@ def placed_pieces(
         if times[marker] > 1 or (face is None and marker not in kit.board.corners):
             strangers.add(marker)
         if face is not None:
-            # Only pieces of one square lie on each other.
+            # Only pieces of one square can be stacked.
             below = beneath[face.carried] if face.size == (1, 1) else None
             seen.append(_Seen(sighting, face, below))
     placed = []
     for piece in _place_pieces(kit, pose, seen):
-        # Of two with the same marker nobody can tell which one it is.
+        # Two markers with the same id cannot be told apart.
         is_twin = times[piece.sighting.marker] > 1
         placed.append(replace(piece, fits=False) if is_twin else piece)
     faces, markers, doubtful = faces_on_squares(placed, unconfirmed)
@@ -130,10 +141,9 @@ def placed_pieces(
 
 
 def _beneath(kit: Kit, in_view: Set[int]) -> dict[bool, Face | None]:
-    """Return the tallest piece that may lie hidden beneath one that is carried, and beneath any
-    other.
+    """Return the tallest piece that may be hidden beneath a carried piece, and beneath any other.
 
-    Where there are pieces that are carried, only these share a square with another.
+    If a kit has carried pieces, only these share a square with another piece.
     """
     tallest: dict[bool, Face | None] = {True: None, False: None}
     has_carried = False
@@ -153,19 +163,21 @@ def _beneath(kit: Kit, in_view: Set[int]) -> dict[bool, Face | None]:
 
 
 def _place_pieces(kit: Kit, pose: Pose, seen: Sequence[_Seen]) -> list[Placed]:
-    """Return where pieces lie whose markers' rays meet the board. All at once, which is much
-    faster."""
+    """Return the pieces whose markers' rays meet the board.
+
+    All rays are computed at once, which is much faster.
+    """
     if not seen:
         return []
     places, sides, turns = _rays(pose, seen)
 
-    # Rays that go above the horizon meet no plane.
+    # Rays above the horizon meet no plane.
     is_met = np.isfinite(places).all(axis=(1, 2))
     heights = list(map(attrgetter("face.height_mm"), seen))
-    # How far each may lie elsewhere because the pose is not certain.
+    # The uncertainty of the pose at each place.
     spots = np.column_stack([np.nan_to_num(places[:, 0]), heights])
 
-    # Two standard deviations of where the pose puts them.
+    # Two standard deviations of each position.
     spreads = (2 * pose.spread_mm(spots)).tolist()
     sizes = (sides / kit.tag_mm).tolist()
     placed = []
@@ -173,10 +185,10 @@ def _place_pieces(kit: Kit, pose: Pose, seen: Sequence[_Seen]) -> list[Placed]:
         piece, spread = seen[number], spreads[number]
         size, turn = sizes[number], turns[number]
         middle, lifted = map(tuple, places[number].tolist())
-        # A marker of another size lies at another height, or is another print.
+        # A marker of another size is at another height, or was printed at another scale.
         fits = abs(size - 1) <= _SIZE + _CORNER_PX / piece.sighting.side_px
         if piece.face.size == (1, 1):
-            # It lies on one square alone when all places that are possible do.
+            # The square is sure only if all possible places are on it.
             margin = max(_EDGE_MM, _OF_PITCH * kit.board.pitch_mm) + spread
             squares, sure = _squares_near(kit.board, {middle, lifted}, margin)
         else:
@@ -199,17 +211,17 @@ def _place_pieces(kit: Kit, pose: Pose, seen: Sequence[_Seen]) -> list[Placed]:
 
 
 def _rays(pose: Pose, seen: Sequence[_Seen]) -> tuple[Points, Points, list[float]]:
-    """Return where the markers' rays meet the planes of their heights: places (N, 2, 2), sides (N,)
-    in mm, and turns in degrees.
+    """Return where the markers' rays meet the planes of their heights: places (N, 2, 2) and sides
+    (N,) in mm, and rotations in degrees.
 
-    The second place is that where the piece lies on what may be beneath. NaN: they do not meet.
+    The second place holds if the piece lies on top of what may be beneath. NaN if they do not meet.
     """
     pixels, planes = [], []
     for piece in seen:
         sighting, height = piece.sighting, piece.face.height_mm
         # On top of another piece it is higher, and so nearer to the camera, than it seems.
         raised = height + piece.beneath.height_mm if piece.beneath else height
-        # Its middle at both heights, and its corners at the lower one.
+        # Its centre at both heights, and its corners at the lower one.
         pixels.append([sighting.centre_px, sighting.centre_px, *sighting.corners_px])
         planes.append([height, raised, *[height] * 4])
     places = pose.to_plane(np.reshape(pixels, (-1, 2)), np.ravel(planes)).reshape(-1, 6, 2)
@@ -218,7 +230,7 @@ def _rays(pose: Pose, seen: Sequence[_Seen]) -> tuple[Points, Points, list[float
     # A square's area is half the cross product of its diagonals.
     x, y = (c - a).T
     u, v = (d - b).T
-    # The direction of the print's upper edge, by both of its edges that run across.
+    # The direction of the print's upper edge, averaged over its upper and lower edges.
     right, up = (b - a + c - d).T
     turns = np.degrees(np.arctan2(up, right)).tolist()
     return places[:, :2], np.sqrt(np.abs(x * v - y * u) / 2), turns
@@ -227,9 +239,10 @@ def _rays(pose: Pose, seen: Sequence[_Seen]) -> tuple[Points, Points, list[float
 def _squares_near(
     board: Board, spots: Iterable[tuple[float, float]], margin_mm: float
 ) -> tuple[frozenset[Square], bool]:
-    """Return the squares in which places lie that are known to within a margin, and whether it is
-    one, or none."""
-    # The place itself, and those a margin away in four directions.
+    """Return the squares of places that are known to within a margin, and whether all places are on
+    the same square, or all beside the board.
+    """
+    # The place itself, and four diagonal offsets by the margin.
     places = set()
     for x, y in spots:
         for across, up in _AROUND:
@@ -240,29 +253,29 @@ def _squares_near(
 def _squares_beneath(
     kit: Kit, face: Face, place: tuple[float, float, float], spread_mm: float
 ) -> tuple[frozenset[Square], bool]:
-    """Return the squares under a piece of several, and whether it lies on them properly.
+    """Return the squares under a piece of several squares, and whether it lies on them properly.
 
-    Else all that it may touch.
+    If it does not, the squares are all those that it may touch.
     """
     board, (x, y, turn_deg) = kit.board, place
 
-    # Where it would lie properly, and how far from there it is, in squares.
+    # The nearest proper position, and the offset from it in squares.
     size = face.turned_size(turn_deg)
     first, files, ranks = board.nearest_first(size, x, y)
     off = max(abs(files), abs(ranks)) + spread_mm / board.pitch_mm
 
-    # How far it is turned from the nearest right angle.
+    # Angle to the nearest right angle.
     askew = abs(turn_deg - 90 * round(turn_deg / 90)) if face.size[0] != face.size[1] else 0.0
     squares = frozenset(first.area(size))
     if off <= _OFF_SQUARES and askew <= _OFF_DEG and squares <= set(board.squares):
         return squares, True
 
-    # It lies on no squares properly: all that its foot may touch.
+    # It is not properly on any squares: collect all that its foot may touch.
     width, depth = kit.tops_mm[face.name]
     foot = rectangle_corners_mm(x, y, width + spread_mm, depth + spread_mm, math.radians(turn_deg))
     touched = set()
 
-    # places all over the foot, along two of its sides
+    # A grid of points over the foot, along two of its sides.
     for across in _SHARES:
         for along in _SHARES:
             place_mm = foot[0] + across * (foot[1] - foot[0]) + along * (foot[3] - foot[0])
@@ -274,9 +287,10 @@ def _squares_beneath(
 def faces_on_squares(
     placed: Iterable[Placed], unconfirmed: frozenset[Square] = NO_SQUARES
 ) -> tuple[dict[Square, str], dict[Square, int], frozenset[Square]]:
-    """Return the face on top of each square and its marker, and the squares where a piece lies that
-    cannot be told."""
-    # Pieces that lie on a square for certain; all others make it doubtful.
+    """Return the face on top of each square, its marker, and the squares where the piece is
+    uncertain.
+    """
+    # Pieces whose squares are certain. All others make their squares doubtful.
     by_square: dict[Square, list[Placed]] = defaultdict(list)
     doubtful: set[Square] = set()
     for piece in placed:
@@ -287,16 +301,16 @@ def faces_on_squares(
             doubtful |= piece.squares
     seen, markers = {}, {}
     for square, pieces in by_square.items():
-        # The upper one is what people see.
+        # The upper one is the visible face.
         *_, top = sorted(pieces, key=attrgetter("face.height_mm", "face.carried"))
         for other in pieces:
-            # A flag or a ball beside its carrier on the square lies there as well as above or below
+            # A flag or a ball may lie beside its carrier on the square, as well as above or below
             # it.
             is_carried = len(pieces) == 2 and top.face.carried != other.face.carried
             is_clear = is_carried or top.face.height_mm - other.face.height_mm >= _ON_TOP_MM
             if other is not top and not (is_clear and top.face.size == other.face.size == (1, 1)):
                 doubtful.add(square)
-        # What lies on it can be told.
+        # The face on top is certain.
         if square not in doubtful:
             seen[square] = top.face.name
             markers[square] = top.sighting.marker
@@ -304,15 +318,17 @@ def faces_on_squares(
 
 
 def misprinted_size(placed: Collection[Placed]) -> float | None:
-    """Return how large pieces are by the size that this board asks for, when most are alike and not
-    of that size."""
+    """Return the median size of misfitting pieces, relative to the size that this board asks for.
+
+    None unless half of the pieces, and at least three, misfit and their sizes are alike.
+    """
     off = []
     for piece in placed:
         if not piece.fits:
             off.append(piece.size)
     if len(off) < max(_MIN_MISPRINTS, len(placed) / 2) or max(off) - min(off) > _ALIKE:
         return None
-    # All alike, and no tag of this board: another scale.
+    # All alike, and none fits this board: another scale.
     return float(np.median(off))
 
 
@@ -320,10 +336,11 @@ def misprinted_size(placed: Collection[Placed]) -> float | None:
 
 
 def bodies_mm(kit: Kit, pose: Pose, placed: Sequence[Placed]) -> Points:
-    """Return (N, 16, 2) mm on the board: what each piece hides, its foot and what lies behind its
-    top.
+    """Return (N, 16, 2) mm on the board: the outlines that each piece hides, its foot and what lies
+    behind its top.
 
-    The second half of the points is the same where it would be on top of what may be beneath.
+    The first half of the points is for the piece as it lies, the second for the piece on top of
+    what may be beneath.
     """
     feet, heights = [], []
     for piece in placed:
@@ -340,8 +357,8 @@ def bodies_mm(kit: Kit, pose: Pose, placed: Sequence[Placed]) -> Points:
     # Two feet of each piece: as it lies, and on top of what may be beneath.
     outlines = np.reshape(feet, (-1, 4, 2))
 
-    # A ray from the eye past the top meets the board farther off: by as much as the eye is above
-    # it.
+    # A ray from the eye past the top meets the board farther off. Similar triangles give the
+    # distance from the height of the eye above the top.
     eye = pose.eye_mm
     above = np.maximum(eye[2] - np.reshape(heights, (-1, 1, 1)), 1.0)
     behind = eye[:2] + (outlines - eye[:2]) * eye[2] / above

@@ -446,7 +446,7 @@ class WorldPieceJson(TypedDict):
 
 
 class WorldJson(TypedDict):
-    """Positions in the picture of the rendered table. `frame` changes with every picture."""
+    """Positions in the picture of the rendered table. `frame` changes whenever they do."""
 
     size: tuple[int, int]
     pieces: list[WorldPieceJson]

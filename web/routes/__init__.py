@@ -1,4 +1,4 @@
-"""The addresses: one file for each group of pages, and the JSON API.
+"""The routes: one file per group of pages, and the JSON API.
 
-May import what `web` may, `rendering`, `security` and `server` included.
+May import what `web` may, including `rendering`, `security` and `server`.
 """

@@ -1,8 +1,7 @@
-"""The camera's pictures: live and settled ones for the owner alone, photographs of turns for
+"""The camera's pictures: live and settled ones for the owner only, photographs of turns for
 everybody.
 
-The live picture shows the table and perhaps somebody's hand of cards, so it is sent to no seat and
-to no spectator.
+The live picture may show somebody's hand of cards, so no seat and no spectator receives it.
 """
 
 from __future__ import annotations
@@ -32,16 +31,18 @@ if TYPE_CHECKING:
     from vision.diagnosis import BoardEye
 
 MEASURE_S = 1.5
-"""Least time between two measurements of the board, in seconds."""
+"""Minimum interval in seconds between two measurements of the board."""
 MAX_NAMED = 4
-"""Maximum number of squares that are named as not read. Of more the number is told."""
+"""Maximum number of unread squares that are named. If there are more, only their number is
+given.
+"""
 SMALL_PX, LARGE_PX = 240, 1920
 FRAME_PX = (960, 540)
-"""Room that a page keeps for the live picture until the first one comes."""
+"""Space that a page reserves for the live picture before the first one arrives."""
 
 
 class LockBody(Body, frozen=True):
-    """Lock focus or exposure (true), let it follow (false), or leave it (null)."""
+    """Lock focus or exposure (true), make it automatic (false), or leave it as it is (null)."""
 
     focus: bool | None = None
     exposure: bool | None = None
@@ -55,19 +56,21 @@ class ChooseBody(Body, frozen=True):
 
 @dataclass(frozen=True)
 class CameraLook:
-    """How the camera sees now, as pages say it. `per_s` is pictures a second, 0 if unknown."""
+    """How well the camera sees, in words for pages. `per_s` is pictures per second, 0 if
+    unknown.
+    """
 
     state: CameraState
     is_well: bool
     sentence: str
     todo: str = ""
-    """The one thing to do about it. Empty: nothing."""
+    """The one thing to do about it, empty for nothing."""
     board: BoardSeen | None = None
     per_s: float = 0.0
 
 
 class CameraLooks:
-    """Measures the board for all who look at a page, at most every `MEASURE_S`."""
+    """Measures the board for all viewers of a page, at most every `MEASURE_S`."""
 
     def __init__(self, page_context: PageContext) -> None:
         self._page_context = page_context
@@ -82,11 +85,11 @@ class CameraLooks:
 
     @property
     def eye(self) -> BoardEye | None:
-        """Return what looks at the table, or None."""
+        """Return the eye that watches the table, or None."""
         return self.room.eye if self.room else None
 
     def now(self) -> CameraLook:
-        """Return how the camera sees, measured anew after `MEASURE_S`."""
+        """Return how well the camera sees, measured again after `MEASURE_S`."""
         status = self._page_context.table.view().devices.camera
         if self.eye is None or status.state is CameraState.NONE:
             sentence = status.sentence or say("No camera: confirm by hand")
@@ -96,21 +99,21 @@ class CameraLooks:
         with self._lock:
             now_s = self._page_context.clock.monotonic_s()
             if now_s - self._measured_s >= MEASURE_S:
-                # if too many pictures wait, the last measurement has to do
+                # if the worker's queue is full, the last measurement stays
                 with contextlib.suppress(ServiceUnavailable):
                     self._look = self._measure(self.eye, status.state, now_s)
             return self._look
 
     def pictures(self) -> list[tuple[SettledFrame, str]]:
-        """Return the settled frames with their times, the newest first."""
+        """Return the settled frames with their times, newest first."""
         frames = self.eye.settled() if self.eye else ()
         clock = self._page_context.clock
-        return [(frame, _taken_words(frame, clock)) for frame in reversed(frames)]
+        return [(frame, _capture_time(frame, clock)) for frame in reversed(frames)]
 
     def _measure(self, eye: BoardEye, state: CameraState, now_s: float) -> CameraLook:
         board = self._page_context.worker.make(eye.board)
         number, age_s = eye.number(), now_s - self._measured_s
-        # over a longer pause the count would say nothing of the rate now
+        # over a long pause the count would not give the present rate
         is_recent = self._frame and age_s < 10 * MEASURE_S
         per_s = (number - self._frame) / age_s if is_recent else 0.0
         self._measured_s, self._frame = now_s, number
@@ -121,17 +124,15 @@ class CameraLooks:
         return CameraLook(state, is_well, sentence, todo, board, per_s)
 
 
-def _taken_words(frame: SettledFrame, clock: Clock) -> str:
-    """Return when a frame was taken."""
-    # frames carry monotonic times, which no clock on a wall shows
+def _capture_time(frame: SettledFrame, clock: Clock) -> str:
+    """Return the time of day at which a frame was taken."""
+    # frames have monotonic times, which differ from the wall clock
     age_s = clock.monotonic_s() - frame.frame.at_s
     return clock_words(clock.wall_s() - age_s)
 
 
 def _judge(board: BoardSeen | None, blind: tuple[Advice, ...]) -> tuple[str, str, bool]:
-    """Return how the camera sees, what to do about it (empty: nothing), and whether it sees
-    well.
-    """
+    """Return how well the camera sees, what to do about it (or empty), and whether it sees well."""
     advice = board.advice if board else blind
     if advice:
         return advice[0].why, advice[0].text, False
@@ -147,7 +148,7 @@ def _judge(board: BoardSeen | None, blind: tuple[Advice, ...]) -> tuple[str, str
 
 
 class CameraPictures(PageGroup):
-    """The routes under `/camera` and of the photographs."""
+    """The routes under `/camera`, and those of photographs."""
 
     name = "camera"
 
@@ -160,7 +161,7 @@ class CameraPictures(PageGroup):
 
     @get("/camera/frame.jpg", guard=host_only)
     def frame(self) -> Response:
-        """Return the last frame. A page asks for one after the other while somebody looks."""
+        """Return the last frame. Pages ask for one after the other while somebody looks."""
         if self._table.progress().camera in (CameraState.TROUBLE, CameraState.NONE):
             raise NotFound  # the last frame is an old one
         return _jpeg(self._make(self._last_picture))
@@ -173,7 +174,7 @@ class CameraPictures(PageGroup):
 
     @get("/camera/settled/<int:number>", guard=host_only)
     def settled(self, number: int) -> str:
-        """Show one settled frame with what was read drawn into it."""
+        """Show one settled frame with its reading drawn over it."""
         eye = self._eye()
         frames = {frame.number: frame for frame in eye.settled()}
         if number not in frames:
@@ -188,28 +189,28 @@ class CameraPictures(PageGroup):
             board=board,
             drawing=seen_svg(board) if board else "",
             words=joined("", (read_words(board), ".")) if board else say("No board was seen."),
-            at=_taken_words(frame, self._page_context.clock),
+            at=_capture_time(frame, self._page_context.clock),
             name=square_words,
         )
 
     @get("/camera/settled/<int:number>.jpg", guard=host_only)
     def settled_picture(self, number: int) -> Response:
-        """Return a settled frame, with `?small` for a list of them."""
+        """Return a settled frame, or with `?small` a thumbnail."""
         width_px = SMALL_PX if "small" in request.args else LARGE_PX
         take = partial(self._eye().settled_picture, number, width_px)
         return _jpeg(self._make(take))
 
     @post("/api/camera/lock", body=LockBody, guard=host_only)
     def lock(self, body: LockBody) -> None:
-        """Lock focus or exposure, or let them follow."""
+        """Lock focus or exposure, or make them automatic."""
         self._eye().lock(body.focus, body.exposure)
 
     @post("/api/camera/choose", body=ChooseBody, guard=host_only)
     def choose(self, body: ChooseBody) -> None:
-        """Use another of the cameras that are offered."""
+        """Use another one of the available cameras."""
         if body.source not in [offer.source for offer in self._eye().cameras()]:
             raise NotFound
-        # an old phone that was the camera is it no longer
+        # this replaces an old phone as the camera
         if self._room.phone:
             self._room.phone.pairing.remove()
         self._eye().choose(body.source)
@@ -218,7 +219,7 @@ class CameraPictures(PageGroup):
 
     @get("/api/photographs", answer=PhotographsJson)
     def photographs(self) -> Response:
-        """Return the photographs of the game that is on, oldest first."""
+        """Return the photographs of the current game, oldest first."""
         progress = self._table.progress()
         game, turns = progress.number, progress.turns
         photographs = [
@@ -229,7 +230,7 @@ class CameraPictures(PageGroup):
 
     @get("/api/photograph/<int:game>/<moment>")
     def photograph(self, game: int, moment: str) -> Response:
-        """Return the photograph of the board when a turn was done."""
+        """Return the photograph of the board at the end of a turn."""
         return _jpeg(self._room.album.photograph(game, moment))
 
     def _eye(self) -> BoardEye:

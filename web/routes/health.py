@@ -1,5 +1,6 @@
-"""The owner's page Health: what the camera sees, what is wrong and where it is put right. `/health`
-is for machines.
+"""The owner's page Health: what the camera sees, problems, and where to solve them.
+
+`/health` is for machines.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from web.templating.phrases import tenths
 
 PAGE = "/host/health"
 EXAMINE_S = 20.0
-"""Seconds between two examinations of the machine for an open page. They run commands."""
+"""Seconds between two examinations of the machine for an open page. Examinations run commands."""
 OLD_BACKUP_S = 60 * 86400.0
 """Age in seconds from which on a backup counts as missing."""
 
@@ -68,12 +69,12 @@ HEADLINES: Mapping[str, str] = {
     "https": say("The certificate needs attention"),
     "wifi": say("The Wi-Fi is weak"),
 }
-"""Troubles by topic, in the owner's words."""
+"""Problems by topic, in the owner's words."""
 WAYS: Mapping[str, tuple[str, str]] = {
     "pins": (say("See the wiring"), f"{PAGE}#wiring"),
     "network": (say("Set up Wi-Fi"), "/settings#wifi"),
 }
-"""Ways to put it right, by topic. All else is told in full among the details."""
+"""Links to a solution, by topic. All other problems are described in the details."""
 _GROUPS: Mapping[str, tuple[str, ...]] = {
     "camera": ("camera", "lens"),
     "phones": ("network", "wifi", "https"),
@@ -85,7 +86,7 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class FirstAdvice:
-    """The first thing that is wrong. `href` leads to where it is put right. Empty: at the table."""
+    """The most urgent problem. `href` leads to its solution. Empty means at the table itself."""
 
     text: str
     way: str = ""
@@ -93,12 +94,13 @@ class FirstAdvice:
 
 
 _State = tuple[str, bool | None]
-"""How a thing is in some five words, and whether it is well. None: it is not there, and need not
-be."""
+"""State of a part in some five words, and whether it is well. None means that it is absent and not
+needed.
+"""
 
 
 class HealthPages(PageGroup):
-    """The routes of the page, of its stream and of the support bundle."""
+    """The routes of the page, its stream and the support bundle."""
 
     name = "health"
 
@@ -111,7 +113,7 @@ class HealthPages(PageGroup):
 
     @get("/health", answer=HealthJson)
     def health(self) -> Response:
-        """Return whether the service is alive, with 503 when it cannot go on.
+        """Return the state of the service, with status 503 if it is failing.
 
         Nothing in it is secret.
         """
@@ -129,7 +131,7 @@ class HealthPages(PageGroup):
 
     @get("/api/doctor", guard=host_only, answer=FindingsJson)
     def findings(self) -> Response:
-        """Return what was found, for `companion doctor`."""
+        """Return the findings for `companion doctor`."""
         findings = self._room.examine()
         return jsonify(worst=worst(findings), findings=plain_json(findings))
 
@@ -158,12 +160,12 @@ class HealthPages(PageGroup):
 
     @get("/live/health", guard=host_only)
     def live(self) -> Response:
-        """Stream what of the page changes."""
+        """Stream the changing parts of the page."""
         findings, examined_s = self._room.examine(), time.monotonic()
 
         def draw() -> str:
             nonlocal findings, examined_s
-            # the page is drawn more often, as to examine the machine takes seconds
+            # examining the machine takes seconds, so it happens less often than drawing
             if time.monotonic() - examined_s > EXAMINE_S:
                 findings, examined_s = self._room.examine(), time.monotonic()
             return render_template("_health.html", **self._parts(findings))
@@ -174,12 +176,12 @@ class HealthPages(PageGroup):
     @get("/doctor")
     @get("/camera")
     def old_address(self) -> Response:
-        """Lead on from the pages that this one has replaced."""
+        """Redirect from the pages that this one has replaced."""
         return make_response(redirect(PAGE))
 
     @get("/host/health/bundle.zip", guard=host_only)
     def bundle(self) -> Response:
-        """Return the support bundle, to be saved."""
+        """Return the support bundle as a download."""
         answer = make_response(self._make(self._room.bundle))
         answer.mimetype = "application/zip"
         answer.headers["Content-Disposition"] = 'attachment; filename="companion-support.zip"'
@@ -188,11 +190,11 @@ class HealthPages(PageGroup):
     # ---- inside ----------------------------------------------------------------------------------
 
     def _parts(self, findings: tuple[Finding, ...]) -> dict[str, Any]:
-        """Return the parts of the page that change."""
+        """Return the template values of the changing parts."""
         look, eye = self._looks.now(), self._looks.eye
         grades = list(Grade)
         details: dict[str, list[Finding]] = {}
-        # the worst first, which puts topics into the order of their worst
+        # worst findings first, which also sorts topics by their worst finding
         for finding in sorted(findings, key=lambda finding: -grades.index(finding.grade)):
             details.setdefault(finding.topic, []).append(finding)
         return {
@@ -209,7 +211,9 @@ class HealthPages(PageGroup):
     def _rows(
         self, findings: tuple[Finding, ...], look: CameraLook
     ) -> list[tuple[str, str, str, bool | None]]:
-        """Return the six things that an owner looks for: name, title, and the state of each."""
+        """Return the six rows for the owner: name, title, state in words, and whether it is
+        well.
+        """
         grave_topics = {finding.topic for finding in findings if is_grave(finding)}
         rows = (
             ("camera", say("Camera"), self._camera(look)),
@@ -221,7 +225,7 @@ class HealthPages(PageGroup):
         )
         health_rows = []
         for name, title, (words, is_well) in rows:
-            # a row that looks well is not, if the doctor found something grave about it
+            # a grave finding of the doctor overrules a row that looks well
             is_bad = is_well and not grave_topics.isdisjoint(_GROUPS.get(name, ()))
             health_rows.append((name, title, words, False if is_bad else is_well))
         return health_rows
@@ -261,7 +265,7 @@ class HealthPages(PageGroup):
     def _storage(self) -> _State:
         state = self._room.state()
         free_gb = state.disk_free_mb / 1000
-        # of a few gigabytes the decimal matters
+        # below ten gigabytes the decimal matters
         figure = round(free_gb) if free_gb >= 10 else tenths(free_gb)
         return say("{n} GB free", n=figure), state.journal == "ok"
 
@@ -274,19 +278,19 @@ class HealthPages(PageGroup):
 
 
 def is_grave(finding: Finding) -> bool:
-    """Return whether something does not work, or will soon not."""
+    """Return whether something does not work, or soon will not."""
     return finding.grade in (Grade.FAIL, Grade.WARN)
 
 
 def unreachable(findings: tuple[Finding, ...]) -> bool:
-    """Return whether there is no network by which phones get here."""
+    """Return whether phones have no network to reach this machine."""
     grades = [finding.grade for finding in findings if finding.topic == "network"]
     return bool(grades) and grades[0] is not Grade.OK
 
 
 def headline_of(findings: tuple[Finding, ...], look: CameraLook) -> FirstAdvice | None:
-    """Return what is wrong first, else what the camera wants, else None."""
-    # what does not work comes before what will soon not
+    """Return the most urgent problem, or else the camera's advice, or None."""
+    # failures come before warnings
     for grade in (Grade.FAIL, Grade.WARN):
         for finding in findings:
             if finding.grade is grade:

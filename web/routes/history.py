@@ -1,6 +1,4 @@
-"""The pages of the games played: list, replay, statistics, files to take away and to bring in,
-share pictures.
-"""
+"""The pages of past games: list, replay, statistics, export, import and share pictures."""
 
 from __future__ import annotations
 
@@ -47,9 +45,9 @@ from web.routes.route import PageGroup, form, get, host_only, post
 
 _MAX_HINTS = 200
 GAMES_A_PAGE = 50
-"""Number of games on a page of the list."""
+"""Number of games per page of the list."""
 _FORM_BYTES = 4096
-"""Bytes that a form adds around its file."""
+"""Size that a form adds to its file."""
 
 
 class Remove(Body, frozen=True):
@@ -59,13 +57,13 @@ class Remove(Body, frozen=True):
 
 
 class Forget(Body, frozen=True):
-    """Take a name out of all games."""
+    """Remove a name from all games."""
 
     name: Text
 
 
 class HistoryPages(PageGroup):
-    """The routes under `/history`. Everybody may look. Only the owner changes anything."""
+    """The routes under `/history`. Everybody may read, but only the owner may change anything."""
 
     name = "history"
 
@@ -78,7 +76,7 @@ class HistoryPages(PageGroup):
 
     @get("/history")
     def games(self, error: str = "", status: int = 200) -> Response:
-        """Show all games, the newest first, fifty a page."""
+        """Show all games, newest first, fifty per page."""
         page, lines = self._page_of_games()
         count, records = self._past.count(), self._past.statistics()
         html = render_template(
@@ -101,19 +99,19 @@ class HistoryPages(PageGroup):
 
     @get("/api/history", answer=GamesJson)
     def api_games(self) -> Response:
-        """Return the list for programs, with `page` as on the page."""
+        """Return one page of the list for programs, chosen by `page`."""
         _, lines = self._page_of_games()
         return jsonify(count=self._past.count(), games=plain_json(lines))
 
     def _page_of_games(self) -> tuple[int, Sequence[GameLine]]:
-        """Return which page of the list is asked for, and the games on it."""
+        """Return the number of the requested page, and the games on it."""
         page = max(request.args.get("page", 1, type=int), 1)
         return page, self._past.lines((page - 1) * GAMES_A_PAGE, GAMES_A_PAGE)
 
     @form("/history", file="file", guard=host_only)
     def bring_in(self) -> Any:
-        """Keep a game from a file. What is wrong with it is said on the list."""
-        # a game's file is larger than what most routes take
+        """Import a game from a file. The list shows what is wrong with it."""
+        # a game's file is larger than the default limit
         request.max_content_length = request.max_form_memory_size = MOST_BYTES + _FORM_BYTES
         try:
             file = request.files.get("file")
@@ -142,7 +140,7 @@ class HistoryPages(PageGroup):
 
     @get("/history/<int:number>")
     def game(self, number: int) -> str:
-        """Show the replay of a game that is over at the scene `at`, or that it is not over."""
+        """Show the replay of a finished game at the scene `at`, or that the game is not over."""
         line = self._line(number)
         values: dict[str, Any] = {
             "line": line,
@@ -152,7 +150,7 @@ class HistoryPages(PageGroup):
             "length": length,
             "result": self._result,
         }
-        # from here on sentences call the sides by their players
+        # from here on sentences have the players' names for the sides
         speak(spoken(), self._names(line))
         if not line.has_replay:
             return render_template("game.html", replay=None, **values)
@@ -169,7 +167,7 @@ class HistoryPages(PageGroup):
 
     @get("/history/<int:number>/scene/<int:place>")
     def scene(self, number: int, place: int) -> str:
-        """Return one scene of a replay, to be put into its page."""
+        """Return one scene of a replay as a fragment of its page."""
         replay = self._replay(number)
         if place >= replay.places:
             raise NotFound
@@ -180,9 +178,7 @@ class HistoryPages(PageGroup):
 
     @get("/history/<int:number>/turn/<int:turn>/better")
     def better(self, number: int, turn: int) -> str:
-        """Return what the coach thinks of a turn of a game that is over, to be put into its
-        page.
-        """
+        """Return the coach's judgement of a turn of a finished game as a fragment."""
         replay = self._replay(number)
         if turn not in self._turns_to_review(replay):
             raise NotFound
@@ -196,9 +192,9 @@ class HistoryPages(PageGroup):
         return turns_to_review(replay.leads, replay.line.winners)
 
     def _review(self, replay: Replay, turn: int, seat: Seat) -> Hint | None:
-        """Return the coach's judgement of a seat's action, asked for once.
+        """Return the coach's cached judgement of a seat's action.
 
-        None: the seat did nothing.
+        None if the seat did nothing.
         """
         known, coach = replay.known(turn, seat), self._features.coach
         if known is None or coach is None:
@@ -209,13 +205,13 @@ class HistoryPages(PageGroup):
             self._hints[key] = coach.review(
                 view, action, lambda *asked: replay.spell_action(turn, seat, asked[-1])
             )
-            # the judgement that was asked for first goes
+            # drop the oldest judgement
             if len(self._hints) > _MAX_HINTS:
                 del self._hints[next(iter(self._hints))]
         return self._hints[key]
 
     def _scene(self, replay: Replay, place: int) -> dict[str, Any]:
-        """Return what a template is told of a scene."""
+        """Return the template values of a scene."""
         scene = replay.scene(place)
         turn = replay.turns[scene.turn - 1] if scene.turn else None
         has_camera = self._features.camera is not None
@@ -230,18 +226,18 @@ class HistoryPages(PageGroup):
         }
 
     def _replay(self, number: int) -> Replay:
-        """Return a game to be looked at. From now on its players are called by name."""
+        """Return the replay of a game. From here on sentences have the names of its players."""
         replay = self._past.replay(self._line(number).number)
         speak(spoken(), self._names(replay.line))
         return replay
 
     def _names(self, line: GameLine) -> Mapping[str, str]:
-        """Return who played each side in the end, by the side's word."""
+        """Return the last player of each side, by the name of the side."""
         last = {seat: sitters[-1].name for seat, sitters in line.players.items() if sitters}
         return named_sides(self._games.get(line.game), last)
 
     def _result(self, line: GameLine) -> str:
-        """Return how a game ended, with the names of its players."""
+        """Return how a game ended, with its players' names."""
         with naming(self._names(line)):
             return translate(line.reason or result(line))
 
@@ -267,21 +263,21 @@ class HistoryPages(PageGroup):
 
     @get("/history/<int:number>.webp")
     def picture(self, number: int, turn: int = 0) -> Response:
-        """Return the board through the game as a moving picture, with the photographs beside it."""
+        """Return the game as a moving picture of its board, with the photographs beside it."""
         game = self._line(number).number
         picture = self._make(lambda: self._past.picture(game, turn))
         return Response(picture, mimetype="image/webp")
 
     @get("/history/<int:number>/turn/<int:turn>.webp")
     def turn_picture(self, number: int, turn: int) -> Response:
-        """Return the same of one turn."""
+        """Return one turn as a moving picture."""
         return self.picture(number, turn)
 
     # ---- an old address ----
 
     @get("/statistics")
     def old_address(self) -> Response:
-        """Lead on to the list of games, below which the statistics stand."""
+        """Redirect to the list of games, which has the statistics below it."""
         return make_response(redirect("/history#players"))
 
 
@@ -295,16 +291,16 @@ def _file(content: bytes, kind: str, name: str) -> Response:
 
 
 def day(at: float) -> str:
-    """Return a Unix time as date and time of day in the language spoken now. Empty for 0."""
+    """Format a Unix time as date and time of day in the current language. Empty for 0."""
     if not at:
         return ""
-    # in the time zone of the machine, which the words do not name
+    # in the machine's time zone, which the words do not name
     local = datetime.fromtimestamp(at, UTC).astimezone().replace(tzinfo=None)
     return f"{long_date(local, spoken())}, {time_of_day(local, spoken())}"
 
 
 def length(length_s: float) -> str:
-    """Return how long a game took. Empty for 0."""
+    """Format the duration of a game. Empty for 0."""
     if not length_s:
         return ""
     minutes = round(length_s / 60)
@@ -316,19 +312,19 @@ def length(length_s: float) -> str:
 
 
 def seconds(median_s: float | None) -> str:
-    """Return how long a turn took."""
+    """Format the duration of a turn. Empty for None."""
     if median_s is None:
         return ""
     return say("{seconds} s", seconds=round(median_s, 1) if median_s < 10 else round(median_s))
 
 
 def drawn(replay: Replay, scene: ReplayStep) -> Markup:
-    """Draw the board of a scene, with what bounced and shot in it."""
+    """Draw the board of a scene, with bounces and shots."""
     return board_svg(scene_picture(replay.kit, scene))
 
 
 def result(line: GameLine) -> str:
-    """Return how a game stands, in a few words."""
+    """Return the state of a game in a few words."""
     return {
         Ending.ON: say("Still on"),
         Ending.TIE: say("A draw"),

@@ -1,6 +1,4 @@
-"""The host's doors: the host key, and the set-up page where a game, its options and the seats are
-chosen.
-"""
+"""The host's pages: the host key, and the set-up of game, options and seats."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from web.routes.route import PageGroup, ask_for_key, enter_key, form, get, host_
 from web.templating.phrases import whole_number
 
 OWN = "own"
-"""Name of the choice of an own text in a form."""
+"""Form value for a custom text instead of one of the choices."""
 BACK = (
     "/settings",
     "/host/health",
@@ -30,12 +28,12 @@ BACK = (
     "/host/hub",
     "/host/hub/game",
 )
-"""Pages to which the host key leads, if they asked for it."""
+"""Pages that may ask for the host key and to which it leads back."""
 
 
 @dataclass(frozen=True)
 class ChosenRow:
-    """An option with what is chosen: the place among its choices, None for an own text."""
+    """An option and what is chosen for it: the index of the choice, or None for a custom text."""
 
     row: OptionRow
     place: int | None
@@ -49,7 +47,7 @@ class HostPages(PageGroup):
 
     @get("/host")
     def page(self) -> Any:
-        """Show the set-up and everything that only the owner may do."""
+        """Show the set-up and everything reserved for the owner."""
         if not self._guard.is_host():
             return ask_for_key(f"/{request.args.get('back', 'host')}")
         view = self._table.view()
@@ -60,9 +58,7 @@ class HostPages(PageGroup):
 
     @get("/owner")
     def owner(self) -> Any:
-        """Lead the owner in. Who is at the machine is told the host key until somebody has used
-        it.
-        """
+        """Lead the owner in. People at the machine see the host key until it is first used."""
         if not self._page_context.is_newcomer():
             return redirect("/host")
         urls = self._page_context.join_urls()
@@ -71,9 +67,9 @@ class HostPages(PageGroup):
 
     @form("/host", "key", "back", endpoint="key")
     def enter_key(self) -> Response:
-        """Let this browser be the owner's, and lead on to the page that asked for the key."""
+        """Make this browser the owner's, and lead back to the page that asked for the key."""
         back = request.form.get("back", "")
-        # a form that is not ours may name any address
+        # a forged form may name any address
         if back not in BACK:
             back = "/host/first/1" if self._page_context.is_first_evening else "/host"
         wrong = say(
@@ -84,7 +80,7 @@ class HostPages(PageGroup):
 
     @form("/host/start", "game", guard=host_only)
     def start(self) -> Any:
-        """Start a game from the page's form, for browsers that run no scripts."""
+        """Start a game from the page's form, for browsers without scripts."""
         game = self._game(request.form.get("game", ""))
         options = chosen_options(game, request.form)
         try:
@@ -114,16 +110,16 @@ class HostPages(PageGroup):
 
 
 def chosen_options(game: Game[Any, Any], form: Mapping[str, str]) -> dict[str, Any]:
-    """Return the options that a form says, by the place of a choice or as text.
+    """Return the options in a form, given by the index of a choice or as text.
 
-    Others are left out.
+    Options with other values are omitted.
     """
     options: dict[str, Any] = {}
     for row in game.option_rows:
         text = form.get(row.name, "")
         number = whole_number(text)
         if text == OWN and row.free_text:
-            # browsers end lines by CRLF
+            # browsers end lines with CRLF
             options[row.name] = form.get(f"{row.name}-text", "").replace("\r\n", "\n").strip("\n")
         elif number is not None and number < len(row.choices):
             options[row.name] = row.choices[number][1]
@@ -131,7 +127,7 @@ def chosen_options(game: Game[Any, Any], form: Mapping[str, str]) -> dict[str, A
 
 
 def _fields(game: Game[Any, Any], chosen: Mapping[str, Any]) -> list[tuple[str, list[ChosenRow]]]:
-    """Return the option rows by heading."""
+    """Return the rows of options by heading."""
     fields = []
     for heading, is_house_rule in ((say("Options"), False), (say("House rules"), True)):
         rows = [row for row in game.option_rows if bool(row.house_rule) is is_house_rule]
@@ -141,8 +137,8 @@ def _fields(game: Game[Any, Any], chosen: Mapping[str, Any]) -> list[tuple[str, 
 
 
 def _chosen_row(row: OptionRow, chosen: Mapping[str, Any]) -> ChosenRow:
-    """Return an option with what was chosen last, else its default."""
-    # the last choice is the sample from which an own text is written
+    """Return an option with its last choice, or else its default."""
+    # the last choice serves as a sample for a custom text
     sample = str(row.choices[-1][1]) if row.free_text else ""
     if row.name not in chosen:
         return ChosenRow(row, 0, sample)

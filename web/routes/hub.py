@@ -1,8 +1,7 @@
-"""The table's way to a hub of many tables: the host joins one by its address and code, and leaves
-it.
+"""The table's connection to a hub of many tables: the host joins by address and code, and leaves.
 
-At the same hub two hosts agree on one game for both tables: one offers it and is told a code, the
-other enters that.
+At one hub two hosts can agree on a game for both tables. One offers it and receives a code, and the
+other enters that code.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ PlayerName = Annotated[str, Meta(max_length=24)]
 
 
 class JoinHub(Body, frozen=True):
-    """Join the hub at this address by the code on its screen. With `names` it is told people's
+    """Join a hub by its address and the code on its screen. With `names` it receives people's
     names.
 
-    `ca` is a file on this machine with the certificate that the hub's is signed by.
+    `ca` is a file on this machine with the certificate of the authority that signed the hub's.
     """
 
     address: Text
@@ -39,10 +38,10 @@ class JoinHub(Body, frozen=True):
 
 
 class OfferGame(Body, frozen=True):
-    """Offer a game for two tables: `seat` is played at this one, by `name`, which the other table
-    is told.
+    """Offer a game for two tables. This table plays `seat` under `name`, which the other table
+    sees.
 
-    Its options are those with which it was started here last.
+    Its options are those of the last such game here.
     """
 
     game: Text
@@ -51,14 +50,14 @@ class OfferGame(Body, frozen=True):
 
 
 class TakeGame(Body, frozen=True):
-    """Play the game that another table offers under this code. `name` is told to that table."""
+    """Accept the game that another table offers under a code. That table sees `name`."""
 
     code: Text
     name: PlayerName = ""
 
 
 class HubDoor(PageGroup):
-    """The doors under `/api/host/hub`, and the forms."""
+    """The routes under `/api/host/hub`, and the forms."""
 
     name = "hub"
 
@@ -68,12 +67,12 @@ class HubDoor(PageGroup):
 
     @get("/host/hub", guard=host_page)
     def page(self) -> Any:
-        """Show the form by which a table joins."""
+        """Show the form for joining a hub."""
         return render_template("join_hub.html", hub=self._hub, error="", address="", names=False)
 
     @form("/host/hub", guard=host_only)
     def join_by_form(self) -> Any:
-        """Join from the page's form."""
+        """Join a hub by the page's form."""
         address, names = request.form.get("address", "").strip()[:200], "names" in request.form
         try:
             self._hub.join(address, request.form.get("code", "")[:64], names)
@@ -91,7 +90,7 @@ class HubDoor(PageGroup):
 
     @get(f"/seat/{SEAT}/card")
     def card_page(self, seat: str, error: str = "", status: int = 200) -> Response:
-        """Show the page where whoever sits there shows a player's card."""
+        """Show the page where the person at a seat enters a player's card."""
         mine = Seat(seat)
         self._sitting(mine)
         page = render_template(
@@ -106,7 +105,7 @@ class HubDoor(PageGroup):
 
     @form(f"/seat/{SEAT}/card", page="card_page")
     def show_card(self, seat: str) -> Any:
-        """Show a card from the page's form. An empty code takes it away."""
+        """Use the card in the page's form. An empty code removes it."""
         mine, code = Seat(seat), request.form.get("code", "").strip()[:64]
         self._hub.show_card(mine, code, self._sitting(mine))
         return redirect(self._back(mine), 303)
@@ -117,10 +116,10 @@ class HubDoor(PageGroup):
         self._table.begin_round()
 
     def _sitting(self, seat: Seat) -> str:
-        """Return who is meant: whoever sits there with this browser, or whom the owner sees
-        there.
+        """Return the sitting at a seat. Raises `Illegal` unless the request comes from it or the
+        owner.
         """
-        # the owner may act for whoever sits there
+        # the owner may act for the person at the seat
         if not self._guard.is_host():
             self._guard.require_sitting(seat)
         return self._table.view().seats[seat].sitting
@@ -137,12 +136,12 @@ class HubDoor(PageGroup):
 
     @get("/host/hub/game", guard=host_page)
     def game_page(self) -> Any:
-        """Show the forms by which a game for two tables is offered or taken."""
+        """Show the forms for offering or accepting a game for two tables."""
         return self._game_page()
 
     @form("/host/hub/game", guard=host_only)
     def game_by_form(self) -> Any:
-        """Offer, take or withdraw a game from the page's forms."""
+        """Offer, accept or withdraw a game by the page's forms."""
         form = request.form
         name = " ".join(form.get("name", "").split())[:24]
         try:
@@ -166,26 +165,26 @@ class HubDoor(PageGroup):
 
     @post("/api/host/hub/take", body=TakeGame, guard=host_only)
     def take(self, body: TakeGame) -> None:
-        """Play the game that another table offers."""
+        """Accept the game that another table offers."""
         self._hub.take_game(body.code, body.name)
 
     @post("/api/host/hub/withdraw", guard=host_only)
     def withdraw(self) -> None:
-        """Withdraw the game that is offered."""
+        """Withdraw the offered game."""
         self._hub.withdraw_game()
 
     def _offer(self, game: str, seat: Seat, name: str) -> str:
         return self._hub.offer_game(game, self._options_of(game), seat, name)
 
     def _options_of(self, game: str) -> Mapping[str, Any]:
-        """Return options as the owner used last, else usual ones, that two tables can play."""
+        """Return options that two tables can play: the owner's last ones, or else a preset's."""
         known = self._games.get(game)
         candidates = [preset.options for preset in known.presets[::-1]] if known else []
         last = self._table.choices.options(game)
         if last is not None:
             candidates.insert(0, last)
         playable = [options for options in candidates if is_playable(game, options)]
-        # if none can be played, the refusal of the first one says why
+        # if none can be played, the first one gives the reason for the refusal
         return [*playable, *candidates, {}][0]
 
     def _game_page(self, error: str = "") -> str:

@@ -1,6 +1,4 @@
-"""How people get in: a side and a name by one tap each, short addresses, and seats that are taken
-already.
-"""
+"""Joining the table: a side and a name by one tap each, short addresses, and occupied seats."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ from web.routes.route import PageGroup, form, get
 FRAMING = (
     "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; frame-ancestors 'none'"
 )
-"""Policy of a page that shows two of our own side by side."""
+"""Content security policy of the page that shows two of our pages side by side."""
 
 
 class Joining(PageGroup):
@@ -30,13 +28,13 @@ class Joining(PageGroup):
 
     @get("/join")
     def choose_seat(self) -> str:
-        """Show which sides are free, and ask for a name."""
+        """Show the free sides, and ask for a name."""
         return self._page("join.html", own=self._guard.seats_of())
 
     @get(f"/join/{SEAT}")
     @form(f"/join/{SEAT}", "name")
     def join(self, seat: str) -> Any:
-        """Take a seat. The browser that has it already goes straight there."""
+        """Take a seat. A browser that already has it is redirected to its page."""
         mine = Seat(seat)
         if self._guard.sits(mine):
             return redirect(f"/seat/{mine}")
@@ -53,7 +51,7 @@ class Joining(PageGroup):
             nonce = self._table.take_seat(mine, name)
         except (Malformed, Illegal) as error:
             reason = error.reason if isinstance(error, Illegal) else None
-            # name and code can be typed again here, nothing else
+            # only name and code can be corrected on this page
             if reason not in (None, Refusal.JOIN_CODE):
                 raise
             is_wrong = reason is Refusal.JOIN_CODE
@@ -68,13 +66,13 @@ class Joining(PageGroup):
 
     @form("/try", "lesson")
     def try_it(self) -> Any:
-        """Sit down in front of this very screen, against the machine.
+        """Sit down at this very screen, against the machine.
 
-        A lesson may begin at once.
+        A lesson may start at once.
         """
         back = _table_screen()
         if self._guard.seats_of():
-            return redirect(_here(back), 303)
+            return redirect(_one_window(back), 303)
         if self._page_context.has_sitters:
             return redirect(back, 303)
         left, right = self._seats_from_left()
@@ -82,29 +80,29 @@ class Joining(PageGroup):
             self._page_context.let_in(request.form.get("code", ""))
             nonce = self._table.take_seat(left, "")
         except Illegal:
-            # the page of the seat says why
+            # the page of the seat shows the reason
             return redirect(f"/join/{left}", 303)
         if self._features.opponents:
             self._table.machines.seat(right, self._features.opponents[0].name)
         lesson = request.form.get("lesson", "")
         if lesson in self._games and not self._page_context.is_game_on:
             begin_lesson(self._page_context, lesson)
-        answer = make_response(redirect(_here(back), 303))
+        answer = make_response(redirect(_one_window(back), 303))
         self._guard.seat_cookie(answer, left, nonce)
         return answer
 
     @form("/try/other")
     def other_games(self) -> Any:
-        """Choose another game at this very screen."""
+        """Return to the choice of games at this very screen."""
         back = _table_screen()
         if not self._guard.seats_of():
             return redirect(back, 303)
         self._leave_game()
-        return redirect(_here(back), 303)
+        return redirect(_one_window(back), 303)
 
     @form("/try/end")
     def end_trial(self) -> Any:
-        """Get up in front of this very screen."""
+        """Leave the seats of this very screen."""
         answer = make_response(redirect(_table_screen(), 303))
         own = self._guard.seats_of()
         if own:
@@ -115,7 +113,7 @@ class Joining(PageGroup):
         return answer
 
     def _leave_game(self) -> None:
-        """End a game that is played here against the machine. One with somebody else goes on."""
+        """End a game against the machine. A game with another person continues."""
         if not self._page_context.is_game_on:
             self._table.go_home()
             return
@@ -136,7 +134,7 @@ class Joining(PageGroup):
 
     @form(f"/join/{SEAT}/move")
     def move(self, seat: str) -> Any:
-        """Go on by this phone for a seat that its pad has opened."""
+        """Continue by this phone for a seat that its pad has released."""
         mine = Seat(seat)
         if self._guard.sits(mine):
             return redirect(f"/seat/{mine}", 303)
@@ -150,12 +148,12 @@ class Joining(PageGroup):
         return answer
 
     def lead_to_swapped_seat(self) -> Response | None:
-        """Lead to the other seat if the owner has swapped the sides. None otherwise."""
+        """Redirect to the other seat if the owner has swapped the sides. Return None otherwise."""
         swapped = self._guard.swapped_seats()
         if not swapped:
             return None
         answer = make_response(redirect(f"/seat/{swapped[0][0]}"))
-        # all old cookies go first: a later deletion would take a new one away
+        # delete all old cookies first, because a later deletion could remove a new one
         for seat, _ in swapped:
             self._guard.drop_seat(answer, seat.other)
         for seat, nonce in swapped:
@@ -164,14 +162,14 @@ class Joining(PageGroup):
 
     @get("/<any(S, s, N, n):letter>", strict_slashes=False)
     def short(self, letter: str) -> Any:
-        """Lead to a seat from an address that is short to type."""
+        """Redirect from a short address to a seat."""
         seat = Seat.SOUTH if letter in "Ss" else Seat.NORTH
         return redirect(f"/seat/{seat}" if self._guard.sits(seat) else f"/join/{seat}")
 
     def taken(self, seat: Seat, status: int, error: Illegal | None = None) -> Response:
-        """Say that somebody else sits there, and what can be done.
+        """Return the page that says that a seat is occupied, and what can be done.
 
-        `error` says why it cannot be had.
+        `error` is the reason why it cannot be taken.
         """
         view = self._table.view()
         page = render_template(
@@ -181,7 +179,7 @@ class Joining(PageGroup):
             is_free=view.seats[seat.other].name is None,
             error=error.message if error else "",
             is_wrong=error is not None and error.reason is Refusal.JOIN_CODE,
-            # whoever comes from this form without any cookie has a browser that takes none
+            # a browser without any cookie right after this form does not accept cookies
             has_just_sat=not request.cookies
             and urlsplit(request.referrer or "").path == f"{request.script_root}/join/{seat}",
         )
@@ -199,17 +197,19 @@ class Joining(PageGroup):
         )
 
     def _seats_from_left(self) -> tuple[Seat, ...]:
-        """Return the seats as they lie at the table screen, from the left."""
+        """Return the seats in their order at the table screen, from the left."""
         return SEATS if self._table.settings.tip_south == "left" else SEATS[::-1]
 
 
 def _table_screen() -> str:
-    """Return the address of the table screen as it is shown in this browser."""
-    # of the address itself, or of the page whose form was sent
+    """Return the address of the table screen in the form that this browser uses."""
+    # query of the request itself, or of the page with the form
     queries = (request.query_string.decode(), urlsplit(request.referrer or "").query)
     return next((f"/?{name}" for name in ("kiosk", "screen") if name in queries), "/")
 
 
-def _here(back: str) -> str:
-    """Return the address of a whole game in one window, which leads back to this table screen."""
+def _one_window(back: str) -> str:
+    """Return the address of a whole game in one window, from which "back" leads to this table
+    screen.
+    """
     return f"/here{back[1:]}"

@@ -1,6 +1,6 @@
-"""The doors described for programs: an OpenAPI 3.1 document made of what the routes declare.
+"""The API's description: an OpenAPI 3.1 document generated from the declared routes.
 
-It knows nothing of a game or a table, so it is the same for everybody, and holds no secret.
+It depends on no game and no table, so it is the same for everybody and has no secrets.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from web.security.auth import Auth
 
 PATH = "/api/openapi.json"
 _PARAMETER = re.compile(r"<(?:(\w+)(?:\(([^()]*)\))?:)?(\w+)>")
-"""A value in the path: its converter, the words that it allows, its name."""
+"""A parameter in the path: its converter, the allowed words, its name."""
 _SCHEMAS = "#/components/schemas/"
 _SUFFIXES = {
     ".jpg": "image/jpeg",
@@ -34,7 +34,7 @@ _SUFFIXES = {
     ".ico": "image/svg+xml",
 }
 _DOCUMENTS = ("described.document", "history.as_json")
-"""Doors that answer a whole JSON document with a format of its own."""
+"""Endpoints that answer with a JSON document in a format of its own."""
 _SECURITY = {
     "hostKey": {
         "type": "apiKey",
@@ -45,7 +45,7 @@ _SECURITY = {
 }
 _OF_SEAT: list[dict[str, list[str]]] = [{"south": []}, {"north": []}]
 _OF_HOST: list[dict[str, list[str]]] = [{"hostKey": []}, {"host": []}]
-_GUARDED: Mapping[Guard | None, list[dict[str, list[str]]]] = {
+_GUARD_SCHEMES: Mapping[Guard | None, list[dict[str, list[str]]]] = {
     host_only: _OF_HOST,
     host_page: _OF_HOST,
     own_seat: _OF_SEAT,
@@ -57,7 +57,7 @@ _COOKIES = {
     "south": ("seat_south", "Set by taking the seat"),
     "north": ("seat_north", "Set by taking the seat"),
 }
-"""Security schemes by cookie: the name before the table's own mark, and who sets it."""
+"""Security schemes by cookie: its name without the table's suffix, and who sets it."""
 _ERROR = {
     "type": "object",
     "required": ["error"],
@@ -81,7 +81,7 @@ _ERROR = {
 
 
 class Description:
-    """The route of the description."""
+    """The route of the API's description."""
 
     name = "described"
 
@@ -102,7 +102,7 @@ def describe(routes: Sequence[Declared], guard: Auth) -> dict[str, Any]:
     }
     by_name = sorted(kinds, key=lambda kind: str(kind.__name__))
     _, schemas = msgspec.json.schema_components(by_name, ref_template=f"{_SCHEMAS}{{name}}")
-    # docstrings bring the indentation of the source along
+    # msgspec keeps the indentation of docstrings
     for schema in schemas.values():
         schema["description"] = inspect.cleandoc(schema.get("description", ""))
     schemes: dict[str, Any] = dict(_SECURITY)
@@ -111,7 +111,7 @@ def describe(routes: Sequence[Declared], guard: Auth) -> dict[str, Any]:
         schemes[scheme] = {**place, "description": words}
     paths: dict[str, dict[str, Any]] = {}
     for declared in routes:
-        # Flask writes `<int:number>` where OpenAPI has `{number}`
+        # Flask writes `<int:number>`, OpenAPI `{number}`
         path = _PARAMETER.sub(r"{\3}", declared.route.path)
         paths.setdefault(path, {})[declared.route.method.lower()] = _operation(declared)
     return {
@@ -161,15 +161,15 @@ def _operation(declared: Declared) -> dict[str, Any]:
         operation["parameters"] = parameters
     if route.method == "POST":
         operation["requestBody"] = {"required": True, "content": _body(route)}
-    # a guard that the method itself applies counts as well
+    # includes a guard that the method itself applies
     guard = route.guard or route.asks
-    if guard in _GUARDED:
-        operation["security"] = _GUARDED[guard]
+    if guard in _GUARD_SCHEMES:
+        operation["security"] = _GUARD_SCHEMES[guard]
     return operation
 
 
 def _parameters(path: str) -> Iterator[dict[str, Any]]:
-    """Yield what stands in the path: a number, a word of a list, or any text without a slash."""
+    """Yield the parameters in a path: a number, a word from a list, or any text without a slash."""
     for converter, words, name in sorted(
         _PARAMETER.findall(path), key=lambda parameter: parameter[2]
     ):

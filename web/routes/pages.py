@@ -1,4 +1,4 @@
-"""The pages for people: table screen, joining, seats, spectators, host and rules."""
+"""The pages that follow the table: table screen, seats, spectators, and their streams."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from web.security.auth import is_own_screen
 from web.server.sse import Audience, message
 
 DARK_FROM_H, DARK_TO_H = 20, 7
-"""Hours of the day between which a table screen is dark that is to be dark at night."""
+"""Start and end hour of the dark theme for a table screen that is dark at night."""
 
 
 class Pages(PageGroup):
-    """Every page that is not the workbench."""
+    """The routes of pages that follow the table, their streams, and its clock."""
 
     name = "pages"
 
@@ -40,7 +40,7 @@ class Pages(PageGroup):
 
     @get("/")
     def table_screen(self) -> Any:
-        """Show the table screen. The machine's own one asks a new owner some questions first."""
+        """Show the table screen. The machine's own screen first asks a new owner some questions."""
         is_kiosk, is_own = "kiosk" in request.args, is_own_screen()
         if is_kiosk and is_own and self._page_context.is_first_evening:
             return redirect("/host/first/1")
@@ -58,13 +58,13 @@ class Pages(PageGroup):
         )
 
     def _table_fragment(self) -> str:
-        """Return the live part of the table screen for whoever asks."""
+        """Return the live part of the table screen for the current viewer."""
         is_at_table = self._guard.is_at_table()
         return self._page_context.fragment("table", None, is_own_screen(), is_at_table)
 
     @get("/watch")
     def watch(self) -> Any:
-        """Show what everybody may know, or try again while too many look."""
+        """Show what everybody may know, or retry later if there are too many viewers."""
         streams = self._streams
         if streams.has_room:
             return render_template(
@@ -81,7 +81,7 @@ class Pages(PageGroup):
 
     @get(f"/seat/{SEAT}")
     def seat(self, seat: str) -> Any:
-        """Show the page of a seat, for the browser that took it."""
+        """Show the page of a seat to the browser that has it."""
         mine = Seat(seat)
         if not self._guard.sits(mine):
             joining = Joining(self._page_context)
@@ -94,11 +94,11 @@ class Pages(PageGroup):
         view, live = self._table.view(), f"/live/seat/{mine}"
         passed = ""
         if self._guard.passes():
-            # of both sides only the one that was opened last is shown
+            # a shared phone shows only the side that was opened last
             if self._guard.shown() is not mine:
                 return redirect("/pass")
             passed = "openly" if open_seat(view) else "covered"
-            # the stream covers the side once this reason is gone
+            # the stream covers the side once this reason has changed
             live += f"?why={quote(stage_of_passing(view, mine))}"
         fragment = self._page_context.fragment(_seat_part(view, mine), mine)
         return render_template(
@@ -111,11 +111,11 @@ class Pages(PageGroup):
 
     @get("/live/table")
     def live_table(self) -> Response:
-        """Stream the table screen. One that was loaded with other settings is loaded anew."""
+        """Stream the table screen. A page loaded with other settings is told to reload."""
         look, voice = request.args.get("look"), self._features.welcome.voice
 
         def render() -> str:
-            # what stands in the page itself cannot be streamed
+            # theme and language are in the page itself and cannot be streamed
             if look is not None and look != self._look():
                 return '<main id="live" data-page="other"></main>'
             return self._table_fragment()
@@ -129,26 +129,26 @@ class Pages(PageGroup):
 
     @get("/live/watch")
     def live_watch(self) -> Response:
-        """Stream what everybody may know. While too many look, lead to the page that says so."""
+        """Stream what everybody may know, or lead to the page that reports too many viewers."""
         streams = self._streams
         is_stream = "text/event-stream" in request.accept_mimetypes.values()
-        # a stream cannot redirect, so a message sends the page there
+        # a stream cannot redirect, so a message makes the page do it
         if is_stream and not streams.has_room:
             full = message('<main id="live" data-go="/watch"></main>')
             return Response(full, mimetype="text/event-stream")
         return streams.follow(self._table, partial(self._page_context.fragment, "watch", None))
 
     def _look(self) -> str:
-        """Return what of the settings is in the table screen's page itself."""
+        """Return the settings that are in the table screen's page itself."""
         return f"{self._theme()}-{self._table.settings.language}"
 
     def _theme(self) -> str:
-        """Return the colours of the table screen now."""
+        """Return the current theme of the table screen."""
         theme = self._table.settings.theme
         if theme != "night":
             return theme
         hour = time.localtime(self._page_context.clock.wall_s()).tm_hour
-        # these hours lie on both sides of midnight
+        # the interval includes midnight
         return "dark" if hour >= DARK_FROM_H or hour < DARK_TO_H else "light"
 
     @get("/live/host", guard=host_only)
@@ -159,7 +159,7 @@ class Pages(PageGroup):
 
     @get(f"/live/seat/{SEAT}", guard=sitting)
     def live_seat(self, seat: Seat) -> Response:
-        """Stream a seat. One that was freed meanwhile gets nothing but the way out."""
+        """Stream the page of a seat. Once the seat is freed, the stream only leads away from it."""
 
         def render() -> str:
             if not self._guard.sits(seat):
@@ -175,10 +175,10 @@ class Pages(PageGroup):
 
     @get("/clock", answer=ClockTime)
     def clock(self) -> Response:
-        """Return the time by which the table's clocks run."""
+        """Return the time on which the table's clocks run."""
         return jsonify(now_s=self._table.now_s())
 
 
 def _seat_part(view: TableView, seat: Seat) -> str:
-    """Return which fragment a seat's page shows: its own, or the way back from its pad."""
+    """Return the name of a seat's fragment: its own, or the one for returning from its pad."""
     return "at_pad" if view.seats[seat].door == "pad" else "seat"

@@ -1,4 +1,4 @@
-"""What can be printed: the page that offers it, and the sheets themselves as PDFs."""
+"""Printable sheets as PDFs, and the page that offers them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from web.security.auth import is_own_screen
 from web.templating.phrases import whole_number
 
 _LETTER_LANDS = ("us", "ca", "mx", "co", "cl", "ve", "ph", "gt", "cr", "sv", "ni", "pa", "do")
-"""Countries whose printers hold Letter (Unicode CLDR, measurement data: paper sizes)."""
+"""Countries that print on Letter (Unicode CLDR, measurement data: paper sizes)."""
 _BOARD = "-board"
 
 
 class KitPages(PageGroup):
-    """The page of everything to print, and the PDFs."""
+    """The page of all printable sheets, and the PDFs."""
 
     name = "kit"
 
@@ -35,7 +35,7 @@ class KitPages(PageGroup):
 
     @get("/kit", strict_slashes=False)
     def page(self, error: str = "", refused: str = "") -> str:
-        """Show what there is to print. `error` stands where the game `refused` is."""
+        """Show the printable sheets. `error` is shown beside the game `refused`."""
         paper, language = _paper(), _language()
         offers = [self._offer(game, paper, language) for game in self._games.values()]
         has_wifi = self._features.welcome.wifi() is not None
@@ -76,7 +76,7 @@ class KitPages(PageGroup):
         return _answer(pdf, f"{name}-kit-{paper}-{language}{ink}")
 
     def _join_card(self, paper: str, language: str) -> Response:
-        """Return the card for the table. Only the owner's has the Wi-Fi's password."""
+        """Return the card for the table. Only the owner's card has the Wi-Fi's password."""
         urls, wifi = self._page_context.join_urls(), None
         if self._may_have_wifi():
             wifi = self._features.welcome.wifi()
@@ -84,18 +84,18 @@ class KitPages(PageGroup):
         return _answer(card, f"table-card-{paper}-{language}", is_cached=False)
 
     def _may_have_wifi(self) -> bool:
-        """Return whether whoever asks may have the Wi-Fi's password."""
+        """Return whether the requester may see the Wi-Fi's password."""
         return is_own_screen() or self._page_context.guard.is_host()
 
     def _offer(self, game: Game[Any, Any], paper: str, language: str) -> dict[str, Any]:
-        """Return what is offered of one game."""
-        # label, kit and query of boards; options that add other parts, with their queries
+        """Return the template values for one game."""
+        # boards with label, kit and query, then options that add other parts with their queries
         boards: list[tuple[str, Kit, str]] = []
         others: list[tuple[OptionRow, str]] = []
         own_map = None
         for row in game.option_rows:
             kits = [_kit(game, {row.name: value}) for _, value in row.choices]
-            # an option is about the board when its choices have different ones
+            # an option concerns the board if its choices differ in it
             changes_board = len({kit.board for kit in kits}) > 1
             if changes_board and row.free_text:
                 own_map = own_map or row
@@ -104,7 +104,7 @@ class KitPages(PageGroup):
                 if changes_board:
                     boards.append((label, kit, query))
                 elif kit != _kit(game, {}):
-                    # it differs from the usual kit, so it adds other parts
+                    # a kit that differs from the usual one adds other parts
                     others.append((row, query))
         plan = self._printer.plan(game.name, paper, language)
         return {
@@ -122,7 +122,7 @@ def _kit(game: Game[Any, Any], raw: Mapping[str, Any]) -> Kit:
 
 
 def _options(game: Game[Any, Any]) -> Mapping[str, Any]:
-    """Return the options in the address, by the number of a choice or as text.
+    """Return the options in the query, given by the index of a choice or as text.
 
     Raises `Malformed`.
     """
@@ -146,22 +146,22 @@ def _options(game: Game[Any, Any]) -> Mapping[str, Any]:
 
 
 def _paper() -> str:
-    """Return the paper of the address, else what the browser's country prints on."""
+    """Return the paper in the query, or else the usual one in the browser's country."""
     paper = request.args.get("paper", "")
     if paper:
         return paper
-    # `es-MX` is the Spanish of Mexico
+    # `es-MX` is Spanish in Mexico
     lands = [code.lower().partition("-")[2] for code in request.accept_languages.values()]
     return "letter" if lands and lands[0] in _LETTER_LANDS else "a4"
 
 
 def _low_ink() -> bool:
-    """Return whether the address asks to save ink."""
+    """Return whether the query asks to save ink."""
     return request.args.get("ink", "") == "low"
 
 
 def _language() -> str:
-    """Return the language of the address, else the page's own."""
+    """Return the language in the query, or else that of the page."""
     return request.args.get("language", "") or spoken()
 
 
@@ -169,7 +169,7 @@ def _answer(pdf: bytes, name: str, *, is_cached: bool = True) -> Response:
     answer = Response(pdf, mimetype="application/pdf")
     answer.headers["Content-Disposition"] = f'inline; filename="{name}.pdf"'
     if is_cached:
-        # browsers ask whether it has changed before they load it again
+        # browsers revalidate the file before they use their copy
         answer.headers["Cache-Control"] = "private, no-cache"
         answer.add_etag()
         answer.make_conditional(request)
@@ -177,7 +177,7 @@ def _answer(pdf: bytes, name: str, *, is_cached: bool = True) -> Response:
 
 
 def _page_words(kind: str, number: int) -> str:
-    """Return a number of pages of a kind, in words."""
+    """Return a number of pages of one kind in words."""
     words = {
         "instructions": say_n("{n} page of instructions", "{n} pages of instructions", number),
         "board": say_n("{n} page of the board", "{n} pages of the board", number),

@@ -1,10 +1,9 @@
-"""Routes, declared at the method that answers them: address, who may ask, what is read and what is
-answered.
+"""Routes, declared at the method that answers them: address, guard, body and answer.
 
     @post(f"/api/seat/{SEAT}/hand-in", body=HandIn, guard=own_seat, answer=Receipt)
     def hand_in(self, seat: Seat, body: HandIn) -> Response: ...
 
-The description of the API is made of the same declarations.
+The API's description is generated from the same declarations.
 """
 
 from __future__ import annotations
@@ -39,33 +38,34 @@ from web.routes.api.body import SEAT, Body
 from web.security.auth import Auth
 
 Guard = Callable[[dict[str, Any]], None]
-"""Raises `Illegal` unless whoever asks may. May turn a seat's name in the address into the seat."""
+"""Raises `Illegal` unless the request is permitted. May replace the name of a seat in the address
+by the seat.
+"""
 Method = TypeVar("Method", bound=Callable[..., Any])
 T = TypeVar("T")
 
 
 def host_only(_: dict[str, Any]) -> None:
-    """Let the host ask."""
+    """Permit only the host."""
     current_app.extensions["guard"].require_host()
 
 
 def host_page(_: dict[str, Any]) -> None:
-    """Let the host ask. Anybody else gets the page where the host's key is entered."""
+    """Permit only the host. Everybody else gets the page for entering the host's key."""
     if not current_app.extensions["guard"].is_host():
         abort(ask_for_key(request.path))
 
 
 def ask_for_key(back: str, error: str = "") -> Response:
-    """Ask for the host's key. Whoever enters it is led back to where it was needed."""
+    """Return the page for entering the host's key, which leads back to a page afterwards."""
     page = render_template(current_app.extensions["key_page"], error=error, back=back)
     return make_response(page, 403)
 
 
 def enter_key(back: str, wrong: str) -> Response:
-    """Let this browser be the host's and lead back, if the key of the form is right. Otherwise ask
-    for it again.
+    """Make this browser the host's and redirect to `back`, if the form has the right key.
 
-    `wrong` is what is said of another key.
+    Otherwise return the form again, with the message `wrong`.
     """
     guard: Auth = current_app.extensions["guard"]
     error = wrong
@@ -82,17 +82,17 @@ def enter_key(back: str, wrong: str) -> Response:
 
 
 def own_seat(values: dict[str, Any]) -> None:
-    """Let the browser ask that has the seat and, where one phone serves both, shows its side."""
+    """Permit only the browser that has the seat and, on a shared phone, shows its side."""
     values["seat"] = current_app.extensions["guard"].require_seat(values["seat"])
 
 
 def sitting(values: dict[str, Any]) -> None:
-    """Let the browser ask that has the seat."""
+    """Permit only the browser that has the seat."""
     values["seat"] = current_app.extensions["guard"].require_sitting(values["seat"])
 
 
 def at_table(_: dict[str, Any]) -> None:
-    """Let whoever is at the table ask. It is anybody if no code is asked for."""
+    """Permit only people at the table. Without a join code that is everybody."""
     current_app.extensions["page_context"].require_at_table()
 
 
@@ -100,11 +100,11 @@ def at_table(_: dict[str, Any]) -> None:
 class Route:
     """One address and method.
 
-    `asks` is a guard that the method itself applies, as it has exceptions. `body` is read strictly
-    from JSON and handed on, unless it is empty. `fields` are those of a page's form, `file` is the
-    one that it uploads. `by` says who acts, which is handed on: `table`, `host`, or `seat` for the
-    seat of the address. `page` is the method of the same group that shows the form again, with the
-    reason why it was refused.
+    `asks` is a guard that the method itself applies, because there are exceptions. `body` is parsed
+    strictly from JSON and passed on, unless it is empty. `fields` are the fields of a form, and
+    `file` is the field of its upload. `by` is passed on as the actor: `table`, `host`, or `seat`
+    for the seat in the address. `page` is the method of the same group that shows a refused form
+    again, with the reason.
     """
 
     path: str
@@ -123,9 +123,7 @@ class Route:
 
 @dataclass(frozen=True)
 class Declared:
-    """A route of an application, with the name of its endpoint and what its method says of
-    itself.
-    """
+    """A route of an application, with its endpoint and the docstring of its method."""
 
     endpoint: str
     route: Route
@@ -141,17 +139,17 @@ def _declare(route: Route) -> Callable[[Method], Method]:
 
 
 def get(path: str, **more: Any) -> Callable[[Method], Method]:
-    """Declare a page, picture, file or stream, or JSON."""
+    """Declare a GET route: a page, picture, file, stream or JSON."""
     return _declare(Route(path, **more))
 
 
 def post(path: str, body: type[Body] | None = Body, **more: Any) -> Callable[[Method], Method]:
-    """Declare what reads and answers JSON."""
+    """Declare a POST route that reads and returns JSON."""
     return _declare(Route(path, "POST", body=body, **more))
 
 
 def form(path: str, *fields: str, **more: Any) -> Callable[[Method], Method]:
-    """Declare what reads a page's form."""
+    """Declare a POST route that reads a form."""
     return _declare(Route(path, "POST", fields=fields, **more))
 
 
@@ -163,7 +161,7 @@ _ACTORS: Mapping[str, tuple[str, Guard]] = {
 
 
 def shared(door: str, *actors: str, **more: Any) -> Callable[[Method], Method]:
-    """Declare what a seat, the table screen and the host ask alike, under an address of each."""
+    """Declare one POST route for each of several actors: a seat, the table screen, the host."""
 
     def declare(method: Method) -> Method:
         for actor in actors:
@@ -175,7 +173,7 @@ def shared(door: str, *actors: str, **more: Any) -> Callable[[Method], Method]:
 
 
 class RouteGroup(Protocol):
-    """A class with declared routes. Its name begins the names of its endpoints."""
+    """A class with declared routes. Its name is the prefix of its endpoints."""
 
     @property
     def name(self) -> str:
@@ -183,7 +181,7 @@ class RouteGroup(Protocol):
 
 
 class PageGroup:
-    """A class with declared routes of a table's pages, to be derived from and named."""
+    """Base class of a table's route groups. Subclasses set `name`."""
 
     def __init__(self, page_context: PageContext) -> None:
         self._page_context = page_context
@@ -196,7 +194,7 @@ class PageGroup:
 
 
 def add_routes(app: Flask, group: RouteGroup) -> None:
-    """Add everything to an application that a room declares."""
+    """Add all routes of a group to an application."""
     declared: list[Declared] = app.extensions.setdefault("routes", [])
     for name in dir(type(group)):
         for route in getattr(getattr(type(group), name), "routes", ()):
@@ -218,14 +216,14 @@ def add_routes(app: Flask, group: RouteGroup) -> None:
 
 
 def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
-    """Answer a request as its route declares. None becomes an empty object."""
+    """Answer a request as declared by its route. None becomes an empty object."""
     if route.guard:
         route.guard(values)
     if route.by:
         values["by"] = values.pop("seat") if route.by == "seat" else route.by
     if route.body:
         body = _read_body(request, route.body)
-        # an empty body is only checked
+        # an empty body is only validated
         if route.body is not Body:
             values["body"] = body
     try:
@@ -233,14 +231,14 @@ def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
     except CompanionError as error:
         if not route.page:
             raise
-        # the form comes again, with the reason why it was refused
+        # show the form again, with the reason for the refusal
         page = getattr(method.__self__, route.page)  # type: ignore[attr-defined]  # a bound method
         return page(**values, error=error.message, status=status_of(error))
     return jsonify({}) if answer is None else answer
 
 
 def _read_body(asked: Request, kind: type[T]) -> T:
-    """Read the body of a request. Raises `Malformed` or 415, and never repeats what was sent."""
+    """Parse the body of a request. Raises `Malformed` or 415, and never repeats what was sent."""
     if asked.mimetype != "application/json":
         raise UnsupportedMediaType()
     try:

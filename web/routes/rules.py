@@ -1,4 +1,4 @@
-"""The rules of each game on a page: paragraphs that refusals link to, with pictures of examples."""
+"""The rules of each game, in paragraphs that refusals link to, with pictures of examples."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from web.routes.route import PageGroup, at_table, get, own_seat, post
 
 
 class Wanted(Body, frozen=True):
-    """Is help wanted, or has it been read? `reasons`: why the machine did what it did, not what the
-    rules allow.
+    """Whether to show help on the table screen. With `reasons` it is the machine's reasons instead
+    of the rules.
     """
 
     is_wanted: bool
@@ -28,13 +28,13 @@ class Wanted(Body, frozen=True):
 
 
 class RulesPages(PageGroup):
-    """The rules, one page a game, and the way to each of them."""
+    """The rules with one page per game, and the help that is based on them."""
 
     name = "rules"
 
     @get("/rules/")
     def index(self) -> str:
-        """Show all games' rules."""
+        """Show the list of all games' rules."""
         return render_template("rules_index.html", games=self._games)
 
     @get("/rules/<name>")
@@ -55,7 +55,7 @@ class RulesPages(PageGroup):
 
     @post(f"/api/seat/{SEAT}/help", body=Entered, guard=own_seat)
     def help(self, seat: Seat, body: Entered) -> Response:
-        """Return what a seat can do after the orders entered so far, as a part of its page."""
+        """Return a seat's options after the orders entered so far, as a fragment of its page."""
         table, games = self._page_context.table, self._games
         view = table.view(seat)
         game = games.get(view.game or "")
@@ -81,12 +81,12 @@ class RulesPages(PageGroup):
 
     @post("/api/table/help", body=Wanted, guard=at_table)
     def table_help(self, body: Wanted) -> None:
-        """Show on the table screen what the rules allow, or why the machine did what it did."""
+        """Show on the table screen what the rules allow, or the machine's reasons."""
         self._page_context.table.help(body.is_wanted, body.reasons)
 
 
 def figure(shown: Illustration) -> Markup:
-    """Draw an example. It has no ids, as a page holds several."""
+    """Draw an example without ids, because a page has several."""
     if shown.kit.deck:
         return Markup()
     moves = tuple(HandMove(faces, origin, target) for faces, origin, target in shown.ways)

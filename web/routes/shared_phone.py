@@ -1,10 +1,10 @@
-"""One phone for both seats: a cover between them, and nothing of the one in any page while the
-other holds the phone.
+"""One phone for both seats, with a cover in between. While one player holds it, no page has secrets
+of the other.
 
-The browser carries both seats' tokens and a third cookie that says which side is open; while that
-is none, no page, stream or door gives anything that a seat alone may know. Opening a side is a
-deliberate tap on its key; a side that has handed in, a page that is hidden and the browser's back
-key all lead to the cover again.
+The browser has the tokens of both seats and a third cookie for the side that is open. While no side
+is open, no page, stream or JSON route returns what only a seat may know. A side is opened by a
+deliberate tap on its key. The cover returns when the side has handed in, when the page is hidden,
+and by the browser's back key.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from web.security.auth import Auth
 from web.server.sse import Audience
 
 COVER = '<main id="live" data-go="/pass"></main>'
-"""A fragment that leads to the cover."""
+"""Fragment that leads to the cover."""
 
 
 class SharedPhonePages(PageGroup):
@@ -36,9 +36,9 @@ class SharedPhonePages(PageGroup):
 
     @get("/pass")
     def page(self) -> Any:
-        """Show the cover, what both may see, or how one phone comes to hold both seats."""
+        """Show the cover, an open game's seat, or the form for taking both seats."""
         if not self._guard.passes():
-            return Joining(self._page_context).lead_to_swapped_seat() or self._beginning()
+            return Joining(self._page_context).lead_to_swapped_seat() or self._begin_page()
         seat = open_seat(self._table.view())
         if seat is not None:
             return self._show(seat)
@@ -48,18 +48,18 @@ class SharedPhonePages(PageGroup):
             live="/live/pass",
         )
         answer = make_response(page)
-        # whoever looks at the cover has closed both sides
+        # showing the cover closes both sides
         self._guard.pass_cookie(answer, None)
         return answer
 
     @form("/pass", "south", "north")
     def begin(self) -> Any:
-        """Take both seats, or the one that is missing."""
+        """Take both seats, or the missing one."""
         names = {seat: request.form.get(str(seat), "") for seat in SEATS}
         own, nonces = self._guard.seats_of(), {}
         answer = make_response(redirect("/pass", 303))
         try:
-            # only who takes a seat needs the code
+            # the code is needed only to take a seat
             if len(own) < len(SEATS):
                 self._page_context.let_in(request.form.get("code", ""))
             for seat in SEATS:
@@ -68,15 +68,15 @@ class SharedPhonePages(PageGroup):
             self._guard.remember_names(answer, *names.values())
             self._guard.pass_cookie(answer, None)
         except (Malformed, Illegal) as refusal:
-            answer = self._beginning(refusal)
-        # also after a refusal: a seat that was taken before it is this phone's
+            answer = self._begin_page(refusal)
+        # also after a refusal, because one seat may have been taken before it
         for seat, nonce in nonces.items():
             self._guard.seat_cookie(answer, seat, nonce)
         return answer
 
     @form("/pass/open", "seat")
     def open_side(self) -> Any:
-        """Show one side to whoever has tapped its key."""
+        """Open one side after a tap on its key."""
         seat = next((seat for seat in SEATS if seat == request.form.get("seat")), None)
         if seat is None or not self._guard.passes():
             return redirect("/pass", 303)
@@ -95,7 +95,7 @@ class SharedPhonePages(PageGroup):
 
     @get("/live/pass")
     def live(self) -> Response:
-        """Stream the cover. It knows what everybody knows."""
+        """Stream the cover, which shows only what everybody may know."""
 
         def render() -> str:
             if not self._guard.passes() or open_seat(self._table.view()) is not None:
@@ -114,8 +114,8 @@ class SharedPhonePages(PageGroup):
         self._guard.pass_cookie(answer, seat)
         return answer
 
-    def _beginning(self, refusal: Malformed | Illegal | None = None) -> Response:
-        """Show how one phone comes to hold both seats, and why it does not."""
+    def _begin_page(self, refusal: Malformed | Illegal | None = None) -> Response:
+        """Return the form for taking both seats by one phone, with the reason for a refusal."""
         view, own = self._table.view(), self._guard.seats_of()
         page = render_template(
             "pass_begin.html",
@@ -130,7 +130,9 @@ class SharedPhonePages(PageGroup):
 
 
 def open_seat(view: TableView) -> Seat | None:
-    """Return the seat on turn while nothing is secret. Its page needs no cover."""
+    """Return the seat on turn while nothing is secret, so that no cover is needed. None
+    otherwise.
+    """
     if view.phase is not Phase.ORDERS or any(view.seats[seat].receipt for seat in SEATS):
         return None
     board_ui = view.board.standing
@@ -140,12 +142,14 @@ def open_seat(view: TableView) -> Seat | None:
 
 
 def stage_of_passing(view: TableView, seat: Seat) -> str:
-    """Return why a side is open: it is due, or its owner looks at this moment's page."""
+    """Return the reason why a side is open: it has to act, or its owner views the current
+    moment.
+    """
     return "due" if view.seats[seat].awaited else f"{view.moment} {view.phase}"
 
 
 def must_cover(guard: Auth, seat: Seat, view: Callable[[], TableView]) -> bool:
-    """Return whether a shared phone's side must be covered, as its owner has done what was due."""
+    """Return whether a shared phone must show its cover, because the seat has done what was due."""
     if not guard.passes():
         return False
     if guard.shown() is not seat:

@@ -1,5 +1,5 @@
-"""The workbench: the rendered table whose pieces one drags, and the panel whose keys one presses.
-Simulation only.
+"""The workbench, in simulation only: a rendered table with pieces to drag, and a panel with keys to
+press.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from web.routes.route import get, post
 from web.server.sse import Audience, message
 
 LOOK_S = 0.02
-"""Seconds between two looks at the buzzer. The shortest tone lasts as long."""
+"""Polling interval of the buzzer in seconds, as long as the shortest tone."""
 LAMPS_S, WORLD_S = 0.1, 0.2
 
 Px = Annotated[float, Meta(ge=-100_000, le=100_000)]
 
 
 class Put(Body, frozen=True):
-    """A piece goes to a square, or to a point of the picture."""
+    """Move a piece to a square, or to a point of the picture."""
 
     id: int
     square: Text | None = None
@@ -50,13 +50,13 @@ class Put(Body, frozen=True):
 
 
 class Flip(Body, frozen=True):
-    """A piece shows its next face."""
+    """Flip a piece to its next face."""
 
     id: int
 
 
 class Hand(Body, frozen=True):
-    """A hand over a square. None: no hand."""
+    """A hand over a square, or null for no hand."""
 
     square: Text | None
 
@@ -75,14 +75,14 @@ class Finger(Body, frozen=True):
 
 
 @dataclass
-class _Sent:
-    """What a stream has told so far, and when."""
+class _StreamState:
+    """The latest values that a stream has sent, and when."""
 
     shown: int = -1
     crc: int = 0
     lamps: dict[str, float] = field(default_factory=dict)
     tone_hz: float | None = None
-    looked_s: float = -1.0
+    world_s: float = -1.0
     lamps_s: float = -1.0
 
 
@@ -101,7 +101,7 @@ class Bench:
 
     @get("/workbench")
     def page(self) -> str:
-        """Show the page."""
+        """Show the workbench."""
         return render_template(
             "workbench.html",
             live="/workbench/live",
@@ -112,7 +112,7 @@ class Bench:
 
     @get("/workbench/frame.jpg")
     def frame(self) -> Response:
-        """Return the camera's picture now."""
+        """Return the camera's current picture."""
         picture = make_response(self._page_context.worker.make(self._world.jpeg))
         picture.mimetype = "image/jpeg"
         return picture
@@ -131,20 +131,20 @@ class Bench:
     @get("/workbench/live")
     def live(self) -> Response:
         """Stream the fragment, the world (`event: world`) and the panel (`event: panel`)."""
-        news = partial(self._news, _Sent())
+        news = partial(self._news, _StreamState())
         return self._page_context.streams.hold(news, partial(time.sleep, LOOK_S), Audience.TABLE)
 
-    def _news(self, sent: _Sent) -> str:
-        """Return what has changed since the last look, as messages."""
+    def _news(self, sent: _StreamState) -> str:
+        """Return the changes since the last call as messages."""
         news, now_s = "", time.monotonic()
         panel = self._hands.view()
-        # lamps dim in many steps and may wait, a tone may not
+        # lamps dim in many steps and can be delayed, but tones cannot
         dims = now_s - sent.lamps_s >= LAMPS_S and panel.lamps != sent.lamps
         if dims or panel.tone_hz != sent.tone_hz:
             sent.lamps, sent.tone_hz, sent.lamps_s = dict(panel.lamps), panel.tone_hz, now_s
             news += message(json.dumps(_panel_words(panel)), "panel")
-        if now_s - sent.looked_s >= WORLD_S:
-            sent.looked_s = now_s
+        if now_s - sent.world_s >= WORLD_S:
+            sent.world_s = now_s
             if self._page_context.table.version != sent.shown:
                 sent.shown = self._page_context.table.version
                 news += message(self._page_context.fragment("workbench", None))
@@ -155,7 +155,7 @@ class Bench:
         return news
 
     def _world_now(self) -> dict[str, Any]:
-        """Return where everything is in the picture, in px. `frame` changes with every picture."""
+        """Return all positions in the picture in pixels. `frame` changes whenever they do."""
         pieces = [
             {
                 "id": piece.id,
@@ -170,14 +170,14 @@ class Bench:
         board = {name: [round(x), round(y)] for name, (x, y) in squares.items()}
         hand = str(self._hand) if self._hand else None
         world = {"size": self._world.size_px(), "pieces": pieces, "squares": board, "hand": hand}
-        # a checksum of the scene: while it stays, nothing is sent
+        # a checksum of the scene, which is sent again only when this changes
         return {**world, "frame": zlib.crc32(json.dumps(world).encode())}
 
     # ---- hands ----
 
     @post("/workbench/piece", body=Put, answer=WorldJson)
     def piece(self, body: Put) -> Response:
-        """Put a piece somewhere."""
+        """Put a piece on a square or at a point."""
         if body.square is not None:
             square = self._square(body.square)
             self._with_piece(lambda: self._world.move_to(body.id, square))
@@ -190,13 +190,13 @@ class Bench:
 
     @post("/workbench/flip", body=Flip, answer=WorldJson)
     def flip(self, body: Flip) -> Response:
-        """Turn a piece over."""
+        """Flip a piece."""
         self._with_piece(lambda: self._world.flip(body.id))
         return jsonify(self._world_now())
 
     @post("/workbench/tidy", answer=WorldJson)
     def tidy(self) -> Response:
-        """Put all pieces where the table wants them."""
+        """Put all pieces where the table expects them."""
         view = self._page_context.table.view()
         if view.kit is not None and view.board.target is not None:
             self._world.set_up(view.board.target, by_hand=True)
@@ -204,7 +204,7 @@ class Bench:
 
     @post("/workbench/hand", body=Hand, answer=WorldJson)
     def hand(self, body: Hand) -> Response:
-        """Hold a hand over a square, or take it away."""
+        """Hold a hand over a square, or remove it."""
         text = body.square
         self._hand = self._square(text) if text is not None else None
         self._world.hold_hand(self._hand)
@@ -212,17 +212,17 @@ class Bench:
 
     @post("/workbench/tiles", body=Tiles)
     def tiles(self, body: Tiles) -> None:
-        """Lay order tiles behind a wall. Nothing tells what lies there."""
+        """Lay order tiles behind a wall. No answer reveals them."""
         self._world.lay_tiles(body.seat, body.letters.upper())
 
     @post("/workbench/press", body=Finger)
     def press(self, body: Finger) -> None:
-        """Hold a key down."""
+        """Press a key and hold it down."""
         self._hands.press(self._button(body))
 
     @post("/workbench/release", body=Finger)
     def release(self, body: Finger) -> None:
-        """Let a key go."""
+        """Release a key."""
         self._hands.release(self._button(body))
 
     # ---- inside ----

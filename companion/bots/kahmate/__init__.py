@@ -1,9 +1,9 @@
-"""The opponent for Kahmate: own rounds and the other side's reply by search, cards by mixed
+"""The opponent for Kahmate: it searches own rounds and the reply, and plays cards by mixed
 strategies.
 
-A face-off is a matrix game of the cards in hand. What is at stake is what the board is worth after
-it. So that two opponents never pass for ever, what was there before and doing nothing lose value
-with every quiet round.
+A face-off is a matrix game of the cards in hand. Its stake is the value of the board afterwards. To
+keep two opponents from passing forever, repetitions and idle rounds lose value with every quiet
+round.
 """
 
 from __future__ import annotations
@@ -44,11 +44,12 @@ from companion.games.kahmate.screen import play_of
 from companion.games.kahmate.state import State
 
 _FORMATIONS = ("b2 g2 c2 e2 d2 f2", "c2 f2 d1 e2 d2 b2", "b2 f2 c1 d2 e2 g2")
-"""Where South puts R R B T F S. North and the mirrored ones are made of them."""
+"""Start squares of South's R R B T F S. North's and mirrored ones are derived from them."""
 _CARD_ROUNDS = {1: 4, 2: 40, 3: 160}
 _STRAY = 0.06
-"""Chance of any card at all, for each card of a face-off: two that reason alike would tie for
-ever."""
+"""Added probability of a random card, for each card of a face-off. Without it two equal opponents
+would tie forever.
+"""
 _REASONS: Mapping[type[Action], str] = {
     Run: say("The run gains ground, or covers it."),
     Pass: say("The pass gives the ball to somebody with more room."),
@@ -60,7 +61,7 @@ _SCORES = say("This scores.")
 
 
 class KahmateBot(Bot):
-    """One player of Kahmate. See `Bot`."""
+    """Plays a seat of Kahmate. See `Bot`."""
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
         super().__init__(
@@ -69,15 +70,15 @@ class KahmateBot(Bot):
             level,
             seed,
         )
-        self.rng = Random(f"{seed} {seat}")  # two with one seed do not draw alike
+        self.rng = Random(f"{seed} {seat}")  # opponents with the same seed differ
         self._seed = seed
         self._met: Counter[tuple[object, ...]] = Counter()
         self._cards = 0
         self._announced: int | None = None
-        """Where the last run or pass leads that was announced."""
+        """Target of the last run or pass in the events."""
 
     def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:
-        """Remember states, and where a run or a pass leads that waits for cards."""
+        """Remember positions, and the target of a run or pass that waits for cards."""
         for event in events:
             if event.get("kind") in ("run", "pass"):
                 self._announced = NUMBERS.get(str(event.get("to")), IN_GOAL)
@@ -87,7 +88,7 @@ class KahmateBot(Bot):
                 self._met[key_of(state_of(view))] += 1
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
-        """Return a placing, a card, or a play."""
+        """Return a placement, a card, or a play."""
         if view["phase"] == "placing":
             return self._placing()
         if view["phase"] == "face-off":
@@ -108,13 +109,13 @@ class KahmateBot(Bot):
             dict(self._met),
         )
         best = search.best(state)
-        nodes = search.nodes  # what is looked at only to be told is no part of the search
+        nodes = search.nodes  # positions evaluated for the reasons do not count
         return Choice(str(best.first[0]), nodes, _lines(search, state, best))
 
     def loss(self, view: Mapping[str, Any], action: str, best: str) -> float | None:  # noqa: ARG002
         """Compare the best round with the best one that begins with this play.
 
-        Cards against the matrix.
+        A card is compared in the matrix of the face-off.
         """
         if view["phase"] == "placing":
             return 0.0
@@ -131,7 +132,7 @@ class KahmateBot(Bot):
         return None if less is None else share_of_game(less, TRY)
 
     def _placing(self) -> Choice:
-        """Return one of the formations, mirrored half of the time."""
+        """Return one of the formations, mirrored with a probability of one half."""
         is_mirrored = self.rng.random() < 0.5
         squares = []
         for name in self.rng.choice(_FORMATIONS).split():
@@ -145,9 +146,9 @@ class KahmateBot(Bot):
         return Choice(str(Placement(tuple(squares))), 1, (why,))
 
     def _card(self, duel: _Duel) -> Choice:
-        """Return a card by the mixed strategy of the face-off's matrix."""
+        """Return a card drawn from the mixed strategy of the face-off."""
         self._cards += 1
-        # a share of pure chance, so that two alike do not tie for ever
+        # add some pure chance, so that two equal opponents do not tie forever
         stray = min(0.6, _STRAY * self._cards) / len(duel.hand)
         weights = [(share if share > 0.01 else 0.0) + stray for share in duel.mix]
         card = self.rng.choices(duel.hand, weights)[0]
@@ -161,7 +162,7 @@ class KahmateBot(Bot):
 class _Duel:
     """A face-off as a matrix game of cards, seen by one seat.
 
-    :param announced: where the run or pass leads that waits for cards, if that was said
+    :param announced: target of the run or pass that waits for cards, if it is known
     """
 
     def __init__(
@@ -186,8 +187,8 @@ class _Duel:
             PIP,
         )
         self.mix, self.reply = solve(self.payoff, _CARD_ROUNDS[level])
-        """How likely each card is played, of this seat and of the other one."""
-        # the matrix is the attack's: for the defence it is turned
+        """Mixed strategies of this seat and of the other one."""
+        # the matrix is the attack's, so transpose and negate it for the defence
         if seat is not SEATS[state.seat]:
             self.hand, self.other_hand = self.other_hand, self.hand
             self.mix, self.reply = self.reply, self.mix
@@ -197,8 +198,9 @@ class _Duel:
 
 
 def _lines(search: Search, state: State, best: Candidate) -> tuple[str, ...]:
-    """Return why this round: how likely its face-off is won, the best answer to that, and what else
-    was thought of."""
+    """Return the reasons for a round: odds of its face-off, the best answer, and the second best
+    round.
+    """
     if best.value >= TRY - 1:
         return (_SCORES,)
     odds = answer = ""

@@ -1,7 +1,7 @@
-"""What a state of Kahmate is worth: chances of a try, possession, ground, who lies, which cards
-are left.
+"""Value of a state of Kahmate: chances of a try, possession, ground, pieces that are down, and
+cards.
 
-Values are points seen by the seat on turn. A try is `TRY` points.
+Values are points for the seat on turn. A try is worth `TRY` points.
 """
 
 from __future__ import annotations
@@ -34,21 +34,22 @@ Stake = tuple[float, float, float]
 """A number for each end of a face-off: won by more than 2, won by less, lost."""
 TRY = 1000.0
 PIP = 4.0
-"""What a pip more on the cards in hand is worth."""
+"""Value of one more pip on the cards in hand."""
 _POSSESSION = 75.0
 _LYING = 14.0
 _BEHIND_BALL = 3.0
 _SUPPORT = 6.0
 _FIRST_AT_BALL = 35.0
 _CARD_PRICE = 0.05
-"""What a pip costs within the odds of one face-off, as a share of it."""
+"""Price of a pip in the odds of one face-off, as a share of its stake."""
 _CARD_ROUNDS = 40
 """Rounds of regret matching for the odds of one face-off."""
 _CERTAIN = 0.999
 _SUREST = 0.99
-"""Maximum chance that a face-off or a round comes out as expected.
+"""Maximum assumed chance that a face-off or a round ends as expected.
 
-So what takes several is told apart, and what nothing helps against is still made hard.
+It makes plans with several face-offs count less, and makes the bot defend against a try that is
+nearly certain.
 """
 
 
@@ -56,7 +57,7 @@ So what takes several is told apart, and what nothing helps against is still mad
 
 
 def plain_odds(attack: Hand, defence: Hand, ahead: int) -> float:
-    """Return how likely the attack wins when both draw any card and play on after a tie."""
+    """Return the attack's chance to win if both draw random cards and play on after a tie."""
     leads = [own + ahead - other for own in attack for other in defence]
     wins = sum(lead > 0 for lead in leads)
     losses = sum(lead < 0 for lead in leads)
@@ -66,13 +67,12 @@ def plain_odds(attack: Hand, defence: Hand, ahead: int) -> float:
 def card_matrix(
     attack: Hand, defence: Hand, ahead: int, stake: Stake, pip: float
 ) -> list[list[float]]:
-    """Return what each pair of cards is worth to the attack, the cards' own value included.
+    """Return the value of each pair of cards for the attack, including the value of the cards.
 
-    After a tie any of the cards that are left may come.
+    After a tie, the remaining cards are assumed to come at random.
 
-    :param ahead: the attack's strengths without cards, minus the defence's
-    :param stake: what the face-off is worth to the attack
-    :param pip: what a pip is worth that stays in the hand
+    :param ahead: the attack's strength without cards, minus the defence's :param stake: value of
+    each end of the face-off for the attack :param pip: value of a pip that stays in hand
     """
     by_much, by_little, loses = stake
     rows = []
@@ -98,10 +98,11 @@ def card_matrix(
 
 @lru_cache(maxsize=4096)
 def odds(attack: Hand, defence: Hand, ahead: int) -> Stake:
-    """Return how likely the attack wins by more than 2, by less, and loses, when both play their
-    cards well.
+    """Return the attack's chances to win by more than 2, to win by less, and to lose.
 
-    :param ahead: the attack's strengths without cards, minus the defence's
+    Both sides play their mixed strategies.
+
+    :param ahead: the attack's strength without cards, minus the defence's
     """
     payoff = card_matrix(
         attack,
@@ -132,15 +133,15 @@ def lead_of(attackers: Sequence[int], defender: int) -> int:
 
 
 def chance_of(state: State, attackers: Sequence[int], defender: int) -> Stake:
-    """Return the odds of the seat on turn in a face-off of those pieces."""
+    """Return the odds of the seat on turn in a face-off between these pieces."""
     seat = state.seat
     return odds(state.hands[seat], state.hands[1 - seat], lead_of(attackers, defender))
 
 
 def _wins(state: State, attacker: int, defender: int, before: float) -> float:
-    """Return how likely a face-off is won on a way that is as likely as `before`.
+    """Return the chance to win a face-off on a path that was reached with the chance `before`.
 
-    Below 1 there was a face-off on it.
+    If `before` is below 1, there was a face-off earlier on the path.
     """
     attack = state.hands[state.seat]
     defence = state.hands[1 - state.seat]
@@ -154,14 +155,14 @@ def _wins(state: State, attacker: int, defender: int, before: float) -> float:
 
 
 def try_chance(state: State) -> float:
-    """Return how likely the seat on turn can score in what is left of its round, by its best way of
-    runs and passes.
+    """Return the chance of the seat on turn to score in the rest of its round.
 
-    Kicks and ways by more than two runners are not looked at.
+    It takes the best sequence of runs and passes. Kicks and sequences with more than two runners
+    are ignored.
     """
     seat = state.seat
     goal = OWN_LINE[1 - seat]
-    # who is too far from the goal line cannot score in this round
+    # pieces too far from the goal line cannot score in this round
     runners = [
         piece for piece in able(state) if abs(goal - rank_of(state.places[piece])) < SPEED[piece]
     ]
@@ -172,7 +173,7 @@ def try_chance(state: State) -> float:
     line = slice(goal * FILES, (goal + 1) * FILES)
     best = 0.0
     for runner in runners:
-        # the last step leads into goal
+        # the last step enters the goal
         anyhow, fetched = reach(state, runner, SPEED[runner] - 1)
         alone = max(anyhow[line])
         best = max(best, alone * held.get(runner, 0.0), *fetched[line])
@@ -184,9 +185,9 @@ def try_chance(state: State) -> float:
 
 
 def _passed_on(state: State, carrier: int) -> dict[int, float]:
-    """Return how likely each team-mate gets the ball by passes alone."""
+    """Return the chance of each team-mate to get the ball by passes alone."""
     held = {carrier: 1.0}
-    # passes go back: the foremost gives first
+    # passes go back, so start with the foremost piece
     order = sorted(
         TEAMS[state.seat],
         key=lambda piece: ranks_ahead(state.places[piece], 0, state.seat),
@@ -208,14 +209,16 @@ def _passed_on(state: State, carrier: int) -> dict[int, float]:
 
 
 def is_pass(seat: int, start: int, end: int) -> bool:
-    """Return whether a pass of a seat may go from square to square: back, and not far."""
+    """Return whether a pass between two squares is allowed: backwards and within reach."""
     back = ranks_ahead(end, start, seat)
     return 1 <= back <= PASS_REACH and abs(file_of(start) - file_of(end)) <= PASS_REACH
 
 
 def _passed(state: State, giver: int, start: int, taker: int, chance: float) -> float:
-    """Return how likely a pass from a square arrives, which the giver reaches as likely as
-    `chance`. 0: it is not allowed."""
+    """Return the chance that a pass arrives, or 0 if it is not allowed.
+
+    `chance` is that of the giver to have the ball on the start square.
+    """
     end = state.places[taker]
     if state.down[taker] or not is_pass(state.seat, start, end):
         return 0.0
@@ -232,8 +235,10 @@ def _passed(state: State, giver: int, start: int, taker: int, chance: float) -> 
 
 
 def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[float]]:
-    """Return how likely a runner gets to each square within so many steps: any way, and by fetching
-    a loose ball."""
+    """Return the chances of a runner to reach each square within `steps`.
+
+    The first list is for any path, the second for paths that fetch a loose ball.
+    """
     start = state.places[runner]
     loose = state.ball if state.carrier == EMPTY else EMPTY
     forbidden = state.ball if state.other_carrier != EMPTY else EMPTY
@@ -276,7 +281,9 @@ def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[floa
 
 
 def _brought(state: State, runner: int, held: dict[int, float]) -> float:
-    """Return how likely a team-mate runs with the ball to where it can pass to the runner."""
+    """Return the chance that a team-mate carries the ball to a square from which it can pass to the
+    runner.
+    """
     end = state.places[runner]
     seat = state.seat
     best = 0.0
@@ -287,7 +294,7 @@ def _brought(state: State, runner: int, held: dict[int, float]) -> float:
             continue
         anyhow, fetched = reach(state, mate, SPEED[mate])
         chances, factor = (anyhow, held[mate]) if held else (fetched, 1.0)
-        # from the squares from which a pass reaches the runner
+        # try every square from which a pass reaches the runner
         for spot in range(AREA):
             chance = chances[spot] * factor
             is_free = state.board[spot] in (EMPTY, mate)
@@ -309,14 +316,14 @@ def _brought(state: State, runner: int, held: dict[int, float]) -> float:
 
 
 def value_of(state: State) -> float:
-    """Return what a state at the beginning of a round is worth to the seat on turn."""
+    """Return the value of a state for the seat on turn, at the beginning of its round."""
     points = quiet_value(state)
     chance = min(_SUREST, try_chance(state))
     return points + chance * (TRY - points)
 
 
 def quiet_value(state: State) -> float:
-    """Return the same without chances of a try in this round."""
+    """Return the same value without the chance of a try in this round."""
     seat = state.seat
     points = PIP * (sum(state.hands[seat]) - sum(state.hands[1 - seat]))
     for piece, rounds in enumerate(state.down):
@@ -331,19 +338,19 @@ def quiet_value(state: State) -> float:
     if owner == seat:
         return points + carried
     gain, chance = _tackled(state, carrier)
-    if rank_of(state.ball) == OWN_LINE[seat]:  # a step from a try, which a tackle alone prevents
+    if rank_of(state.ball) == OWN_LINE[seat]:  # only a tackle can prevent a try
         points -= (1 - chance) * (_SUREST * TRY - carried)
     return points - carried + gain
 
 
 def _ground(rank: int, seat: int) -> float:
-    """Return what it is worth to have the ball on that rank."""
+    """Return the value of having the ball on this rank."""
     gained = rank if seat == 0 else max(OWN_LINE) - rank
     return 7.0 * (gained - 5) + 2.5 * max(0, gained - 5) ** 2
 
 
 def _carried_value(state: State, carrier: int, owner: int) -> float:
-    """Return what having the ball there is worth to its owner."""
+    """Return the value of possession for the ball's owner."""
     file = file_of(state.ball)
     points = _POSSESSION + _ground(rank_of(state.ball), owner)
     for piece, square in enumerate(state.places):
@@ -362,8 +369,9 @@ def _carried_value(state: State, carrier: int, owner: int) -> float:
 
 
 def _tackled(state: State, carrier: int) -> tuple[float, float]:
-    """Return what the seat on turn may hope for from tackling the carrier, by its two strongest
-    pieces that are near, and how likely the carrier loses the ball.
+    """Return the expected gain of tackling the carrier, and the chance that it loses the ball.
+
+    The tackle is made by the two strongest pieces in reach.
     """
     seat = state.seat
     ball = state.ball
@@ -375,7 +383,7 @@ def _tackled(state: State, carrier: int) -> tuple[float, float]:
     if not near:
         return 0.0, 0.0
     near.sort(reverse=True)
-    # a weak second one is no use
+    # a second piece with a negative strength would not take part
     strength = near[0] + sum(max(0, attack) for attack in near[1:2])
     by_much, by_little, _ = odds(
         state.hands[seat], state.hands[1 - seat], strength - ROLE_OF[carrier].defence
@@ -385,12 +393,12 @@ def _tackled(state: State, carrier: int) -> tuple[float, float]:
 
 
 def _steps_apart(square: int, other: int) -> int:
-    """Return the steps between squares that nobody bars."""
+    """Return the number of steps between squares on an empty board."""
     return abs(rank_of(square) - rank_of(other)) + abs(file_of(square) - file_of(other))
 
 
 def _loose_value(state: State) -> float:
-    """Return who is first at a ball that lies free, and on whose side it lies."""
+    """Return the value of a loose ball: who reaches it first, and on which half it lies."""
     seat = state.seat
     ball = state.ball
     times = [9.0, 9.0]
@@ -398,7 +406,7 @@ def _loose_value(state: State) -> float:
         steps = _steps_apart(square, ball)
         owner = SEAT_OF[piece]
         rounds_down = state.down[piece]
-        # rounds that a piece needs to the ball, rounded up
+        # rounds that a piece needs to the ball, rounded up, with the distance as tie-break
         rounds = -(-steps // SPEED[piece]) + 0.1 * steps / SPEED[piece]
         if rounds_down:
             rounds += rounds_down if owner == seat else rounds_down - 0.4

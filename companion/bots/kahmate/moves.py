@@ -1,7 +1,7 @@
-"""Rounds of Kahmate as an opponent needs them: the plays of a round, and what each comes to.
+"""Rounds of Kahmate for the search: the plays of a round, and the states after each.
 
-States, actions and courses are the game's own. Runs that meet several opponents and roundabout ways
-that change nothing are left out.
+States, actions and courses are the game's own. Runs that meet several opponents are left out, and
+so are detours without effect.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ _OPTIONS = KahmateOptions()
 
 
 def state_of(view: Mapping[str, Any]) -> State:
-    """Return the state that a view shows once the pieces are placed.
+    """Return the state of a view after the placement.
 
-    What waits for cards, rounds and limits are left out.
+    Pending face-offs, round numbers and limits are left out.
     """
     pieces = view["pieces"]
     places = tuple(_square(piece["square"]) for piece in pieces)
@@ -73,7 +73,7 @@ def _square(name: str) -> int:
 
 
 def key_of(state: State) -> tuple[object, ...]:
-    """Return what tells states apart."""
+    """Return a key that identifies a state."""
     return (state.places, state.down, state.ball, state.seat, state.ran)
 
 
@@ -81,9 +81,9 @@ def key_of(state: State) -> tuple[object, ...]:
 
 
 def end_round(state: State, **changes: Any) -> State:
-    """Return the state in which the other seat has its round, after these changes.
+    """Return the state at the start of the other seat's round, after these changes.
 
-    Pieces that have lain through the own round stand up.
+    Pieces that have been down for the whole own round stand up.
     """
     down = list(changes.pop("down", state.down))
     for piece in TEAMS[state.seat]:
@@ -98,7 +98,7 @@ def end_round(state: State, **changes: Any) -> State:
 
 
 def won(state: State, course: Course, lead: int = 1) -> State:
-    """Return the state after a course of which every face-off is won, the last one by this lead."""
+    """Return the state after a course with all face-offs won, the last one by `lead`."""
     hands = _hands_after(state, course)
     if course.kind is Kind.TACKLE:
         ball = state.places[course.movers[0]] if lead > CLEAR_LEAD else course.ball
@@ -122,7 +122,7 @@ def won(state: State, course: Course, lead: int = 1) -> State:
 
 
 def lost(state: State, course: Course, face_off: FaceOff) -> State:
-    """Return the state after a course of which this face-off is lost."""
+    """Return the state after a course that ends with the loss of this face-off."""
     hands = _hands_after(state, course)
     down = _turned_over(state, course.movers)
     if course.kind is Kind.TACKLE:
@@ -140,8 +140,10 @@ def lost(state: State, course: Course, face_off: FaceOff) -> State:
 
 
 def _hands_after(state: State, course: Course) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the hands after a course: which cards it takes is unknown, but after the last ones
-    both are full again."""
+    """Return the hands after a course.
+
+    Which cards it costs is unknown, but after the last cards both hands are full again.
+    """
     if course.face_offs and len(state.hands[0]) == 1:
         return FULL_HAND, FULL_HAND
     return state.hands
@@ -152,10 +154,10 @@ def _moved(state: State, piece: int, square: int) -> tuple[int, ...]:
 
 
 def _turned_over(state: State, pieces: Iterable[int]) -> tuple[int, ...]:
-    """Return for how long each piece lies once these are turned over."""
+    """Return how long each piece is down, once these are turned over."""
     down = list(state.down)
     for piece in pieces:
-        # the round that goes on does not count for its own side
+        # the present round does not count for the side that plays it
         down[piece] = 2 if piece in TEAMS[state.seat] else 1
     return tuple(down)
 
@@ -164,9 +166,9 @@ def _turned_over(state: State, pieces: Iterable[int]) -> tuple[int, ...]:
 
 
 def plays(state: State, *, all_meetings: bool) -> Iterator[tuple[Action, Course]]:
-    """Yield the plays of the seat on turn, the end of the round not among them.
+    """Yield the plays of the seat on turn, without the end of the round.
 
-    :param all_meetings: runs into opponents also of pieces that do not have the ball
+    :param all_meetings: whether pieces without the ball may run into opponents, too
     """
     for action in _actions(state, all_meetings=all_meetings):
         yield action, course_of(state, action)
@@ -175,7 +177,7 @@ def plays(state: State, *, all_meetings: bool) -> Iterator[tuple[Action, Course]
 def _actions(state: State, *, all_meetings: bool) -> Iterator[Any]:
     yield from passes(state)
     for kick in kicks(state):
-        # the other side gets no ball for nothing
+        # never kick the ball to an opponent
         if state.board[kick.end] == EMPTY:
             yield kick
     yield from tackles(state)
@@ -184,18 +186,17 @@ def _actions(state: State, *, all_meetings: bool) -> Iterator[Any]:
 
 
 def runs(state: State, piece: int, may_meet: bool) -> Iterator[Run]:
-    """Yield one run to each square that a piece reaches, with the ball where it can have it, and
-    over at most one opponent.
+    """Yield one run to each square that a piece reaches, past at most one opponent.
 
-    A way is searched in layers of equal length. What it has met and whether it has the ball are
-    parts of its place.
+    The run picks up a loose ball if it can. This is a breadth-first search by path length. Its
+    nodes include the opponent met and whether the piece has the ball.
     """
     board = state.board
     start = state.places[piece]
     goal = OWN_LINE[1 - state.seat]
     forbidden = state.other_carrier
     loose = state.ball if state.carrier == EMPTY else IN_GOAL
-    # a place on a way: its square, with the ball or not, and whom it has met
+    # a node: square, whether the piece has the ball, and the opponent met
     first = (start, start == state.ball, EMPTY)
     ways: list[tuple[tuple[int, bool, int], Path]] = [(first, (start,))]
     visited = {first}
@@ -218,7 +219,7 @@ def runs(state: State, piece: int, may_meet: bool) -> Iterator[Run]:
                     continue
                 visited.add(place)
                 way = (*path, to)
-                # a run passes others but ends on a free square, or where it began
+                # a run may pass others, but ends on a free square or where it began
                 if other in (EMPTY, piece):
                     yield Run(way)
                 further.append((place, way))
@@ -226,7 +227,7 @@ def runs(state: State, piece: int, may_meet: bool) -> Iterator[Run]:
 
 
 def tackles(state: State) -> Iterator[Tackle]:
-    """Yield tackles of the other side's carrier by one piece or by two. A shortest way each."""
+    """Yield tackles of the other side's carrier by one piece or by two, each by a shortest path."""
     if state.other_carrier == EMPTY:
         return
     ways: dict[int, Path] = {}
@@ -238,7 +239,7 @@ def tackles(state: State) -> Iterator[Tackle]:
     if state.ran:
         return
     for pair in itertools.combinations(ways.values(), 2):
-        # the one farther ahead is named first
+        # the piece that is farther ahead is named first
         first, second = pair
         if ranks_ahead(first[0], second[0], state.seat) > 0:
             first, second = second, first
@@ -246,9 +247,9 @@ def tackles(state: State) -> Iterator[Tackle]:
 
 
 def _way_to_carrier(state: State, piece: int) -> Path | None:
-    """Return a shortest way to a square next to the carrier, over no standing opponent.
+    """Return a shortest path to a square next to the carrier, around standing opponents.
 
-    None: too far.
+    Return None if it is out of reach.
     """
     start = state.places[piece]
     ways: list[Path] = [(start,)]
@@ -267,9 +268,11 @@ def _way_to_carrier(state: State, piece: int) -> Path | None:
 
 
 def waiting_course(state: State, face_off: Mapping[str, Any], announced: int | None) -> Course:
-    """Return the course that waits for cards in a view, which tells its kind and whom it meets.
+    """Return the course that waits for cards in a view.
 
-    :param announced: where it was said to lead. Else it is the first that fits
+    The view tells its kind, its movers and the defender.
+
+    :param announced: the announced target, if known. Otherwise the first course that fits is taken
     """
     movers = [state.board[NUMBERS[name]] for name in face_off["attackers"]]
     actions: Iterable[Pass | Run | Tackle] = tackles(state)
@@ -284,7 +287,7 @@ def waiting_course(state: State, face_off: Mapping[str, Any], announced: int | N
         meets = [met.defender for met in course.face_offs]
         if sorted(course.movers) == sorted(movers) and defender in meets:
             fitting.append(course)
-    # a pass leads to where its ball goes
+    # the target of a pass is the square of its ball
     return min(
         fitting,
         key=lambda course: (

@@ -1,6 +1,4 @@
-"""Which play of Kahmate is best: whole own rounds by a beam search, the best of them against the
-other side's reply.
-"""
+"""Search for the best play of Kahmate: a beam search of own rounds, then the other side's reply."""
 
 from __future__ import annotations
 
@@ -22,16 +20,18 @@ from companion.games.kahmate.state import EMPTY, Course, Kind, State
 _FREE_BALL = 25.0
 _SPEED_LEFT = 8.0
 _RESTLESS = 0.8
-"""What a rank that the ball gains is worth more with every quiet round: who holds it and waits
-becomes impatient."""
+"""Bonus of each rank that the ball gains, for every quiet round. It makes a waiting carrier
+impatient.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """How a level searches.
+    """Search parameters of a level.
 
-    `width` of `depth` layers of own plays are followed. `replies` rounds are held against an answer
-    of `reply_width`. `noise` is in points. Every third threat is overlooked when `overlooks`.
+    The beam has `width` states in `depth` layers of own plays. The best `replies` rounds are
+    answered with a search of `reply_width`. `noise` is in points. With `overlooks`, every third
+    threat is missed.
     """
 
     width: int
@@ -70,15 +70,15 @@ STRENGTHS = {
 }
 MAX_NODES = 8_000
 _MAX_TRIED = 3
-"""Maximum number of rounds answered for a play that is judged."""
+"""Maximum number of rounds that are answered for a play that is judged."""
 _OVERLOOKED = 0.34
-"""Share of tries that a level that overlooks does not see coming."""
+"""Share of the threats of a try that a level with `overlooks` misses."""
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One way in which a round may end: how likely, the state after it, and the chance of a try
-    before that.
+    """A possible end of a round: its chance, the state after it, and the chance of a try before
+    that.
     """
 
     chance: float
@@ -88,8 +88,9 @@ class End:
 
 @dataclass(slots=True)
 class Candidate:
-    """A round to come: its first play, whether it dares a face-off, how it may end, what that is
-    worth, and how likely every face-off is won.
+    """A possible round: its first play, its ends and its value.
+
+    `dares` says whether it has a face-off, and `odds` is the chance to win all of them.
     """
 
     first: Play
@@ -101,7 +102,7 @@ class Candidate:
 
 @dataclass
 class Search:
-    """One decision. `nodes` are the states looked at."""
+    """The search for one decision. `nodes` counts the states that were evaluated."""
 
     strength: Strength
     seed: int
@@ -109,7 +110,7 @@ class Search:
     met: dict[tuple[object, ...], int] = field(default_factory=dict)
     nodes: int = 0
     ranked: list[Candidate] = field(default_factory=list)
-    """The rounds that were compared at last, the best first."""
+    """The rounds of the last comparison, best first."""
 
     def best(self, state: State) -> Candidate:
         """Return the best round of the seat on turn."""
@@ -134,14 +135,17 @@ class Search:
         return self.ranked[0]
 
     def loss(self, state: State, course: Course | None) -> float | None:
-        """Return how much less the best round is worth that begins with this course than the best
-        of all (None: unknown)."""
+        """Return the difference between the best round and the best one that begins with this
+        course.
+
+        Return None if the search has no such round.
+        """
         strength = self.strength
         candidates = _ranked(self.rounds(state, strength.width, strength.depth, all_meetings=True))
         best = candidates[: max(1, strength.replies)]
         tried = [line for line in candidates if line.first[1] == course][:_MAX_TRIED]
         if candidates[0].value < TRY - 1:
-            # a line may be among the best and tried, and is answered once
+            # a line may be both among the best and tried, but is answered only once
             lines = {id(line): line for line in (*candidates[: strength.replies], *tried)}
             for line in lines.values():
                 line.value = self._answered(line)
@@ -151,8 +155,11 @@ class Search:
         return max(line.value for line in (*best, *tried)) - value
 
     def _mood(self, state: State, candidate: Candidate) -> float:
-        """Return noise of the level, and restlessness: what was there before, and doing nothing,
-        grow dull."""
+        """Return the level's noise plus penalties for repetitions and idle rounds.
+
+        Gaining ground and daring face-offs get a bonus. Bonuses, and the penalty for idle rounds,
+        grow with the number of quiet rounds.
+        """
         after = candidate.ends[0].after
         key = key_of(after) if after is not None else (str(candidate.first[0]),)
         points = -12.0 * self.met.get(key, 0)
@@ -167,7 +174,7 @@ class Search:
         return points
 
     def _answered(self, candidate: Candidate) -> float:
-        """Return what a candidate is worth after the other side's best reply."""
+        """Return the value of a candidate after the other side's best reply."""
         value = 0.0
         for end in candidate.ends:
             if end.after is None:
@@ -192,9 +199,9 @@ class Search:
     def rounds(
         self, state: State, width: int, depth: int, *, all_meetings: bool
     ) -> list[Candidate]:
-        """Return rounds from here, the promising ones played on.
+        """Return the possible rounds from this state, with the promising ones continued.
 
-        Of a sure try nothing else is answered.
+        If a try is certain, return only that round.
         """
         self.nodes += 1
         ended = end_round(state)
@@ -210,7 +217,7 @@ class Search:
                     if course.face_offs:
                         candidates.append(self._gamble(first, at, course))
                         continue
-                    # nothing beats a sure try
+                    # nothing is better than a certain try
                     if course.kind is Kind.RUN and course.end == IN_GOAL:
                         return [Candidate(first, (End(1.0, None),), TRY)]
                     after = won(at, course)
@@ -218,12 +225,12 @@ class Search:
                     if key in visited:
                         continue
                     visited.add(key)
-                    # the round may end here, or be played on
+                    # the round may end here or continue
                     end = _ended(1.0, after)
                     value = self._value(end)
                     candidates.append(Candidate(first, (end,), value))
                     further.append((value + _hope(after), first, after))
-            # beam search: only the most promising states are played on
+            # beam search: continue only the most promising states
             further.sort(key=lambda line: -line[0])
             layer = [(first, after) for _, first, after in further[:width]]
         return candidates
@@ -235,9 +242,9 @@ class Search:
         return end.scores * TRY + (1 - end.scores) * -self._seen_value(end.after)
 
     def _seen_value(self, state: State) -> float:
-        """Return what a state is worth to the seat on turn.
+        """Return the value of a state for the seat on turn.
 
-        A level that overlooks does not see every third try coming.
+        A level with `overlooks` misses some of the chances of a try.
         """
         if self.strength.overlooks:
             rng = Random(f"{self.seed} {state.places} {state.ball}")
@@ -259,7 +266,7 @@ class Search:
         )
 
     def stake(self, state: State, course: Course) -> Stake:
-        """Return what a face-off is about, seen by the seat on turn."""
+        """Return the values of winning by more than 2, winning by less, and losing a face-off."""
         values = [self._value(end) for end in outcomes(state, course)]
         if course.kind is Kind.TACKLE:
             return values[0], values[1], values[2]
@@ -267,7 +274,7 @@ class Search:
 
 
 def outcomes(at: State, course: Course) -> tuple[End, ...]:
-    """Return the ways in which a course with face-offs may end, all of them won first."""
+    """Return the possible ends of a course with face-offs. The first one is that all are won."""
     if course.kind is Kind.TACKLE:
         face_off = course.face_offs[0]
         by_much, by_little, loses = chance_of(at, course.movers, face_off.defender)
@@ -288,7 +295,7 @@ def outcomes(at: State, course: Course) -> tuple[End, ...]:
 
 
 def _ended(chance: float, at: State) -> End:
-    """End the round in a state within it."""
+    """Return the end of a round in this state."""
     return End(chance, end_round(at), try_chance(at))
 
 
@@ -297,12 +304,12 @@ def _value_of(candidate: Candidate) -> float:
 
 
 def _ranked(candidates: list[Candidate]) -> list[Candidate]:
-    """Return the best first. Of equal ones the earlier is the better."""
+    """Return the candidates, best first. The sort is stable."""
     return sorted(candidates, key=_value_of, reverse=True)
 
 
 def _gained(state: State, after: State) -> int:
-    """Return how many ranks a round brings the ball ahead that the own side has after it."""
+    """Return the number of ranks that the own side's ball gains in a round."""
     piece = EMPTY if after.ball == IN_GOAL else after.board[after.ball]
     if piece == EMPTY or SEAT_OF[piece] != state.seat or state.ball == IN_GOAL:
         return 0
@@ -310,8 +317,9 @@ def _gained(state: State, after: State) -> int:
 
 
 def _hope(state: State) -> float:
-    """Return how much more a round may bring that is not over yet: the carrier can still run, or
-    somebody fetches the ball."""
+    """Return the potential of an unfinished round: the carrier can still run, or a piece can fetch
+    the ball.
+    """
     if len(state.ran) >= 2:
         return 0.0
     carrier = state.carrier

@@ -1,11 +1,11 @@
-"""The opponent for Outbuffered: each turn is a matrix game of 216 by 216 buffers, valued by the
-positions after it.
+"""The opponent for Outbuffered: each turn is a matrix game of 216 by 216 buffers.
 
-Level 3 looks values up in a table that `tests/bench/bots/solve.py` has worked out, plays close
-to the equilibrium and leans from it, by a bounded amount, towards what beats the player it sees (a
-restricted Nash response: Johanson, Zinkevich and Bowling, 2007). Level 2 answers what a beginner
-would do. Level 1 is that beginner. Both err by a noise on their judgement that is fixed for a game.
-On boards without a table a position is judged by who is nearer to bringing a flag home.
+Pairs of buffers are valued by the position after the turn. Level 3 looks these values up in a table
+that `tests/bench/bots/solve.py` computed. It plays close to the equilibrium. By a bounded amount it
+deviates towards the best answer to the player that it observes (a restricted Nash response:
+Johanson, Zinkevich and Bowling, 2007). Level 2 plays the best answer to a beginner. Level 1 is that
+beginner. Both have a noise in their evaluation that is fixed for a game. On boards without a table,
+the value of a position depends on who is nearer to bringing a flag home.
 """
 
 from __future__ import annotations
@@ -40,17 +40,16 @@ from companion.games.outbuffered.turn import OutbufferedOptions
 
 TABLE = Path(__file__).parents[1] / "outbuffered.npz"
 SCALE = 30_000
-"""What a won position would be in the table, which holds whole numbers."""
+"""Value of a won position in the table, which holds integers."""
 DISCOUNT = 0.98
-"""What a turn takes away from the value of a position, so that a win now is better than one
-later."""
+"""Discount factor of a position's value for each turn, so that early wins are worth more."""
 _NOISE = {1: 2.4, 2: 0.10, 3: 0.0}
 _RARE = 0.003
-"""Shares of a mixed strategy below this are noise of the approximation, and not played."""
+"""Minimum share of a buffer to be played. Smaller shares are noise of the approximation."""
 _TRUST = (0.95, 0.7, 0.4)
-"""How far the guess of the other’s buffer may be trusted.
+"""Levels of trust in the guess of the other side's buffer.
 
-Each is mixed with the equilibrium until it costs little.
+Each resulting strategy is mixed with the equilibrium until its risk is small enough.
 """
 _GAME = Outbuffered()
 _WINS = say("This wins whatever the other side does.")
@@ -60,7 +59,7 @@ _BEST = say("This looks best against what most people do here.")
 
 
 class OutbufferedBot(Bot):
-    """One player of Outbuffered. See `Bot`."""
+    """Plays a seat of Outbuffered. See `Bot`."""
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
         super().__init__(
@@ -69,7 +68,7 @@ class OutbufferedBot(Bot):
             level,
             seed,
         )
-        self.rng = Random(f"{seed} {seat}")  # two with one seed do not draw alike
+        self.rng = Random(f"{seed} {seat}")  # opponents with the same seed differ
         self._options = OutbufferedOptions(**options)
         self._turns = Turns(self._options.board, self._options.own_flag_blocks_base)
         self._me = SEATS.index(seat)
@@ -84,12 +83,12 @@ class OutbufferedBot(Bot):
         self._distance = cache(self._turns.distance)
 
     def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: ARG002
-        """Learn what kind of player could have led to this position."""
+        """Update the model of the other player from the position after a turn."""
         if not view.get("outcome"):
             self._other.ended_in(self._turns.position(view))
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
-        """Return a buffer."""
+        """Return the buffer for this turn."""
         position = self._turns.position(view)
         self._other.ended_in(position)
         self._visits[position] += 1
@@ -101,23 +100,23 @@ class OutbufferedBot(Bot):
         return self._guess(position, game)
 
     def loss(self, view: Mapping[str, Any], action: str, best: str) -> float:  # noqa: ARG002
-        """Compare what each buffer gets against the equilibrium."""
+        """Compare the values of buffers against the equilibrium."""
         game = self._game(self._turns.position(view), view)
         _, theirs, _ = balance(game.payoff, None, 0.0)
         gains = game.payoff @ theirs
         row = game.row_of(buffer_number(action, self._is_turned(self._me)))
-        # from lost to won there are two points
+        # values range from -1 to 1, so half the difference is a share of a game
         return max(0.0, float(gains.max() - gains[row]) / 2)
 
     def _is_turned(self, side: int) -> bool:
-        """Return whether a side writes its directions as it sees the board from the north."""
+        """Return whether a side writes its directions as seen from the north."""
         return side == NORTH and self._options.directions == "seat"
 
     def _text(self, buffer: int, side: int) -> str:
         return buffer_text(buffer, self._is_turned(side))
 
     def _lines(self, game: TurnGame, row: int, answer: Vector, reason: str) -> tuple[str, ...]:
-        """Return why this row: the likeliest answer, and what else was thought of."""
+        """Return the reasons for this row: the likeliest answer, and the second best row."""
         column = int(np.argmax(answer))
         likeliest = _GAME.commands(self._text(game.columns[column], 1 - self._me))
         reply = expected_reply([joined(", ", likeliest)], float(answer[column]))
@@ -136,7 +135,7 @@ class OutbufferedBot(Bot):
     def _game(self, position: Position, view: Mapping[str, Any]) -> TurnGame:
         """Return the turn as a matrix game of the own side.
 
-        Ends are worth less near a limit at which the game is a draw.
+        Values shrink near a turn limit at which the game is a draw.
         """
         ends, table = self._turns.turn(position)
         options = self._options
@@ -155,17 +154,19 @@ class OutbufferedBot(Bot):
         return TurnGame(ends, table, np.array(values, np.float32))
 
     def _value(self, position: Position) -> float:
-        """Return what a position is worth to South, from -1, lost, to 1, won."""
+        """Return the value of a position for South, from -1 (lost) to 1 (won)."""
         if self._table is not None:
             south, north, south_flag, north_flag = position
-            # `CARRIED` is the first index of a flag
+            # index 0 of a flag is `CARRIED`, which is -1
             return int(self._table[south, north, south_flag + 1, north_flag + 1]) / SCALE
-        # without a table: who is fewer steps from bringing a flag home
+        # without a table, compare the steps that each side needs to bring a flag home
         ahead = self._steps_home(position, 1) - self._steps_home(position, 0)
         return 0.9 * math.tanh(0.22 * ahead)
 
     def _steps_home(self, position: Position, seat: int) -> float:
-        """Return how many steps a seat needs to bring the flag home when nobody hinders it."""
+        """Return the number of steps that a seat needs to bring the flag home without
+        interference.
+        """
         robot = position[seat]
         flag = position[3 - seat]
         base = self._turns.bases[seat]
@@ -179,8 +180,10 @@ class OutbufferedBot(Bot):
     # ---- level 3 ---------------------------------------------------------------------------------
 
     def _equilibrium(self, position: Position, game: TurnGame) -> Choice:
-        """Return a buffer drawn from a mixed strategy close to the equilibrium, which leans towards
-        what beats the player who is seen."""
+        """Return a buffer drawn from a strategy near the equilibrium.
+
+        The strategy deviates towards the best answer to the player that was observed.
+        """
         mine, theirs, value = balance(game.payoff, None, 0.0)
         kinds = [*kinds_of_player(game, theirs), self._other.habit(position, game)]
         guess = self._other.guess(kinds)
@@ -189,10 +192,10 @@ class OutbufferedBot(Bot):
         answer = theirs
         hoped = float(mine @ game.payoff @ guess)
         may_lose = self._other.may_lose()
-        # lean as far towards the guess as the risk allows
+        # deviate towards the guess as far as the risk allows
         for trust in _TRUST:
             leaning, _, safe = balance(game.payoff, guess, trust)
-            # mix with the equilibrium so that no more than `may_lose` is at risk
+            # mix with the equilibrium so that the risk is at most `may_lose`
             share = np.float32(min(1.0, may_lose / max(1e-6, value - safe)))
             mixed = share * leaning + (1 - share) * mine
             hope = float(mixed @ game.payoff @ guess)
@@ -221,15 +224,17 @@ class OutbufferedBot(Bot):
     # ---- levels 1 and 2 --------------------------------------------------------------------------
 
     def _guess(self, position: Position, game: TurnGame) -> Choice:
-        """Return the best answer to what the other side is thought to do, judged with a noise that
-        is the same for the same game, position and how often it was met."""
+        """Return the best answer to the assumed play of the other side, with a noise in the values.
+
+        The noise depends only on the game, the position, and the number of times it occurred.
+        """
         rng = Random(f"{self._seed} {position} {self._visits[position]}")
         noise = [rng.gauss(0, _NOISE[self.level]) for _ in game.ends]
         game = game.with_noise(np.array(noise, np.float32))
         mean = game.payoff.mean(axis=1)
         anything = np.full(len(game.columns), 1 / len(game.columns), np.float32)
         if self.level == 1:
-            # half of the time the other side does nothing, which is the first column
+            # assume that the other side idles half of the time, which is the first column
             value = 0.5 * game.payoff[:, 0] + 0.5 * mean
             answer = 0.5 * anything
             answer[0] += 0.5

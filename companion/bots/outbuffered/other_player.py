@@ -1,6 +1,4 @@
-"""What level 3 of Outbuffered learns of the other player from the positions in which turns have
-ended.
-"""
+"""What level 3 of Outbuffered learns about the other player from the positions after each turn."""
 
 from __future__ import annotations
 
@@ -13,19 +11,18 @@ from companion.bots.outbuffered.turn_game import TurnGame, Vector
 from companion.bots.outbuffered.turns import Position
 
 MAY_LOSE = 0.025
-"""Cost of a turn against a perfect player, as a share of a game, for what beats a weak one."""
+"""Maximum cost of a turn against a perfect player, as a share of a game, to exploit a weak one."""
 MAX_LOST = 0.2
-"""Maximum cost of a turn, out of what the other side has given away."""
+"""Maximum cost of a turn, covered by what the other side has given away."""
 _FORGET = 0.95
 _CREDIT = 0.2
-"""Share of a game put at risk before the other side has given anything away."""
+"""Share of a game that is put at risk before the other side has given anything away."""
 
 
 class OtherPlayer:
-    """Which kind of player the other one is, learned from the positions that turns have ended in.
+    """Model of the other player, learned from the positions after each turn.
 
-    `given` is what the other one has given away so far, as a part of a game. No more than it is put
-    at risk.
+    `given` is what the other side has given away so far, as a share of a game. It limits the risk.
     """
 
     def __init__(self) -> None:
@@ -35,26 +32,28 @@ class OtherPlayer:
         self._habits: dict[Position, Vector] = {}
 
     def may_lose(self) -> float:
-        """Return how much this turn may cost against a perfect player: more against one who has
-        already given much away."""
+        """Return the maximum cost of this turn against a perfect player.
+
+        It grows with what the other side has already given away.
+        """
         credit = min(MAY_LOSE, max(0.0, _CREDIT + self.given))
         return min(MAX_LOST, max(0.35 * self.given, credit))
 
     def guess(self, kinds: Sequence[Vector]) -> Vector:
-        """Return what the other side is likely to play."""
+        """Return the expected mix of the other side."""
         mixed = np.zeros(len(kinds[0]))
         for trust, kind in zip(self._trust_in(kinds), kinds, strict=True):
             mixed += trust * kind
         return np.asarray(mixed, np.float32)
 
     def _trust_in(self, kinds: Sequence[Vector]) -> NDArray[np.float64]:
-        """Return how likely the other one is a player of each kind. All alike at first."""
+        """Return the probability of each kind of player. All are equal at first."""
         if self._trust is None:
             return np.full(len(kinds), 1 / len(kinds))
         return self._trust
 
     def habit(self, position: Position, game: TurnGame) -> Vector:
-        """Return what it played when this position was there before. Anything at first."""
+        """Return what the other side played earlier in this position, at first uniformly."""
         columns = len(game.columns)
         played = self._habits.get(position, np.zeros(columns, np.float32))
         played = played + np.float32(0.3 / columns)
@@ -68,18 +67,19 @@ class OtherPlayer:
         kinds: Sequence[Vector],
         gains: Vector,
     ) -> None:
-        """Remember a turn whose end will tell something. `gains` is what each answer gives away."""
+        """Store a turn for `ended_in`. `gains` has what each answer gives away."""
         self._expected = position, game, row, kinds, gains
 
     def ended_in(self, position: Position) -> None:
-        """Learn from the end of a turn: kinds of player who would have led there are the likelier
-        ones.
+        """Learn from the position after a turn.
+
+        Kinds of players that would have led there become more probable.
         """
         if self._expected is None:
             return
         start, game, row, kinds, gains = self._expected
         self._expected = None
-        # answers that would have led to where the turn ended
+        # the answers that lead to the observed position
         is_end = np.array([end == position for end, _ in game.ends])
         same = is_end[game.table[row]]
         if not same.any():
@@ -89,7 +89,7 @@ class OtherPlayer:
         self.given += float(played @ gains)
         habit = self._habits.get(start, np.zeros_like(played))
         self._habits[start] = 0.7 * habit + played
-        # kinds of player that would have answered so become likelier
+        # update the kinds of players by how well they explain the answer
         by_chance = 0.1 * float(same.mean())
         fit = np.array([0.9 * float(kind[same].sum()) + by_chance for kind in kinds])
         after = self._trust_in(kinds) ** _FORGET * fit

@@ -1,6 +1,4 @@
-"""A turn of Outbuffered as a matrix game, its mixed strategies, and what kinds of player play in
-it.
-"""
+"""A turn of Outbuffered as a matrix game, its mixed strategies, and models of kinds of players."""
 
 from __future__ import annotations
 
@@ -19,12 +17,12 @@ Vector = NDArray[np.float32]
 
 
 class TurnGame:
-    """A turn as a matrix game seen by its own side.
+    """A turn as a matrix game, seen from the own side.
 
-    Buffers that lead to the same whatever the other does are one.
+    Buffers that always have the same effect are merged.
 
-    :param table: which end each pair of buffers leads to, own buffers by rows
-    :param values: what each end is worth to the own side
+    :param table: index of the end of each pair of buffers, own buffers by rows :param values: value
+    of each end for the own side
     """
 
     def __init__(
@@ -39,21 +37,21 @@ class TurnGame:
 
     @cached_property
     def payoff(self) -> Matrix:
-        """Return what each pair of buffers is worth to the own side."""
+        """Return the value of each pair of buffers for the own side."""
         return self.values[self.table]
 
     def sure_win(self) -> int | None:
-        """Return a row that wins whatever the other side does."""
+        """Return a row that wins against all columns, or None."""
         sure = np.flatnonzero(self.payoff.min(axis=1) >= 1.0)
         return int(sure[0]) if len(sure) else None
 
     def row_of(self, buffer: int) -> int:
-        """Return the row of a buffer, or of the one that means the same."""
+        """Return the row of a buffer, or of the equivalent one."""
         same = (self._whole[self.rows] == self._whole[buffer]).all(axis=1)
         return int(np.argmax(same))
 
     def with_noise(self, noise: Vector) -> TurnGame:
-        """Return the same turn judged wrongly. Ends of the game are judged right."""
+        """Return the same turn with noise on all values except those of finished games."""
         is_over = np.array([position in VALUE_OF for position, _ in self.ends])
         wrong = np.clip(self.values + noise, -0.99, 0.99)
         values = np.where(is_over, self.values, wrong).astype(np.float32)
@@ -61,12 +59,13 @@ class TurnGame:
 
 
 _IDLE_FIRST = sorted(range(BUFFERS), key=lambda buffer: -buffer_text(buffer, False).count("I"))
-"""All buffers, those with the most idling first: of several that mean the same the quietest is
-taken, so that the first row and column are idling."""
+"""All buffers, those with the most idle commands first. Among equivalent buffers the first is
+taken, so that the first row and column are idle.
+"""
 
 
 def _distinct(table: NDArray[np.int32]) -> list[int]:
-    """Return the rows that differ, one of each kind."""
+    """Return the indexes of distinct rows, one for each kind."""
     first_rows: dict[bytes, int] = {}
     for row in _IDLE_FIRST:
         first_rows.setdefault(table[row].tobytes(), row)
@@ -74,9 +73,10 @@ def _distinct(table: NDArray[np.int32]) -> list[int]:
 
 
 def balance(payoff: Matrix, guess: Vector | None, trust: float) -> tuple[Vector, Vector, float]:
-    """Return both sides' mixed strategies by regret matching+, and what the row player is sure of.
+    """Return both sides' mixed strategies by regret matching+, and the row player's guaranteed
+    value.
 
-    The column player plays `guess` with the probability `trust` and is free otherwise. Averages are
+    The column player plays `guess` with probability `trust`, and freely otherwise. Averages are
     weighted by round (Tammelin, 2014).
     """
     rows, columns = payoff.shape
@@ -91,7 +91,7 @@ def balance(payoff: Matrix, guess: Vector | None, trust: float) -> tuple[Vector,
     free = np.float32(1 - trust)
     for number in range(1, _ROUNDS + 1):
         gain = fixed + free * (payoff @ theirs)
-        # regret matching+: each side answers the other's mix of this round
+        # regret matching+: both sides answer the other's mix of this round
         mine = _matched(regret, gain - mine @ gain)
         loss = across @ mine
         theirs = _matched(regrets, theirs @ loss - loss)
@@ -103,7 +103,7 @@ def balance(payoff: Matrix, guess: Vector | None, trust: float) -> tuple[Vector,
 
 
 def _matched(regret: Vector, more: Vector) -> Vector:
-    """Add to the regrets, in place, none below zero. Play in proportion to them."""
+    """Update the regrets in place, with a minimum of 0, and return shares in proportion to them."""
     np.maximum(regret + more, 0, out=regret)
     total = regret.sum()
     shares = np.full_like(regret, 1 / len(regret))
@@ -113,18 +113,16 @@ def _matched(regret: Vector, more: Vector) -> Vector:
 
 
 def soft(value: Vector, temperature: float) -> Vector:
-    """Return a choice that is the likelier the better.
+    """Return probabilities that grow with the values (softmax).
 
-    `temperature` is how little a difference matters.
+    A high `temperature` makes differences matter less.
     """
     weights = np.exp((value - value.max()) / temperature)
     return np.asarray(weights / weights.sum(), np.float32)
 
 
 def kinds_of_player(game: TurnGame, balanced: Vector) -> list[Vector]:
-    """Return what players of several kinds would play as the other side, over the distinct
-    columns.
-    """
+    """Return the mix of each kind of player as the other side, over the distinct columns."""
     payoff = -game.payoff
     columns = payoff.shape[1]
     idle = payoff[0]

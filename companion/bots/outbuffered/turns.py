@@ -1,9 +1,9 @@
-"""Turns of Outbuffered as an opponent needs them: positions as tuples of numbers, all 216 times 216
-answers at once.
+"""Fast rules of Outbuffered: positions as tuples of numbers, and all 216 by 216 pairs of buffers at
+once.
 
-A position is (South's robot, North's robot, South's flag, North's flag). Squares are numbers,
-`CARRIED` is a flag that the other side carries. What a turn ends in is a position, or one of `WON`,
-`LOST` and `TIED`, seen by South. Commands are numbers too, and directions those of the board: up,
+A position is (South's robot, North's robot, South's flag, North's flag). Squares are numbers, and
+`CARRIED` is a flag that the other side carries. A turn ends in a position, or in one of `WON`,
+`LOST` and `TIED` as seen by South. Commands are numbers as well, with directions of the board: up,
 down, left, right, idle, shoot.
 """
 
@@ -26,21 +26,20 @@ WON: Position = (-2, 0, 0, 0)
 LOST: Position = (-3, 0, 0, 0)
 TIED: Position = (-4, 0, 0, 0)
 VALUE_OF = {WON: 1.0, LOST: -1.0, TIED: 0.0}
-"""What the three ends are worth to South."""
+"""Value of the three ends for South."""
 IDLE = 4
 SHOOT = 5
 COMMANDS = 6
 BUFFERS = COMMANDS**3
 _LETTERS = "UDLRIS"
 _TURNED = "DURLIS"
-"""The same commands as North gives them, who sees the board from the other side."""
+"""The same commands as North writes them, seen from the other side of the board."""
 
 
 class Turns:
-    """The rules of one board. What is worked out of it is remembered.
+    """The rules on one board. Results are cached.
 
-    :param board: its text map
-    :param own_flag_blocks_base: the house rule of that name
+    :param board: text map of the board :param own_flag_blocks_base: the house rule of that name
     """
 
     def __init__(self, board: str, own_flag_blocks_base: bool) -> None:
@@ -70,11 +69,11 @@ class Turns:
         return self.number_of[square]
 
     def distance(self, origin: int, target: int) -> int:
-        """Return the fewest steps from one square to another."""
+        """Return the length of the shortest path between two squares."""
         return self._terrain.distance(self.squares[origin], self.squares[target])
 
     def position(self, view: Mapping[str, Any]) -> Position:
-        """Return the position that a view shows."""
+        """Return the position of a view."""
         south, north = (self.number_of[Square.parse(view["robots"][seat])] for seat in SEATS)
         flags = []
         for seat in SEATS:
@@ -83,8 +82,10 @@ class Turns:
         return (south, north, flags[0], flags[1])
 
     def answers(self, position: Position) -> list[tuple[Position, bool]]:
-        """Return what the 36 pairs of commands lead to, South's first, and whether a flag was taken
-        or a robot hit by them."""
+        """Return the results of the 36 pairs of commands, South's command first.
+
+        Each result is the position after it, and whether a flag was taken or a robot hit.
+        """
         answers_ = self._answers.get(position)
         if answers_ is None:
             pairs = product(range(COMMANDS), repeat=2)
@@ -96,8 +97,9 @@ class Turns:
         return answers_
 
     def step(self, position: Position, south: int, north: int) -> tuple[Position, bool]:
-        """Return what one pair of commands leads to, and whether a flag was taken or a robot hit by
-        it."""
+        """Return the position after one pair of commands, and whether a flag was taken or a robot
+        hit.
+        """
         robots = [position[0], position[1]]
         flags = [position[2], position[3]]
         stirs = self._move(robots, flags, (south, north))
@@ -109,7 +111,7 @@ class Turns:
             return TIED, stirs
         if any(is_home):
             return (WON if is_home[SOUTH] else LOST), stirs
-        # who is in the line of fire is in the other's as well
+        # the line of fire is symmetric
         if SHOOT in (south, north) and robots[0] in self.fire[robots[1]]:
             hit = [seat for seat, shot in ((SOUTH, north), (NORTH, south)) if shot == SHOOT]
             end = self._send_back(robots, flags, hit)
@@ -119,7 +121,7 @@ class Turns:
         return (robots[0], robots[1], flags[0], flags[1]), stirs
 
     def _move(self, robots: list[int], flags: list[int], commands: tuple[int, int]) -> bool:
-        """Carry out both moves at once. Return whether a flag was taken."""
+        """Carry out both moves together. Return whether a flag was taken."""
         tried = [
             self.ways[robot][command] if command < IDLE else CARRIED
             for robot, command in zip(robots, commands, strict=True)
@@ -130,7 +132,7 @@ class Turns:
             CARRIED if self._own_flag_bars(flags, seat, tried[seat]) else tried[seat]
             for seat in (SOUTH, NORTH)
         ]
-        # twice for South: one bounce can make the other one bounce
+        # check South twice, because one bounce can cause the other
         for seat in (SOUTH, NORTH, SOUTH):
             if targets[seat] == robots[1 - seat] and targets[1 - seat] == CARRIED:
                 targets[seat] = CARRIED
@@ -149,9 +151,9 @@ class Turns:
         return self.blocks or target != self.bases[seat] or flags[1 - seat] != CARRIED
 
     def _send_back(self, robots: list[int], flags: list[int], hit: list[int]) -> Position | None:
-        """Return robots that were hit drop the flag and return to their start tile.
+        """Return robots that were hit to their start tiles, where they leave a carried flag behind.
 
-        The end of the game where they cannot.
+        Return the end of the game if a start tile is blocked, else None.
         """
         for seat in hit:
             if flags[1 - seat] == CARRIED:
@@ -169,8 +171,10 @@ class Turns:
         return None
 
     def turn(self, position: Position) -> tuple[list[tuple[Position, bool]], NDArray[np.int32]]:
-        """Return what a turn can end in, and which of it each pair of buffers leads to: 216 of
-        South by 216 of North."""
+        """Return the ends of a turn, and for each pair of buffers the index of its end.
+
+        The array has 216 rows for South and 216 columns for North.
+        """
         ends = {(position, False): 0}
         tables = []
         for _ in range(3):
@@ -182,7 +186,7 @@ class Turns:
                     table[row, pair] = ends.setdefault((to, stirred or stirs), len(ends))
             tables.append(table)
         first, second, third = tables
-        # axes: South's and North's command in turn, of each step
+        # axes: South's and North's command alternately, for each step
         steps = third[second[first[0]]].reshape((COMMANDS,) * 6)
         return list(ends), steps.transpose(
             0,
@@ -197,14 +201,14 @@ class Turns:
 def buffer_text(buffer: int, is_turned: bool) -> str:
     """Return a buffer as its owner writes it.
 
-    `is_turned`: North's, whose directions are seen from the seat.
+    `is_turned` is for North, whose directions are seen from its seat.
     """
     letters = _TURNED if is_turned else _LETTERS
     return "".join(letters[buffer // place % COMMANDS] for place in (36, 6, 1))
 
 
 def buffer_number(text: str, is_turned: bool) -> int:
-    """Return the number of a buffer. The opposite of `buffer_text`."""
+    """Return the number of a buffer. Inverse of `buffer_text`."""
     letters = _TURNED if is_turned else _LETTERS
     number = 0
     for letter in text:

@@ -125,7 +125,7 @@ def behind(square: int, seat: int) -> int:
 
 _CROSSED = {
     (0, 1): (),
-    (1, 1): (),  # exactly through a corner: the inside of neither neighbour is touched
+    (1, 1): (),  # exactly through a corner, so no inside is crossed
     (2, 1): ((1, 0), (1, 1)),
     (0, 2): ((0, 1),),
     (1, 2): ((0, 1), (1, 1)),

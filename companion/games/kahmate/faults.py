@@ -31,14 +31,14 @@ from companion.games.kahmate.state import EMPTY, State, layout_of
 
 @dataclass(frozen=True)
 class _Change:
-    """Squares that differ from the expected layout: their top faces before (`was`) and now."""
+    """Squares that differ from the expected layout: their top faces `before` and `after`."""
 
-    was: Mapping[int, str]
-    now: Mapping[int, str]
+    before: Mapping[int, str]
+    after: Mapping[int, str]
 
-    def came(self, face: str) -> list[int]:
+    def gained(self, face: str) -> list[int]:
         """Return the squares where this face is new on top."""
-        return [square for square, name in self.now.items() if name == face]
+        return [square for square, name in self.after.items() if name == face]
 
 
 def why_not(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
@@ -49,7 +49,7 @@ def why_not(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
     if state.is_placing or state.course or state.outcome or seat.number != state.seat:
         return None
     try:
-        _judge(state, _changes(state, seen))
+        _check_change(state, _changes(state, seen))
     except Illegal as refusal:
         return refusal
     return None
@@ -58,28 +58,30 @@ def why_not(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
 def _changes(state: State, seen: FacesSeen) -> _Change:
     layout = layout_of(state.places, state.down, state.ball)
     tops = {NUMBER_OF[square]: faces[-1] for square, faces in layout.items()}
-    now = {NUMBER_OF[square]: face for square, face in seen.items() if square in NUMBER_OF}
-    differing = [square for square in {**tops, **now} if tops.get(square) != now.get(square)]
+    seen_tops = {NUMBER_OF[square]: face for square, face in seen.items() if square in NUMBER_OF}
+    differing = [
+        square for square in {**tops, **seen_tops} if tops.get(square) != seen_tops.get(square)
+    ]
     return _Change(
         {square: tops[square] for square in differing if square in tops},
-        {square: now[square] for square in differing if square in now},
+        {square: seen_tops[square] for square in differing if square in seen_tops},
     )
 
 
-def _judge(state: State, change: _Change) -> None:
+def _check_change(state: State, change: _Change) -> None:
     """Raise `Illegal` for the one change that hands have made."""
-    _judge_flips(state, change)
-    left = change.was.keys() - change.now.keys()
-    gone = [piece for piece in PIECES if state.places[piece] in left]
-    # No piece has left its square, so only the ball may have moved.
-    if not gone:
-        _judge_ball(state, change)
+    _check_flips(state, change)
+    vacated = change.before.keys() - change.after.keys()
+    moved = [piece for piece in PIECES if state.places[piece] in vacated]
+    # No piece has vacated its square, so only the ball may have moved.
+    if not moved:
+        _check_ball(state, change)
     # Two moved pieces are not a single play.
-    if len(gone) != 1:
+    if len(moved) != 1:
         return
-    mover = gone[0]
+    mover = moved[0]
     if SEAT_OF[mover] == state.seat:
-        _judge_mover(state, mover, change)
+        _check_mover(state, mover, change)
         return
     square = state.places[mover]
     sentence = say(
@@ -90,12 +92,12 @@ def _judge(state: State, change: _Change) -> None:
     refuse(Reason.OTHER_SIDE, sentence, "round", square)
 
 
-def _judge_flips(state: State, change: _Change) -> None:
+def _check_flips(state: State, change: _Change) -> None:
     """Raise `Illegal` for a piece that was turned over on its own square."""
     for piece in PIECES:
         square = state.places[piece]
         pair = {PIECE_NAMES[piece], DOWN_NAMES[piece]}
-        if square != IN_GOAL and {change.was.get(square), change.now.get(square)} == pair:
+        if square != IN_GOAL and {change.before.get(square), change.after.get(square)} == pair:
             parts = named(piece, square)
             sentence = say(
                 "{piece!c} on {square} should not have been turned over: turn it back.", **parts
@@ -107,13 +109,13 @@ def _judge_flips(state: State, change: _Change) -> None:
             refuse(Reason.FLIPPED_BY_HAND, sentence, "turned-over", square)
 
 
-def _judge_mover(state: State, mover: int, change: _Change) -> None:
+def _check_mover(state: State, mover: int, change: _Change) -> None:
     """Raise `Illegal` for one piece that has left its square by an illegal run or tackle."""
     start = state.places[mover]
-    ends = change.came(PIECE_NAMES[mover]) + change.came(DOWN_NAMES[mover])
+    ends = change.gained(PIECE_NAMES[mover]) + change.gained(DOWN_NAMES[mover])
     # The ball on top of the piece may hide it on its new square.
-    if change.was[start] == BALL:
-        ends = ends or change.came(BALL)
+    if change.before[start] == BALL:
+        ends = ends or change.gained(BALL)
     if len(ends) != 1:
         return
     end = ends[0]
@@ -131,12 +133,12 @@ def _judge_mover(state: State, mover: int, change: _Change) -> None:
     _explain(state, Run(way), say("{square} to {to} is not a run.", **both))
 
 
-def _judge_ball(state: State, change: _Change) -> None:
+def _check_ball(state: State, change: _Change) -> None:
     """Raise `Illegal` for a moved ball that is no legal pass or kick."""
     start = state.ball
-    ends = change.came(BALL)
+    ends = change.gained(BALL)
     # The ball has no new square, or other things have changed as well.
-    if len(ends) != 1 or change.was.keys() - {start, ends[0]} or start not in change.was:
+    if len(ends) != 1 or change.before.keys() - {start, ends[0]} or start not in change.before:
         return
     end = ends[0]
     if state.carrier == EMPTY:

@@ -233,9 +233,9 @@ def _check_run(state: State, run: Run) -> None:
     has_ball = carrier == piece
     for square in path[1:]:
         if square == state.ball and state.other_carrier != EMPTY:
-            who = named(carrier, square)
+            names = named(carrier, square)
             sentence = say(
-                "{piece!c} on {square} has the ball: it is tackled, nobody runs onto it.", **who
+                "{piece!c} on {square} has the ball: it is tackled, nobody runs onto it.", **names
             )
             refuse(Reason.INTO_CARRIER, sentence, "in-the-way", square)
         # The runner picks up a loose ball on its way.
@@ -267,20 +267,22 @@ def _check_stop(state: State, piece: int, path: Path) -> None:
     # A run may also end on its start square.
     if other in (EMPTY, piece):
         return
-    who = named(other, last)
+    names = named(other, last)
     if state.down[other]:
-        sentence = say("{piece!c} lies on {square}: a run goes over it and stops beyond.", **who)
+        sentence = say("{piece!c} lies on {square}: a run goes over it and stops beyond.", **names)
         refuse(Reason.STOPS_ON_TURNED_OVER, sentence, "running", last)
     if SEAT_OF[other] == state.seat:
         sentence = say(
-            "{piece!c} stands on {square}: a run goes through team-mates and stops beyond.", **who
+            "{piece!c} stands on {square}: a run goes through team-mates and stops beyond.", **names
         )
         refuse(Reason.STOPS_ON_TEAM_MATE, sentence, "running", last)
-    sentence = say("{piece!c} stands on {square}: a run that meets it needs a step beyond.", **who)
+    sentence = say(
+        "{piece!c} stands on {square}: a run that meets it needs a step beyond.", **names
+    )
     if len(path) - 1 == SPEED[piece]:
-        who["runner"] = PIECE_NAMES[piece]
+        names["runner"] = PIECE_NAMES[piece]
         sentence = say(
-            "{piece!c} stands on {square}: {runner} has no step left to go beyond it.", **who
+            "{piece!c} stands on {square}: {runner} has no step left to go beyond it.", **names
         )
     refuse(Reason.STOPS_ON_OPPONENT, sentence, "in-the-way", last)
 
@@ -288,13 +290,13 @@ def _check_stop(state: State, piece: int, path: Path) -> None:
 def _check_carrier(state: State, square: int, deed: str) -> None:
     piece = _own_piece(state, square, deed)
     if piece != state.carrier:
-        who = named(piece, square)
+        names = named(piece, square)
         sentence = say(
-            "{piece!c} on {square} does not have the ball: pass with the carrier.", **who
+            "{piece!c} on {square} does not have the ball: pass with the carrier.", **names
         )
         if deed == "kick":
             sentence = say(
-                "{piece!c} on {square} does not have the ball: kick with the carrier.", **who
+                "{piece!c} on {square} does not have the ball: kick with the carrier.", **names
             )
         refuse(Reason.NO_BALL, sentence, deed, square)
 
@@ -323,8 +325,8 @@ def _check_pass(state: State, action: Pass) -> None:
             "{piece!c} is on {square}: a pass goes to a team-mate.", **named(receiver, action.end)
         )
     elif state.down[receiver]:
-        who = named(receiver, action.end)
-        sentence = say("{piece!c} on {square} is turned over: it cannot receive a pass.", **who)
+        names = named(receiver, action.end)
+        sentence = say("{piece!c} on {square} is turned over: it cannot receive a pass.", **names)
     else:
         return
     refuse(Reason.NO_RECEIVER, sentence, "pass", action.end)
@@ -358,8 +360,10 @@ def _check_tackle(state: State, action: Tackle) -> None:
     tacklers = [_check_runner(state, path[0], "tackle") for path in action.paths]
     if len(set(tacklers)) < len(tacklers):
         square = action.paths[0][0]
-        who = named(tacklers[0], square)
-        sentence = say("{piece!c} on {square} is named twice: two tacklers are two pieces.", **who)
+        names = named(tacklers[0], square)
+        sentence = say(
+            "{piece!c} on {square} is named twice: two tacklers are two pieces.", **names
+        )
         refuse(Reason.SAME_TACKLER, sentence, "tackle", square)
     if len(tacklers) > state.runs_left:
         used = RUNS - state.runs_left
@@ -374,10 +378,10 @@ def _check_tackle(state: State, action: Tackle) -> None:
         )
         refuse(Reason.NO_CARRIER, sentence, "tackle", action.target)
     if SEAT_OF[carrier] == state.seat:
-        who = named(carrier, action.target)
+        names = named(carrier, action.target)
         sentence = say(
             "{piece!c} on {square} is a team-mate: only a carrier of the other side is tackled.",
-            **who,
+            **names,
         )
         refuse(Reason.NO_CARRIER, sentence, "tackle", action.target)
     for piece, path in zip(tacklers, action.paths, strict=True):
@@ -387,10 +391,10 @@ def _check_tackle(state: State, action: Tackle) -> None:
         for square in path[1:]:
             other = state.board[square]
             if state.stands_against(other):
-                who = named(other, square)
+                names = named(other, square)
                 sentence = say(
                     "{piece!c} stands on {square}: the path to a tackle may not cross a standing "
                     "opponent.",
-                    **who,
+                    **names,
                 )
                 refuse(Reason.WAY_BLOCKED, sentence, "tackle", square)

@@ -137,7 +137,7 @@ def _duel(state: State, course: Course, face_off: FaceOff) -> Duel:
     start = state.places[mover]
     square = state.places[other]
     strengths = tuple(ROLE_OF[piece].attack for piece in course.movers)
-    attacker = Duellist(PIECE_NAMES[mover], SQUARES[start], _deed(state, course), strengths)
+    attacker = Duellist(PIECE_NAMES[mover], SQUARES[start], _attack_text(state, course), strengths)
     text = say("is in the way on {square}", square=NAMES[square])
     if course.kind is Kind.TACKLE:
         text = say("has the ball on {square}", square=NAMES[square])
@@ -149,7 +149,7 @@ def _duel(state: State, course: Course, face_off: FaceOff) -> Duel:
     return Duel(dict(zip(SEATS, pair, strict=True)), _HINTS[course.kind])
 
 
-def _deed(state: State, course: Course) -> str:
+def _attack_text(state: State, course: Course) -> str:
     """Return the action of the attacker in a face-off."""
     start = NAMES[state.places[course.movers[0]]]
     if course.kind is Kind.TACKLE:

@@ -120,7 +120,7 @@ class State:
     @cached_property
     def board(self) -> Sequence[int]:
         """Return the piece on each square, or EMPTY."""
-        board = [EMPTY] * (AREA + 1)  # the last place is the in-goal strip, which nobody asks about
+        board = [EMPTY] * (AREA + 1)  # the last entry is IN_GOAL and is never read
         for piece, square in enumerate(self.places):
             board[square] = piece
         return board
@@ -220,7 +220,7 @@ def lead(state: State) -> float:
         return state.ball // FILES - middle
     # The goal is one rank beyond the goal line.
     beyond = middle + 1
-    return beyond if state.seat == SOUTH else -beyond  # whoever has scored is still on turn
+    return beyond if state.seat == SOUTH else -beyond  # the scorer is still on turn
 
 
 def details(state: State) -> dict[str, Any]:

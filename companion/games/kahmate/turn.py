@@ -78,7 +78,7 @@ def _act(turn: _Turn, action: Action | None) -> None:
         if course.face_offs:
             turn.changes["course"] = course
         else:
-            _succeed(turn, course)
+            _complete(turn, course)
 
 
 class _Turn(TurnLog):
@@ -146,10 +146,10 @@ class _Turn(TurnLog):
         """
         seat = self.state.seat
         self.add(KahmateEvent.ROUND_END, seat, text, "round")
-        risen = [piece for piece in TEAMS[seat] if self.down[piece] == 1]
+        rising = [piece for piece in TEAMS[seat] if self.down[piece] == 1]
         for piece in TEAMS[seat]:
             self.down[piece] = max(0, self.down[piece] - 1)
-        for piece in risen:
+        for piece in rising:
             square = self.places[piece]
             text = say("{piece!c} stands up on {square}.", **named(piece, square))
             if self.ball == square:
@@ -157,7 +157,7 @@ class _Turn(TurnLog):
                     "{piece!c} stands up on {square} and has the ball.", **named(piece, square)
                 )
             self.add(KahmateEvent.STANDS_UP, seat, text, "turned-over", at=NAMES[square])
-        if risen:
+        if rising:
             self.stage(say("Stand up"))
         self.changes |= {"seat": 1 - seat, "ran": (), "round": self.state.round + 1}
         self._end_at_limit()
@@ -258,7 +258,7 @@ def _announce(turn: _Turn, course: Course) -> None:
     turn.add(KahmateEvent(course.kind), state.seat, text, rule, at=NAMES[start], to=to, why=why)
 
 
-def _succeed(turn: _Turn, course: Course) -> None:
+def _complete(turn: _Turn, course: Course) -> None:
     """Carry out a run, pass or kick that has no face-off, or has won all of them."""
     state = turn.state
     mover = course.movers[0]
@@ -330,7 +330,7 @@ def _decide_face_off(turn: _Turn, cards: tuple[int, int]) -> None:
     strength = (role.name, role.defence)
     defence = _Sum(other, face_off.defender, (strength, (card, cards[other])))
     turn.tallies = (attack.tally(defence), defence.tally(attack))
-    _tell_totals(turn, attack, defence)
+    _report_totals(turn, attack, defence)
     headline = _headline(state, course, attack.total, defence.total)
     turn.headlines.append(Headline(headline, "sums"))
     _discard(turn, cards)
@@ -343,7 +343,7 @@ def _decide_face_off(turn: _Turn, cards: tuple[int, int]) -> None:
     elif course.kind is Kind.TACKLE:
         _settle_tackle(turn, course, face_off, attack.total - defence.total)
     elif is_won:
-        _succeed(turn, course)
+        _complete(turn, course)
     elif course.kind is Kind.PASS:
         # An interception turns nobody over (Rulings, section 4).
         turn.move_ball(face_off.ball, "intercept")
@@ -352,7 +352,7 @@ def _decide_face_off(turn: _Turn, cards: tuple[int, int]) -> None:
         _stop_run(turn, course, face_off)
 
 
-def _tell_totals(turn: _Turn, attack: _Sum, defence: _Sum) -> None:
+def _report_totals(turn: _Turn, attack: _Sum, defence: _Sum) -> None:
     """Report the winner of the face-off and the sums."""
     why = say("{attack!c} against {defence}.", attack=attack.text, defence=defence.text)
     totals: dict[str, object] = {"attack": attack.total, "defence": defence.total}
@@ -404,12 +404,12 @@ def _headline(state: State, course: Course, attack: int, defence: int) -> str:
 def _discard(turn: _Turn, cards: tuple[int, int]) -> None:
     """Discard both cards, and refill the hands when they are empty."""
     hands = zip(turn.state.hands, cards, strict=True)
-    left = [tuple(card for card in hand if card != spent) for hand, spent in hands]
+    remaining = [tuple(card for card in hand if card != spent) for hand, spent in hands]
     # Both hands have the same size, so they become empty together.
-    if not left[0]:
+    if not remaining[0]:
         text = say("All cards have been used: both hands hold 1 to 6 again.")
         turn.add(KahmateEvent.REFILLED, None, text, "face-off")
-    turn.changes["hands"] = tuple(hand or FULL_HAND for hand in left)
+    turn.changes["hands"] = tuple(hand or FULL_HAND for hand in remaining)
 
 
 def _stop_run(turn: _Turn, course: Course, face_off: FaceOff) -> None:
@@ -417,7 +417,7 @@ def _stop_run(turn: _Turn, course: Course, face_off: FaceOff) -> None:
     state = turn.state
     mover = course.movers[0]
     # Defenders that the runner has beaten before are turned over as well.
-    beaten = tuple(each.defender for each in course.face_offs[: state.won])
+    beaten = tuple(previous.defender for previous in course.face_offs[: state.won])
     falls = (*beaten, mover)
     turn.places[mover] = face_off.stop
     turn.changes["ran"] = (*state.ran, mover)

@@ -37,8 +37,8 @@ OPTION_ROWS = (
         ((say("No limit"), 0), *figures(6, 10, 20)),
     ),
 )
-_PLACED = "R@a1 R@d2 B@c2 T@e2 F@b2 S@f2 | R@a10 R@d10 B@c10 T@e10 F@b10 S@f10"
-_FETCHED = (_PLACED, "b2-b3-b4-b5-b6")
+_PLACINGS = "R@a1 R@d2 B@c2 T@e2 F@b2 S@f2 | R@a10 R@d10 B@c10 T@e10 F@b10 S@f10"
+_BALL_PICKED_UP = (_PLACINGS, "b2-b3-b4-b5-b6")
 _BALL_ON_B6 = {"ball_card": 1, "starter": "south"}
 RULES = (
     Rule(
@@ -88,7 +88,7 @@ RULES = (
             "on "
             "neither."
         ),
-        Example(_FETCHED, _BALL_ON_B6, files=6, ranks=7),
+        Example(_BALL_PICKED_UP, _BALL_ON_B6, files=6, ranks=7),
     ),
     Rule(
         "in-the-way",
@@ -122,7 +122,9 @@ RULES = (
             "The carrier passes to a standing team-mate 1 or 2 ranks back and at most 2 files "
             "sideways, as often as you like."
         ),
-        Example((_PLACED, "d2-d3-d4-d5", "b2-b3-b4-b5-b6", "b6*d5"), _BALL_ON_B6, files=6, ranks=7),
+        Example(
+            (_PLACINGS, "d2-d3-d4-d5", "b2-b3-b4-b5-b6", "b6*d5"), _BALL_ON_B6, files=6, ranks=7
+        ),
     ),
     Rule(
         "intercept",
@@ -145,7 +147,7 @@ RULES = (
             "ball, "
             "even an opponent; otherwise the ball lies there."
         ),
-        Example((*_FETCHED, "b6!c8"), _BALL_ON_B6, files=6, ranks=9),
+        Example((*_BALL_PICKED_UP, "b6!c8"), _BALL_ON_B6, files=6, ranks=9),
     ),
     Rule(
         "tackle",
@@ -172,7 +174,7 @@ RULES = (
             "board, to the other side."
         ),
         Example(
-            (*_FETCHED, ".", "b10-b9-b8-b7xb6", "1 | 6"),
+            (*_BALL_PICKED_UP, ".", "b10-b9-b8-b7xb6", "1 | 6"),
             _BALL_ON_B6,
             stage=2,
             files=6,

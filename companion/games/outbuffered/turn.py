@@ -37,7 +37,7 @@ _DRAWINGS = {letter: _ARROWS[step] for letter, step in STEPS.items()} | {
     "S": "order-shoot",
 }
 _WORDS = {"U": say("up"), "D": say("down"), "L": say("left"), "R": say("right")}
-_STIRS = frozenset({OutbufferedEvent.FLAG_TAKEN, CommonEvent.SHOT})
+_EVENTFUL = frozenset({OutbufferedEvent.FLAG_TAKEN, CommonEvent.SHOT})
 """Events that restart the count for `quiet_limit`."""
 _SCENES = ("bump", "taken", "hit", "")
 """Order of the headlines of a step, by their scene."""
@@ -109,7 +109,7 @@ def play(state: State, buffers: tuple[str, str]) -> Step[State]:
         # A flag brought home ends the game before the shots of the step (ruling).
         if turn.outcome is None and "S" in commands:
             _shoot(turn, commands)
-        if any(event.kind in _STIRS for event in turn.fresh_events):
+        if any(event.kind in _EVENTFUL for event in turn.fresh_events):
             stirred = state.turn
         # The limits count whole turns.
         if number == 3 and turn.outcome is None:
@@ -275,7 +275,7 @@ def _move(turn: _Turn, commands: tuple[str, str]) -> None:
             turn.robots[seat] = target
     for seat in (SOUTH, NORTH):
         why = bounces[seat][0] if seat in bounces else None
-        _tell_move(turn, seat, commands[seat], before[seat], why)
+        _report_move(turn, seat, commands[seat], before[seat], why)
 
 
 def _bounce_off_robot(turn: _Turn, seat: int) -> _Bounce:
@@ -287,7 +287,7 @@ def _bounce_off_robot(turn: _Turn, seat: int) -> _Bounce:
     return why, Headline(text, "bump", (ROBOTS[seat], ROBOTS[other]))
 
 
-def _tell_move(turn: _Turn, seat: int, command: str, before: Square, why: str | None) -> None:
+def _report_move(turn: _Turn, seat: int, command: str, before: Square, why: str | None) -> None:
     """Report the effect of one seat's order, and pick up a flag on the target of a move."""
     who = {"side": NAMES[seat], "square": str(before)}
     if command == "I":

@@ -52,14 +52,15 @@ def why_not(state: State, seat: Seat, seen: Mapping[Square, str]) -> Illegal | N
     layout = layout_of(state.position)
     changes = _changes(layout, seen)
     # Rocks that have moved or been covered are checked before scouts.
-    if rocks := {now or was for was, now in changes.values()} & set(ROCK_FACES):
+    if rocks := {after or before for before, after in changes.values()} & set(ROCK_FACES):
         if len(rocks) == 1:
             return _why_no_rock(state, rocks.pop() or "", changes)
         return None
     if len(changes) == 1:
-        ((square, (_, now)),) = changes.items()
-        if now == _beneath(layout, square):
-            return None  # a scout is off the board or in a hand, or put on one that looks the same
+        ((square, (_, after)),) = changes.items()
+        if after == _face_beneath(layout, square):
+            # The scout is off the board or in a hand, or is on a scout with the same face.
+            return None
     moves = list(_moves(layout, changes))
     refusals = [
         _why_no_move(state, origin, target, seen[SQUARES[target]]) for origin, target in moves
@@ -77,14 +78,14 @@ def _why_no_change(state: State, changes: Changes) -> Illegal | None:
     """
     if len(changes) != 1:
         return None
-    ((square, (was, now)),) = changes.items()
-    if now is None:
+    ((square, (before, after)),) = changes.items()
+    if after is None:
         return None
-    if was is None and state.position.to_place:
-        return _why_no_placement(state, square, now)
+    if before is None and state.position.to_place:
+        return _why_no_placement(state, square, after)
     # The other face of the same side means that the scout was turned over.
-    if was and _OWNERS.get(was) == _OWNERS[now]:
-        return _wrong_side(square, now)
+    if before and _OWNERS.get(before) == _OWNERS[after]:
+        return _wrong_side(square, after)
     return None
 
 
@@ -97,7 +98,7 @@ def _changes(layout: Layout, seen: Mapping[Square, str]) -> Changes:
     }
 
 
-def _beneath(layout: Layout, square: int) -> str | None:
+def _face_beneath(layout: Layout, square: int) -> str | None:
     """Return the face that a square shows without its upper scout."""
     faces = layout.get(SQUARES[square], ())
     return faces[-2] if len(faces) > 1 else None
@@ -129,7 +130,7 @@ def _why_no_rock(state: State, face: str, changes: Changes) -> Illegal | None:
             squares=" ".join(where),
         )
         return Illegal(Reason.ROCK_MOVED, text, "rocks", where[0])
-    covered = sorted(square for square, (_, now) in changes.items() if now == face)
+    covered = sorted(square for square, (_, after) in changes.items() if after == face)
     if index // 2 != position.seat:
         side = SEAT_NAMES[position.seat]
         text = say(
@@ -153,11 +154,11 @@ def _why_no_rock(state: State, face: str, changes: Changes) -> Illegal | None:
 # ---- scouts --------------------------------------------------------------------------------------
 
 
-def _wrong_side(square: int, now: str) -> Illegal:
+def _wrong_side(square: int, face: str) -> Illegal:
     """Return the fault of a scout that is on a legal square but shows the wrong face."""
     name = NAMES[square]
-    owner = _OWNERS[now]
-    if now == SCOUT_FACES[owner][0]:
+    owner = _OWNERS[face]
+    if face == SCOUT_FACES[owner][0]:
         text = say(
             "The scout on {square} shows its plain side. It has intel, so the eye stays up.",
             square=name,
@@ -172,10 +173,10 @@ def _wrong_side(square: int, now: str) -> Illegal:
     return Illegal(Reason.TURNED_TOO_SOON, text, "intel", name)
 
 
-def _why_no_placement(state: State, square: int, now: str) -> Illegal | None:
+def _why_no_placement(state: State, square: int, face: str) -> Illegal | None:
     position = state.position
     name = NAMES[square]
-    if _OWNERS[now] != position.seat:
+    if _OWNERS[face] != position.seat:
         foe = SEAT_NAMES[1 - position.seat]
         side = SEAT_NAMES[position.seat]
         parts = {"square": name, "colour": foe, "side": side}
@@ -185,9 +186,9 @@ def _why_no_placement(state: State, square: int, now: str) -> Illegal | None:
         return Illegal(Reason.NOT_YOUR_SCOUT, text, "setting-up", name)
     if refusal := _refusal(state, Kind.PLACE, (square,)):
         return refusal
-    if now == SCOUT_FACES[position.seat][0]:
+    if face == SCOUT_FACES[position.seat][0]:
         return None
-    return _wrong_side(square, now)
+    return _wrong_side(square, face)
 
 
 def _moves(layout: Layout, changes: Changes) -> Iterator[tuple[int, int]]:
@@ -196,15 +197,15 @@ def _moves(layout: Layout, changes: Changes) -> Iterator[tuple[int, int]]:
         return
     # Either square may be the origin.
     for origin, target in permutations(changes):
-        was, left = changes[origin]
-        now = changes[target][1]
-        if not was or not now or left != _beneath(layout, origin):
+        before, remaining = changes[origin]
+        after = changes[target][1]
+        if not before or not after or remaining != _face_beneath(layout, origin):
             continue
-        if _OWNERS[was] == _OWNERS[now]:
+        if _OWNERS[before] == _OWNERS[after]:
             yield origin, target
 
 
-def _why_no_move(state: State, origin: int, target: int, now: str) -> Illegal | None:
+def _why_no_move(state: State, origin: int, target: int, face: str) -> Illegal | None:
     """Return why a scout cannot have made this move in one play, or shows the wrong face.
 
     None if the move is legal.
@@ -217,9 +218,9 @@ def _why_no_move(state: State, origin: int, target: int, now: str) -> Illegal | 
     has_intel = bool(position.intel & 1 << origin)
     # On the far rank its plain face is allowed, because hands turn it over next.
     right = {eyed} if has_intel else {plain, eyed} if FAR[position.seat] & 1 << target else {plain}
-    if now in right:
+    if face in right:
         return None
-    return _wrong_side(target, now)
+    return _wrong_side(target, face)
 
 
 def _why_no_way(state: State, origin: int, target: int) -> Illegal | None:

@@ -79,12 +79,12 @@ def check(state: State, seat: Seat, decision: Decision) -> None:
     if kind is Kind.PLACE:
         _check_placement(position, decision.squares[0])
     elif position.to_place:
-        left = say_n(
+        reminder = say_n(
             "One scout is still to be placed.",
             "{n} scouts are still to be placed.",
             position.to_place,
         )
-        text = joined(" ", (say("The set-up is not complete."), left))
+        text = joined(" ", (say("The set-up is not complete."), reminder))
         raise Illegal(Reason.SETTING_UP, text, "setting-up")
     elif kind is Kind.END:
         due = position.due
@@ -283,15 +283,15 @@ def _check_rock(position: Position, decision: Decision) -> None:
         )
     elif hit := (position.own | position.foe) & covered:
         reason = Reason.ROCK_ON_SCOUT
-        square = _first(hit)
+        square = _first_square(hit)
         why = say("A scout is on {square}.", square=NAMES[square])
     elif hit := position.stone & covered:
         reason = Reason.ROCK_ON_ROCK
-        square = _first(hit)
+        square = _first_square(hit)
         why = _covered_text(position, square)
     elif hit := position.stone & beside(covered):
         reason = Reason.ROCK_TOUCHES
-        square = _first(hit)
+        square = _first_square(hit)
         rock = _rock_on(position, square)
         name = NAMES[square]
         why = say("It would touch the {rock} on {square}.", rock=rock, square=name)
@@ -301,6 +301,6 @@ def _check_rock(position: Position, decision: Decision) -> None:
     raise Illegal(reason, text, "rocks", NAMES[square])
 
 
-def _first(mask: int) -> int:
+def _first_square(mask: int) -> int:
     """Return the number of the lowest square in a mask."""
     return next(squares_in(mask))

@@ -37,7 +37,7 @@ END_KEY = "end"
 BOULDER_KEY = "boulder"
 ROCK_KEY = "rock"
 _LONGEST_LABEL = 40
-_KEPT = {
+_ROCK_FACTS = {
     (True, True): say("boulder, rock left"),
     (True, False): say("boulder left"),
     (False, True): say("rock left"),
@@ -84,7 +84,7 @@ def _due_sign(state: State, side: str) -> str:
     return say("{side!c}: one more scout", side=side)
 
 
-def _scouts_left(position: Position, index: int) -> int:
+def _scouts_to_place(position: Position, index: int) -> int:
     """Return the number of scouts that a seat has to place."""
     # Sides alternate, so the seat on turn has one more if the total is odd.
     return (position.to_place + (1 if index == position.seat else 0)) // 2
@@ -93,7 +93,7 @@ def _scouts_left(position: Position, index: int) -> int:
 def _faces_beside(state: State, index: int) -> tuple[str, ...]:
     """Return the faces of a seat's pieces beside the board: scouts to place, boulder, rock."""
     stones = list(zip(ROCK_FACES, state.position.rocks, strict=True))[2 * index : 2 * index + 2]
-    scouts = (SCOUT_FACES[index][0],) * _scouts_left(state.position, index)
+    scouts = (SCOUT_FACES[index][0],) * _scouts_to_place(state.position, index)
     return (*scouts, *(face for face, squares in stones if not squares))
 
 
@@ -101,11 +101,11 @@ def _facts(state: State, index: int) -> str:
     """Return a few words on a seat: its scouts to place, or its remaining rocks."""
     position = state.position
     if position.to_place:
-        left = _scouts_left(position, index)
-        if not left:
+        number = _scouts_to_place(position, index)
+        if not number:
             return say("all scouts placed")
-        return say_n("{n} scout to place", "{n} scouts to place", left)
-    return _KEPT[not position.rocks[2 * index], not position.rocks[2 * index + 1]]
+        return say_n("{n} scout to place", "{n} scouts to place", number)
+    return _ROCK_FACTS[not position.rocks[2 * index], not position.rocks[2 * index + 1]]
 
 
 def _keys(state: State) -> tuple[ChoiceKey, ...]:

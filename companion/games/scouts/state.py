@@ -130,14 +130,14 @@ def place_scout(position: Position, square: int) -> Position:
     """Place a scout of the seat on turn on this square (a mask), and give the turn to the other
     seat.
     """
-    left = position.to_place - 1
+    to_place = position.to_place - 1
     # Masks are relative to the seat on turn, so both sides swap.
     return position._replace(
         own=position.foe,
         foe=position.own | square,
         seat=1 - position.seat,
-        to_place=left,
-        due=0 if left else 1,
+        to_place=to_place,
+        due=0 if to_place else 1,
     )
 
 

@@ -105,10 +105,10 @@ def _move(log: TurnLog, before: Position, decision: Decision) -> Position:
     layout = layout_of(after)
     if decision.kind is Kind.DASH:
         title = say("Dash")
-        _tell_dash(log, before, *squares)
+        _report_dash(log, before, *squares)
     else:
         title = say("Jump")
-        _tell_jumps(log, before, squares)
+        _report_jumps(log, before, squares)
     if after.is_won:
         reason = say("{side!c} brings intel home to {square}.", **where)
         log.add(CommonEvent.WON, seat, reason, "winning", to=end)
@@ -131,7 +131,7 @@ def _move(log: TurnLog, before: Position, decision: Decision) -> Position:
     return after
 
 
-def _tell_dash(log: TurnLog, position: Position, origin: int, target: int) -> None:
+def _report_dash(log: TurnLog, position: Position, origin: int, target: int) -> None:
     start = 1 << origin
     end = 1 << target
     why = []
@@ -156,7 +156,7 @@ def _tell_dash(log: TurnLog, position: Position, origin: int, target: int) -> No
     )
 
 
-def _tell_jumps(log: TurnLog, position: Position, squares: tuple[int, ...]) -> None:
+def _report_jumps(log: TurnLog, position: Position, squares: tuple[int, ...]) -> None:
     # Nothing jumps over a stack, so the upper scouts are enough.
     white = by_seat(position)[0][0]
     for origin, target in pairwise(squares):

@@ -15,7 +15,7 @@ OPTION_ROWS = (
         say("Clock"),
         say("Each side’s time for the whole game. A side with none left loses."),
         (
-            *((say("{minutes} min", minutes=each), 60 * each) for each in (10, 3, 5, 15, 30)),
+            *((say("{minutes} min", minutes=number), 60 * number) for number in (10, 3, 5, 15, 30)),
             (say("None"), 0),
         ),
     ),
@@ -23,7 +23,10 @@ OPTION_ROWS = (
         "increment",
         say("Increment"),
         say("What a side gets back for each turn it ends."),
-        ((say("None"), 0), *((say("{seconds} s", seconds=each), each) for each in (2, 5, 10, 30))),
+        (
+            (say("None"), 0),
+            *((say("{seconds} s", seconds=number), number) for number in (2, 5, 10, 30)),
+        ),
     ),
     OptionRow(
         "stacking",
@@ -33,7 +36,7 @@ OPTION_ROWS = (
         house_rule=True,
     ),
 )
-_PLACED = ("@b1", "@b10", "@d1", "@d10", "@e1", "@e10", "@g1", "@g10", "@h1", "@h10")
+_PLACINGS = ("@b1", "@b10", "@d1", "@d10", "@e1", "@e10", "@g1", "@g10", "@h1", "@h10")
 RULES = (
     Rule(
         "goal",
@@ -76,7 +79,7 @@ RULES = (
             "the whole move: a "
             "scout cannot dash, then jump, nor jump, then dash."
         ),
-        Example((*_PLACED, "d1-c2"), files=6, ranks=3),
+        Example((*_PLACINGS, "d1-c2"), files=6, ranks=3),
     ),
     Rule(
         "jump",
@@ -90,7 +93,7 @@ RULES = (
             "one where it began "
             "included."
         ),
-        Example((*_PLACED, "e1^c1^a1"), files=6, ranks=3),
+        Example((*_PLACINGS, "e1^c1^a1"), files=6, ranks=3),
     ),
     Rule(
         "stacks",
@@ -103,7 +106,7 @@ RULES = (
             "stack, and no jump ends on a scout. By the house rule without stacks a dash needs an "
             "empty square."
         ),
-        Example((*_PLACED, "d1-e1"), files=6, ranks=3),
+        Example((*_PLACINGS, "d1-e1"), files=6, ranks=3),
     ),
     Rule(
         "rocks",
@@ -119,7 +122,7 @@ RULES = (
             "corner to corner is "
             "fine. Nothing enters a boulder or a rock or jumps over it, and it stays where it is."
         ),
-        Example((*_PLACED, "B@b2", "R@e2-e3"), files=6, ranks=4),
+        Example((*_PLACINGS, "B@b2", "R@e2-e3"), files=6, ranks=4),
     ),
     Rule(
         "intel",

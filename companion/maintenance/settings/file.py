@@ -43,7 +43,7 @@ class SettingsFile:
         """Return the current contents. Raises `ConfigError` for a wrong or unreadable file."""
         content = self._content()
         return FileContents(
-            read_settings(_text(content, self.path), str(self.path)), _mark(content)
+            read_settings(_decode(content, self.path), str(self.path)), _digest(content)
         )
 
     def change(self, changes: Mapping[str, object], seen: str) -> Settings:
@@ -54,14 +54,14 @@ class SettingsFile:
         fit (nothing is written), and `SystemTrouble` when it cannot be written.
         """
         content = self._content()
-        if _mark(content) != seen:
+        if _digest(content) != seen:
             raise Stale(
                 say(
                     "Somebody else has changed the file in the meantime. Nothing was written: "
                     "check the values again."
                 )
             )
-        text = _text(content, self.path)
+        text = _decode(content, self.path)
         old = read_settings(text, str(self.path))
         changes = {key: value for key, value in changes.items() if flat(old).get(key) != value}
         if not changes:
@@ -81,10 +81,10 @@ class SettingsFile:
     def put_aside(self) -> None:
         """Copy the file to another name beside it. Raises `SystemTrouble`."""
         aside = self.path.with_name(f"{self.path.stem}.before-reset{self.path.suffix}")
-        with _trouble(self.path):
+        with _write_errors(self.path):
             if self.path.exists():
                 aside.unlink(missing_ok=True)
-                shutil.copy(self.path, aside)  # with its mode
+                shutil.copy(self.path, aside)  # keeps the mode
 
     def begin_anew(self, values: Mapping[str, object]) -> Settings:
         """Replace the file by one with only these values, and return its settings.
@@ -97,7 +97,7 @@ class SettingsFile:
 
     def replace(self, content: bytes) -> None:
         """Replace the whole file. Raises `ConfigError` for wrong content, and `SystemTrouble`."""
-        read_settings(_text(content, self.path), str(self.path))
+        read_settings(_decode(content, self.path), str(self.path))
         self._write(content)
 
     def _content(self) -> bytes:
@@ -110,10 +110,10 @@ class SettingsFile:
             raise ConfigError(text) from None
 
     def _write(self, content: bytes) -> None:
-        path = self.path.resolve()  # a link stays a link
-        with _trouble(path):
+        path = self.path.resolve()  # a symbolic link stays one
+        with _write_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            mode = path.stat().st_mode & 0o777 if path.exists() else 0o600  # passwords may be in it
+            mode = path.stat().st_mode & 0o777 if path.exists() else 0o600  # may have passwords
             replace_file(path, content, mode)
 
 
@@ -142,7 +142,7 @@ def changed(settings: Settings, changes: Mapping[str, object]) -> Settings:
 
 
 @contextlib.contextmanager
-def _trouble(path: Path) -> Iterator[None]:
+def _write_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -153,11 +153,11 @@ def _trouble(path: Path) -> Iterator[None]:
         raise SystemTrouble(text) from None
 
 
-def _mark(content: bytes) -> str:
+def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:24] if content else ""
 
 
-def _text(content: bytes, path: Path) -> str:
+def _decode(content: bytes, path: Path) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -188,15 +188,17 @@ def edited_text(text: str, new: Settings, changes: Mapping[str, object]) -> str 
 
     try:
         document = tomlkit.parse(text)
-        for key, value in _whole_pads(document, new, changes).items():
-            _put(document, key, value)
+        for key, value in _complete_pads(document, new, changes).items():
+            _set_entry(document, key, value)
         written = tomlkit.dumps(document)
         return written if read_settings(written) == new else None
     except (TOMLKitError, ConfigError, Malformed, TypeError, KeyError, AttributeError, ValueError):
         return None
 
 
-def _whole_pads(document: Any, new: Settings, changes: Mapping[str, object]) -> dict[str, object]:
+def _complete_pads(
+    document: Any, new: Settings, changes: Mapping[str, object]
+) -> dict[str, object]:
     """Return the changes, and every wired pin of a pad that is new in the file, because its table
     replaces all defaults.
     """
@@ -214,7 +216,7 @@ def _whole_pads(document: Any, new: Settings, changes: Mapping[str, object]) -> 
     return whole
 
 
-def _put(document: Any, key: str, value: object) -> None:
+def _set_entry(document: Any, key: str, value: object) -> None:
     """Change one entry in place, or add it to its table, or add its table to the file."""
     import tomlkit  # noqa: PLC0415 - only who changes the file needs it
 
@@ -233,26 +235,24 @@ def _put(document: Any, key: str, value: object) -> None:
     if name in branch:
         branch[name] = tomlkit.item(value)
     else:
-        _add(branch, name, tomlkit.item(value))
+        _append_entry(branch, name, tomlkit.item(value))
 
 
-def _add(branch: Any, name: str, item: Any) -> None:
+def _append_entry(branch: Any, name: str, item: Any) -> None:
     """Add an entry after the last one of its table. Blank lines and comments after that belong to
     the next table.
     """
     from tomlkit.items import Comment, Table  # noqa: PLC0415 - only who changes the file needs it
 
-    if (
-        isinstance(branch, Table) and branch.is_super_table()
-    ):  # it gets a heading now, but not its first child's remark
+    # the table gets its own heading now, but must not take the comment of its first child
+    if isinstance(branch, Table) and branch.is_super_table():
         branch.trivia.comment = branch.trivia.comment_ws = ""
     body = branch.value.body if isinstance(branch, Table) else []
     after = []
     while body and body[-1][0] is None:
         after.append(body.pop())
-    if not any(
-        key is not None for key, _ in body
-    ):  # an empty table: the remarks right below its heading are its own
+    # comments right below the heading of an empty table belong to it
+    if not any(key is not None for key, _ in body):
         while after and isinstance(after[-1][1], Comment):
             body.append(after.pop())
     branch[name] = item

@@ -26,11 +26,11 @@ class LastGoodSettings:
     """The last settings that worked, for one settings file."""
 
     def __init__(self, path: Path) -> None:
-        path = path.resolve()  # a link stays a link
+        path = path.resolve()  # a symbolic link stays one
         self._path = path
         self._good_path = path.with_name(f".{path.stem}.worked{path.suffix}")
         self._starts_path = path.with_name(f".{path.stem}.failed-starts")
-        self._told_path = path.with_name(f".{path.stem}.put-back")
+        self._restored_path = path.with_name(f".{path.stem}.put-back")
         self.refused_path = path.with_name(f"{path.stem}.refused{path.suffix}")
         """Path of the copy of the settings that did not work."""
 
@@ -39,12 +39,12 @@ class LastGoodSettings:
         with suppress(OSError):
             failed = len(_content(self._starts_path) or b"")
             if failed >= MAX_FAILED_STARTS:
-                self._put_back()
+                self._restore()
                 failed = 0
             if self._path.parent.exists():
                 replace_file(self._starts_path, (failed + 1) * b"*")
 
-    def _put_back(self) -> None:
+    def _restore(self) -> None:
         """Restore the last settings that worked, if there are any and they differ."""
         content, good = self.content(), _content(self._good_path)
         if good is None or content == good:
@@ -53,7 +53,7 @@ class LastGoodSettings:
         replace_file(
             self._path, good, self._path.stat().st_mode & 0o777 if self._path.exists() else 0o600
         )
-        self._told_path.touch()
+        self._restored_path.touch()
         log.warning("%s", self.sentence())
 
     def content(self) -> bytes:
@@ -66,7 +66,7 @@ class LastGoodSettings:
             self._starts_path.unlink(missing_ok=True)
             if self._path.parent.exists() and content != _content(self._good_path):
                 replace_file(self._good_path, content)
-                self._told_path.unlink(missing_ok=True)
+                self._restored_path.unlink(missing_ok=True)
 
     def excuse(self) -> None:
         """Reset the count of failed starts: something other than the settings was at fault."""
@@ -86,7 +86,7 @@ class LastGoodSettings:
         """Return the message that settings were restored, until they are changed again. Empty if
         they were not.
         """
-        was_put_back = self._told_path.exists() and self.content() == _content(self._good_path)
+        was_put_back = self._restored_path.exists() and self.content() == _content(self._good_path)
         return self.sentence() if was_put_back else ""
 
 

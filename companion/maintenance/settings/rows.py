@@ -33,7 +33,7 @@ from companion.maintenance.settings.words import (
 
 MAX_TEXT = 200
 _LEVELS = say("Use letters, digits, _ and -, with slashes between.")
-_SPELLED = {
+_SPELLING_HELP = {
     "wifi.password": say(
         "Enter 8 to 63 letters, digits and signs without accents, or leave it empty."
     ),
@@ -152,7 +152,7 @@ class SettingRow:
                 if len(text) > self.longest or not text.isprintable():
                     raise Malformed(say("Enter at most {number} characters.", number=self.longest))
                 if self.spelling and not re.fullmatch(self.spelling, text):
-                    raise Malformed(_SPELLED[self.key])
+                    raise Malformed(_SPELLING_HELP[self.key])
                 return text
 
     @property

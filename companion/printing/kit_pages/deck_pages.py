@@ -25,7 +25,7 @@ _PICTURE_MM = 14.0
 """Width of the big suit, and of the big value beside it."""
 _FIGURE_MM = 23.0
 """Font size of the big value. Its digits are `DIGIT` times as high."""
-_NARROWED = 0.75
+_TWO_DIGIT_SCALE = 0.75
 """Horizontal scale of a big value of two digits. It keeps them nearly as high as single digits."""
 _APART_MM = 1.0
 _ABOVE_MM = 5.0
@@ -212,7 +212,7 @@ def _half(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
     )
     centre = deck.width_mm / 2
     # a value of two letters is narrowed
-    squeezed = 1.0 if len(card.value) == 1 else _NARROWED
+    squeezed = 1.0 if len(card.value) == 1 else _TWO_DIGIT_SCALE
     cells = CELL * squeezed * len(card.value)
     size = min(_FIGURE_MM, _PICTURE_MM / cells)
     left = centre - _APART_MM - (_PICTURE_MM + cells * size) / 2
@@ -285,8 +285,8 @@ def print_part(
 ) -> None:
     """Draw one page of places, centred in its room.
 
-    Columns are as far apart as the lanes of the board. `beside` draws something at the right, with
-    its height and `width`, and moves the places to the left.
+    Columns are as far apart as the lanes of the board. `beside` draws something to the right of the
+    places, with the given height and `width`. The places then start at the left margin.
     """
     board = kit.board
     width = len(part) * board.pitch_mm - board.gap_mm

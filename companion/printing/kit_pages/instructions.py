@@ -521,7 +521,7 @@ def _fan_picture(pen: Pen, deck: Deck) -> None:
     with pen.at(_PICTURE_WIDTH - long * scale, _PICTURE_HEIGHT, turn_deg=-90, scale=scale):
         for number in range(count):
             with pen.at(0, number * deck.step_mm):
-                _card(pen, deck, 19 * number % len(deck.cards))  # of several suits and values
+                _card(pen, deck, 19 * number % len(deck.cards))  # cards of several suits and values
     left = _PICTURE_WIDTH - long * scale
     width = pen.text(
         left,

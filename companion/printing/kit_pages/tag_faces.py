@@ -104,7 +104,7 @@ def _face(pen: Pen, tag: Tag, face: Face) -> None:
         with pen.at(outer / 2, outer / 2, turn_deg=turn), pen.at(0, (edge + rim - outer) / 2):
             # names above and below, signs at both sides
             if face.sign and turn % 180 == 0:
-                _named(
+                _sign_with_name(
                     pen,
                     face,
                     name,
@@ -121,7 +121,7 @@ def _face(pen: Pen, tag: Tag, face: Face) -> None:
                 )
 
 
-def _named(pen: Pen, face: Face, name: str, room: tuple[float, float], fill: str) -> None:
+def _sign_with_name(pen: Pen, face: Face, name: str, room: tuple[float, float], fill: str) -> None:
     """Draw a sign and a name side by side in the middle of a rim at the origin, on a plain
     background.
     """

@@ -30,7 +30,7 @@ class ChanceKeeper:
         self._journal = store.journal
         with contextlib.suppress(JournalError):  # a game cannot begin without one
             self._keep_commitment()
-        store.on_accept(self._commit_anew)
+        store.on_accept(self._commit_next)
 
     def beginning(self, game: str, options: GameOptions, seed: int | None, score: Score) -> NewGame:
         """Return the record of a game that begins now.
@@ -62,7 +62,7 @@ class ChanceKeeper:
         ):
             self._commit()
 
-    def _commit_anew(self) -> None:
+    def _commit_next(self) -> None:
         """After a game, commit to the next game's chance at once."""
         session = self._store.session
         if not session.commitment and session.is_between:
@@ -82,8 +82,9 @@ class ChanceKeeper:
 class ChanceView:
     """The source of a game's chance, as everybody may see it.
 
-    `chosen` is a sentence on what the host has chosen. Without `commitment` the game is of an older
-    version. After the game, `opened`, the `seed` that was played and its `faults` are set.
+    `chosen` is a sentence on what the host has chosen. Without `commitment` the host has chosen the
+    seed, both sealed orders will give it, or an older version has drawn it. After the game,
+    `opened`, the `seed` that was played and its `faults` are set.
     """
 
     number: int
@@ -118,8 +119,8 @@ def chance_of(session: Session) -> ChanceView | None:
             chosen = joined(
                 " ", filter(None, (chosen, say("Chance comes from both sealed orders.")))
             )
-        is_told = chosen or session.draws is not Drawn.NEVER
-        return ChanceView(session.number, chosen=chosen) if is_told else None
+        is_shown = chosen or session.draws is not Drawn.NEVER
+        return ChanceView(session.number, chosen=chosen) if is_shown else None
     view = ChanceView(session.number, fair.commitment, chosen)
     return reveal_chance(view, fair, fair.seed) if session.is_opened else view
 

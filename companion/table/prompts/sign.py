@@ -231,7 +231,7 @@ def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
         look = say("Check that the pieces are where they should be.")
         return Sign(
             say("Camera cannot tell: confirm by hand"),
-            joined(" ", (look, _then(live, viewer))),
+            joined(" ", (look, _confirm_words(live, viewer))),
             BOTH,
         )
     return Sign(session.stages[session.stage].title)
@@ -256,11 +256,11 @@ def _moves_sign(live: TableState, viewer: Seat | None, todo: list[Instruction]) 
         if not small and not has_list:
             small = joined(" ", [joined("", (other.text, ".")) for other in todo[1:]])
     if not live.sees_board:
-        small = joined(" ", (small, _then(live, viewer)))
+        small = joined(" ", (small, _confirm_words(live, viewer)))
     return Sign(todo[0].text, small, frozenset(i.seat for i in todo))
 
 
-def _then(live: TableState, viewer: Seat | None) -> str:
+def _confirm_words(live: TableState, viewer: Seat | None) -> str:
     """Return how to confirm that hands are done."""
     if not _is_by_phone(live, viewer):
         return say("Then press ready.")

@@ -74,7 +74,7 @@ def advance(session: Session, record: AnyRecord) -> Advance:
 def _advance_at_two_tables(session: Session, remote: RemoteGame, record: AnyRecord) -> Advance:
     match record:
         case RemoteSaid():
-            return _hear(session, remote, record)
+            return _receive(session, remote, record)
         case TakeSeat() | FreeSeat() | MoveSeat() if (
             record.seat is remote.seat and session.phase is not Phase.OVER
         ):
@@ -209,7 +209,7 @@ def _elsewhere(seat: Seat) -> Illegal:
 # ---- what the other table tells ------------------------------------------------------------------
 
 
-def _hear(session: Session, remote: RemoteGame, record: RemoteSaid) -> Advance:
+def _receive(session: Session, remote: RemoteGame, record: RemoteSaid) -> Advance:
     if record.number != remote.heard + 1:
         raise Stale(say("The other table has sent that already, or something before it is missing"))
     session = with_remote(session, heard=record.number)
@@ -224,9 +224,9 @@ def _hear(session: Session, remote: RemoteGame, record: RemoteSaid) -> Advance:
             bound = _open_own(with_remote(session, bound=order))
             return bound, (signal_to(remote.seat, Cue.SEALED),)
         case OrderOpened() as order:
-            return _hear_order(session, remote, order, now_s)
+            return _receive_order(session, remote, order, now_s)
         case StepShown() as step:
-            return _hear_step(session, remote, step, now_s)
+            return _receive_step(session, remote, step, now_s)
         case TimeIsOver() as over:
             _require(session, over.tick, Phase.ORDERS, is_shared=False)
             if session.countdown is None:
@@ -236,7 +236,7 @@ def _hear(session: Session, remote: RemoteGame, record: RemoteSaid) -> Advance:
             )
             return fold(stopped, TimeOut(session.moment, now_s))
         case ClockHeld() as clock:
-            return _hear_clock(session, remote, clock, now_s)
+            return _receive_clock(session, remote, clock, now_s)
         case DrawOffered() as offer:
             # Ignore an offer for a step that is over, or one that crosses South's own.
             is_same = (offer.tick, offer.in_stages) == (session.tick, session.phase is Phase.STAGES)
@@ -244,17 +244,19 @@ def _hear(session: Session, remote: RemoteGame, record: RemoteSaid) -> Advance:
                 return session, ()
             return replace(session, draw_offer=remote.seat), (Signal(Cue.OFFER, BOTH),)
         case Asked() as question:
-            return _hear_question(session, remote, question)
+            return _receive_question(session, remote, question)
         case Answered() as answer:
-            return _hear_answer(session, remote, answer, now_s)
+            return _receive_answer(session, remote, answer, now_s)
         case GameLeft():
-            left, signals = fold(session, Abandon())
+            abandoned, signals = fold(session, Abandon())
             return replace(
-                left, outcome=Outcome(frozenset(), say("The other table has left the game."))
+                abandoned, outcome=Outcome(frozenset(), say("The other table has left the game."))
             ), signals
 
 
-def _hear_order(session: Session, remote: RemoteGame, order: OrderOpened, now_s: float) -> Advance:
+def _receive_order(
+    session: Session, remote: RemoteGame, order: OrderOpened, now_s: float
+) -> Advance:
     """Process the order of the other table's seat. It must match its receipt."""
     is_shared = (
         len(session.playing.to_act(session.state)) > 1 if session.phase is Phase.ORDERS else False
@@ -283,7 +285,7 @@ def _hear_order(session: Session, remote: RemoteGame, order: OrderOpened, now_s:
     )
 
 
-def _hear_step(session: Session, remote: RemoteGame, step: StepShown, now_s: float) -> Advance:
+def _receive_step(session: Session, remote: RemoteGame, step: StepShown, now_s: float) -> Advance:
     is_setup = step.stage == SETUP_STEP
     _require(session, step.tick, Phase.SETUP if is_setup else Phase.STAGES)
     if remote.seat in remote.shown or not (is_setup or step.stage == session.stage):
@@ -296,7 +298,7 @@ def _hear_step(session: Session, remote: RemoteGame, step: StepShown, now_s: flo
     )
 
 
-def _hear_clock(session: Session, remote: RemoteGame, clock: ClockHeld, now_s: float) -> Advance:
+def _receive_clock(session: Session, remote: RemoteGame, clock: ClockHeld, now_s: float) -> Advance:
     _require(session, clock.tick, Phase.ORDERS, is_shared=False)
     countdown = session.countdown
     if countdown is None:
@@ -309,7 +311,7 @@ def _hear_clock(session: Session, remote: RemoteGame, clock: ClockHeld, now_s: f
     return replace(session, countdown=stopped.start(now_s), paused=""), (Signal(Cue.RESUMED, BOTH),)
 
 
-def _hear_question(session: Session, remote: RemoteGame, question: Asked) -> Advance:
+def _receive_question(session: Session, remote: RemoteGame, question: Asked) -> Advance:
     if remote.asked and remote.own is Seat.SOUTH:
         return session, ()  # South's question counts, and its answer is under way
     session = with_remote(session, asked="")
@@ -325,7 +327,9 @@ def _hear_question(session: Session, remote: RemoteGame, question: Asked) -> Adv
     return _send(after, Answered(True)), signals
 
 
-def _hear_answer(session: Session, remote: RemoteGame, answer: Answered, now_s: float) -> Advance:
+def _receive_answer(
+    session: Session, remote: RemoteGame, answer: Answered, now_s: float
+) -> Advance:
     session = with_remote(session, asked="")
     match remote.asked if answer.is_agreed else "":
         case "resign":
@@ -339,7 +343,7 @@ def _hear_answer(session: Session, remote: RemoteGame, answer: Answered, now_s: 
     # The answer is no, so continue with what the question has held back.
     session = with_remote(_open_own(session), opening=None)
     return (
-        _hear_order(session, remote_of(session), remote.opening, now_s)
+        _receive_order(session, remote_of(session), remote.opening, now_s)
         if remote.opening
         else (session, ())
     )

@@ -69,8 +69,8 @@ class MachineReasons:
 def _asked_of_coach(session: Session, seat: Seat, allowed: Allowed) -> list[About]:
     """Return what a seat may ask the coach about.
 
-    Nothing during a lesson, which has its guide, and nothing if people deal the cards, which nobody
-    else knows.
+    Nothing during a lesson, which has its guide. Nothing either if people deal the cards, because
+    the program does not know them.
     """
     if session.game is None or session.phase in (Phase.LOBBY, Phase.SETUP):
         return []

@@ -207,7 +207,6 @@ class Pads:
             self._turns.confirm(by, *place, force=True)
 
     def _offer_draw(self, seat: Seat, first: _Down) -> None:
-        """Offer a draw by two keys."""
         self._forget_key(seat, first)
         try:
             self._store.accept(OfferDraw(seat))

@@ -1,4 +1,6 @@
-"""Whole games through the real doors: people at phones and pads, hands on the rendered table."""
+"""Self-play of whole games through the real interfaces: simulated people use phones, pads and the
+board.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,10 @@ __all__ = ["Phone", "Report", "Stuck", "match_at", "play_games"]
 
 
 def play_games(name: str, games: int, seed: int, against: str = "") -> Iterator[Report]:
-    """Play games with the seeds `seed`, `seed + 1` ….
+    """Play games with the seeds `seed`, `seed + 1` …, and yield a report for each.
 
-    Each a fresh installation in a temporary folder.
-
-    `against`: the character that plays North, or South with odd seeds.
+    Each game has a new installation in a temporary folder. `against` is the character that plays
+    North, or South for odd seeds.
     """
     for number in itertools.islice(itertools.count(seed), games):
         yield _play_game(name, number, against)
@@ -57,16 +58,16 @@ def _play_game(name: str, seed: int, against: str) -> Report:
 def match_at(
     companion: Companion, clock: FakeClock, name: str, seed: int, against: str = ""
 ) -> Match:
-    """Return a game at a simulated installation whose seats are free.
+    """Return a match on a simulated installation with free seats.
 
-    `seed` decides who plays how.
+    `seed` decides how the people play, and at which seat with a phone or a pad.
     """
     if companion.simulation is None:
         raise Stuck("There is no simulation to play in")
     game = game_named(name)
     rng = Random(f"{name}/{seed}")
     has_cards = game.kit(game.options({})).deck is not None
-    # hands that lie on phones: the table deals the cards
+    # only presets in which the table deals the cards, so that hands are shown on phones
     ways = [
         preset.options
         for preset in game.presets

@@ -1,5 +1,6 @@
-"""Games of cards with hidden hands on two phones. No card lies on the table, so the camera sees
-nothing of them.
+"""Simulated games of cards with hidden hands on two phones.
+
+No card lies on the table, so the camera is not used.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from companion.tools.selfplay import people
 from companion.tools.selfplay.people import Match, Stuck
 
 WAVERS = 0.1
-"""How often somebody takes an action back first, where that is allowed."""
+"""Probability that a player takes an action back first, where that is allowed."""
 
 
 @dataclass
 class CardMatch(Match):
-    """A game of lanes. `state` is the game as the people know it."""
+    """A game of lanes. `state` is the simulated people's own copy of the game."""
 
     def play_to_the_end(self) -> None:
-        """Sit down, start the clock, take turns."""
+        """Take the seats, start the clock, and play all turns."""
         for player in self.players.values():
             self.sit_down(player)
         self.companion.table.new_game(self.game.name, self.options, self.seed)
@@ -35,13 +36,13 @@ class CardMatch(Match):
                 self._take_turn()
 
     def check(self, before: TableView, after: TableView) -> None:
-        """Compare nothing: hands have nothing to do."""
+        """Do nothing, because no cards are moved by hand."""
 
     def straighten(self) -> None:
-        """Leave the table as it is."""
+        """Do nothing, because no cards lie on the table."""
 
     def _pass_stages(self) -> None:
-        """Let the parts of a combat be shown."""
+        """Wait until all stages of a combat have been shown."""
         for _ in range(people.PATIENCE_FRAMES):
             if self.look().phase is not Phase.STAGES:
                 return
@@ -59,13 +60,13 @@ class CardMatch(Match):
         else:
             action = self._play_on_phone(seat, view)
         self.state = self.game.apply(self.state, {seat: action}, drawn).state
-        # the table shows everybody what the people's own game shows
+        # the table must show every viewer the same as the people's own game
         for viewer in (None, *SEATS):
             shown = self.companion.table.view(viewer).board.tableau
             self.report.misread_layouts += shown != self.game.card_ui(self.state, viewer)
 
     def _play_on_phone(self, seat: Seat, view: TableView) -> Any:
-        """Hand an action in. Now and then take it back first, where that is allowed."""
+        """Hand in a random action. Sometimes take it back first, where that is allowed."""
         player = self.players[seat]
         if player.phone is None:
             raise Stuck("Hidden hands need a phone")

@@ -1,5 +1,6 @@
-"""What a game lacks: asked of the game itself and of some games that are played at random. For
-authors of games.
+"""Check a game for mistakes and missing parts, by its declarations and by some random games.
+
+For authors of games.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from companion.games.plugins import plugin_games
 
 MAX_SUMMARY = 41
 MAX_CAPTION = 34
-"""Letters of `summary`, and of a caption of `how_to_win`: two lines of 17."""
+"""Maximum lengths of `summary`, and of a caption of `how_to_win`: two lines of 17 characters."""
 GAMES_TRIED = 20
 MAX_TURNS = 2000
 _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 
 
 def faults_of(name: str) -> tuple[str, ...]:
-    """Return a sentence for each thing that keeps a game from being played, or makes it wrong."""
+    """Return a sentence for each fault that makes a game unplayable or wrong."""
     left_out = [game.trouble for game in plugin_games() if game.name == name and game.trouble]
     if name not in GAMES:
         return tuple(left_out) or (
@@ -36,12 +37,12 @@ def faults_of(name: str) -> tuple[str, ...]:
     game = GAMES[name]
     try:
         return tuple(dict.fromkeys((*_faults_of_words(game), *_faults_in_play(game))))
-    except Exception as error:  # an author is told whatever the game raises
+    except Exception as error:  # report any error to the author
         return (f"It raises {type(error).__name__}: {error}.",)
 
 
 def missing_parts(name: str) -> tuple[str, ...]:
-    """Return a sentence for each thing that a game may have and this one has not."""
+    """Return a sentence for each optional part that a game does not have."""
     game = GAMES[name]
     state = game.setup(game.options({}), Random(0))
     pads = [game.pad(state, seat) for seat in game.to_act(state)]
@@ -96,7 +97,7 @@ def _faults_in_play(game: Game[Any, Any]) -> Iterator[str]:
                     seat,
                     action,
                 )
-            # numbers that can be had again: the same turn is applied once more below
+            # seeded by the turn, because the same turn is applied again below
             step = game.apply(state, actions, Random(turns))
             yield from _faults_of_apply(
                 game,
@@ -124,7 +125,7 @@ def _faults_of_apply(
     game: Game[Any, Any], state: Any, actions: Mapping[Seat, Any], step: Step[Any], turn: int
 ) -> Iterator[str]:
     before = _plain(game, state)
-    # the same turn once more has to lead to the same state
+    # applying the same turn again has to give the same state
     again = game.apply(state, actions, Random(turn))
     after = _plain(game, step.state)
     if _plain(game, again.state) != after:

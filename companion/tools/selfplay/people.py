@@ -1,7 +1,7 @@
-"""People at phones (HTTP) and pads (mock pins) in front of the whole companion, on a fake clock.
+"""Simulated people who play on the whole service by phone (HTTP) or pad (mock pins), on a fake
+clock.
 
-They know the rules from the game itself and keep a position of their own, so that table and rules
-are held against each other.
+They use the game's own rules and keep their own state, so that the table can be checked against it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_TURNS = 400
 
 
 class Report(msgspec.Struct):
-    """What happens in one game."""
+    """The result of one game."""
 
     game: str
     seed: int
@@ -47,14 +47,14 @@ class Report(msgspec.Struct):
     seconds: float = 0.0
 
     def is_good(self) -> bool:
-        """Return whether it ended with every layout read right and every wrong placement
+        """Return whether the game ended, all layouts were correct, and all wrong placements were
         noticed.
         """
         noticed = self.wrong_placements_made == self.wrong_placements_noticed
         return self.winners is not None and noticed and self.misread_layouts == 0
 
     def sentence(self) -> str:
-        """Return the report for people."""
+        """Return the report as a sentence."""
         who = "draw"
         if self.winners is None:
             who = "did not end"
@@ -70,32 +70,32 @@ class Report(msgspec.Struct):
 
 
 class Stuck(CompanionError):
-    """The table waits for something that the simulated people have done."""
+    """The table still waits for something that the simulated people have done."""
 
     kind = "stuck"
 
 
 class Phone:
-    """A browser without a screen: one seat, its cookie, JSON requests."""
+    """A browser without a screen: one seat with its cookie, which sends JSON requests."""
 
     def __init__(self, base_url: str, seat: Seat) -> None:
         self._base_url = base_url.rstrip("/")
         self._seat = seat
         self.cookies = http.cookiejar.CookieJar()
         jar = urllib.request.HTTPCookieProcessor(self.cookies)
-        # no proxy of the environment: the table is on this very machine
+        # ignore proxies of the environment, since the table runs on this machine
         self._browser = urllib.request.build_opener(urllib.request.ProxyHandler({}), jar)
 
     def post(self, action: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return POST to the seat.
+        """Send a POST request of the seat and return the reply.
 
-        Raises `Stuck` with the server's own words when it is refused.
+        Raises `Stuck` with the server's message if it is refused.
         """
         headers = {"Content-Type": "application/json", "Origin": self._base_url}
         return self._send(action, json.dumps(body).encode(), headers)
 
     def get(self, what: str) -> dict[str, Any]:
-        """Return GET of the seat's own. Raises `Stuck`."""
+        """Send a GET request of the seat and return the reply. Raises `Stuck`."""
         return self._send(what, None, {})
 
     def _send(self, what: str, data: bytes | None, headers: dict[str, str]) -> dict[str, Any]:
@@ -111,9 +111,9 @@ class Phone:
 
 @dataclass
 class SimulatedPlayer:
-    """A simulated person at one seat, with a phone or at a pad.
+    """A simulated person at one seat, with a phone or a pad.
 
-    Or the machine, as the character `machine`.
+    With `machine` the seat is played by the machine's character of that name.
     """
 
     seat: Seat
@@ -124,7 +124,7 @@ class SimulatedPlayer:
 
 @dataclass
 class Match(ABC):
-    """One game being played. How people play it is said by `play_to_the_end`."""
+    """One simulated game. Subclasses say how it is played in `play_to_the_end`."""
 
     companion: Companion
     simulation: Simulation
@@ -140,9 +140,9 @@ class Match(ABC):
         self.report = Report(self.game.name, self.seed)
 
     def play(self) -> Report:
-        """Sit down, set up, play to the end.
+        """Play a whole game and return its report.
 
-        A game that gets stuck is reported with what the table waits for.
+        If the game gets stuck, the report says what the table waits for.
         """
         began_s = time.perf_counter()
         report = self.report
@@ -159,35 +159,36 @@ class Match(ABC):
 
     @abstractmethod
     def play_to_the_end(self) -> None:
-        """Sit down, set up, play. Raises `Stuck`."""
+        """Take the seats, set up, and play. Raises `Stuck`."""
 
     @abstractmethod
     def check(self, before: TableView, after: TableView) -> None:
-        """Hold what the table has just accepted against what is true, and count what differs."""
+        """Compare what the table has just accepted with the truth, and count differences."""
 
     def mend(self, view: TableView) -> None:  # noqa: B027 - nothing, where hands never go ahead
-        """Put back what the table says is not where it belongs."""
+        """Correct pieces that the table reports as misplaced."""
 
     @abstractmethod
     def straighten(self) -> None:
-        """Lay straight what the camera does not see."""
+        """Straighten pieces that the camera cannot see."""
 
     def look(self) -> TableView:
-        """Return the table as everybody sees it."""
+        """Return the table's public view."""
         return self.companion.table.view()
 
     def place(self) -> tuple[str, int, Phase]:
-        """Return what is another one as soon as the table has moved on."""
+        """Return a key that changes whenever the table moves on."""
         view = self.look()
         return view.moment, view.turn.stage, view.phase
 
     def chance(self) -> Random:
-        """Return what the turn that is due draws from, in the people's own game as at the table:
-        the seed was chosen."""
+        """Return the random numbers of the present turn, the same as the table's because the seed
+        is chosen.
+        """
         return chance(self.seed, len(self.companion.table.progress().turns) + 1)
 
     def round(self, frames: int = 1) -> None:
-        """Let some frames pass, and hold what the table accepts against what is true."""
+        """Run some frames, and check everything that the table accepts."""
         for _ in range(frames):
             before = self.look()
             place = self.place()
@@ -198,22 +199,23 @@ class Match(ABC):
                 self.check(before, self.look())
 
     def played(self) -> dict[Seat, Any]:
-        """Return the actions of the last turn, as they stand in the journal: a machine tells nobody
-        else."""
+        """Return the actions of the last turn from the journal, the only source of a machine's
+        action.
+        """
         turn = self.companion.journal.restore().turns[-1]
         actions = {seat: sealed.action for seat, sealed in turn.sealed.items()}
         return {seat: self.game.parse(action) for seat, action in actions.items()}
 
     def until(self, done: str, before: object) -> None:
-        """Let frames pass until the table has moved on from the place `before`.
+        """Run frames until `place` differs from `before`.
 
-        Raises `Stuck` with what it waits for.
+        Raises `Stuck` with what the table waits for.
         """
         for frame in range(PATIENCE_FRAMES):
             if self.place() != before:
                 return
             view = self.look()
-            # half of the patience is gone: lay straight what may hide something
+            # after half of the frames, straighten pieces that may hide something
             if frame == PATIENCE_FRAMES // 2 and view.board.unknown:
                 self.straighten()
             if frame == PATIENCE_FRAMES // 4:
@@ -223,7 +225,7 @@ class Match(ABC):
         raise Stuck(f"{done}: the table still says “{sign.text}” ({sign.small})")
 
     def sit_down(self, player: SimulatedPlayer) -> None:
-        """Sit down with a name on a phone, or by any key of the pad. A machine is asked."""
+        """Take a seat: by a name on a phone, by a key of the pad, or by seating a machine."""
         if player.machine:
             self.companion.table.machines.seat(player.seat, player.machine)
         elif player.phone:
@@ -232,11 +234,11 @@ class Match(ABC):
             self.press(player.seat, "ready")
 
     def press(self, seat: Seat, key: str) -> None:
-        """Press and release a pad's key."""
+        """Press and release a key of a pad."""
         self.press_button(f"{seat}_{key}")
 
     def press_button(self, name: str) -> None:
-        """Press and release a button, with the time that a finger and the debouncing take."""
+        """Press and release a button, with realistic times for debouncing."""
         hands = self.simulation.hands
         for act in (hands.press, hands.release):
             act(name)

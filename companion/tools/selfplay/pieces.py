@@ -1,5 +1,6 @@
-"""Hands on the rendered board: they follow the instructions, err now and then, and mend it as they
-are told.
+"""Simulated hands on the rendered board.
+
+They follow the instructions, sometimes make mistakes, and correct them as the table asks.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from companion.tools.selfplay.people import Match, SimulatedPlayer, Stuck
 
 ASKEW = 0.12
 NEAT = 0.06
-"""Maximum offset of a piece that a hand puts down, by the width of its square.
+"""Maximum offset of a piece that is put down, as a share of a square's width.
 
-The latter beside others.
+`NEAT` is for a piece beside others.
 """
 WRONG = 0.15
-"""How often a hand puts a piece on a wrong square."""
+"""Probability that a piece is put on a wrong square."""
 WAVERS = 0.2
-"""How often somebody takes an order back first."""
+"""Probability that a player takes an order back first."""
 
 
 class PieceMatch(Match):
@@ -47,11 +48,10 @@ class PieceMatch(Match):
                 self.give_orders()
 
     def check(self, before: TableView, after: TableView) -> None:
-        """Check that the layout that the table has accepted lies there, unless hands have gone
-        ahead unchecked.
+        """Check that the layout accepted by the table is the true one.
 
-        When stages have just begun none of them has been accepted: a hand that made the play is
-        ahead of the table, and what the first one asks for may lie there.
+        At the start of stages none of them has been accepted yet. A hand that made the play on the
+        board is then ahead of the table, so the layout of the first stage is correct as well.
         """
         is_told = (
             before.board.target is not None
@@ -69,7 +69,7 @@ class PieceMatch(Match):
         self.report.misread_layouts += not is_right
 
     def truth(self) -> dict[Square, str]:
-        """Return the face on top of each square of the rendered table."""
+        """Return the top face on each square of the rendered table."""
         pieces = self.simulation.world.pieces()
         return {piece.square: piece.face for piece in pieces if piece.square}
 
@@ -85,13 +85,15 @@ class PieceMatch(Match):
             if move.done or self._is_there(move):
                 continue
             self.follow(move, view.board.target or {})
-            # the table has moved on: what is left belonged to the stage before
+            # the table has moved on, so the other instructions are outdated
             if self.place() != place:
                 break
         self.until("Hands are done", place)
 
     def _is_there(self, move: HandMove) -> bool:
-        """Return whether hands see that nothing is left to be done, though the camera does not."""
+        """Return whether a move is already done on the table, although the camera does not see
+        it.
+        """
         if move.origin == move.target:
             return False
         lying = [(piece.face, piece.square) for piece in self.simulation.world.pieces()]
@@ -100,7 +102,7 @@ class PieceMatch(Match):
         return has_come and has_left
 
     def follow(self, move: HandMove, layout: Layout, wrong: float = WRONG) -> None:
-        """Make one move towards a layout, now and then (that often) first to a wrong square."""
+        """Make one move towards a layout, with the probability `wrong` first to a wrong square."""
         face = move.faces[-1]
         if self._is_big(face):
             self._lay_big(move, layout)
@@ -113,7 +115,7 @@ class PieceMatch(Match):
         if wrong_square is not None:
             if not self._err(pieces.pop(), wrong_square, move):
                 return
-            # the rest of a stack goes below: lift what is there, put it down again
+            # the rest of a stack belongs below, so lift the piece and put it down again
             if pieces:
                 pieces.append(self.piece(face, move.target))
         for piece in pieces:
@@ -121,25 +123,26 @@ class PieceMatch(Match):
         on_target = layout.get(move.target, ()) if move.target else ()
         self._restack(on_target, move.target)
         self.round(1)
-        # what has come may have to be turned over as well
+        # a piece that has arrived may have to be turned over as well
         for turned in move.faces if move.turned else ():
             piece = self.piece(turned, move.target)
             if piece.face != turned:
                 self.turn_over(piece)
 
     def _lay_big(self, move: HandMove, layout: Layout) -> None:
-        """Lay a piece that covers several squares, across or along."""
+        """Put down a piece that covers several squares, across or along a file."""
         face = move.faces[-1]
         files = {square.file for square, faces in layout.items() if face in faces}
-        # all of its squares in one file
+        # along a file if all of its squares are in that file
         is_along = len(files) == 1
         turn_deg = 90.0 if is_along else 0.0
         self.put(self.piece(face, move.origin), move.target, turn_deg)
         self.round(1)
 
     def _err(self, piece: WorldPiece, square: Square, move: HandMove) -> bool:
-        """Put a piece on a wrong square, and mend it as the table says. Return False if it says
-        nothing.
+        """Put a piece on a wrong square, and correct it when the table reports it.
+
+        Return False if the table does not report it.
         """
         self.report.wrong_placements_made += 1
         self.put(piece, square)
@@ -151,20 +154,18 @@ class PieceMatch(Match):
         return True
 
     def _restack(self, faces: tuple[str, ...], square: Square | None) -> None:
-        """Lay on top what was on a square before and belongs above what has come, such as a
-        ball.
-        """
+        """Put pieces back on top that belong above the one that has arrived, such as a ball."""
         pieces = self.simulation.world.pieces()
         there = [piece.face for piece in pieces if piece.square == square]
-        # the right pieces in the wrong order: lift the upper ones, put them back
+        # right pieces in the wrong order: lift the upper ones and put them back
         if set(there) == set(faces) and there != list(faces):
             for face in faces[1:]:
                 self.put(self.piece(face, square), square)
 
     def turn_over(self, piece: WorldPiece) -> None:
-        """Turn a piece over where it lies."""
+        """Turn a piece over on its square."""
         world = self.simulation.world
-        # while it is turned over a hand hides it
+        # the hand hides the piece meanwhile
         world.hold_hand(piece.square)
         self.round(1)
         world.flip(piece.id)
@@ -176,9 +177,9 @@ class PieceMatch(Match):
         return kit is not None and kit.face(face).size != (1, 1)
 
     def mend(self, view: TableView) -> None:
-        """Put straight what may be hidden.
+        """Straighten pieces that may hide others, then correct the layout if that did not help.
 
-        Where that mends nothing or hands went ahead of a face-off, lay the board as it is wanted.
+        Also correct the layout if hands went ahead of a face-off.
         """
         if view.board.problems and view.board.unknown:
             self.straighten()
@@ -197,9 +198,7 @@ class PieceMatch(Match):
             self.follow(move, target, wrong=0.0)
 
     def _went_ahead(self, view: TableView) -> bool:
-        """Return whether a piece that is to go on, or to be turned, lies elsewhere than where it
-        began.
-        """
+        """Return whether a piece of an instruction is on neither its origin nor its target."""
         assert view.kit is not None
         kind = view.kit.kind
         pieces = self.simulation.world.pieces()
@@ -214,23 +213,21 @@ class PieceMatch(Match):
         return False
 
     def straighten(self) -> None:
-        """Put every piece straight on the middle of its square, as the sign asks when one hides
-        another.
-        """
+        """Straighten and centre every piece, as the sign asks when one hides another."""
         world = self.simulation.world
         for piece in world.pieces():
             if piece.square is not None:
-                # to the nearest quarter turn
+                # round to the nearest quarter turn
                 world.turn(piece.id, 90.0 * round(piece.turn_deg / 90))
                 world.move_to(piece.id, piece.square)
 
     def piece(self, face: str, square: Square | None) -> WorldPiece:
-        """Return the uppermost piece with that face there, or with its other one.
+        """Return the top piece with this face on a square, or one that shows its other face.
 
-        Raises `Stuck` when there is none.
+        Raises `Stuck` if there is none.
         """
         kit = self.look().kit
-        # what was put down last lies on top
+        # pieces are listed from the bottom, so search from the end
         pieces = reversed(self.simulation.world.pieces())
         there = [piece for piece in pieces if piece.square == square]
         for piece in there:
@@ -242,9 +239,7 @@ class PieceMatch(Match):
         raise Stuck(f"There is no {face} on {square or 'the table beside the board'}")
 
     def _other_face(self, face: str, square: Square) -> WorldPiece:
-        """Return the uppermost piece on a square that would show that face if it were turned
-        over.
-        """
+        """Return the top piece on a square that shows this face once it is turned over."""
         kit = self.look().kit
         for piece in reversed(self.simulation.world.pieces()):
             if kit is None or piece.square != square or piece.face == face:
@@ -254,7 +249,7 @@ class PieceMatch(Match):
         raise Stuck(f"Nothing on {square} can be turned over to {face}")
 
     def _wrong_square(self, move: HandMove) -> Square | None:
-        """Return an empty square that no piece comes from or goes to."""
+        """Return an empty square that no instruction uses."""
         view = self.look()
         if view.kit is None:
             return None
@@ -267,10 +262,11 @@ class PieceMatch(Match):
         return self.rng.choice(free) if free else None
 
     def put(self, piece: WorldPiece, square: Square | None, turn_deg: float = 0.0) -> None:
-        """Carry a piece to a square, be seen over it, put it down a little askew, and go.
+        """Carry a piece to a square, wait one frame with the hand over it, and put it down slightly
+        askew.
 
-        `turn_deg` is how it is meant to lie: a piece that covers two squares lies across or, by 90,
-        along.
+        `turn_deg` is the intended orientation. A piece that covers two squares lies across, or
+        along a file with 90.
         """
         world = self.simulation.world
         if square is None:
@@ -278,7 +274,7 @@ class PieceMatch(Match):
             return
         askew_mm, askew_deg = self._carelessness(piece.face, square)
         uniform = self.rng.uniform
-        # be seen over the square, put the piece down, and go
+        # show the hand over the square, put the piece down, remove the hand
         world.hold_hand(square)
         self.round(1)
         world.turn(piece.id, turn_deg + uniform(-askew_deg, askew_deg))
@@ -290,8 +286,10 @@ class PieceMatch(Match):
         world.hold_hand(None)
 
     def _carelessness(self, face: str, square: Square) -> tuple[float, float]:
-        """Return how far from the middle (mm) and how askew (degrees) a piece is put down: with
-        care beside other pieces."""
+        """Return the maximum offset (mm) and rotation (degrees) of a piece that is put down.
+
+        Both are smaller beside other pieces.
+        """
         kit = self.look().kit
         if kit is None or self._is_big(face):
             return 2.0, 5.0
@@ -304,8 +302,9 @@ class PieceMatch(Match):
         return kit.board.square_mm * ASKEW, 40.0
 
     def wait_for_problem(self, square: Square) -> Problem | None:
-        """Return what the table says about a wrong square once the board is quiet, or once hands
-        have put straight what the sign asks for. None when it never says a word.
+        """Return the problem that the table reports on a wrong square, or None if it reports none.
+
+        After half of the frames, pieces are straightened if the camera cannot see all squares.
         """
         for frame in range(people.PATIENCE_FRAMES):
             self.round()
@@ -319,7 +318,7 @@ class PieceMatch(Match):
     # ---- orders ----------------------------------------------------------------------------------
 
     def give_orders(self) -> None:
-        """Hand in for both seats, one after the other in any order."""
+        """Hand in for both seats, in random order."""
         view = self.look()
         drawn = self.chance()
         place = self.place()
@@ -344,7 +343,7 @@ class PieceMatch(Match):
             raise Stuck(f"Both have handed in, but the table says “{now.sign.text}”")
 
     def choose(self, seat: Seat) -> tuple[str, tuple[str, ...]]:
-        """Return an action, and the pad keys that spell it."""
+        """Return an action and the pad keys that spell it."""
         player = self.players[seat]
         grammar = self.game.pad(self.state, seat)
         action = _best(
@@ -365,19 +364,19 @@ class PieceMatch(Match):
         text: str,
         keys: tuple[str, ...],
     ) -> None:
-        """Hand an action in. Now and then somebody changes their mind first."""
+        """Hand in an action. Sometimes the player changes their mind first."""
         is_unsure = player.rng.random() < WAVERS
         if player.phone:
             salt = f"{player.rng.getrandbits(128):032x}"
             body = {"moment": moment, "action": text, "salt": salt}
-            # once both have handed in nothing can be taken back
+            # an action can be taken back only until both have handed in
             is_first = self.look().seats[player.seat.other].sealed_at is None
             if is_unsure and is_first:
                 player.phone.post("hand-in", body | {"salt": secrets.token_hex(16)})
                 player.phone.post("take-back", {"moment": moment})
             player.phone.post("hand-in", body)
             return
-        # what a pad cannot say is said at the table's own page
+        # an action without pad keys is handed in directly at the table
         if not keys:
             self.companion.table.hand_in(player.seat, moment, text)
             return
@@ -389,7 +388,7 @@ class PieceMatch(Match):
 
 
 def _best(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> Any:
-    """Return an action of somebody who sees a win that is near and plays at random otherwise."""
+    """Return an action that wins in this turn if a sample has one, otherwise a random one."""
     own = [game.random_action(state, seat, rng) for _ in range(48)]
     others = [other for other in game.to_act(state) if other is not seat]
     replies = []
@@ -397,7 +396,7 @@ def _best(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> Any:
         replies.append({other: game.random_action(state, other, rng) for other in others})
 
     def gain(action: Any) -> float:
-        # chance decides between actions that are worth the same
+        # random tie-break between actions with equal gain
         total = rng.random()
         for reply in replies:
             step = game.apply(state, {seat: action, **reply}, Random(0))

@@ -1,6 +1,6 @@
-"""Hands that play in turns under the camera, and people who tap instead.
+"""Simulated hands that make plays under the camera, and people who tap them instead.
 
-They err and are told the rule.
+They make mistakes, and the table has to name the rule.
 """
 
 from __future__ import annotations
@@ -15,20 +15,21 @@ from companion.tools.selfplay.people import Stuck
 from companion.tools.selfplay.pieces import PieceMatch
 
 BY_HAND = 0.75
-"""How often a play is made on the board. Else it is tapped, and hands follow."""
+"""Probability that a play is made on the board. Otherwise it is tapped, and hands follow."""
 WRONG_PLAY = 0.1
-"""How often a hand makes a move first that is no play."""
+"""Probability that a hand first makes a move that is not a legal play."""
 
 
 class PlayMatch(PieceMatch):
-    """A game in which seats take turns: a play is made on the board and recognised, or tapped and
-    followed.
+    """A game in which seats take turns.
+
+    A play is made on the board and recognised, or tapped and then followed by hands.
     """
 
     def give_orders(self) -> None:
         """Make one decision: of both seats together, or of the seat on turn."""
         clock = self.look().time.clock
-        if clock and clock.paused:  # a chess clock is started by a key
+        if clock and clock.paused:  # a chess clock waits for a key
             self.companion.table.resume("table")
         due = self.game.to_act(self.state)
         if len(due) > 1:
@@ -51,7 +52,7 @@ class PlayMatch(PieceMatch):
         )
         before = self.place()
         rng = self.players[seat].rng
-        # a play that changes nothing on the board cannot be made there
+        # only a play that changes the board can be made there
         layout = dict(self.look().board.layout)
         is_seen = bool(layouts) and dict(layouts[0]) != layout
         if play.is_by_hand and is_seen and rng.random() <= BY_HAND:
@@ -64,8 +65,7 @@ class PlayMatch(PieceMatch):
         self.state = step.state
 
     def _choose_play(self, seat: Seat) -> Play:
-        """Return a play that the phone would offer: what the game's random player does, or what
-        comes to the same."""
+        """Return a play that the phone offers, chosen by the game's random player if possible."""
         rng = self.players[seat].rng
         plays = {play.text: play for play in self.game.plays(self.state, seat)}
         for _ in range(20):
@@ -76,9 +76,10 @@ class PlayMatch(PieceMatch):
         return rng.choice(list(plays.values()))
 
     def _tap(self, seat: Seat, play: Play) -> None:
-        """Tap on the phone.
+        """Tap a play on the phone.
 
-        At a pad ready does what needs no board, and the table's own page the rest.
+        At a pad, ready is pressed for an action without keys. Everything else is handed in
+        directly.
         """
         player = self.players[seat]
         moment = self.look().moment
@@ -95,7 +96,7 @@ class PlayMatch(PieceMatch):
     # ---- hands -----------------------------------------------------------------------------------
 
     def _make(self, seat: Seat, play: Play, laid: Layout) -> None:
-        """Make a play on the board. Where it can mean several, say which."""
+        """Make a play on the board, and choose it on the page if the board is ambiguous."""
         view = self.look()
         kit = self.look().kit
         if kit is None:
@@ -113,7 +114,7 @@ class PlayMatch(PieceMatch):
             self.round()
 
     def _answer(self, seat: Seat, play: Play, view: TableView) -> None:
-        """Tap the play that was meant where the board can mean several."""
+        """Tap the intended play when the board is ambiguous."""
         if play.text not in view.own.choices:
             raise Stuck(
                 f"{play.text} was played, the table asks for one of {', '.join(view.own.choices)}"
@@ -121,9 +122,7 @@ class PlayMatch(PieceMatch):
         self._tap(seat, play)
 
     def _play_wrongly(self, seat: Seat) -> None:
-        """Put one of the own pieces where no play leads, wait until the table says so and why, put
-        it back.
-        """
+        """Make an illegal move, wait until the table reports it with the rule, and take it back."""
         view = self.look()
         play = self._no_play(seat, view)
         if play is None:
@@ -136,7 +135,7 @@ class PlayMatch(PieceMatch):
         if problem is None:
             return
         reason = self.look().board.why_not
-        # the way back, and the rule
+        # the report has to name the way back and the rule
         names_rule = reason is not None and reason.rule is not None
         self.report.wrong_placements_noticed += problem.home == origin and names_rule
         self.put(piece, origin)
@@ -148,8 +147,9 @@ class PlayMatch(PieceMatch):
         raise Stuck(f"{face} is back on {origin}, but the table says “{sign}”")
 
     def _no_play(self, seat: Seat, view: TableView) -> tuple[Square, Square, str] | None:
-        """Return an own piece that lies alone, an empty square, and its face, where the result is
-        no play."""
+        """Return origin, target and face of a move with an own single piece that is not a legal
+        play.
+        """
         kit = view.kit
         if kit is None:
             return None
@@ -172,7 +172,7 @@ class PlayMatch(PieceMatch):
         return None
 
     def _legal_pictures(self, seat: Seat) -> list[dict[Square, str]]:
-        """Return what the board may show after a play."""
+        """Return the top faces on the board after each legal play."""
         pictures: list[dict[Square, str]] = []
         for play in self.game.plays(self.state, seat):
             action = self.game.parse(play.text)

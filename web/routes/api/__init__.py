@@ -1,5 +1,4 @@
-"""The JSON API: what pages and programs ask of the table, by who may ask. Every body is read
-strictly.
+"""The JSON API for pages and programs, one file per kind of client. Bodies are parsed strictly.
 
 May import what `web.routes` may.
 """

@@ -1,4 +1,4 @@
-"""Bodies of requests: their base, those that several doors read, of which each is read strictly."""
+"""Request bodies: their base class, and those of several routes. All are parsed strictly."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ SEAT = "<any(south, north):seat>"
 
 
 class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Base of every request's body. This one is empty."""
+    """Base class of all request bodies. Empty by itself."""
 
 
 class Moment(Body, frozen=True):
-    """Something about one turn."""
+    """A request about one turn."""
 
     moment: Text
 
@@ -30,7 +30,7 @@ class GameName(Body, frozen=True):
 
 
 class Confirm(Body, frozen=True):
-    """The board is as it should be. `force` overrules the camera."""
+    """Confirm that the board is right. `force` overrules the camera."""
 
     moment: Text
     stage: int
@@ -38,7 +38,7 @@ class Confirm(Body, frozen=True):
 
 
 class Read(Body, frozen=True):
-    """What is told of a stage has been read: its tell, counted from 0."""
+    """Confirm that a headline of a stage has been read. `told` is its number, counted from 0."""
 
     moment: Text
     stage: int
@@ -53,13 +53,16 @@ class Entered(Body, frozen=True):
 
 
 class Laid(Body, frozen=True):
-    """Whether a seat’s order tiles are down, and in which moment."""
+    """Whether a seat’s order tiles are laid, and in which moment."""
 
     moment: Text
     is_ready: bool
 
 
 class Rematch(Body, frozen=True):
-    """Once more, with `swap` the other way round where no pad is in the way."""
+    """Play the same game again. With `swap` the sides change places, if they can.
+
+    They cannot with a player at a pad or at another table.
+    """
 
     swap: bool = False

@@ -1,4 +1,4 @@
-"""What the host asks of the table."""
+"""The host's part of the JSON API."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ class NewGame(Body, frozen=True):
 
 
 class FreeSeat(Body, frozen=True):
-    """Make a seat free. `sitting` says who is meant, as the owner’s page names it."""
+    """Free a seat. `sitting` identifies the person, as given by the owner’s page."""
 
     seat: Seat
     sitting: Text | None = None
 
 
 class SwapSeats(Body, frozen=True):
-    """Let both sides change places. `sittings` says who is meant, seat by seat."""
+    """Swap both sides. `sittings` identifies the person at each seat."""
 
     sittings: dict[Seat, Text] = msgspec.field(default_factory=dict)
 
 
 class HostDoors(PageGroup):
-    """The doors under `/api/host`, for whoever has the host key."""
+    """The routes under `/api/host`, for requests with the host key."""
 
     name = "api"
 
@@ -47,7 +47,7 @@ class HostDoors(PageGroup):
 
     @post("/api/host/preview", body=NewGame, guard=host_only, answer=Picture)
     def preview(self, body: NewGame) -> Response:
-        """Draw the board of a game at the start with these options. Raises `Malformed`."""
+        """Draw the start position of a game with these options. Raises `Malformed`."""
         game = self._games.get(body.game)
         return jsonify(svg=start_board(game, body.options) if game else "")
 
@@ -63,19 +63,19 @@ class HostDoors(PageGroup):
 
     @post("/api/host/free-seat", body=FreeSeat, guard=host_only)
     def free_seat(self, body: FreeSeat) -> None:
-        """Make a seat free."""
+        """Free a seat."""
         self._table.free_seat(body.seat, body.sitting)
 
     @post("/api/host/swap-seats", body=SwapSeats, guard=host_only)
     def swap_seats(self, body: SwapSeats) -> None:
-        """Let both sides change places."""
+        """Swap both sides."""
         self._table.swap_seats(body.sittings)
 
     @post("/api/host/new-key", guard=host_only, answer=NewHostKey)
     def new_key(self) -> Response:
         """Replace the owner's key. Every other owner's browser must enter it again."""
         answer = jsonify(host_key=self._guard.change_host_key())
-        # this browser stays the owner's, all others lose cookie and streams
+        # this browser stays the owner's, all others lose their cookies and streams
         self._guard.host_cookie(answer)
         self._streams.renew()
         self._table.redraw()

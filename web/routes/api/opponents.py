@@ -1,6 +1,4 @@
-"""Who plays along: the machine, asked for a seat and sent away again, the coach, and the guide of a
-first game.
-"""
+"""Opponents and help: the machine as a player, the coach, and the guide of a first game."""
 
 from __future__ import annotations
 
@@ -19,21 +17,23 @@ from web.routes.route import PageGroup, own_seat, post, shared
 
 
 class Ask(Body, frozen=True):
-    """One of the characters is to play. `code` is as for sitting down."""
+    """Let a character play. `code` is the join code."""
 
     name: Text
     code: Text = ""
 
 
 class Leave(Body, frozen=True):
-    """The machine is to leave. `code` is as for sitting down."""
+    """Remove the machine from a seat. `code` is the join code."""
 
     code: Text = ""
 
 
 class Question(Body, frozen=True):
-    """What the coach is asked about: the action that is due (`now`), the own last one (`last`), or
-    the machine’s (`theirs`), for which that one’s own reasons are told once everybody knows it.
+    """A question to the coach about the next action (`now`), the seat's last one (`last`) or the
+    machine’s (`theirs`).
+
+    The machine's reasons are told once its action is known to everybody.
     """
 
     moment: Text
@@ -41,13 +41,15 @@ class Question(Body, frozen=True):
 
 
 class Opponents(PageGroup):
-    """The doors under `/api/seat` for whoever may sit down."""
+    """The routes of opponents and coach under `/api/seat`. Anybody who may sit down can seat a
+    machine.
+    """
 
     name = "opponents"
 
     @post(f"/api/seat/{SEAT}/machine", body=Ask, answer=MachineSeated)
     def machine(self, seat: str, body: Ask) -> Response:
-        """Let a character play a free seat, or take the place of another one."""
+        """Let a character play a free seat, or replace another character."""
         self._page_context.let_in(body.code)
         known = [character.name for character in self._features.opponents]
         if body.name not in known:
@@ -56,7 +58,7 @@ class Opponents(PageGroup):
                 names=listed(map(Verbatim, known)),
             )
             raise Malformed(text)
-        # to send a character away is for those at the table, to fill a free seat is not
+        # anybody may fill a free seat, but only people at the table may replace a character
         if self._table.view().seats[Seat(seat)].door == MACHINE:
             self._require_at_table()
             self._table.machines.unseat(Seat(seat))
@@ -65,7 +67,7 @@ class Opponents(PageGroup):
 
     @post(f"/api/seat/{SEAT}/machine-leaves", body=Leave, answer=Seated)
     def machine_leaves(self, seat: str, body: Leave) -> Response:
-        """Make a seat free that the machine plays."""
+        """Remove the machine from a seat."""
         self._page_context.let_in(body.code)
         self._require_at_table()
         self._table.machines.unseat(Seat(seat))
@@ -73,7 +75,7 @@ class Opponents(PageGroup):
 
     @post(f"/api/seat/{SEAT}/coach", body=Question, guard=own_seat, answer=AdviceJson)
     def coach(self, seat: Seat, body: Question) -> Response:
-        """Ask the coach what to do, what the last action was worth, or why the machine acted."""
+        """Ask the coach what to do, how good the last action was, or why the machine acted."""
         coach = self._features.coach
         if coach is None:
             raise wrong_phase(say("There is no coach here"))
@@ -82,9 +84,7 @@ class Opponents(PageGroup):
         return jsonify(html=html, **plain_fields(advice, "action", "why", "judgement"))
 
     def _require_at_table(self) -> None:
-        """Raise `Illegal` for somebody who does not sit here and would take the opponent out of a
-        game that is on.
-        """
+        """Raise `Illegal` if a stranger tries to remove the opponent during a game."""
         may_ask = self._guard.is_at_table() or self._guard.is_host()
         if self._page_context.is_game_on and not may_ask:
             text = say(
@@ -95,15 +95,15 @@ class Opponents(PageGroup):
 
 
 class Lessons(PageGroup):
-    """The doors of lessons, for those who sit at the table or stand before its screen."""
+    """The routes of lessons, for people at a seat or at the table screen."""
 
     name = "lessons"
 
     @shared("lesson", "seat", "table", body=GameName)
     def begin(self, by: str, body: GameName) -> None:
-        """Begin the lesson of a game for those who sit here.
+        """Start the lesson of a game for the people who sit here.
 
-        The machine plays a seat that is free.
+        The machine plays a free seat.
         """
         if not self._page_context.has_sitters:
             raise wrong_phase(say("Nobody sits here: sit down first"))
@@ -111,14 +111,12 @@ class Lessons(PageGroup):
 
     @shared("skip-lesson", "seat", "table")
     def skip(self, by: str) -> None:
-        """End the lesson's guide."""
+        """End the guide of the lesson."""
         self._table.skip_lesson(by)
 
 
 def begin_lesson(page_context: PageContext, game: str) -> None:
-    """Begin the lesson of a game, with the first of the machine's characters at every seat that is
-    free.
-    """
+    """Start the lesson of a game. The machine's first character plays every free seat."""
     table = page_context.table
     table.begin_lesson(game)
     for seat in SEATS:

@@ -1,4 +1,4 @@
-"""What a seat asks of the table: its view, its orders, its place."""
+"""The part of the JSON API for seats: view, orders, and sitting down."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from web.routes.route import PageGroup, get, own_seat, post, sitting
 
 
 class Take(Body, frozen=True):
-    """Sit down. `code` is what the table's own screen shows, where one is asked for."""
+    """Sit down. `code` is the join code on the table's own screen, if one is needed."""
 
     name: Text = ""
     code: Text = ""
 
 
 class HandIn(Body, frozen=True):
-    """An order. `salt` keeps its receipt from being guessed."""
+    """An order. `salt` prevents others from guessing it by its receipt."""
 
     moment: Text
     action: Long
@@ -41,31 +41,31 @@ class HandIn(Body, frozen=True):
 
 
 class Start(Body, frozen=True):
-    """Start a game in one of the ways that it names."""
+    """Start a game with one of its presets."""
 
     game: Text
     preset: int = 0
 
 
 class SeatDoors(PageGroup):
-    """The doors under `/api/seat`, for the browser that sits there."""
+    """The routes under `/api/seat`, for the browser that has the seat."""
 
     name = "api"
 
     @get(f"/api/seat/{SEAT}/view", guard=own_seat, answer=ViewJson)
     def seat_view(self, seat: Seat) -> Response:
-        """Return what a seat may know. Its own order is behind `mine`."""
+        """Return what a seat may know. Its own order is returned by `mine`."""
         return jsonify(plain_view(self._table.view(seat)))
 
     @get(f"/api/seat/{SEAT}/plays", guard=own_seat, answer=PlaysJson)
     def plays(self, seat: Seat) -> Response:
-        """Return what a seat can tap on its board now. Nothing unless it is due."""
+        """Return the moves that a seat can tap on its board now, empty if it is not on turn."""
         moment = self._table.view(seat).moment
         return jsonify(moment=moment, plays=plain_plays(self._table.coaching.plays(seat, moment)))
 
     @post(f"/api/seat/{SEAT}/take", body=Take, answer=Seated)
     def take(self, seat: str, body: Take) -> Response:
-        """Sit down. The cookie is the seat's token."""
+        """Sit down. A cookie with the seat's token is set."""
         self._page_context.let_in(body.code)
         nonce = self._table.take_seat(Seat(seat), body.name)
         answer = jsonify(seat=seat)
@@ -74,8 +74,8 @@ class SeatDoors(PageGroup):
 
     @post(f"/api/seat/{SEAT}/leave", guard=sitting, answer=Seated)
     def leave(self, seat: Seat) -> Response:
-        """Stand up."""
-        # by the sitting of the cookie: somebody newer at the seat stays
+        """Leave the seat."""
+        # for the sitting in the cookie only, so that a later player keeps the seat
         self._table.free_seat(seat, self._guard.sitting(seat))
         answer = jsonify(seat=None)
         self._guard.drop_seat(answer, seat)
@@ -83,13 +83,13 @@ class SeatDoors(PageGroup):
 
     @post(f"/api/seat/{SEAT}/by-pad", guard=own_seat)
     def by_pad(self, seat: Seat) -> None:
-        """Go on by the pad. This phone may come back."""
+        """Continue by the pad. This phone may return."""
         self._page_context.require_pads()
         self._table.play_by(seat, "pad", self._guard.sitting(seat))
 
     @post(f"/api/seat/{SEAT}/by-phone", guard=own_seat)
     def by_phone(self, seat: Seat) -> None:
-        """Go on by the phone that went over to the pad."""
+        """Continue by the phone that changed to the pad."""
         self._table.play_by(seat, "phone", self._guard.sitting(seat))
 
     @post(f"/api/seat/{SEAT}/hand-in", body=HandIn, guard=own_seat, answer=Receipt)
@@ -101,24 +101,24 @@ class SeatDoors(PageGroup):
 
     @post(f"/api/seat/{SEAT}/take-back", body=Moment, guard=own_seat, answer=TakenBack)
     def take_back(self, seat: Seat, body: Moment) -> Response:
-        """Take an order back and return it. Null: this browser has not handed it in."""
-        # asked first, as nothing is sealed afterwards
+        """Take back an order and return it, or null if this browser has not handed it in."""
+        # read first, because it is gone afterwards
         sealed = self._table.view(seat).own.sealed
         self._table.take_back(seat, body.moment, at_s=g.at_s)
         return jsonify(action=sealed.action if sealed else None)
 
     @post(f"/api/seat/{SEAT}/plan", body=Entered, guard=own_seat, answer=Picture)
     def plan(self, seat: Seat, body: Entered) -> Response:
-        """Draw where the orders entered so far would lead. Nothing of it is kept."""
+        """Draw where the orders entered so far would lead. Nothing is stored."""
         squares = self._table.coaching.plan(seat, body.moment, body.entered)
         view = self._table.view(seat)
-        # North sees the board from the other side
+        # North sees the board rotated by half a turn
         drawing = plan_svg(view, squares, own_square(view, seat), 2 if seat is Seat.NORTH else 0)
         return jsonify(svg=drawing)
 
     @post(f"/api/seat/{SEAT}/mine", guard=own_seat, answer=OwnOrder)
     def mine(self, seat: Seat) -> Response:
-        """Return the own sealed order, asked for only while its owner looks."""
+        """Return the own sealed order. Pages ask only while its owner looks."""
         view = self._table.view(seat)
         sealed, pad = view.own.sealed, view.own.pad
         if sealed is None:
@@ -134,12 +134,12 @@ class SeatDoors(PageGroup):
 
     @post(f"/api/seat/{SEAT}/tiles", body=Laid, guard=own_seat)
     def tiles(self, seat: Seat, body: Laid) -> None:
-        """Say that the seat's tiles are down behind its wall, or no longer."""
+        """Report whether the seat's tiles are laid behind its wall."""
         self._table.lay_tiles(seat, body.moment, body.is_ready)
 
     @post(f"/api/seat/{SEAT}/resign", guard=own_seat)
     def resign(self, seat: Seat) -> None:
-        """Give up."""
+        """Resign."""
         self._table.resign(seat)
 
     @post(f"/api/seat/{SEAT}/draw", guard=own_seat)
@@ -149,17 +149,17 @@ class SeatDoors(PageGroup):
 
     @post(f"/api/seat/{SEAT}/ask-back", body=Moment, guard=own_seat)
     def ask_back(self, seat: Seat, body: Moment) -> None:
-        """Ask for the last turn back, or agree with the other who asks for it."""
+        """Ask to take back the last turn, or agree to the other seat's request."""
         self._table.ask_back(seat, body.moment)
 
     @post(f"/api/seat/{SEAT}/decline", guard=own_seat)
     def decline(self, seat: Seat) -> None:
-        """Decline what the other wants, or withdraw the own wish."""
+        """Decline the other seat's request, or withdraw the own one."""
         self._table.decline(seat)
 
     @post(f"/api/seat/{SEAT}/start", body=Start, guard=sitting)
     def start(self, seat: Seat, body: Start) -> None:
-        """Start a game in one of the ways that it names."""
+        """Start a game with one of its presets."""
         game = self._games.get(body.game)
         if game is None:
             self._table.new_game(body.game, {})  # the table says that there is none

@@ -1,4 +1,4 @@
-"""What anybody at the table may ask: to look, and to act where the game is as open as a chess
+"""The part of the JSON API for everybody at the table: view it, and act in games as open as a chess
 clock.
 """
 
@@ -32,72 +32,73 @@ from web.security.auth import is_own_screen
 
 
 class Act(Body, frozen=True):
-    """What somebody at the table does for the seat on turn."""
+    """An action for the seat on turn by somebody at the table."""
 
     moment: Text
     action: Long
 
 
 class LaidBy(Laid, frozen=True):
-    """Whether the tiles of the seat that is named are down."""
+    """Whether the tiles of the given seat are laid."""
 
     seat: Seat
 
 
 class GoOn(Body, frozen=True):
-    """Who takes over. `sitting` names whose phone is gone."""
+    """Who takes over a seat. `sitting` identifies the sitting whose phone is gone."""
 
     by: Literal["pad", "machine", "phone"]
     sitting: Text
 
 
 class SharedDoors(PageGroup):
-    """The doors that a seat, the table screen and the host have alike, as far as each may."""
+    """The routes that seats, the table screen and the host have in common."""
 
     name = "api"
 
     @shared("pause", "seat", "table", "host")
     def pause(self, by: str) -> None:
-        """Stop the clock. At the table screen only in a game that is as open as a chess clock."""
+        """Stop the clock. The table screen may do so only in a game as open as a chess clock."""
         self._require_clock(by)
         self._table.pause(by, at_s=g.at_s)
 
     @shared("resume", "seat", "table", "host")
     def resume(self, by: str) -> None:
-        """Let the clock go on."""
+        """Resume the clock."""
         self._require_clock(by)
         self._table.resume(by)
 
     @shared("read", "seat", "table", body=Read)
     def read(self, by: str, body: Read) -> None:
-        """Say that what is told has been read."""
+        """Confirm that the headline has been read."""
         self._table.read(by, body.moment, body.stage, body.told)
 
     @shared("confirm", "seat", "host", body=Confirm)
     def confirm(self, by: str, body: Confirm) -> None:
-        """Say that the board is as it should be."""
+        """Confirm that the board is right."""
         self._table.confirm(by, body.moment, body.stage, body.force)
 
     @shared("disclose", "seat", "host")
     def disclose(self, by: str) -> None:
-        """Open what was hidden in a game that is over. It cannot be taken back."""
+        """Publish the secrets of a finished game. This cannot be undone."""
         self._table.disclose(by)
 
     @shared("choose", "seat", "table", body=GameName)
     def choose(self, by: str, body: GameName) -> None:
-        """Choose a game in the lobby. Every page shows it, nobody sits down by that, and nothing
-        begins.
+        """Choose a game in the lobby, which every page then shows.
+
+        Nobody sits down by this, and no game starts.
         """
         self._table.choose(body.game)
 
     @shared("home", "seat", "table")
     def home(self, by: str) -> None:
-        """Offer all games instead of the one that was chosen, or after a game."""
+        """Return to the choice of all games, also after a game."""
         self._table.go_home()
 
     @shared("rematch", "seat", "table", "host", body=Rematch)
     def rematch(self, by: str, body: Rematch) -> None:
-        """Start the same game once more."""
+        """Start the same game again."""
         self._table.rematch(body.swap)
 
     def _require_clock(self, by: str) -> None:
@@ -109,7 +110,7 @@ class SharedDoors(PageGroup):
 
 
 class TableDoors(PageGroup):
-    """The doors of the table as a whole."""
+    """The routes of the table as a whole."""
 
     name = "api"
 
@@ -120,29 +121,29 @@ class TableDoors(PageGroup):
 
     @post("/api/table/act", body=Act, guard=at_table)
     def table_act(self, body: Act) -> None:
-        """Act for the seat on turn. The table raises unless that is open to anybody."""
+        """Act for the seat on turn. The table raises unless anybody may do so."""
         self._table.act(body.moment, body.action, at_s=g.at_s)
 
     @post("/api/table/back", body=Moment, guard=at_table)
     def table_back(self, body: Moment) -> None:
-        """Take the last turn back. The table raises unless that is open to anybody."""
+        """Take back the last turn. The table raises unless anybody may do so."""
         self._table.undo(body.moment)
 
     @post("/api/table/start", guard=at_table)
     def table_start(self) -> None:
-        """Start the game that was chosen."""
+        """Start the chosen game."""
         self._table.begin_chosen()
 
     @post("/api/table/tiles", body=LaidBy, guard=at_table)
     def table_tiles(self, body: LaidBy) -> None:
-        """Say on the table screen that a seat's tiles are down, or no longer."""
+        """Report at the table screen whether a seat's tiles are laid."""
         self._table.lay_tiles(body.seat, body.moment, body.is_ready)
 
     @post(f"/api/seat/{SEAT}/go-on", body=GoOn, guard=at_table)
     def go_on(self, seat: str, body: GoOn) -> None:
-        """Let the pad, the machine or another phone go on for a seat whose phone is gone."""
+        """Let the pad, the machine or another phone continue for a seat whose phone is gone."""
         gone, features = Seat(seat), self._features
-        # the phone may have come back since the page was drawn
+        # the phone may have returned since the page was drawn
         if gone not in self._page_context.presence.gone:
             raise wrong_phase(say("That phone is back."))
         if body.by == "pad":
@@ -157,7 +158,7 @@ class TableDoors(PageGroup):
             self._table.machines.seat(gone, features.opponents[0].name)
 
     def _require_nothing_secret(self, seat: Seat) -> None:
-        """Raise `Illegal` where whoever sits down there would see a sealed order or a hand, unless
+        """Raise `Illegal` if a new player at the seat would see a sealed order or a hand, unless
         the owner asks.
         """
         view = self._table.view()
@@ -181,20 +182,20 @@ class StaffKeys(PageGroup):
 
     @post("/api/staff/call", answer=StaffCall)
     def call(self) -> Response:
-        """Call the staff. The bell raises where nobody would hear it."""
-        by = self._who()
+        """Call the staff. The bell raises if nobody would hear it."""
+        by = self._caller()
         self._bell.ring(by)
         return jsonify(call=self._bell.call)
 
     @post("/api/staff/cancel", answer=StaffCall)
     def cancel(self) -> Response:
         """Cancel the call."""
-        self._who()
+        self._caller()
         self._bell.cancel()
         return jsonify(call=self._bell.call)
 
-    def _who(self) -> str:
-        """Return who asks. Raises `Illegal` for anybody who may not."""
+    def _caller(self) -> str:
+        """Return who sends the request. Raises `Illegal` for strangers."""
         if own := self._guard.seats_of():
             return own[0]
         if self._guard.is_host():

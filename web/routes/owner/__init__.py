@@ -1,1 +1,1 @@
-"""The owner's pages: settings, the first evening, and trying keys and lamps."""
+"""The owner's pages: settings, Wi-Fi, the first evening, and the check of keys and lamps."""

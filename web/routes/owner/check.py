@@ -1,4 +1,4 @@
-"""Keys, lamps and tones tried out one by one, from the page Health."""
+"""The check of keys, lamps and tones, one by one, on the page Health."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ _CUES_OF_THE_END: tuple[tuple[Cue, str], ...] = (
 
 
 def cues() -> Mapping[Cue | EventCue, str]:
-    """Return the cues of the table and of its games' events, with their words."""
+    """Return the cues of the table and of its games' events, with their labels."""
     of_events = ((cue, cue.words) for cue in event_cues() if cue.words)
     return dict((*_CUES_OF_PLAY, *of_events, *_CUES_OF_THE_END))
 
 
 class Light(Body, frozen=True):
-    """A lamp by its name, and whether it shines."""
+    """A lamp by name, and whether it is lit."""
 
     lamp: Text
     on: bool
@@ -75,7 +75,7 @@ class PlayCue(Body, frozen=True):
 
 
 class PanelTrials(PageGroup):
-    """The routes by which the panel is tried out. They are the owner's, as keys may be secrets."""
+    """The routes of the panel's check. They are for the owner only, because keys may be secrets."""
 
     name = "check"
 
@@ -85,7 +85,7 @@ class PanelTrials(PageGroup):
 
     @get("/live/check", guard=host_only)
     def live(self) -> Response:
-        """Stream what is pressed and lit. The check goes on while somebody follows it."""
+        """Stream pressed keys and lit lamps. The check continues while the stream is open."""
         panel = self._panel()
         sent: dict[str, Any] = {}
         renewed_s = time.monotonic()
@@ -93,11 +93,11 @@ class PanelTrials(PageGroup):
         def news() -> str:
             nonlocal sent, renewed_s
             now_s = time.monotonic()
-            # a game that begins takes the keys back
+            # a game that starts takes the keys back
             if self._page_context.is_game_on:
                 panel.end()
             elif now_s - renewed_s > RENEW_S:
-                # the check ends by itself once nobody follows it any more
+                # the check expires by itself once no stream renews it
                 renewed_s = now_s
                 panel.renew()
             trial = _plain(panel.trial())
@@ -119,32 +119,32 @@ class PanelTrials(PageGroup):
 
     @post("/api/check/begin", guard=host_only, answer=TrialJson)
     def begin(self) -> Response:
-        """Begin the check. Raises `Illegal` while a game is on."""
-        return self._do(lambda panel: panel.begin())
+        """Start the check. Raises `Illegal` while a game is on."""
+        return self._run(lambda panel: panel.begin())
 
     @post("/api/check/end", guard=host_only)
     def end(self) -> None:
-        """Give the table its keys and lamps back."""
+        """Return keys and lamps to the table."""
         self._panel().end()
 
     @post("/api/check/light", body=Light, guard=host_only, answer=TrialJson)
     def light(self, body: Light) -> Response:
-        """Light a lamp, or darken it."""
+        """Switch a lamp on or off."""
         if body.lamp not in self._panel().lamps:
             raise Malformed(say("There is no lamp {name}", name=body.lamp))
-        return self._do(lambda panel: panel.light(body.lamp, body.on))
+        return self._run(lambda panel: panel.light(body.lamp, body.on))
 
     @post("/api/check/play", body=PlayCue, guard=host_only, answer=TrialJson)
     def play(self, body: PlayCue) -> Response:
-        """Sound a cue, and show what lamps show with it."""
+        """Play a cue with its tone and lamps."""
         cue = next((cue for cue in cues() if str(cue) == body.cue), None)
         if cue is None:
             raise Malformed(say("There is no cue {name}", name=body.cue))
-        return self._do(lambda panel: panel.play(cue, frozenset(SEATS)))
+        return self._run(lambda panel: panel.play(cue, frozenset(SEATS)))
 
     # ---- inside ----
 
-    def _do(self, act: Callable[[PanelCheck], None]) -> Response:
+    def _run(self, act: Callable[[PanelCheck], None]) -> Response:
         panel = self._panel()
         if self._page_context.is_game_on:
             raise wrong_phase(

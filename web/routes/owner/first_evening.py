@@ -1,4 +1,4 @@
-"""A first evening: four questions to a new owner, a page each, asked once."""
+"""The first evening: four questions to a new owner, one per page, asked once."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ PAGES = ("language", "camera", "print", "seats")
 class FirstEvening(PageGroup):
     """The routes under `/host/first`.
 
-    The machine's own screen may ask without the host key, as long as nobody has answered: it shows
-    that key anyway.
+    Until the questions are answered, the machine's own screen needs no host key, as it shows that
+    key anyway.
     """
 
     name = "first"
@@ -63,14 +63,14 @@ class FirstEvening(PageGroup):
             **parts[name](),
         )
         answer = make_response(page)
-        # whoever answers at the machine's own screen is the owner from now on
+        # the person at the machine's own screen becomes the owner
         if is_new:
             self._guard.host_cookie(answer)
         return answer
 
     @get("/live/first", guard=host_only)
     def live(self) -> Response:
-        """Stream what of the camera's page changes."""
+        """Stream the changing part of the camera's page."""
 
         def draw() -> str:
             return render_template(
@@ -81,7 +81,7 @@ class FirstEvening(PageGroup):
 
     @form("/host/first/language", "code", guard=host_only)
     def language(self) -> Response:
-        """Give the table a language, and this browser too."""
+        """Set the language of the table and of this browser."""
         code = request.form.get("code", "")
         if code not in LANGUAGES:
             raise NotFound

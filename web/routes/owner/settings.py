@@ -1,5 +1,6 @@
-"""The settings page: eight rows for everybody, the rest in one fold, each saved at once. Backup,
-restore and reset.
+"""The settings page: eight main rows, all others in one fold, and each change saved at once.
+
+It also has backup, restore and reset.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from web.routes.route import PageGroup, form, get, host_only, host_page, post
 from web.server.server import MAX_UPLOAD_BYTES
 
 UPLOAD_CHUNK_BYTES = 1_000_000
-"""Maximum bytes of an upload that are in memory at once."""
+"""Maximum number of bytes of an upload in memory at once."""
 _PINS = frozenset(
     [f"panel.{part}" for part in ("buzzer", "table_button", "system_lamp")]
     + [f"panel.{seat}.{part}" for seat in SEATS for part in PAD_PARTS]
@@ -55,23 +56,23 @@ _FRONT = frozenset(
         "web.join",
     }
 )
-"""Settings of the eight rows, which the fold does not show again."""
+"""Settings of the eight main rows, which are omitted from the fold."""
 
 
 class Change(Body, frozen=True):
-    """Values as they are typed, by the dotted names of their settings."""
+    """New values as typed, by the dotted names of their settings."""
 
     values: dict[Text, Text]
 
 
 class Reset(Body, frozen=True):
-    """Everything as delivered. With `games` all games are deleted."""
+    """Reset all settings to the defaults. With `games` all games are deleted."""
 
     games: bool = False
 
 
 class SettingsPage(PageGroup):
-    """The routes under `/settings`, for the owner alone."""
+    """The routes under `/settings`, for the owner only."""
 
     name = "settings"
 
@@ -83,21 +84,21 @@ class SettingsPage(PageGroup):
 
     @get("/settings", guard=host_page)
     def page(self) -> Response:
-        """Show the page with what the file says."""
+        """Show the page with the values of the settings file."""
         return self._page()
 
     @post("/api/settings/change", body=Change, guard=host_only, answer=SettingsSaved)
     def change(self, body: Change) -> Response:
-        """Write some settings. Nothing is written unless all are right."""
+        """Save some settings. If any value is invalid, nothing is saved."""
         on_file, revision = self._upkeep.on_file()
         self._upkeep.change(typed_values(flat(on_file), body.values), revision)
-        return jsonify(note=self._waiting_words())
+        return jsonify(note=self._restart_words())
 
     def _page(self, note: str = "", error: str = "", status: int = 200) -> Response:
         try:
             on_file, _ = self._upkeep.on_file()
         except ConfigError as wrong:
-            # a file that cannot be read is shown as what runs now
+            # show the running settings if the file cannot be read
             on_file, error = self._upkeep.running(), wrong.message
         values, running = flat(on_file), flat(self._upkeep.running())
         ordered, backed_up_s = self._upkeep.ordered(), self._upkeep.backed_up_s()
@@ -116,7 +117,7 @@ class SettingsPage(PageGroup):
             told=note or self._upkeep.done,
             put_back="" if note or error else self._upkeep.put_back(),
             error=error,
-            note=self._waiting_words(),
+            note=self._restart_words(),
             version=__version__,
             most_bytes=MAX_UPLOAD_BYTES,
             backed_up=day(backed_up_s) if backed_up_s else say("None yet"),
@@ -126,8 +127,8 @@ class SettingsPage(PageGroup):
         )
         return make_response(page, status)
 
-    def _waiting_words(self) -> str:
-        """Return when settings work that need a restart. Empty: all work now."""
+    def _restart_words(self) -> str:
+        """Return when changes that need a restart take effect, empty if all are in effect."""
         if not self._upkeep.waiting():
             return ""
         if not self._upkeep.can_restart:
@@ -141,7 +142,7 @@ class SettingsPage(PageGroup):
     @get("/settings/backup.zip", guard=host_only)
     def backup(self) -> Response:
         """Return a backup as one file."""
-        # into a file, as photographs may be more than fits into memory
+        # into a file, because photographs may not fit into memory
         target = tempfile.TemporaryFile(dir=self._upkeep.running().journal_path.parent)  # noqa: SIM115 - sent below
         try:
             with_photographs = "photographs" in request.args
@@ -150,15 +151,15 @@ class SettingsPage(PageGroup):
         except BaseException:
             target.close()
             raise
-        # a clock that was never set has no date
+        # omit the date if the clock was never set
         date = time.strftime("-%Y-%m-%d") if time.time() >= EARLIEST_S else ""
         name = f"tabletop-companion{date}.zip"
         return send_file(target, "application/zip", as_attachment=True, download_name=name)
 
     @form("/settings/restore", file="backup", guard=host_only)
     def restore(self) -> Response:
-        """Take a backup back. It is checked now and used at the next start."""
-        # a backup is the largest thing that anybody sends
+        """Upload a backup. It is checked now and restored at the next start."""
+        # a backup is the largest upload of all
         request.max_content_length = MAX_UPLOAD_BYTES
         request.max_form_memory_size = UPLOAD_CHUNK_BYTES
         folder = self._upkeep.running().journal_path.parent
@@ -180,7 +181,7 @@ class SettingsPage(PageGroup):
 
     @post("/api/settings/restart", guard=host_only)
     def restart(self) -> None:
-        """Begin the service anew."""
+        """Restart the service."""
         if not self._upkeep.can_restart:
             raise Stale(
                 say("The companion cannot restart itself here: stop it and start it again.")
@@ -189,12 +190,12 @@ class SettingsPage(PageGroup):
 
     @post("/api/settings/unstage", guard=host_only)
     def unstage(self) -> None:
-        """Drop what waits for the next start."""
+        """Drop the backup or reset that waits for the next start."""
         self._upkeep.unstage()
 
     @post("/api/settings/reset", body=Reset, guard=host_only)
     def reset(self, body: Reset) -> None:
-        """Reset all settings, and delete the games if that is asked for."""
+        """Reset all settings, and delete the games if requested."""
         self._upkeep.reset(body.games)
 
 
@@ -207,7 +208,7 @@ def _remark(
     running: Mapping[str, Any],
     ordered: Container[str],
 ) -> str:
-    """Return what is to be said beside a setting: that it is not yet, or never, as in the file."""
+    """Return the remark beside a setting whose running value differs from the file."""
     value = _in_words(row, running.get(row.key))
     if row.key in ordered:
         return say("The command line says {value} for this run.", value=value)
@@ -217,17 +218,15 @@ def _remark(
 
 
 def _in_words(row: SettingRow, value: Any) -> str:
-    """Return a value as the page names it."""
+    """Return a value in the words of the page."""
     for choice, words in row.choices:
         if choice == value:
             return words
     return row.typed(value) or say("empty")
 
 
-def typed_values(said: Mapping[str, Any], typed: Mapping[str, str]) -> dict[str, Any]:
-    """Return values from what was typed, beside what the file says. Raises `Malformed` for what is
-    wrong with one.
-    """
+def typed_values(on_file: Mapping[str, Any], typed: Mapping[str, str]) -> dict[str, Any]:
+    """Return the typed values that differ from `on_file`. Raises `Malformed` if any is invalid."""
     groups = [*(section.rows for section in sections()), *pad_rows().values()]
     rows = {row.key: row for group in groups for row in group}
     lamps = [part for part in PAD_PARTS if part.startswith("lamp_")]
@@ -237,13 +236,13 @@ def typed_values(said: Mapping[str, Any], typed: Mapping[str, str]) -> dict[str,
             values[key] = [lamp for lamp in lamps if lamp in text.split()]
         elif key not in rows:
             raise Malformed(say("There is no setting {name}", name=key))
-        elif text != rows[key].typed(said.get(key)):
-            # only what differs from the file is a change
+        elif text != rows[key].typed(on_file.get(key)):
+            # only values that differ from the file are changes
             values[key] = rows[key].read(text)
             if not rows[key].takes(values[key]):
                 raise Malformed(by_hand())
-    # judged as the file would be: one change may clash with what stays
-    after = {**said, **values}
+    # check the result as a whole, because a change may conflict with an unchanged value
+    after = {**on_file, **values}
     _refuse_double_pins(after, values)
     if bool(after.get("quiet.from")) != bool(after.get("quiet.to")):
         raise Malformed(say("Enter both times, or neither."))
@@ -251,7 +250,7 @@ def typed_values(said: Mapping[str, Any], typed: Mapping[str, str]) -> dict[str,
 
 
 def _refuse_double_pins(after: Mapping[str, Any], changed: Mapping[str, Any]) -> None:
-    """Raise `Malformed` for a changed pin that has another job already."""
+    """Raise `Malformed` for a changed pin that has another function already."""
     pins = [after.get(key) for key in _PINS]
     for key in _PINS & set(changed):
         pin = after[key]

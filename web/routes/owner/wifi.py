@@ -1,6 +1,4 @@
-"""The page that gives the machine a Wi-Fi, which is tried; the table's own one comes back if it
-does not work.
-"""
+"""The page that connects the machine to a Wi-Fi. If that fails, the table's own Wi-Fi returns."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from web.routes.route import PageGroup, ask_for_key, form, get, host_page
 
 
 class WifiPage(PageGroup):
-    """The route `/wifi`: for the host, and before there is one for whoever is at the machine
+    """The route `/wifi`: for the host, and before there is one for people at the machine
     (`is_newcomer`).
     """
 
@@ -31,9 +29,7 @@ class WifiPage(PageGroup):
 
     @form("/wifi", "name", "password", "hidden", asks=host_page, page="_page")
     def join(self) -> Response:
-        """Try a Wi-Fi. What becomes of it is told by the page of before, or by the table in its new
-        Wi-Fi.
-        """
+        """Try a Wi-Fi. The result is shown on the previous page, or later in the new Wi-Fi."""
         if not self._may():
             return ask_for_key("/wifi")
         fields = request.form
