@@ -41,7 +41,7 @@ class Presence:
         self._table = table
         self._now_s = now_s
         self._open: Counter[Seat] = Counter()
-        self._there: dict[Seat, tuple[str, float]] = {}
+        self._last_presence: dict[Seat, tuple[str, float]] = {}
         """The last sitting that was present (see `SeatView.sitting`), and when it was."""
         self._lock = threading.Lock()
         self.gone: frozenset[Seat] = frozenset()
@@ -66,11 +66,11 @@ class Presence:
                 sitter = view.seats[seat]
                 # only phones can be gone, because pads and the machine need no stream
                 is_there = not is_on or sitter.door != "phone" or self._open[seat] > 0
-                known_sitting, _ = self._there.get(seat, ("", 0.0))
+                known_sitting, _ = self._last_presence.get(seat, ("", 0.0))
                 # a new sitting restarts the time, because its phone had no chance to open a stream
                 if is_there or known_sitting != sitter.sitting:
-                    self._there[seat] = (sitter.sitting, now_s)
-            absences = {seat: now_s - at_s for seat, (_, at_s) in self._there.items()}
+                    self._last_presence[seat] = (sitter.sitting, now_s)
+            absences = {seat: now_s - at_s for seat, (_, at_s) in self._last_presence.items()}
             gone = frozenset(seat for seat in absences if absences[seat] >= AWAY_S)
             has_changed, self.gone = gone != self.gone, gone
         if has_changed:
@@ -113,11 +113,11 @@ class PageContext:
     """Thread that makes pictures, PDFs and films."""
     _urls: tuple[str, ...] = ()
     """Cached addresses of the pages."""
-    _typed: str = ""
+    _typed_url: str = ""
     """The best address, in the form in which people type it."""
     _urls_until_s: float = -math.inf
-    _drawn: dict[FragmentKey, tuple[int, str]] = field(default_factory=dict)
-    _drawing: dict[FragmentKey, threading.Lock] = field(
+    _fragments: dict[FragmentKey, tuple[int, str]] = field(default_factory=dict)
+    _fragment_locks: dict[FragmentKey, threading.Lock] = field(
         default_factory=lambda: defaultdict(threading.Lock)
     )
 
@@ -168,10 +168,10 @@ class PageContext:
         to join. Concurrent requests wait for the same drawing.
         """
         key = FragmentKey(page, viewer, own_screen, at_table, spoken(), request.script_root)
-        with self._drawing[key]:
-            version, fragment = self._drawn.get(key, (-1, ""))
+        with self._fragment_locks[key]:
+            version, fragment = self._fragments.get(key, (-1, ""))
             if version != self.table.version:
-                self._drawn[key] = version, fragment = self._draw(key)
+                self._fragments[key] = version, fragment = self._draw(key)
         return fragment
 
     @property
@@ -247,12 +247,12 @@ class PageContext:
         # addresses seldom change, so the kernel is not asked for every drawing
         if now_s >= self._urls_until_s:
             self._urls, self._urls_until_s = self.join_urls(), now_s + ADDRESSES_S
-            self._typed = shown(self._urls[0]) if self._urls else ""
+            self._typed_url = shown(self._urls[0]) if self._urls else ""
         gives_wifi = key.page == "table" and key.at_table and view.phase is Phase.LOBBY
         seats = SEATS if key.page == "workbench" else ()
         return {
             "urls": self._urls,
-            "typed": self._typed,
+            "typed": self._typed_url,
             "join_code": self.join_code.now() if self.join_code and may_know else "",
             "may_sit": key.at_table or self.join_code is None,
             "wifi": features.welcome.wifi() if gives_wifi else None,

@@ -55,11 +55,11 @@ AGAIN_S = 5
 
 def register(app: Flask) -> None:
     """Register the handlers for all errors of an application."""
-    app.register_error_handler(CompanionError, _known)
-    app.register_error_handler(UnknownName, _elsewhere)
-    app.register_error_handler(HTTPException, _http)
-    app.register_error_handler(TimeoutError, _late)
-    app.register_error_handler(Exception, _unknown)
+    app.register_error_handler(CompanionError, _answer_known)
+    app.register_error_handler(UnknownName, _answer_unknown_name)
+    app.register_error_handler(HTTPException, _answer_http)
+    app.register_error_handler(TimeoutError, _answer_timeout)
+    app.register_error_handler(Exception, _answer_unexpected)
 
 
 def status_of(error: CompanionError) -> int:
@@ -79,20 +79,20 @@ def status_of(error: CompanionError) -> int:
     return HTTPStatus.SERVICE_UNAVAILABLE
 
 
-def _known(error: CompanionError) -> Response:
+def _answer_known(error: CompanionError) -> Response:
     reason = str(error.reason) if isinstance(error, Illegal) else None
     rule = error.rule if isinstance(error, Illegal) else None
     return _answer(status_of(error), error.kind, error.message, rule=rule, reason=reason)
 
 
-def _elsewhere(error: UnknownName) -> Response:
+def _answer_unknown_name(error: UnknownName) -> Response:
     """Refer to the pages under a known name."""
     url = error.message
     message = say("The table’s pages have another address: open {address}", address=shown(url))
     return _answer(HTTPStatus.MISDIRECTED_REQUEST, error.kind, message, link=(url, url))
 
 
-def _http(error: HTTPException) -> Response:
+def _answer_http(error: HTTPException) -> Response:
     status = error.code or 500
     # redirects and responses given to `abort` are complete answers
     if error.response is not None or status < 400:
@@ -100,11 +100,11 @@ def _http(error: HTTPException) -> Response:
     return _answer(status, f"http_{status}", _ADVICE.get(status, say("Go back and try again.")))
 
 
-def _late(_: TimeoutError) -> Response:
+def _answer_timeout(_: TimeoutError) -> Response:
     return _answer(503, "late", say("The table is busy: try again"))
 
 
-def _unknown(error: Exception) -> Response:
+def _answer_unexpected(error: Exception) -> Response:
     """Answer without any detail, and log no request data, because it may contain a secret order."""
     log.error("%s failed: %s", request.endpoint, trace_of(error))
     return _answer(500, "internal", _ADVICE[500])

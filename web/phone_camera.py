@@ -66,7 +66,7 @@ class PhoneCameraPages:
     @get("/eye")
     @get(f"/eye/<string(length={CODE_LENGTH}):code>")
     def page(self, code: str = "") -> Any:
-        """Show the phone's own page, or without HTTPS how to go on past the warning."""
+        """Show the phone's page, or without HTTPS how to get past the browser's warning."""
         room = self._room
         if not (self._is_secure or request.is_secure or is_own_screen()):
             if not room.is_open():  # no stranger opens a port: the owner's page does
@@ -82,7 +82,7 @@ class PhoneCameraPages:
 
     @post("/api/eye/pair", body=PairBody)
     def pair(self, body: PairBody) -> Response:
-        """Make this phone the camera. The code is good for one."""
+        """Make this phone the camera. Every code pairs only one phone."""
         room = self._room
         if room.eye() is None:
             raise wrong_phase(say("The camera is switched off in the settings"))
@@ -94,12 +94,11 @@ class PhoneCameraPages:
 
     @post("/api/eye/picture", body=None, answer=EyeJson)
     def picture(self) -> Response:
-        """Take a picture of the phone.
+        """Receive a picture from the phone.
 
-        Return when the next is wanted, and what is read on the board.
-
-        `taken_ms` of the address is when it was taken at the earliest, by the clock of the last
-        answer. Without a picture the answer only tells that clock.
+        Return when to send the next one, and the reading of the board. `taken_ms` in the query is
+        the earliest time at which the picture was taken, on the clock of the last answer. Without a
+        picture the answer only gives that clock.
         """
         room = self._room
         if not room.pairing.is_camera(self._guard.camera_mark()):
@@ -152,35 +151,35 @@ class PhoneOwnerPages:
 
     @get("/camera/phone", guard=host_page)
     def code_page(self) -> Any:
-        """Show the code that an old phone scans. `first`: the first evening asked for it."""
+        """Show the code for a phone to scan. Query `first` leads back to the first evening."""
         try:
             self._room.address()
         except CompanionError as error:
             return make_response(
-                render_template("eye_code.html", **self._changing(), trouble=error.message), 503
+                render_template("eye_code.html", **self._live_values(), trouble=error.message), 503
             )
         # the stream keeps the query, which decides where "back" leads
         live = request.full_path.replace("/camera", "/live/camera", 1).rstrip("?")
-        return render_template("eye_code.html", live=live, **self._changing())
+        return render_template("eye_code.html", live=live, **self._live_values())
 
     @get("/live/camera/phone")
     def live(self) -> Response:
-        """Stream the page's fragment."""
+        """Stream the fragment of the page."""
         self._guard.require_host()
 
         def draw() -> str:
-            return render_template("_eye_code.html", **self._changing())
+            return render_template("_eye_code.html", **self._live_values())
 
         return self._streams.watch(draw, Audience.SEAT)
 
     @post("/api/camera/phone/remove", guard=host_only)
     def remove(self) -> None:
-        """Let the old phone be the camera no longer."""
+        """Stop using the old phone as the camera."""
         if not self._room.is_camera:
             raise NotFound
         self._room.remove()
 
-    def _changing(self) -> dict[str, Any]:
+    def _live_values(self) -> dict[str, Any]:
         """Return the template values that change: the code, and whether a phone has used it."""
         room = self._room
         return {

@@ -37,7 +37,7 @@ class StaticFiles:
 
     @form("/language", "code", "back")
     def language(self) -> Any:
-        """Choose the language of this browser, and lead back to the page that asked."""
+        """Set the language of this browser, and redirect to the page that asked."""
         code, back = request.form.get("code", ""), request.form.get("back", "/")
         if code not in LANGUAGES:
             raise NotFound
@@ -48,14 +48,14 @@ class StaticFiles:
     @get("/favicon.svg")
     @get("/favicon.ico")
     def favicon(self) -> Response:
-        """Return the sign."""
+        """Return the favicon."""
         return self.static("", "favicon.svg")
 
     @get("/static/<version>/<name>")
     def static(self, version: str, name: str) -> Response:
         """Return a style sheet or a script.
 
-        Browsers keep it for ever under the address of its version.
+        Browsers may cache it for ever under the address of its version.
         """
         content = self._static.get(name) or script_words(name)
         if content is None:
@@ -89,7 +89,7 @@ def static_files() -> Mapping[str, bytes]:
 
 
 def script_words(name: str) -> bytes | None:
-    """Return the scripts' sentences as a module for a name such as `words.es.js`, None for other
+    """Return the scripts' sentences as a module, for a name such as `words.es.js`. None for other
     names.
     """
     code = name.removeprefix("words.").removesuffix(".js")

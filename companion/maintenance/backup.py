@@ -208,8 +208,8 @@ def stage_forgetting(settings: Settings) -> None:
 
 
 def _new_folder(state: Path) -> Path:
-    """Return an empty folder to prepare a staged change in. Only the owner of the process may read
-    it, since it holds keys and passwords.
+    """Return an empty folder in which to prepare a staged change. Only this user may read it, since
+    it holds keys and passwords.
     """
     folder = state / f"{READY}.part"
     _clear(folder)

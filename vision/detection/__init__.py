@@ -1,4 +1,4 @@
-"""What is found in a picture: markers, movement, foreign objects.
+"""Detection in pictures: markers, movement, foreign objects.
 
 May import `companion.core` and `vision`.
 """

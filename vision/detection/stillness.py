@@ -1,10 +1,9 @@
-"""What makes a still table look different from picture to picture: its light, a sensor's noise, a
-codec's steps.
+"""Models how pictures of a still table differ: changes of light, sensor noise, codec steps.
 
-Pictures are compared by blocks, see `BLOCK_PX`. First the light is taken off: exposure, lamps,
-bands. What is left is noise up to the bounds that are learned for each block, with what its
-neighbours show, and never beyond what the whole picture shows: a hand that trembles or a shadow
-that waves in one place for ever does not become noise.
+Pictures are compared by blocks, see `BLOCK_PX`. First, changes of light are compensated: exposure,
+lamps, bands. The remaining difference is noise, up to a bound learned for each block and its
+neighbours. The bound is limited by the noise of the whole picture. A trembling hand or a shadow
+that keeps moving in one place therefore does not become noise.
 """
 
 from __future__ import annotations
@@ -19,109 +18,118 @@ from numpy.typing import NDArray
 BLOCK_PX = 8
 """Side of a block."""
 Small = NDArray[np.float32]
-"""(rows, columns) of 0 to 255: the mean brightness of each block."""
+"""Mean brightness, 0 to 255, of each block (rows, columns)."""
 Blocks = NDArray[np.bool_]
-"""(rows, columns): which blocks of a picture."""
+"""Mask (rows, columns) of the blocks of a picture."""
 
 # ---- light ----
 SAMPLE = 6
-"""Every so many rows and columns are enough to tell the light of a whole picture."""
+"""Sampling interval of rows and columns when the light of a whole picture is estimated."""
 _BURNT = 245.0
-"""A block that is lighter than this may hide how bright it is."""
+"""A brighter block may be saturated."""
 _CONTRAST = 25.0
-"""The dark and the bright third of a picture must differ by so much to tell a gain from an offset.
+"""Minimum difference between the dark and the bright third of a picture to separate gain from
+offset.
 """
 _SAME = 0.5
-"""Where the middling block differs by fewer levels, of 255, the light is the same: no block counts
-that differs so."""
+"""Light is unchanged if the median block differs by fewer levels, of 255. No block with such a
+difference counts as changed.
+"""
 _GAINS = 0.5, 2.0
 _MOST_OFFSET = 20.0
-"""What counts as light: beyond these factors and levels something has come before the camera."""
+"""Maximum gains and offset of a change of light. Beyond them something is in front of the
+camera.
+"""
 _SLIGHT = 1.0
-"""An offset of fewer levels has not disturbed the gains of the rows."""
+"""An offset of fewer levels does not disturb the gains of the rows."""
 _DARKEST = 4.0
-"""Blocks are taken to be as bright as this at least: a ratio of black blocks is all noise."""
+"""Minimum brightness of a block in a ratio, because a ratio of black blocks is all noise."""
 _SMOOTH_ROWS = 5
 _MUCH_BETTER = 0.8
-"""A gain and an offset of the whole picture must leave less than this share of what the gains of
-its rows leave."""
+"""A global gain and offset is used only if its residual is below this share of that of the row
+gains.
+"""
 
 # ---- noise ----
 _LEAST, _MOST = 3.5, 16.0
-"""Bounds of the noise threshold, in levels of 255: no smaller change of a block ever counts."""
+"""Bounds of the noise threshold, in levels of 255. No smaller change of a block ever counts."""
 _SIGMAS = 5.0
-"""A block may differ by so many standard deviations of its noise."""
+"""Noise threshold in standard deviations of a block's noise."""
 _STEPS = 1.75
-"""And by so many of the steps in which a codec changes single blocks."""
+"""Minimum noise threshold in codec steps."""
 _QUARTERS = 1.15
-"""Three quarters of the values of a Gaussian are nearer to its middle than this, by its standard
-deviation."""
+"""Three quarters of Gaussian values are within this many standard deviations of the mean."""
 _UNKNOWN = 1.5
-"""So much noisier than the middle of the picture blocks may be before anything is learned."""
+"""Assumed ratio of a block's noise to the typical noise, before anything is learned."""
 _SLOWLY = 16
-"""Frames after which what is newly learned counts as much as what was known."""
+"""Number of frames over which the noise is averaged."""
 _BEYOND, _OF_STEP, _FLOOR = 3.0, 0.6, 0.8
-"""A block's noise is at most so many times the picture's, such a part of a codec's step, or so many
-levels."""
+"""Upper bound of a block's noise: the maximum of this multiple of the picture's noise, this share
+of a codec's step, and this number of levels.
+"""
 _ALONE = 4.0, 1.0
-"""A block that differs by so many standard deviations, and so many levels, while none next to it
-does, is a step."""
+"""A block is a codec step if it differs by so many standard deviations and levels, and no neighbour
+does.
+"""
 _FEWEST = 12
-"""So many of them make a codec."""
+"""Minimum number of single steps before they count as a codec's."""
 _MOST_STEP = 9.0
 _RISE, _FALL = 0.5, 0.03
-"""How fast it is believed that a codec's steps are larger, or smaller: where frames were averaged,
-they seem to be."""
+"""Learning rates for larger and for smaller codec steps. In averaged frames the steps only seem
+smaller.
+"""
 _GROWTH = 1.5
-"""The picture's noise grows by no more than this factor from frame to frame."""
+"""Maximum growth of the picture's noise from frame to frame."""
 _INCOHERENT = 0.15
-"""Changes of neighbouring blocks that go together less than this (correlation) are noise."""
+"""Changes are noise if the correlation of neighbouring blocks is below this."""
 _MANY = 0.02
-"""That can be told of this share of the picture."""
+"""Minimum share of the picture that must change for this test."""
 
 
 def wider(blocks: Blocks, side: int = 3) -> Blocks:
-    """Return these blocks and those around them, `side` being that of the square which each one
-    becomes."""
+    """Return these blocks and their neighbours. Each block is dilated to a square of `side`
+    blocks.
+    """
     return np.asarray(cv2.dilate(blocks.view(np.uint8), np.ones((side, side), np.uint8)), bool)
 
 
 class Exposure(NamedTuple):
-    """How a picture is brought to the light of another: `gain` times it plus `offset`, (rows, 1)
-    each."""
+    """Change of light from one picture to another: multiply by `gain`, add `offset`, (rows, 1)
+    each.
+    """
 
     gain: Small
     offset: Small
 
 
 def exposure_between(before: Small, now: Small) -> Exposure:
-    """Return the light of `now` by that of `before`.
+    """Return the change of light from `before` to `now`.
 
-    What differs in less than half of the picture does not count.
+    Changes in less than half of the picture are ignored.
 
-    Each row of blocks has a gain of its own, since lamps on alternating current light a picture in
-    bands when its rows are exposed one after the other; what is left tells a gain and an offset, by
+    Each row of blocks has its own gain: lamps on alternating current light a picture in bands,
+    because its rows are exposed one after the other. The rest gives a global gain and offset, from
     the medians of the dark and the bright third of all blocks. A hand that covers half of either
-    bends these, so that they count only where they explain what most of the picture shows much
-    better than the rows' gains alone.
+    third distorts them. They are therefore used only if they explain most of the picture much
+    better than the row gains alone.
     """
     some = slice(None, None, SAMPLE)
     if middle_of(np.abs(now[some, some] - before[some, some])) < _SAME:
         return Exposure(np.ones((len(now), 1), np.float32), np.zeros((len(now), 1), np.float32))
 
-    # Each row by itself, by every fourth block.
+    # row gains, from every fourth block
     rows = _gains_of_rows(before[:, 2::4], now[:, 2::4])
     plain = Exposure(rows, np.zeros_like(rows))
-    # What that leaves may be a gain and an offset of the whole picture.
+    # The remaining change may be a global gain and offset.
     lit = (before[::SAMPLE, ::SAMPLE] * rows[::SAMPLE]).ravel()
     gain, offset = _gain_and_offset(lit, now[::SAMPLE, ::SAMPLE].ravel())
     whole = Exposure((rows * np.float32(gain)).clip(*_GAINS), np.full_like(rows, offset))
     if abs(offset) >= _SLIGHT:
-        # The offset has bent the rows' gains: once more without it.
+        # The offset distorted the row gains, so estimate them again without it.
         more = _gains_of_rows(before[:, 2::4] * whole.gain + whole.offset, now[:, 2::4])
         whole = Exposure((whole.gain * more).clip(*_GAINS), whole.offset)
 
-    # By how much the middling block differs in either light.
+    # median residual of either model
     misfits = []
     for gains, offsets in (whole, plain):
         lit = before[some, some] * gains[some] + offsets[some]
@@ -130,8 +138,8 @@ def exposure_between(before: Small, now: Small) -> Exposure:
 
 
 def _gains_of_rows(before: Small, now: Small) -> Small:
-    """Return (rows, 1): the gain of each row by the median along it. Bands are wide."""
-    # The median of each row, by its middle value.
+    """Return (rows, 1): the gain of each row, from its median and smoothed over rows."""
+    # median of each row by partition
     ratios = now / np.maximum(before, np.float32(_DARKEST))
     middle = ratios.shape[1] // 2
     rows = np.partition(ratios, middle, axis=1)[:, middle].clip(*_GAINS)
@@ -141,8 +149,11 @@ def _gains_of_rows(before: Small, now: Small) -> Small:
 
 
 def _gain_and_offset(before: Small, now: Small) -> tuple[float, float]:
-    """Return what makes of N blocks the others, by the medians of the dark and the bright third."""
-    # What is burnt out tells nothing of the light, unless that is nearly all.
+    """Return gain and offset between two sets of N blocks, from medians of the dark and bright
+    third.
+    """
+    # Saturated blocks contain no information about the light. Keep them only if nearly all are
+    # saturated.
     clear = (before < _BURNT) & (now < _BURNT)
     if np.count_nonzero(clear) > before.size // 4:
         before, now = before[clear], now[clear]
@@ -150,11 +161,11 @@ def _gain_and_offset(before: Small, now: Small) -> tuple[float, float]:
     third = before.size // 3
     dark, bright = order[:third], order[-third:]
 
-    # The middle of the dark third, and that of the bright one.
+    # medians of the dark and the bright third
     dark_was = float(before[dark[third // 2]])
     bright_was = float(before[bright[third // 2]])
     if bright_was - dark_was < _CONTRAST:
-        # Too even to tell a gain from an offset: an offset it is.
+        # There is too little contrast for a gain, so estimate an offset only.
         offset = middle_of(now - before)
         return 1.0, float(np.clip(offset, -_MOST_OFFSET, _MOST_OFFSET))
     dark_is = middle_of(now[dark])
@@ -165,88 +176,92 @@ def _gain_and_offset(before: Small, now: Small) -> tuple[float, float]:
 
 
 def middle_of(values: NDArray[Any]) -> float:
-    """Return the median. `np.median` takes several times as long for so few."""
+    """Return the median (the upper one for an even number). `np.median` is several times slower for
+    small arrays.
+    """
     place = values.size // 2
     return float(np.partition(values, place, axis=None)[place])
 
 
 def unexplained(before: Small, now: Small, exposure: Exposure) -> tuple[Small, Small]:
-    """Return (rows, columns) twice: how `now` differs from `before` in the same light, and what
-    that light changes."""
-    # What `before` would look like in this light.
+    """Return the unexplained difference of `now` from `before`, and the effect of the light alone.
+
+    Both are (rows, columns).
+    """
+    # `before` in the light of `now`
     lit = np.minimum(before * exposure.gain + exposure.offset, np.float32(255))
     shift = np.asarray(cv2.absdiff(lit, before), np.float32)
     rest = np.asarray(cv2.subtract(now, lit), np.float32)
     burnt = before > _BURNT
     if burnt.any():
-        # What was burnt out may have been much brighter: it need not have become as dark as the
-        # rest.
+        # A saturated block may have been much brighter, so it need not darken like the rest.
         rest[burnt & (rest > 0) & (now <= before + 2)] = 0
     return rest, shift
 
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """How much the blocks of a camera's pictures differ while nothing moves, as learned so far."""
+    """Learned differences between the pictures of a camera while nothing moves."""
 
     power: Small | None = None
-    """(rows, columns): the mean square of what each block differs by."""
+    """Mean square difference of each block, (rows, columns)."""
     typical: float = 0.0
     """Standard deviation of the picture as a whole."""
     step: float = 0.0
-    """By how much a codec changes single blocks."""
+    """Size of a codec's step in a single block."""
     frames: int = 0
     bounds: Small | None = None
-    """(rows, columns): the least changes that count; None before anything is learned."""
+    """Minimum significant change of each block (rows, columns). None before anything is learned."""
 
 
 def bounds_of(noise: Noise, rest: Small) -> Small:
-    """Return (rows, columns): the least changes that count.
+    """Return (rows, columns): the minimum significant change of each block.
 
-    `rest` are those in question, for a first idea.
+    Before anything is learned, it is estimated from the changes `rest`.
     """
     if noise.bounds is not None and noise.bounds.shape == rest.shape:
         return noise.bounds
-    # The standard deviation of Gaussian noise is its median deviation by 0.6745.
+    # The standard deviation of Gaussian noise is its median absolute deviation divided by 0.6745.
     size = np.abs(rest)
     typical = float(np.median(size[::2, ::2])) / 0.6745
     step = _step_of(size, typical) or 0.0
-    # One bound for all blocks, before each has one of its own.
+    # one bound for all blocks, before each has its own
     least = min(max(_LEAST, _SIGMAS * _UNKNOWN * typical, _STEPS * step), _MOST)
     return np.full(rest.shape, least, np.float32)
 
 
 def learn_noise(noise: Noise, rest: Small, moved: Blocks | None) -> Noise:
-    """Return what is known after a frame with these changes.
+    """Return the noise model, updated with the changes of a frame.
 
-    What has `moved` (None: nothing) teaches nothing unless it is noise itself.
+    Blocks that `moved` (None: none) are excluded, unless the movement is noise itself.
     """
     size, before = np.abs(rest), noise.power
     if moved is not None and is_incoherent(rest, moved):
-        # All of it is noise.
+        # The movement is only noise.
         moved = None
     if before is None or before.shape != rest.shape:
         before = np.zeros(rest.shape, np.float32)
         noise = replace(noise, frames=0)
 
-    # A ninth of the blocks is enough to tell the noise of the picture.
+    # A ninth of the blocks is enough to estimate the noise of the picture.
     some = size[::3, ::3]
     part = some.ravel() if moved is None else some[~moved[::3, ::3]]
     if part.size < 0.5 * some.size:
-        return noise  # what is left may be all sky
+        return noise  # the rest may not represent the picture
     frames = noise.frames + 1
     rate = 1 / min(frames, _SLOWLY)
     typical, step = _typical_and_step(noise, size, part, rate)
 
-    # No single block is noisier than the picture allows: what waves there is no noise.
+    # Limit each block by the noise of the picture, so that something waving in place is not
+    # learned.
     cap = max(_BEYOND * typical, _OF_STEP * step, _FLOOR)
     limited = np.minimum(rest * rest, np.float32(cap**2))
     power = np.asarray(cv2.addWeighted(before, 1 - rate, limited, rate, 0), np.float32)
     if moved is not None:
-        # Where something moves, nothing is learned.
+        # Do not learn where something moves.
         power = np.where(moved, before, power)
 
-    # A block is as noisy as its neighbours at least.
+    # A block is at least as noisy as its neighbourhood.
     local = np.asarray(cv2.max(power, cv2.blur(power, (5, 5))), np.float32)
     least = max(_LEAST, _STEPS * step)
     bounds = (np.sqrt(local) * np.float32(_SIGMAS)).clip(least, _MOST)
@@ -254,54 +269,52 @@ def learn_noise(noise: Noise, rest: Small, moved: Blocks | None) -> Noise:
 
 
 def _typical_and_step(noise: Noise, size: Small, part: Small, rate: float) -> tuple[float, float]:
-    """Return the noise of the picture as a whole, and the steps of its codec, after a frame of
-    these changes.
+    """Return the updated noise of the whole picture and step of its codec.
 
-    `part` are those of blocks in which nothing moves, `rate` is how much the frame counts.
+    `part` holds the changes of blocks without movement. `rate` is the weight of the frame.
     """
-    # Three quarters of the blocks tell the noise of all.
+    # third quartile of the changes
     place = 3 * part.size // 4
     typical = float(np.partition(part, place)[place]) / _QUARTERS
     if noise.frames:
         typical = min(typical, _GROWTH * noise.typical + 0.1)
     typical = noise.typical + rate * (typical - noise.typical)
-    # A codec's steps stand alone among blocks in which nothing changes.
+    # A codec changes single blocks among unchanged ones.
     shown = _step_of(size, typical) or 0.0
     speed = max(rate, _RISE) if shown > noise.step else _FALL
     return typical, noise.step + speed * (shown - noise.step)
 
 
 def _step_of(size: Small, typical: float) -> float | None:
-    """Return how much single blocks differ that stand alone.
+    """Return the size of changes in isolated blocks.
 
-    None when there are few: that is chance.
-
-    Whatever moves is larger than a block, so that nothing of this is learned of it.
+    Returns None if they are few, which may be chance. Moving objects are larger than a block and
+    have no effect.
     """
     jumps = np.asarray(size > max(_ALONE[0] * typical, _ALONE[1]), np.uint8)
     if np.count_nonzero(jumps) < _FEWEST:
         return None
-    # How many of each block and its neighbours have jumped.
+    # number of jumps in each block and its neighbours
     around = cv2.boxFilter(jumps, -1, (3, 3), normalize=False)
     alone = size[(around == 1) & (jumps > 0)]
     if len(alone) < _FEWEST:
         return None
-    # Nineteen of twenty are smaller.
+    # 95th percentile
     place = 19 * len(alone) // 20
     return min(float(np.partition(alone, place)[place]), _MOST_STEP)
 
 
 def is_incoherent(rest: Small, moved: Blocks) -> bool:
-    """Tell whether what seems to move is nothing but noise.
+    """Return whether apparent movement is only noise.
 
-    Things have parts next to each other that change alike.
+    Adjacent parts of real objects change alike.
     """
     if np.count_nonzero(moved) < _MANY * moved.size:
         return False
-    # Noise has no neighbours that change alike.
+    # In noise, neighbouring blocks change independently.
     values = np.where(moved, rest, 0)
     power = float((values * values).mean())
-    # Correlation with the next block, to the right and below.
+    # correlation with the next block, to the right and below
     across = float((values[:, 1:] * values[:, :-1]).mean())
     down = float((values[1:] * values[:-1]).mean())
     return (across + down) / 2 < _INCOHERENT * power
@@ -309,31 +322,33 @@ def is_incoherent(rest: Small, moved: Blocks) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Background:
-    """What the next picture is compared with.
+    """The pictures with which the next one is compared.
 
-    All pictures are (rows, columns) of blocks.
+    All are arrays (rows, columns) of blocks.
     """
 
     noise: Noise = field(default_factory=Noise)
     now: Small | None = None
     """The last picture."""
     before: Small | None = None
-    """The pictures before it, their noise taken off."""
+    """Running mean of the last pictures, which contains little noise."""
     read: Small | None = None
-    """Each block as it was when it was read last, in the light of then; None: nothing was read."""
+    """Each block as it was last read, in the light of that time. None if nothing was read."""
     whole: Small | None = None
-    """The picture when all of it was read last."""
+    """The picture at the time when all of it was last read."""
     looks: Small | None = None
-    """How many still pictures each block of `read` is the mean of."""
+    """Number of still pictures averaged in each block of `read`."""
     exposure: Exposure | None = None
-    """The light of the last picture by that of `read`."""
+    """Change of light from `read` to the last picture."""
     calm: int = 0
-    """How many pictures differed in nothing from what was read."""
+    """Number of pictures without any difference from `read`."""
     faint_read: Blocks | None = None
-    """Where the last picture differed so faintly from `read` that the next one has to differ there
-    as well."""
+    """Blocks where the last picture differed faintly from `read`. The difference counts only if the
+    next picture repeats it.
+    """
     faint_before: Blocks | None = None
     """The same for `before`."""
     lights: tuple[float, ...] = ()
-    """How bright the last pictures were that were all brighter, or all darker, than when the board
-    was read."""
+    """Relative brightness of the last pictures, while all are brighter, or all darker, than when
+    the board was read.
+    """

@@ -1,4 +1,4 @@
-"""From markers to layouts: which piece lies on which square, and which squares cannot be told.
+"""From markers to layouts: which piece lies on which square, and which squares are unknown.
 
 May import `companion.core` and `vision`.
 """

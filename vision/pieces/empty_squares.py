@@ -1,10 +1,9 @@
-"""Is a square empty? Judged by what is printed there: paper, outline and marks must be seen, else
-it is not empty.
+"""Detection of empty squares by their print: paper, outline and marks have to be visible.
 
-A square counts as empty only when its paper is in sight and its outline is where it should be. The
-first judgement knows nothing but "white paper, dark outline"; afterwards each square is compared
-with how it looked when it was empty. Shadows darken paper but leave the outline, hands and things
-hide it: that tells them apart.
+A square counts as empty only if its paper is in sight and its outline is in the right place. The
+first judgement only knows that paper is white and outlines are dark. Later each square is compared
+with how it looked when it was empty. Shadows darken paper but leave the outline visible, while
+hands and objects hide it.
 """
 
 from __future__ import annotations
@@ -24,22 +23,23 @@ from vision.pieces.square_cells import GENTLE_MM, Mask, SquareCells, cells_of
 
 _DARK, _DIM, _BRIGHT = 0.50, 0.86, 1.20
 _GENTLE = 0.2
-"""A soft shadow changes paper's brightness by less, a logarithm, within `GENTLE_MM`."""
+"""Maximum change of paper's brightness (a logarithm) by a soft shadow within `GENTLE_MM`."""
 _MOST_MISSING = 1 / 9
-"""Under a shadow so much of what is in sight of an outline may not be there."""
+"""Maximum share of the visible parts of an outline that may be missing under a shadow."""
 _LEAST_LINES = 3
-"""A bare square shows so many of the twelve parts of its outline: one side, or what pieces in front
-leave of more."""
+"""Minimum number of the twelve parts of its outline that a bare square shows: one side, or as many
+of several sides if pieces stand in front.
+"""
 _MOST_GLARE = 0.12
-"""A square of which more is burnt out is not judged."""
+"""Maximum share of burnt-out pixels of a square that is judged."""
 _LEAST_SEEN, _MOST_SEEN = 0.4, 0.98
-"""Of a square that is judged, and of one by which is learned how it looks, so much is in sight."""
+"""Minimum visible share of a square that is judged, and of one whose look is learned."""
 _FADE = 0.2
-"""So much does the newest look of an empty square count."""
+"""Weight of the newest look of an empty square in the running average."""
 _OF_LINE = 0.4
-"""A part of an outline is there when it has so much of the depth that can be expected."""
+"""Minimum depth of a part of an outline, as a share of the expected depth."""
 _PRINT = 0.08
-"""Keeps the noise of dark print from counting."""
+"""Offset added to tones before they are divided, so that the noise of dark print does not count."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,23 +50,23 @@ class Known:
     """(side, side): the brightness of its cell."""
     low: Tone
     high: Tone
-    """(side, side): the darkest and the brightest of each pixel and its neighbours."""
+    """(side, side): minimum and maximum over each pixel and its neighbours."""
     lines: Tone
-    """(12,): how deep its outline is."""
+    """(12,): the depths of the parts of its outline."""
 
 
 Bare = Mapping[Square, Known]
-"""How the squares of one board look when they are empty, as far as they were seen."""
+"""The looks of a board's empty squares, as far as they were seen."""
 
 
 def empty_among(bare: Bare, board: Board, shot: Snapshot, squares: Iterable[Square]) -> set[Square]:
-    """Return those of these squares on which certainly nothing lies, in plain light."""
+    """Return those of these squares that are certainly empty, in plain light."""
     cells, empty = cells_of(board), set()
     plain, marked = list[Square](), list[Square]()
     for square in squares:
         if shot.glare[shot.row[square]] > _MOST_GLARE:
             continue
-        # As it looked when it was empty, or by what an empty square looks like.
+        # Compare with its known look, otherwise with how any empty square looks.
         known = bare.get(square)
         if known is not None and _as_known(shot, square, known):
             empty.add(square)
@@ -74,7 +74,7 @@ def empty_among(bare: Bare, board: Board, shot: Snapshot, squares: Iterable[Squa
             alike = marked if square in cells.marked else plain
             alike.append(square)
 
-    # On squares with a printed mark only the middle can be asked.
+    # On squares with a printed mark only the middle can be examined.
     for alike, is_marked in ((plain, False), (marked, True)):
         if alike:
             # All squares of a kind at once.
@@ -86,10 +86,11 @@ def empty_among(bare: Bare, board: Board, shot: Snapshot, squares: Iterable[Squa
 def shaded_among(
     board: Board, shot: Snapshot, squares: Iterable[Square], most: int
 ) -> tuple[set[Square], set[Square]]:
-    """Return those of these squares, none of which is bare in plain light, that are so under
-    shadows with edges, and those that were asked in vain, `most` at most.
+    """Return the squares that are bare under shadows with edges, and those whose test failed,
+    `most` at most.
 
-    To ask in vain takes some ten times as long, as every light is tried.
+    None of `squares` is bare in plain light. A failed test takes some ten times as long, as every
+    light is tried.
     """
     cells, shaded, vain = cells_of(board), set[Square](), set[Square]()
     for square in squares:
@@ -102,7 +103,7 @@ def shaded_among(
 
 
 def learn_bare(bare: Bare, shot: Snapshot, empty: Iterable[Square]) -> Bare:
-    """Return how squares look after these were seen to be empty. Only those in full view count."""
+    """Return the known looks, updated by these empty squares. Only squares in full view count."""
     learned, kernel = dict(bare), np.ones((3, 3), np.uint8)
     for square in empty:
         row = shot.row[square]
@@ -113,7 +114,7 @@ def learn_bare(bare: Bare, shot: Snapshot, empty: Iterable[Square]) -> Bare:
             # Earlier looks fade.
             tone = (1 - _FADE) * learned[square].tone + _FADE * tone
         tone = np.asarray(tone, np.float32)
-        # The darkest and the brightest of each pixel and its neighbours.
+        # Minimum and maximum over each pixel and its neighbours.
         low = np.asarray(cv2.erode(tone, kernel), np.float32)
         high = np.asarray(cv2.dilate(tone, kernel), np.float32)
         learned[square] = Known(tone, low, high, shot.lines[row])
@@ -126,17 +127,17 @@ def learn_bare(bare: Bare, shot: Snapshot, empty: Iterable[Square]) -> Bare:
 def _as_paper(
     bare: Bare, cells: SquareCells, shot: Snapshot, squares: Sequence[Square], is_marked: bool
 ) -> Mask:
-    """Return (N,): which of the squares show white paper inside, and an outline around it.
+    """Return (N,): whether each square shows white paper inside and an outline around it.
 
-    All squares at once: one by one they would take most of a picture's time.
+    All squares are judged at once. One by one they would take most of a picture's time.
     """
     rows = np.array([shot.row[square] for square in squares])
     wanted = cells.middle if is_marked else cells.paper
     tones = shot.tones[rows].reshape(len(rows), -1)[:, wanted]
     visible = shot.visible[rows].reshape(len(rows), -1)[:, wanted]
 
-    # By the square's own paper, where that is not too far from its neighbours'. A quarter of the
-    # pixels is enough.
+    # Divide by the tone of the square's own paper, if that is plausible. A quarter of the pixels is
+    # enough.
     own = high_values(tones[:, ::4], visible[:, ::4], 0.9)
     is_usual = (own >= 0.8) & (own <= 1.25)
     values = tones / np.where(is_usual, own, 1)[:, None]
@@ -146,15 +147,15 @@ def _as_paper(
     dark, below, bright = shares
     dim = below - dark
 
-    # Of a square that was seen empty more is asked, as it does not look as it did then.
+    # Limits are stricter for a square with a known look, as it has just failed that comparison.
     is_known = np.array([square in bare for square in squares])
     good = (visible.mean(axis=1) >= _LEAST_SEEN) & (bright <= 0.12)
     good &= dark <= np.where(is_known, 0.01, 0.03)
     good &= ~is_known | ((dim <= 0.03) & shot.line_depth.any())
     is_shaded = dim > 0.08
     if is_marked:
-        # Where only the middle can be asked, something grey may lie there that reaches beyond it:
-        # the paper has to be as bright as along the outline, 0 where nothing is seen of that.
+        # If only the middle can be examined, a grey object may extend beyond it. So the paper has
+        # to be as bright as along the outline, or as 0 if no outline is visible.
         along = shot.shade[rows]
         along[np.isnan(along).all(axis=1)] = 0
         good &= ~is_shaded & (own >= _DIM * np.nanmedian(along, axis=1))
@@ -166,18 +167,19 @@ def _as_paper(
 
 
 def _as_known(shot: Snapshot, square: Square, known: Known) -> bool:
-    """Tell whether a square shows the same print as before, possibly under another light."""
+    """Return whether a square shows the same print as before, possibly under another light."""
     row = shot.row[square]
     tone, visible = shot.tones[row], shot.visible[row]
     if visible.mean() < _LEAST_SEEN:
         return False
 
-    # What is a little darker or brighter as a whole is so by the light.
+    # A small overall change of brightness is due to the light.
     level = float(np.median(tone[visible] / np.maximum(known.tone[visible], 0.05)))
     if 0.85 <= level <= 1.18:
         tone = tone / level
 
-    # By the darkest and the brightest neighbour of each pixel, as print may have moved by one.
+    # Compare with the darkest and the brightest neighbour of each pixel, as print may be shifted by
+    # one pixel.
     darker = (tone + _PRINT) / (known.low + _PRINT)
     brighter = (tone + _PRINT) / (known.high + _PRINT)
     ratios = np.where(tone > known.high, brighter, np.minimum(darker, 1))
@@ -193,12 +195,11 @@ def _as_known(shot: Snapshot, square: Square, known: Known) -> bool:
 
 
 def _is_smooth(cells: SquareCells, shot: Snapshot, row: int) -> bool:
-    """Tell whether the brightness of a square's paper changes only gently.
-
-    So it does in the soft edge of a shadow.
+    """Return whether the brightness of a square's paper changes only gently, as in the soft edge of
+    a shadow.
     """
     values = cv2.GaussianBlur(np.log(np.maximum(shot.tones[row], 0.03)), (0, 0), 1.0)
-    # an odd number of px
+    # An odd number of px.
     side = round(GENTLE_MM * cells.scale) // 2 * 2 + 1
     kernel = np.ones((side, side), np.uint8)
     change = cv2.dilate(values, kernel) - cv2.erode(values, kernel)
@@ -208,12 +209,12 @@ def _is_smooth(cells: SquareCells, shot: Snapshot, row: int) -> bool:
 
 
 def _as_shaded(cells: SquareCells, shot: Snapshot, square: Square) -> bool:
-    """Tell whether a square shows paper and outline under a shadow with edges."""
+    """Return whether a square shows paper and outline under a shadow with edges."""
     row, number = shot.row[square], cells.number[square]
     if not shot.line_depth.any():
         return False
     visible = shot.visible[row]
-    # What is left when the light is taken off.
+    # The print that remains when the light is removed.
     paper = cells.surroundings[square in cells.marked]
     print_ = reflectance(
         shot.tones[row], visible, paper, tuple(cells.next_to_paper[number].tolist())
@@ -221,24 +222,26 @@ def _as_shaded(cells: SquareCells, shot: Snapshot, square: Square) -> bool:
     if print_ is None:
         return False
     (depths,), _ = outlines(cells, print_[None], visible[None], cells.walled[[number]])
-    # Its outline has to be all there.
+    # All visible parts of its outline have to be present, but for a few.
     there = ~np.isnan(depths)
     missing = there & (np.where(there, depths, 0) < _OF_LINE * shot.line_share)
     return bool(there.sum() >= 3 and missing.sum() <= _MOST_MISSING * there.sum())
 
 
 def _has_outline(shot: Snapshot, rows: NDArray[np.int_], needed: Tone, is_shaded: Mask) -> Mask:
-    """Return (N,): are the outline's visible parts there, so deep as `needed` (12,)?
+    """Return (N,): whether the outline's visible parts are present, at least as deep as `needed`
+    (12,).
 
-    Where a square lies in the shade (N,) every darkened part must be, and one must exist.
+    If a square is in the shade (N,), every darkened part has to be present, and there must be at
+    least one.
     """
     lines, shade = shot.lines[rows], shot.shade[rows]
     there = ~np.isnan(lines)
-    # In the shade a line is less deep by as much.
+    # Shade reduces the depth of a line by the same factor.
     shade = np.where(there, shade, 1)
     missing = there & (np.where(there, lines, 0) < needed * np.minimum(1, shade))
     good = missing.sum(axis=1) <= there.sum(axis=1) / 6
-    # Where no outline is in sight, as in glare, nothing tells a bare square.
+    # If no outline is visible, as in glare, a bare square cannot be recognised.
     clear = there & ~missing & (lines >= LINE)
     good &= clear.sum(axis=1) >= _LEAST_LINES
     darkened = there & (shade < _DIM)

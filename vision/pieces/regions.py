@@ -1,5 +1,6 @@
-"""Which parts of a picture tell about which squares, and of which squares a pose is too unsure to
-tell anything."""
+"""Maps blocks of a picture to squares and back, and finds the squares for which a pose is too
+uncertain.
+"""
 
 from __future__ import annotations
 
@@ -16,25 +17,26 @@ from vision.detection.stillness import BLOCK_PX, Blocks
 from vision.pose.pose import Points, Pose, flat, rectangle_corners_mm, square_mm
 
 _ABOVE_MM = 3.0
-"""Pieces may stand a little higher than their markers."""
+"""Maximum height in mm of a piece above its marker."""
 _STEPS = 3
 _BLURRED = 0.08
-"""Where the pose may be wrong by more than this share of a square (one standard deviation), none is
-called empty."""
+"""Maximum standard deviation of the pose, as a share of a square, to call a square empty."""
 _INNER = 0.4
-"""The middle of a square, by its side: where that is not all in the picture a piece may lie outside
-of it."""
+"""The middle part of a square, as a share of its side. If any of it is outside the picture, a piece
+may be hidden there.
+"""
 
 # ---- blocks --------------------------------------------------------------------------------------
 
 
 def with_markers(blocks: Blocks, sightings: Iterable[Sighting]) -> tuple[Blocks, list[Sighting]]:
-    """Return the markers that show in one of these blocks, and the blocks with all in which one of
-    them shows."""
+    """Return the blocks, extended by all blocks of the markers that touch them, and these
+    markers.
+    """
     rows, columns = blocks.shape
     wide, touched = blocks.copy(), []
     for sighting in sightings:
-        # The blocks that hold its corners, and those between.
+        # The bounding box of its corners, in blocks.
         places = (sighting.corners_px / BLOCK_PX).astype(int).clip(0)
         (left, top), (right, bottom) = places.min(axis=0).tolist(), places.max(axis=0).tolist()
         part = slice(top, min(bottom + 1, rows)), slice(left, min(right + 1, columns))
@@ -45,11 +47,13 @@ def with_markers(blocks: Blocks, sightings: Iterable[Sighting]) -> tuple[Blocks,
 
 
 def squares_under(kit: Kit, pose: Pose, blocks: Blocks) -> tuple[set[Square], set[Square]]:
-    """Return the squares whose paper shows in these blocks, and those on which something may stand
-    that shows there."""
+    """Return the squares whose paper is in these blocks, and the squares with a possible piece that
+    reaches into them.
+    """
     board = kit.board
 
-    # The middle of each block, and where its ray meets the board and the top of the tallest piece.
+    # The centre of each block. Its ray meets the board at `foot`, and the plane of the tallest
+    # piece's top at `head`.
     rows, columns = np.nonzero(blocks)
     places = np.column_stack([columns, rows]) * np.float64(BLOCK_PX) + (BLOCK_PX - 1) / 2
     foot = pose.to_plane(places)
@@ -59,7 +63,7 @@ def squares_under(kit: Kit, pose: Pose, blocks: Blocks) -> tuple[set[Square], se
     for share in np.linspace(0, 1, _STEPS):
         between = foot + (head - foot) * share
         cells = np.floor((between + board.gap_mm / 2) / pitch)
-        # NaN is nowhere
+        # NaN compares as outside.
         inside = ((cells >= 0) & (cells < (board.files, board.ranks))).all(axis=1)
         numbers = np.unique(cells[inside] @ (board.ranks, 1)).astype(int)
         standing.update(map(board.squares.__getitem__, numbers))
@@ -69,7 +73,7 @@ def squares_under(kit: Kit, pose: Pose, blocks: Blocks) -> tuple[set[Square], se
 
 
 def blocks_over(kit: Kit, pose: Pose, squares: Iterable[Square], shape: tuple[int, ...]) -> Blocks:
-    """Return the blocks, of (rows, columns), that show squares and what may stand on them."""
+    """Return the blocks, of (rows, columns), that contain squares and what may stand on them."""
     board, mask = kit.board, np.zeros(shape, np.uint8)
     top_mm = kit.tallest_mm + _ABOVE_MM
     for square in squares:
@@ -87,9 +91,9 @@ def blocks_over(kit: Kit, pose: Pose, squares: Iterable[Square], shape: tuple[in
 
 
 def vague_squares(board: Board, pose: Pose) -> frozenset[Square]:
-    """Return the squares of which the pose is not sure enough to say that nothing lies there.
+    """Return the squares for which the pose is too uncertain to call them empty.
 
-    A piece could lie beside the place that is looked at.
+    A piece could be next to the place that is examined.
     """
     squares, corners = _corners_of(board)
     # The worst of its four corners counts.

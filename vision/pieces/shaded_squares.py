@@ -1,10 +1,10 @@
-"""Is a square bare under shadows with edges, such as a window's, a lamp's or those of a blind?
+"""Detection of bare squares under shadows with edges, such as those of a window, a lamp or a blind.
 
-A shadow darkens paper, outline and neighbours alike, and it goes on beyond the square. Its edge is
-nearly a straight line: across it the light changes, along it hardly. So the light on a square is
-told from the brightness of its paper and of the paper next to it, as a function of one coordinate;
-what that leaves must be white paper with its outline. A piece is neither: its marker changes in all
-directions, and it ends where its square does.
+A shadow darkens paper, outline and neighbours alike, and it continues beyond the square. Its edge
+is nearly a straight line: the light changes across it, but hardly along it. So the light on a
+square is estimated from the brightness of its paper and of the paper next to it, as a function of
+one coordinate. After division by this light, white paper with its outline must remain. A piece
+fails this test: its marker changes in all directions, and it ends at its square.
 """
 
 from __future__ import annotations
@@ -20,47 +20,57 @@ from vision.detection.stillness import middle_of
 Values = NDArray[np.float32]
 
 _REACHES_DEG: tuple[tuple[float, ...], ...] = ((-20, -10, 10, 20), (-6, -3, 3, 6), (-1.5, 1.5))
-"""So far round the direction in which the picture changes most the edge's is sought, then round the
-best."""
+"""Offsets in degrees of three searches for the direction of the edge. The first is around the
+direction in which the picture changes most, the others around the best one.
+"""
 _CROSSED_DEG = (0.0, -4.0, 4.0, -10.0, 10.0)
-"""So far round the first direction where another shadow's soft rim crosses the edge."""
+"""Offsets in degrees from the first direction, for a soft rim of another shadow that crosses the
+edge.
+"""
 _STEP_MM, _FEW = 0.8, 4
-"""The light is told for each such step across the edge in which so many pixels lie."""
+"""Step in mm of the light's profile across the edge, and minimum number of pixels in a step."""
 _STRAY, _STRAY_SHARE = 0.14, 0.03
-"""Paper is as bright as the light says, up to this (a logarithm), but for this share of it."""
+"""Maximum difference (a logarithm) between paper and the estimated light, and the share of the
+paper that may differ more.
+"""
 _NARROW_MM, _STRIPE = 5.0, 0.2
-"""No shadow is narrower; a narrower stripe that differs by this (a logarithm) is something that
-lies there."""
+"""Minimum width of a shadow in mm. A narrower stripe that differs by more than `_STRIPE` (a
+logarithm) is an object.
+"""
 _DARKEST = 0.03
-"""Darker tones tell nothing."""
+"""Minimum tone. Darker ones carry no information."""
 _MOST, _ALL = (0.1, 0.9), (0.03, 0.97)
-"""Between these shares lie the tones of most of a square's paper, and of all that is beyond it."""
+"""Quantiles that bound the tones of most of a square's paper, and of all paper beyond it."""
 _HALF_MM = 20.0
-"""About half a square, so that places along an edge are about 1."""
+"""About half a square, which scales places along an edge to about 1."""
 _LEAST_INSIDE, _LEAST_BEYOND = 0.4, 0.12
-"""Shares of the paper that must be in sight: inside of the outline, and beyond it on all four sides
-together."""
+"""Minimum shares of the paper that must be in sight: inside the outline, and beyond it on all four
+sides together.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Paper:
-    """Where paper without print is in a cell: pixel numbers of its middle and of the four sides
-    beyond its outline, and all pixels' places (N, 2) mm from the cell's middle."""
+    """Where a cell has paper without print: pixel numbers of its middle and of the four sides
+    beyond its outline, and the places (N, 2) in mm of all pixels from the cell's middle.
+    """
 
     inside: NDArray[np.int_]
     beyond: tuple[NDArray[np.int_], ...]
     places_mm: Values
     step: float
-    """The logarithm by which the paper beyond an outline may differ, as on a chess board."""
+    """Maximum difference (a logarithm) of the paper beyond an outline, as on a chess board."""
     gentle: int = 6
-    """By how many of the gentle changes along an edge a light may be told: few where little of a
-    square is asked."""
+    """Number of terms for gentle changes of the light along an edge. Few if only a small part of a
+    square is examined.
+    """
 
 
 @dataclass(frozen=True, eq=False)
 class _Cell:
     """One square's cell: the logarithms of its brightness (N,), the numbers of the pixels (M,) that
-    are paper in sight, and which of these (M,) lie beyond its outline."""
+    are paper in sight, and which of these (M,) lie beyond its outline.
+    """
 
     values: Values
     paper: NDArray[np.int_]
@@ -70,12 +80,10 @@ class _Cell:
 
 @dataclass(frozen=True, eq=False)
 class _Light:
-    """The logarithm of the light on a cell as a function of the place across a straight edge, in
-    steps.
+    """The logarithm of the light on a cell, in steps across a straight edge.
 
-    It may change gently along the edge. `strays` is the share of the cell's paper that is not so
-    bright, `narrow` tells whether the light changes within a stripe that is too narrow for a
-    shadow.
+    It may change gently along the edge. `strays` is the share of the cell's paper that differs from
+    it. `narrow` is whether the light changes within a stripe that is too narrow for a shadow.
     """
 
     angle: float
@@ -101,14 +109,12 @@ class _Light:
 def reflectance(
     tone: Values, visible: NDArray[np.bool_], paper: Paper, sides: tuple[bool, ...]
 ) -> Values | None:
-    """Return a cell (h, w) by the light that falls on each pixel.
+    """Return a cell's brightness (h, w), divided by the light on each pixel.
 
-    None: no light explains its paper.
-
-    `visible` is False where something stands in front; `sides` says beyond which outlines there is
-    plain paper.
+    None if no light explains its paper. `visible` is False where something stands in front. `sides`
+    are the sides of the outline beyond which there is plain paper.
     """
-    # paper in sight, inside of the outline and beyond it
+    # Paper in sight, inside the outline and beyond it.
     shown = visible.ravel()
     inside = paper.inside[shown[paper.inside]]
     parts = [part[shown[part]] for part, there in zip(paper.beyond, sides, strict=True) if there]
@@ -119,7 +125,7 @@ def reflectance(
     values = np.log(np.maximum(tone, _DARKEST))
     angle = _direction(values, inside, beyond)
 
-    # a part of the pixels is enough
+    # A part of the pixels is enough.
     some_inside, some_beyond = inside[::3], beyond[::2]
     some = np.concatenate([some_inside, some_beyond])
     is_beyond = np.arange(some.size) >= some_inside.size
@@ -132,8 +138,9 @@ def reflectance(
 
 
 def _best_light(cell: _Cell, angle: float) -> _Light:
-    """Return the plainest light that explains a cell's paper, sought from an edge in this direction
-    on."""
+    """Return the simplest light that explains a cell's paper. The search starts from an edge in
+    this direction.
+    """
     first, best = angle, _light(cell, angle)
     for reach in _REACHES_DEG:
         if best.explains:
@@ -144,7 +151,7 @@ def _best_light(cell: _Cell, angle: float) -> _Light:
             best = other if other.strays < best.strays else best
     if best.explains or not _goes_on(cell):
         return best
-    # Where two shadows cross, the steepest change is one's edge, and what is left of the other is
+    # Where two shadows cross, the steepest change is the edge of one. The rest of the other is
     # gentle.
     for way in (best.angle, *(first + np.radians(off) for off in _CROSSED_DEG)):
         best = _light(cell, way, uneven=True)
@@ -154,13 +161,13 @@ def _best_light(cell: _Cell, angle: float) -> _Light:
 
 
 def _goes_on(cell: _Cell) -> bool:
-    """Tell whether paper beyond a cell's outline is as dark, and as bright, as within.
+    """Return whether the paper beyond a cell's outline is as dark and as bright as within.
 
-    What is within alone lies on the square.
+    A tone that occurs only within belongs to an object on the square.
     """
     own = cell.values[cell.paper]
     if cell.is_beyond.all() or not cell.is_beyond.any():
-        # paper on one side alone tells nothing
+        # Paper on one side alone proves nothing.
         return False
     dark, bright = np.quantile(own[~cell.is_beyond], _MOST)
     dark_beyond, bright_beyond = np.quantile(own[cell.is_beyond], _ALL)
@@ -169,7 +176,7 @@ def _goes_on(cell: _Cell) -> bool:
 
 
 def _direction(values: Values, inside: NDArray[np.int_], beyond: NDArray[np.int_]) -> float:
-    """Return the direction in which paper changes most, radians."""
+    """Return the direction in radians in which paper changes most."""
     paper = np.zeros(values.size, np.uint8)
     paper[inside] = 255
     paper[beyond] = 255
@@ -177,18 +184,19 @@ def _direction(values: Values, inside: NDArray[np.int_], beyond: NDArray[np.int_
     smooth = cv2.GaussianBlur(values, (0, 0), 1.0)
     across = cv2.Sobel(smooth, cv2.CV_32F, 1, 0)[clear]
     down = cv2.Sobel(smooth, cv2.CV_32F, 0, 1)[clear]
-    # the main axis of all slopes, by their structure tensor
+    # The main axis of all slopes, by their structure tensor.
     return 0.5 * float(np.arctan2(2 * (across * down).sum(), (across**2 - down**2).sum()))
 
 
 def _across(places_mm: Values, angle: float) -> Values:
-    """Return (N,): how far each place lies across an edge in this direction, mm."""
+    """Return (N,): offset in mm of each place across an edge in this direction."""
     return places_mm @ np.array([np.cos(angle), np.sin(angle)], np.float32)
 
 
 def _gently(places_mm: Values, across_mm: Values, angle: float) -> NDArray[np.float64]:
-    """Return (N, 6): by what a light may change along an edge, as in the soft rim of another
-    shadow: cubic polynomials."""
+    """Return (N, 6): cubic polynomials for gentle changes of a light along an edge, as in the soft
+    rim of another shadow.
+    """
     along = _across(places_mm, angle + np.pi / 2) / _HALF_MM
     across = across_mm / _HALF_MM
     return np.column_stack(
@@ -199,7 +207,7 @@ def _gently(places_mm: Values, across_mm: Values, angle: float) -> NDArray[np.fl
 def _light(cell: _Cell, angle: float, *, uneven: bool = False) -> _Light:
     """Return the light as a function of the place across an edge.
 
-    An `uneven` one also changes gently along it.
+    An `uneven` light also changes gently along the edge.
     """
     places_mm = cell.print_.places_mm[cell.paper]
     across_mm = _across(places_mm, angle)
@@ -216,7 +224,7 @@ def _light(cell: _Cell, angle: float, *, uneven: bool = False) -> _Light:
         slopes = _slopes(gently, cell, steps)
         even = own - gently @ slopes
 
-    # The mean of each step, and the tone of the paper beyond the outline, by turns.
+    # Alternate between the mean of each step and the tone of the paper beyond the outline.
     for _ in range(3):
         mean = np.bincount(steps, even - tone * cell.is_beyond) / np.maximum(number, 1)
         if cell.is_beyond.any():
@@ -232,12 +240,12 @@ def _light(cell: _Cell, angle: float, *, uneven: bool = False) -> _Light:
 def _slopes(
     gently: NDArray[np.float64], cell: _Cell, steps: NDArray[np.int_]
 ) -> NDArray[np.float64]:
-    """Return (N,): how much of each of these changes there is, by least squares.
+    """Return (N,): the coefficients of these changes, by least squares.
 
-    The light may be any in each step, and have a tone of its own beyond the outline.
+    The light is free in each step, and has its own tone beyond the outline.
     """
     number = np.maximum(np.bincount(steps), 1)
-    # Without the mean of each step, the light's own value there does not count.
+    # Subtracting the mean of each step removes the light's own value there.
     off = []
     for column in (*gently.T, cell.is_beyond, cell.values[cell.paper]):
         off.append(column - (np.bincount(steps, column) / number)[steps])
@@ -245,7 +253,7 @@ def _slopes(
     found = _least_squares([*changes, beyond], values)
     tone, most = float(found[-1]), cell.print_.step
     if abs(tone) > most:
-        # So different no paper is: the rest has to be light.
+        # Paper differs by no more than this: the rest has to be light.
         rest = values - np.copysign(most, tone) * beyond
         found = _least_squares(changes, rest)
     return found[: gently.shape[1]]
@@ -254,7 +262,7 @@ def _slopes(
 def _least_squares(
     columns: list[NDArray[np.float64]], values: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return (M,): how much of each column (N,) makes up the values (N,) best."""
+    """Return (M,): the least-squares coefficients of the columns (N,) for the values (N,)."""
     matrix = np.column_stack(columns)
     # The normal equations: N is in the thousands, and M at most seven.
     products = matrix.T @ matrix
@@ -262,15 +270,15 @@ def _least_squares(
 
 
 def _has_narrow_stripes(profile: NDArray[np.float64]) -> bool:
-    """Tell whether a light changes and changes back within less than a shadow's width.
+    """Return whether a light changes and changes back within less than a shadow's width.
 
-    It has one value for each `_STEP_MM`.
+    The profile has one value for each `_STEP_MM`.
     """
     wide = round(_NARROW_MM / _STEP_MM) // 2 * 2 + 1
     line = cv2.copyMakeBorder(
         profile.astype(np.float32)[None], 0, 0, wide, wide, cv2.BORDER_REPLICATE
     )
-    # Opened, narrow bright stripes are gone, and closed, narrow dark ones.
+    # Opening removes narrow bright stripes, and closing removes narrow dark ones.
     kernel = np.ones((1, wide))
     opened = cv2.morphologyEx(line, cv2.MORPH_OPEN, kernel)
     closed = cv2.morphologyEx(line, cv2.MORPH_CLOSE, kernel)

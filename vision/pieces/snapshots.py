@@ -1,6 +1,6 @@
-"""What a picture shows on and round each square of a board, whatever lies there.
+"""What a picture shows on and around each square of a board, whether pieces lie there or not.
 
-That is brightness by that of paper, what is in sight, and outlines.
+A snapshot holds the brightness relative to paper, the visible pixels, and the outlines.
 """
 
 from __future__ import annotations
@@ -22,24 +22,25 @@ from vision.pose.pose import Maps, Points, Pose
 
 _Kind = TypeVar("_Kind", bound=np.generic)
 Tone = NDArray[np.float32]
-"""Brightness by that of the paper next to it: 1 is white paper."""
+"""Brightness relative to the paper next to it: 1 is white paper."""
 LINE = 0.05
-"""An outline this much darker than its surroundings is one."""
+"""Minimum depth of an outline: how much darker it is than its surroundings."""
 _MIN_LINES = 0.1
-"""Of the parts of outlines in sight, at least this share has to show a line."""
+"""Minimum share of the visible parts of outlines that have to show a line."""
 _LEAST_SHOWN = 0.6
-"""A part of an outline of which less is in sight tells nothing."""
+"""Minimum visible share of a part of an outline. Parts with less are not judged."""
 _GLINT, _MOST_GLINT = 1.35, 0.25
-"""Times as bright as a cell's paper is a reflection; over more of a cell than this it is light, or
-hides too much."""
+"""Brightness of a reflection, relative to a cell's paper, and its maximum share of a cell. A larger
+one is light, or hides too much.
+"""
 _BURNT, _WHITE = 252, 242
-"""Glare is brighter than this, of 255, where paper is darker than that."""
+"""Minimum brightness of glare, of 255, and maximum brightness of paper in which it counts."""
 _DARKEST_PAPER = 20.0
-"""Paper is taken to be as bright as this at least, of 255."""
+"""Minimum brightness that is assumed for paper, of 255."""
 _AROUND = np.ones((3, 3), np.uint8)
 """A pixel and its neighbours."""
 _UNIT_MM = 100.0
-"""How bright paper is changes by so much for so many mm."""
+"""Unit of length in mm for the slope of the paper's brightness."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,44 +48,48 @@ class Snapshot:
     """What one picture shows of (N,) squares, by their cells, see `SquareCells`."""
 
     row: Mapping[Square, int]
-    """Which row is a square's."""
+    """The row of each square in the arrays."""
     tones: Tone
-    """(N, side, side)."""
+    """(N, side, side): brightness relative to paper."""
     visible: Mask
     """(N, side, side): False where a piece stands in front, outside the picture, or where glare
-    hides the print."""
+    hides the print.
+    """
     glare: NDArray[np.float64]
     """(N,): the share of a cell that is burnt out."""
     lines: Tone
-    """(N, 12): the depth of the outlines' parts; NaN where one is not visible."""
+    """(N, 12): the depths of the outlines' parts. NaN where one is not visible."""
     shade: Tone
-    """(N, 12): the brightness along these parts; NaN where one is not visible."""
+    """(N, 12): the brightness along these parts. NaN where one is not visible."""
     line_depth: Tone
-    """(12,): what the parts of an outline can be expected to have in this picture; 0 when none can
-    be made out."""
+    """(12,): the expected depth of each part of an outline in this picture. 0 if no outline can be
+    made out.
+    """
     line_share: Tone
-    """(12,): the same by the brightness of the paper next to each part."""
+    """(12,): the same, relative to the brightness of the paper next to each part."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """How bright the paper of one board is and how dark its outlines are, as its pictures have told
-    so far."""
+    """Brightness of one board's paper and depth of its outlines, as learned from its pictures so
+    far.
+    """
 
     board: Board
-    """Whose squares these are."""
+    """The board of these squares."""
     whites: Mapping[int, float] = field(default_factory=dict)
-    """How bright the paper round each corner marker is."""
+    """Brightness of the paper around each corner marker."""
     plane: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """How bright paper is in the middle, and by how much it changes to the right and up."""
+    """Brightness of paper in the middle of the board, and its slopes to the right and up."""
     levels: tuple[float, float] = (_DARKEST_PAPER, 255.0)
-    """Paper is no darker and no brighter than this."""
+    """Minimum and maximum brightness of paper."""
     line_depth: Tone = field(default_factory=lambda: np.zeros(4 * THIRDS, np.float32))
     line_share: Tone = field(default_factory=lambda: np.zeros(4 * THIRDS, np.float32))
     """Both as in `Snapshot`."""
     view: tuple[Pose, Maps, Mask] | None = None
-    """All cells and a strip around them from straight above for a pose, and what of that lies in
-    the picture."""
+    """All cells and a strip around them from straight above for a pose, and which pixels of that
+    are inside the picture.
+    """
 
 
 def take_snapshot(
@@ -96,15 +101,13 @@ def take_snapshot(
     *,
     squares: Collection[Square] | None,
 ) -> tuple[Snapshot, Sheet]:
-    """Look at these squares of a (height, width) picture.
+    """Take a snapshot of these squares of a (height, width) picture. None means all squares.
 
-    None: at all.
-
-    `corners` are the corner markers read in this picture, `bodies` (N, K, 2) mm outlines of what
-    pieces hide of the board. Only a look at all squares measures how bright the paper is and how
-    dark the outlines are.
+    `corners` are the corner markers read in this picture. `bodies` (N, K, 2) mm are outlines of
+    what pieces hide of the board. The brightness of the paper and the depth of the outlines are
+    measured only in a snapshot of all squares.
     """
-    # The cells of the squares that are asked.
+    # The cells of the requested squares.
     cells = cells_of(sheet.board)
     chosen = cells.board.squares if squares is None else tuple(squares)
     numbers = list(map(cells.number.__getitem__, chosen))
@@ -113,7 +116,7 @@ def take_snapshot(
     _, maps, visible = sheet.view
     places = cells.corners[numbers]
     if squares is not None and chosen:
-        # Of a few squares a part of the view is enough.
+        # For a few squares a part of the view is enough.
         maps, visible, places = _part_round(cells, maps, visible, places)
     view = maps.rectify(luma)
     if squares is None:
@@ -121,7 +124,7 @@ def take_snapshot(
     white = _paper_over(sheet, maps)
     visible = visible & ~_occlusion(cells, maps, bodies)
 
-    # brightness by that of paper
+    # Brightness relative to paper.
     bright = np.asarray(cv2.divide(view, white, dtype=cv2.CV_32F), np.float32)
     tones = _cells_in(cells, bright, places)
     glints = _glints(cells, tones)
@@ -137,11 +140,11 @@ def take_snapshot(
 
 
 def _with_view(sheet: Sheet, cells: SquareCells, pose: Pose) -> Sheet:
-    """Return the sheet with its view for this pose, which is worked out once."""
+    """Return the sheet with its view for this pose, which is computed once."""
     if sheet.view is not None and sheet.view[0] is pose:
         return sheet
     board = cells.board
-    # The strips are part of the view, as corner markers lie there.
+    # The strips are part of the view, as corner markers are there.
     room = cells.strip / cells.scale + board.gap_mm / 2
     high = board.width_mm + room, board.height_mm + room
     maps = pose.plane_maps((-room, -room), high, 0.0, cells.scale)
@@ -151,9 +154,10 @@ def _with_view(sheet: Sheet, cells: SquareCells, pose: Pose) -> Sheet:
 def _part_round(
     cells: SquareCells, maps: Maps, visible: Mask, places: Places
 ) -> tuple[Maps, Mask, Places]:
-    """Return the part of a view in which the cells at these `places` (N, 2) lie, and their places
-    there."""
-    # Row and column of the first pixel, and of that after the last one.
+    """Return the part of a view that contains the cells at these `places` (N, 2), and their places
+    in it.
+    """
+    # Row and column of the first pixel, and of the one after the last.
     top, left = places.min(axis=0).tolist()
     bottom, right = (places.max(axis=0) + cells.side).tolist()
     part = slice(top, bottom), slice(left, right)
@@ -161,10 +165,10 @@ def _part_round(
 
 
 def _occlusion(cells: SquareCells, maps: Maps, bodies: Points) -> Mask:
-    """Return (h, w): what pieces hide of a view, and a rim of it."""
+    """Return (h, w): which pixels of a view pieces hide, with a margin."""
     hidden = np.zeros(maps.pixels.shape[:2], np.uint8)
     for body in bodies:
-        # Foot and shadow of a piece, and all between them.
+        # The convex hull of the foot and of what lies behind the top.
         hull = cv2.convexHull(maps.to_view(body).round().astype(np.int32))
         cv2.fillConvexPoly(hidden, hull, 1)
     return cv2.dilate(hidden, _AROUND, iterations=cells.rim).view(np.bool_)
@@ -174,20 +178,21 @@ def _cells_in(
     cells: SquareCells, layer: NDArray[_Kind], places: NDArray[np.int_]
 ) -> NDArray[_Kind]:
     """Return (N, side, side): the cells of a view whose upper left pixels are at `places` (N,
-    2)."""
+    2).
+    """
     windows = np.lib.stride_tricks.sliding_window_view(layer, (cells.side, cells.side))
     return windows[places[:, 0], places[:, 1]]
 
 
 def _glints(cells: SquareCells, tones: Tone) -> Mask:
-    """Return (N, side, side): which pixels show reflections of a lamp: much brighter than the
-    cell's paper, and few.
+    """Return (N, side, side): which pixels show reflections of a lamp, which are few and much
+    brighter than the cell's paper.
 
-    Nothing that lies on a square is so bright, and of a piece's marker they leave most in sight.
+    Nothing that lies on a square is so bright. Reflections leave most of a piece's marker visible.
     """
     glints = np.zeros(tones.shape, bool)
     for number in np.flatnonzero(tones.max(axis=(1, 2), initial=0) > _GLINT):
-        # Much brighter than most of the cell.
+        # Much brighter than the median of the cell.
         tone = tones[number]
         bright = (tone > _GLINT * max(1.0, np.median(tone))).view(np.uint8)
         wide = cv2.dilate(bright, _AROUND, iterations=cells.rim).view(np.bool_)
@@ -202,10 +207,10 @@ def _glints(cells: SquareCells, tones: Tone) -> Mask:
 def _with_paper(
     sheet: Sheet, cells: SquareCells, view: Luma, corners: Iterable[int], maps: Maps
 ) -> Sheet:
-    """Take a view into account. Where a corner marker is hidden, paper is as bright as it was."""
+    """Update the brightness of paper from a view. Corners that are hidden keep their last value."""
     board, whites = sheet.board, dict(sheet.whites)
 
-    # a corner marker and the white around it
+    # A corner marker and the white around it.
     half = (board.corner_mm / 2 + 1.5) * cells.scale
     for marker in corners:
         centre = maps.to_view(np.array([board.corner_centres_mm[marker]]))[0]
@@ -216,14 +221,14 @@ def _with_paper(
             whites[marker] = max(_DARKEST_PAPER, float(np.quantile(patch, 0.92)))
     levels = np.array(list(whites.values()))
     if len(levels) < 3:
-        # too few for a plane: the same everywhere
+        # Too few for a plane: assume the same brightness everywhere.
         level = float(levels.mean()) if levels.size else float(np.quantile(view, 0.9))
         level = max(level, _DARKEST_PAPER)
         return replace(sheet, whites=whites, plane=(level, 0.0, 0.0), levels=(level, level))
     places = np.array([board.corner_centres_mm[marker] for marker in whites])
     offsets = (places - (board.width_mm / 2, board.height_mm / 2)) / _UNIT_MM
 
-    # The plane through the levels at the corners, by least squares.
+    # Fit a plane through the levels at the corners by least squares.
     model = np.column_stack([np.ones(len(levels)), offsets])
     plane = tuple(np.linalg.lstsq(model, levels, rcond=None)[0].tolist())
     bounds = 0.5 * float(levels.min()), 1.3 * float(levels.max())
@@ -231,11 +236,11 @@ def _with_paper(
 
 
 def _paper_over(sheet: Sheet, maps: Maps) -> Tone:
-    """Return (h, w): how bright paper is, over a view."""
+    """Return (h, w): the brightness of paper over a view."""
     height, width = maps.pixels.shape[:2]
-    # The plane over the view, clipped to what paper may have.
+    # Evaluate the plane over the view, clipped to the limits for paper.
     level, right, up = sheet.plane
-    # mm from the middle of the board.
+    # Offsets in mm from the middle of the board.
     x = maps.low_mm[0] + (np.arange(width) + 0.5) / maps.scale - sheet.board.width_mm / 2
     y = maps.high_mm[1] - (np.arange(height) + 0.5) / maps.scale - sheet.board.height_mm / 2
     along = (level + right * x / _UNIT_MM).astype(np.float32)
@@ -247,7 +252,7 @@ def _paper_over(sheet: Sheet, maps: Maps) -> Tone:
 
 
 def _with_lines(sheet: Sheet, lines: Tone, shades: Tone) -> Sheet:
-    """Remember how dark the outlines of all squares are in a picture."""
+    """Store the typical depth of the outlines in a picture of all squares."""
     holes = sheet.board.holes
     # Holes have no outline.
     is_free = np.flatnonzero([square not in holes for square in sheet.board.squares])
@@ -257,12 +262,13 @@ def _with_lines(sheet: Sheet, lines: Tone, shades: Tone) -> Sheet:
 
 
 def _typical(depths: Tone | Points) -> Tone:
-    """Return (12,): the median depth of lines across for the parts above and below, of those along
-    for left and right.
+    """Return (12,): the median depth of horizontal lines for the parts above and below, and of
+    vertical lines for left and right.
 
-    Parts without a line count only where hardly any has one: half of a board may lie in glare.
+    Parts without a line are left out. If hardly any part has a line, the depth is 0. Half of a
+    board may lie in glare.
     """
-    # Lines across, and lines along, look different in a smeared picture.
+    # Horizontal and vertical lines differ in a picture with motion blur.
     sides = depths.reshape(-1, 4, THIRDS)
     both = []
     for part in (sides[:, ::2], sides[:, 1::2]):
@@ -275,22 +281,22 @@ def _typical(depths: Tone | Points) -> Tone:
 
 
 def outlines(cells: SquareCells, tones: Tone, visible: Mask, walled: Mask) -> tuple[Tone, Tone]:
-    """Return (N, 12) twice: depth of the outlines of cells (N, side, side), and brightness along
+    """Return (N, 12) twice: depths of the outlines of cells (N, side, side), and brightness along
     them.
 
     The parts are those above, right, below and left, three each. NaN where one is `walled` (N, 12)
-    or too little of it is seen. A line is darker than what is before and behind it.
+    or too little of it is visible. A line is darker than what is before and behind it.
     """
     places = cells.outline
     bands = tones.reshape(len(tones), -1)[:, places]
     seen = visible.reshape(len(tones), -1)[:, places]
 
-    # How bright each part is, (N, 12, depth), from outside to inside.
+    # Mean brightness of each part, (N, 12, depth), from outside to inside.
     number = seen.sum(axis=3)
     profile = (bands * seen).sum(axis=3) / np.maximum(number, 1)
     is_seen = number > 0
 
-    # The brightest place on either side of each depth.
+    # The maximum on either side of each depth.
     brightest = np.where(is_seen, profile, -np.inf)
     before = np.maximum.accumulate(brightest, axis=2)
     after = np.maximum.accumulate(brightest[:, :, ::-1], axis=2)[:, :, ::-1]
@@ -304,11 +310,10 @@ def outlines(cells: SquareCells, tones: Tone, visible: Mask, walled: Mask) -> tu
 
 
 def high_values(values: Tone, is_seen: Mask, share: float) -> Tone:
-    """Return the value at this share, from the lowest on, of those along the last axis that are
-    seen."""
-    # They come first when sorted.
+    """Return the quantile `share` of the visible values along the last axis."""
+    # Visible values sort before the infinite ones.
     ordered = np.sort(np.where(is_seen, values, np.inf), axis=-1)
-    # Between two of them by proportion.
+    # Interpolate linearly between two neighbours.
     place = share * np.maximum(is_seen.sum(axis=-1, keepdims=True) - 1, 0)
     below = np.floor(place).astype(int)
     low = np.take_along_axis(ordered, below, axis=-1)

@@ -1,8 +1,8 @@
-"""Where the parts of a board's squares lie in a view from straight above: paper, outlines, marks
+"""Where the parts of a board's squares are in a view from straight above: paper, outlines, marks
 and neighbours.
 
-In the view every square has a *cell* of the same size, its neighbours' edges included, so that all
-cells are looked at at once.
+In the view every square has a *cell* of the same size, which includes the neighbours' edges. So all
+cells can be processed at once.
 """
 
 from __future__ import annotations
@@ -22,20 +22,26 @@ Mask = NDArray[np.bool_]
 Places = NDArray[np.int_]
 
 THIRDS = 3
-"""Each side of an outline is looked at in so many parts."""
+"""Number of parts into which each side of an outline is divided."""
 _LEAST_MM = 30.0
-"""Cells of smaller squares are as many px wide as those of such ones."""
+"""Minimum size in mm of a square for the resolution. Cells of smaller squares are enlarged to the
+same number of px.
+"""
 _PX_PER_MM = 1.6
-"""px per mm of the view."""
+"""Resolution of the view in px per mm."""
 _ASTRAY_MM = 3.0
-"""Without gaps there is room to look for a line that a slightly wrong pose has put elsewhere; with
-gaps there is ..."""
+"""Search range in mm for a line that a slightly wrong pose has shifted, on a board without gaps.
+The next constant is the range on a board with gaps.
+"""
 _ASTRAY_IN_GAPS_MM = 2.0
 GENTLE_MM = 2.0
-"""Within so many mm paper's brightness is compared, to tell a soft shadow from print."""
+"""Distance in mm within which the paper's brightness is compared, to tell a soft shadow from
+print.
+"""
 _NEXT_TONE, _SAME_TONE = 0.15, 0.03
-"""Paper next door differs by this at most, a logarithm, on a board of two tones, and on one of a
-single tone."""
+"""Maximum difference (a logarithm) between the paper of neighbouring squares, on a board of two
+tones and on one of a single tone.
+"""
 _AROUND = ((0, 1), (1, 0), (0, -1), (-1, 0))
 
 
@@ -45,38 +51,40 @@ class SquareCells:
     def __init__(self, board: Board) -> None:
         self.board = board
         self.pitch = round(_PX_PER_MM * max(_LEAST_MM, board.pitch_mm))
-        """How far apart cells are, px."""
+        """Distance between cells in px."""
         self.scale = self.pitch / board.pitch_mm
-        """px per mm."""
+        """Resolution in px per mm."""
         self.edge = max(2, round((_ASTRAY_IN_GAPS_MM if board.gap_mm else _ASTRAY_MM) * self.scale))
-        """How far a cell reaches into its neighbours, px."""
+        """Overlap of a cell with its neighbours in px."""
         self.side = self.pitch + 2 * self.edge
-        """Width and height of a cell, px."""
+        """Width and height of a cell in px."""
         self.rim = max(1, round(1.0 * self.scale))
-        """What hides something hides so much more, px."""
+        """Margin in px that is added to what hides the board."""
         self.strip = max(self.edge, round(board.strip_mm * self.scale))
-        """How much of the view lies round all squares, px."""
+        """Width in px of the strip of the view around all squares."""
         self.number = {square: number for number, square in enumerate(board.squares)}
         self.marked = frozenset(mark.square for mark in board.marks)
         self.paper, self.middle = self._paper(), self._middle()
         """Pixels of plain paper, without outline and label, and of the disc in the middle."""
         self.far_inside = self._far_inside()
-        """Pixels of plain paper so far from print that `GENTLE_MM` around them are paper too."""
+        """Pixels of plain paper with nothing but paper within `GENTLE_MM`."""
         self.outline = self._outline()
-        """(12, depth, length): pixels of the parts of the outline, each seen from outside: top,
-        right, bottom, left."""
+        """(12, depth, length): pixels of the parts of the outline, each from outside to inside:
+        top, right, bottom, left.
+        """
         self.surroundings = {
             False: self._surroundings(self.paper, 6),
             True: self._surroundings(self.middle, 2),
         }
-        """Where paper is in and round cells without a printed mark, and with one."""
+        """Where paper is in and around cells, by whether they have a printed mark."""
 
-        # Between a square and a wall there is no line, unless a gap parts them.
+        # There is no line between a square and a wall, unless a gap separates them.
         walls = frozenset() if board.gap_mm else board.holes
         self.walled: Mask = np.repeat(self._is_next(walls), THIRDS, axis=1)
-        """(N, 12): the parts of outlines where no line is."""
+        """(N, 12): the parts of outlines that have no line."""
 
-        # Gaps are paper all round; without them a mark next door reaches too near.
+        # With gaps there is paper on all sides. Without them a mark on the next square reaches too
+        # near.
         free = set(board.squares) - board.holes - self.marked
         self.next_to_paper: Mask = self._is_next(free) | bool(board.gap_mm)
         """(N, 4): the sides beyond which there is plain paper."""
@@ -86,7 +94,7 @@ class SquareCells:
         """(N, 2): row and column of the upper left pixel of each cell in the view."""
 
     def _axis(self) -> NDArray[np.float64]:
-        """Return (side,): how far pixels lie from the middle of a cell, mm."""
+        """Return (side,): offsets in mm of pixels from the middle of a cell."""
         return np.asarray((np.arange(self.side) + 0.5 - self.side / 2) / self.scale, np.float64)
 
     def _paper(self) -> Places:
@@ -96,7 +104,7 @@ class SquareCells:
         margin = 0.5 - 1.8 / self.board.square_mm
         plain = (np.abs(across) < margin) & (np.abs(down) < margin)
         if self.board.labels_in_squares:
-            # The label in the upper left corner.
+            # Exclude the label in the upper left corner.
             plain &= ~((across < -0.12) & (down < -0.22))
         return np.flatnonzero(plain)
 
@@ -112,12 +120,12 @@ class SquareCells:
 
     def _outline(self) -> Places:
         board, side = self.board, self.side
-        # How deep a part of the outline is looked at, and where its ends are.
+        # Depth of the search across the outline, and where its parts start along it.
         depth = 2 * self.edge + round((board.gap_mm / 2 + 1.0) * self.scale)
         start = self.edge + round((board.gap_mm / 2 + 2.0) * self.scale)
         length = (side - 2 * start) // THIRDS
         places = np.arange(side * side).reshape(side, side)
-        # Turned, each side in its turn is the upper one.
+        # Rotate the cell so that each side becomes the upper one.
         sides = []
         for turn in range(4):
             sides.append(np.rot90(places, turn)[:depth, start : start + THIRDS * length])
@@ -128,7 +136,7 @@ class SquareCells:
         board, axis = self.board, self._axis()
         across, up = np.meshgrid(axis, -axis)
         half = board.square_mm / 2
-        # Beyond the outline's own blur, where there is room for that.
+        # Start beyond the blur of the outline, where there is room for that.
         low, high = (0.8, board.gap_mm - 0.8) if board.gap_mm else (1.2, self.edge / self.scale)
         beyond = []
         for away, aside in ((up, across), (across, up), (-up, across), (-across, up)):
@@ -139,10 +147,11 @@ class SquareCells:
         return Paper(inside, tuple(beyond), places, step, gentle)
 
     def _is_next(self, squares: Collection[Square]) -> Mask:
-        """Return (N, 4): is what lies next to each square, above, right, below and left, one of
-        these?"""
+        """Return (N, 4): whether the neighbour above, right, below and left of each square is one
+        of these.
+        """
         board = self.board
-        # With a margin of squares that are none.
+        # A margin around the board avoids bounds checks.
         chosen = np.zeros((board.files + 2, board.ranks + 2), bool)
         for square in squares:
             chosen[square.file + 1, square.rank + 1] = True
@@ -152,5 +161,5 @@ class SquareCells:
 
 @lru_cache(maxsize=32)
 def cells_of(board: Board) -> SquareCells:
-    """Return a board's cells, worked out once."""
+    """Return a board's cells, which are cached."""
     return SquareCells(board)

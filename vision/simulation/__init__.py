@@ -1,4 +1,4 @@
-"""Tables that do not exist: rendered pictures with their ground truth.
+"""Simulated tables: rendered pictures with their ground truth.
 
 May import `companion.core` and `vision`.
 """

@@ -1,4 +1,4 @@
-"""What stands and moves on a rendered table: pieces with height, and a hand with its arm."""
+"""Draws the objects on a simulated table: pieces with height, and a hand with its arm."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ from vision.simulation.printed import Bgr, bgr_of
 from vision.simulation.render import LitTable, lit
 
 Mask = NDArray[np.uint8]
-"""(h, w): 255 where something covers the picture."""
+"""Array (h, w), 255 where an object covers the picture."""
 Window = tuple[slice, slice]
 """Rows and columns of a part of a picture."""
 
 _FACTOR = 2
-"""A piece is drawn so many times as large, and made smaller at last."""
+"""Supersampling factor: a piece is drawn this many times as large, and then reduced."""
 _SIXTEENTHS = 16
 """OpenCV takes corners in sixteenths of a pixel."""
 _SHIFT = 4
-"""What OpenCV calls that: 2 to the power of 4."""
+"""The same as OpenCV's `shift` argument: 2 to the power of 4."""
 _TONES = (0.55, 0.7, 0.8, 0.65)
-"""How bright each side of a block is."""
+"""Brightness of each side of a block."""
 _SOFT_SIGMA_PX = 6.0
 _SOFT_PX = 24
-"""An arm is darker towards its edges; beyond so many pixels that has no effect."""
+"""Width of the darker edge of an arm. Farther away it has no effect."""
 
 
 @dataclass(frozen=True)
 class RenderedBlock:
-    """One piece to draw: what pictures its top, the colour of its sides, its size, place and base
-    height in mm."""
+    """One piece to draw: picture of its top, colour of its sides, size, position and base height in
+    mm.
+    """
 
     piece: int
     top: Callable[[], Bgr] = field(repr=False)
@@ -50,15 +51,15 @@ class RenderedBlock:
     z_mm: float
     turn_deg: float
     covered: bool = False
-    """Nothing of it shows."""
+    """Whether the piece is completely hidden."""
 
     def corners_mm(self) -> Points:
-        """Return (4, 2): its outline on the board's plane."""
+        """Return (4, 2): the outline on the board's plane."""
         angle = math.radians(self.turn_deg)
         return rectangle_corners_mm(self.x_mm, self.y_mm, self.width_mm, self.depth_mm, angle)
 
     def outline(self, pose: Pose, top: bool = True) -> Points:
-        """Return (4, 2) pixels of its top, or of its foot."""
+        """Return (4, 2) pixels of the outline of the top, or of the base."""
         height_mm = self.height_mm if top else 0.0
         return pose.to_px(flat(self.corners_mm(), self.z_mm + height_mm))
 
@@ -67,8 +68,7 @@ class RenderedBlock:
 
 
 def draw_block(picture: Bgr, stage: LitTable, block: RenderedBlock) -> None:
-    """Draw one piece into a picture of the stage: a soft shadow at its foot, walls, and the top
-    with its marker."""
+    """Draw one piece into a picture of the stage: a soft shadow, the visible sides, and the top."""
     if block.covered:
         return
     scenery = stage.view.scenery
@@ -86,7 +86,7 @@ def draw_block(picture: Bgr, stage: LitTable, block: RenderedBlock) -> None:
     low = np.array([columns.start, rows.start])
 
     def enlarged(points_px: Points) -> Points:
-        # the middle of the window's first pixel is at (0.5, 0.5) in the larger picture
+        # The centre of the window's first pixel is at (0.5, 0.5) in the larger picture.
         return np.asarray((points_px - low + 0.5) * _FACTOR - 0.5)
 
     height = (rows.stop - rows.start) * _FACTOR
@@ -104,15 +104,14 @@ def draw_block(picture: Bgr, stage: LitTable, block: RenderedBlock) -> None:
 
 
 def _lay(picture: Bgr, stage: LitTable, window: Window, colours: Bgr, cover: Mask) -> None:
-    """Lay a piece, drawn larger, into its window of a picture, with the light that falls there and
-    a soft shadow."""
+    """Paste an enlarged piece into its window of a picture, lit and with a soft shadow."""
     ground = picture[window].astype(np.float32)
     size = ground.shape[1], ground.shape[0]
     small = np.asarray(cv2.resize(colours, size, interpolation=cv2.INTER_AREA), np.uint8)
     colour = _lit_part(small, stage, window)
     share = cv2.resize(cover, size, interpolation=cv2.INTER_AREA)
     alpha = share.astype(np.float32)[..., None] / 255
-    # The shadow falls beside the piece alone.
+    # The shadow falls beside the piece only.
     shadow = cv2.GaussianBlur(alpha[..., 0], (0, 0), 2.5)[..., None]
     shaded = ground * (1 - 0.35 * shadow * (1 - alpha))
     mixed = shaded * (1 - alpha) + colour * alpha
@@ -122,12 +121,12 @@ def _lay(picture: Bgr, stage: LitTable, window: Window, colours: Bgr, cover: Mas
 def _draw_top(
     colours: Bgr, cover: Mask, art: Bgr, quad: Points, shares: tuple[float, float]
 ) -> None:
-    """Draw a part of a top, from one share of its width to another, into a quadrangle."""
+    """Draw a part of a top, between two shares of its width, into a quadrangle."""
     height, width = cover.shape
     down, across = art.shape[:2]
     left, right = shares[0] * across, shares[1] * across
     corners = np.array([[left, 0], [right, 0], [right, down], [left, down]], np.float32)
-    # Pixels have their middles at whole numbers.
+    # Pixel centres have integer coordinates.
     warp = cv2.getPerspectiveTransform(corners - 0.5, quad.astype(np.float32))
     printed = cv2.warpPerspective(
         art, warp, (width, height), flags=cv2.INTER_AREA, borderMode=cv2.BORDER_REPLICATE
@@ -136,18 +135,18 @@ def _draw_top(
     cv2.fillPoly(shape, [_sixteenths(quad)], 255, cv2.LINE_8, _SHIFT)
     cv2.copyTo(printed, shape, colours)
     if shares != (0.0, 1.0):
-        # What has come up stands out beyond the block.
+        # A lifted strip extends beyond the block.
         cv2.max(cover, shape, cover)
 
 
 def _draw_walls(picture: Bgr, top: Points, foot: Points, colour: tuple[int, int, int]) -> None:
-    """Draw the sides of a block that the camera sees, each in its own tone."""
+    """Draw the sides of a block that face the camera, each in its own tone."""
     for index, tone in enumerate(_TONES):
         after = (index + 1) % 4
         wall = np.array([top[index], top[after], foot[after], foot[index]])
         area = cv2.contourArea(wall.astype(np.float32), oriented=True)
         if area >= 0:
-            continue  # its back is turned to the camera
+            continue  # faces away from the camera
         shade = tuple(part * tone for part in colour)
         cv2.fillPoly(picture, [_sixteenths(wall)], shade, cv2.LINE_8, _SHIFT)
 
@@ -159,7 +158,7 @@ def _draw_walls(picture: Bgr, top: Points, foot: Points, colour: tuple[int, int,
 def _hand_shape() -> Points:
     """Return (N, 2) mm: the outline of a right hand with its arm.
 
-    The middle of the palm is at (0, 0), fingers point towards +y.
+    The centre of the palm is at (0, 0), fingers point towards +y.
     """
     scale, left, above = 2, 80, 90
     paper = np.zeros((620 * scale, 160 * scale), np.uint8)
@@ -184,10 +183,10 @@ def _hand_shape() -> Points:
 
 def hand_px(stage: LitTable, x_mm: float, y_mm: float, from_seat: Seat) -> Points:
     """Return (N, 2) pixels: the outline of an arm from a seat's edge of the table to a point of the
-    board, as it is drawn."""
-    # The hand is drawn where it hides the point in the picture, at the height of the board. An arm
-    # that reaches past the camera is cut off outside the picture: behind the lens a projection
-    # means nothing.
+    board.
+    """
+    # The hand is drawn at the height of the board, where it hides the point in the picture. An arm
+    # that reaches past the camera is shortened, because points behind the lens cannot be projected.
     forward = 1.0 if from_seat is Seat.SOUTH else -1.0
     shape = np.array([x_mm, y_mm]) + forward * _hand_shape()
     for length_mm in range(500, 60, -40):
@@ -202,9 +201,7 @@ def hand_px(stage: LitTable, x_mm: float, y_mm: float, from_seat: Seat) -> Point
 
 
 def draw_hand(picture: Bgr, stage: LitTable, outline_px: Points) -> None:
-    """Draw an arm with fingers spread over the board, in the small part of the picture it
-    covers.
-    """
+    """Draw an arm with spread fingers into the part of the picture that it covers."""
     window = _window(outline_px, _SOFT_PX, picture)
     if window is None:
         return
@@ -219,7 +216,7 @@ def draw_hand(picture: Bgr, stage: LitTable, outline_px: Points) -> None:
 
 
 def fill_outline(mask: Mask, outline_px: Points) -> None:
-    """Set a mask to 255 within an outline, which may lie partly outside."""
+    """Set a mask to 255 within an outline, which may be partly outside the mask."""
     cv2.fillPoly(mask, [_sixteenths(outline_px)], 255, cv2.LINE_AA, _SHIFT)
 
 
@@ -227,21 +224,21 @@ def fill_outline(mask: Mask, outline_px: Points) -> None:
 
 
 def _lit_part(colours: Bgr | NDArray[np.float32], stage: LitTable, window: Window) -> Bgr:
-    """Return colours in the light that falls on a window of the picture."""
+    """Return colours, lit like a window of the picture."""
     veil = None if stage.veil is None else stage.veil[window]
     return lit(colours, stage.light[window], veil)
 
 
 def _sixteenths(points_px: Points) -> NDArray[np.int32]:
-    """Return corners as OpenCV takes them; such as lie far outside are brought nearer."""
+    """Return corners in OpenCV's sixteenths of a pixel, clipped to a safe range."""
     whole = (points_px * _SIXTEENTHS).round().astype(np.int64)
     return whole.clip(-(2**20), 2**20).astype(np.int32)
 
 
 def _window(points_px: Points, room_px: int, picture: Bgr) -> Window | None:
-    """Return the smallest part of a picture that holds these points and the room round them.
+    """Return the smallest part of a picture that contains these points and a margin.
 
-    None: it is narrower than two pixels.
+    Returns None if it is narrower than two pixels.
     """
     height, width = picture.shape[:2]
     low = np.floor(points_px.min(axis=0)).astype(int) - room_px

@@ -1,4 +1,4 @@
-"""What lies on the simulated table: pieces that stand on squares, or cards that lie in fans."""
+"""The objects on the simulated table: pieces that stand on squares, or cards in fans."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from vision.simulation.objects import RenderedBlock
 from vision.simulation.printed import Bgr, PrintedKit, unpacked
 
 BACK = "back"
-"""Name of the face of a card that lies face down."""
+"""Face name of a card that lies face down."""
 CARD_THICK_MM = 0.3
 STONE = "#9c9282"
 _NOBODYS = "#8a7f70"
 _PILE_GAP_MM = 12.0
-"""Between the board and the pile beside it."""
+"""Distance between the board and the pile beside it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Top:
-    """What a piece can show: the face's name, how to get its picture, colour of its sides,
-    measures, whose it is.
+    """One face of a piece: its name, a function for its picture, colour of the sides, size, and
+    seat.
 
-    `marker` is the id on it; None on a card, which shows its marker twice, or none.
+    `marker` is the id on it. It is None on a card, which shows its marker twice, or none.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Top:
 
 @dataclass
 class Piece:
-    """A physical piece. `tops` can lie on top, `shown` says which of them does."""
+    """A physical piece. `tops` are its faces, and `shown` is the index of the upper one."""
 
     id: int
     tops: tuple[Top, ...]
@@ -56,17 +56,17 @@ class Piece:
 
     @property
     def top(self) -> Top:
-        """What it shows."""
+        """The face that is up."""
         return self.tops[self.shown]
 
     def lay(self, x_mm: float, y_mm: float, turn_deg: float = 0.0) -> None:
-        """Put it somewhere."""
         self.x_mm, self.y_mm, self.turn_deg = x_mm, y_mm, turn_deg
 
 
 class MovablePieces(ABC):
-    """All things of a kit that hands can move, and how they lie. The lists of pieces go from the
-    lowest upwards."""
+    """The movable pieces of a kit, and rules for placing them. Lists of pieces go from bottom to
+    top.
+    """
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
@@ -76,15 +76,17 @@ class MovablePieces(ABC):
         """Return every piece of the kit, not yet placed."""
 
     def spread(self, layout: Layout) -> Iterator[tuple[Square, str, float]]:
-        """Yield each piece of a layout once: its first square, its face, and how it is turned."""
+        """Yield each piece of a layout once: its first square, its face, and its turn in
+        degrees.
+        """
         for square, faces in layout.items():
             for name in faces:
                 yield square, name, 0.0
 
     def square_of(self, piece: Piece) -> Square | None:
-        """Return the square on which a piece lies, the first of those that it covers.
+        """Return the square of a piece, the first one if it covers several.
 
-        None beside the board.
+        Returns None beside the board.
         """
         return self._kit.board.square_at(piece.x_mm, piece.y_mm)
 
@@ -94,18 +96,16 @@ class MovablePieces(ABC):
 
     @abstractmethod
     def put_on(self, piece: Piece, square: Square, lying: Iterable[Piece]) -> None:
-        """Put a piece on a square, on top of what lies there."""
+        """Put a piece on a square, on top of the pieces there."""
 
     @abstractmethod
     def blocks(self, pieces: Sequence[Piece], eye_mm: Points) -> list[RenderedBlock]:
-        """Return what there is to draw, for a camera at (3,) `eye_mm`, in the order of drawing."""
+        """Return all blocks in drawing order, for a camera at (3,) `eye_mm`."""
 
     def take(self, free: list[Piece], name: str, wanted: Collection[str]) -> Piece:  # noqa: ARG002 - cards need it
-        """Take a free piece that has this face, and turn it to it.
+        """Take a free piece that has this face, and turn the face up.
 
-        Raises KeyError.
-
-        Preferably it is one that shows the face already.
+        A piece that already shows the face is preferred. Raises KeyError if there is none.
         """
         fitting = [p for p in free if any(top.name == name for top in p.tops)]
         if not fitting:
@@ -117,7 +117,7 @@ class MovablePieces(ABC):
 
 
 def pieces_of(kit: Kit, printed: Callable[[], PrintedKit]) -> MovablePieces:
-    """Return the things of a kit as they are printed: cards if it has a deck, else pieces."""
+    """Return the cards of a kit that has a deck, else its pieces."""
     return Cards(kit, kit.deck, printed) if kit.deck else Tags(kit, printed)
 
 
@@ -158,8 +158,11 @@ class Tags(MovablePieces):
         return self._kit.face(name).size != (1, 1)
 
     def spread(self, layout: Layout) -> Iterator[tuple[Square, str, float]]:
-        """Yield a piece of several squares turned when these are further along than across as
-        printed."""
+        """Yield each piece of a layout once.
+
+        A piece of several squares is turned by 90 degrees if its squares in the layout run along
+        the other axis than printed.
+        """
         for square, faces in self._kit.anchored(layout).items():
             for name in faces:
                 size = self._kit.face(name).size
@@ -169,7 +172,7 @@ class Tags(MovablePieces):
                 yield square, name, 90.0 if is_along else 0.0
 
     def square_of(self, piece: Piece) -> Square | None:
-        """Return the lowest left of the squares over which a piece of several lies best."""
+        """Return the lower left square of those that a piece covers best."""
         board, size = self._kit.board, self._kit.face(piece.top.name).turned_size(piece.turn_deg)
         if board.square_at(piece.x_mm, piece.y_mm) is None or size == (1, 1):
             return board.square_at(piece.x_mm, piece.y_mm)
@@ -177,18 +180,21 @@ class Tags(MovablePieces):
         return Square(max(0, first.file), max(0, first.rank))
 
     def put_beside(self, pieces: Iterable[Piece]) -> None:
-        """Put each to its own place, North's to the right of the board, all others to the left."""
+        """Put each piece into its own place: North's to the right of the board, all others to the
+        left.
+        """
         for piece in pieces:
             piece.lay(*self._places[piece.id])
 
     def _columns(
         self, pieces: Iterable[Piece], right: bool
     ) -> Iterator[tuple[int, tuple[float, float]]]:
-        """Yield places beside the board, in columns from South upwards."""
+        """Yield places beside the board, in columns from South to North."""
         board, plain = self._kit.board, self._kit.tag_mm * TOP_TO_TAG
         near, low, widest = 0.3 * plain, 0.0, 0.0
         for piece in (p for p in pieces if (p.top.seat is Seat.NORTH) is right):
             width, depth = piece.top.width_mm, piece.top.depth_mm
+            # Start a new column when this one is as long as the board.
             if low and low + depth / 2 > board.height_mm:
                 near, low, widest = near + widest + 0.2 * plain, 0.0, 0.0
             away = near + width / 2
@@ -196,12 +202,14 @@ class Tags(MovablePieces):
             low, widest = low + depth + 0.2 * plain, max(widest, width)
 
     def put_on(self, piece: Piece, square: Square, lying: Iterable[Piece]) -> None:  # noqa: ARG002 - cards need it
-        """Put a piece in the middle of all squares of which this is the lowest on the left."""
+        """Put a piece in the middle of its squares. `square` is the lower left one."""
         size = self._kit.face(piece.top.name).turned_size(piece.turn_deg)
         piece.x_mm, piece.y_mm = self._kit.board.middle_mm(square, size)
 
     def blocks(self, pieces: Sequence[Piece], eye_mm: Points) -> list[RenderedBlock]:
-        """Return far stacks first, and within a stack from the bottom to the top."""
+        """Return the blocks by stack, the farthest first. Within a stack they go from bottom to
+        top.
+        """
 
         def distance(stack: list[RenderedBlock]) -> float:
             return math.hypot(stack[0].x_mm - eye_mm[0], stack[0].y_mm - eye_mm[1])
@@ -213,14 +221,15 @@ class Tags(MovablePieces):
         ]
 
     def _stacks(self, pieces: Iterable[Piece]) -> list[list[RenderedBlock]]:
-        """Return the pieces as blocks.
+        """Return the pieces as stacks of blocks, from bottom to top.
 
-        One that lies over another stands on it. Each stack from the bottom to the top.
+        A piece that overlaps another one stands on it.
         """
         stacks: list[list[RenderedBlock]] = []
         for piece in pieces:
             block = _block(piece, 0.0)
             is_below = partial(self._overlap, block)
+            # A piece that overlaps several stacks joins them into one.
             under = [stack for stack in stacks if any(map(is_below, stack))]
             z_mm = max(
                 (b.z_mm + b.height_mm for stack in under for b in stack if is_below(b)), default=0.0
@@ -231,13 +240,13 @@ class Tags(MovablePieces):
         return stacks
 
     def _overlap(self, one: RenderedBlock, other: RenderedBlock) -> bool:
-        """Do two pieces lie over each other, by more than neighbours that are not quite in their
-        places?"""
+        """Return whether two pieces overlap by more than inexactly placed neighbours do."""
         big = max(one, other, key=lambda block: block.width_mm * block.depth_mm)
         x, y, turn = one.x_mm - other.x_mm, one.y_mm - other.y_mm, math.radians(big.turn_deg)
         least = 0.7 * self._kit.tag_mm
         if big.width_mm < 2 * self._kit.tag_mm:
             return math.hypot(x, y) < least
+        # the offset in the axes of the larger piece
         across, along = (
             x * math.cos(turn) + y * math.sin(turn),
             y * math.cos(turn) - x * math.sin(turn),
@@ -264,7 +273,9 @@ class Cards(MovablePieces):
         return unpacked(self._printed().cards[card.name])
 
     def take(self, free: list[Piece], name: str, wanted: Collection[str]) -> Piece:
-        """Take a free card turned to this face. For a back it is one whose face nobody wants."""
+        """Take a free card and turn this face up. For a back, take a card whose face is not
+        wanted.
+        """
         if name == BACK:
             free_names = (piece.tops[0].name for piece in free)
             name = next((other for other in free_names if other not in wanted), name)
@@ -282,7 +293,8 @@ class Cards(MovablePieces):
     def put_on(self, piece: Piece, square: Square, lying: Iterable[Piece]) -> None:
         """Put a card at the end of the zone's fan.
 
-        The first lies at the edge of the zone's seat, each next a step further.
+        The first card is at the edge on its seat's side, and each further card is one step away
+        from it.
         """
         board, deck = self._kit.board, self._deck
         x, middle = board.centre_mm(square)
@@ -291,19 +303,21 @@ class Cards(MovablePieces):
         there = [
             p.y_mm for p in lying if p is not piece and board.square_at(p.x_mm, p.y_mm) == square
         ]
+        # one step beyond the last card, but within the zone
         steps = [away * (y - middle) + deck.step_mm for y in there]
         piece.lay(x, middle + away * min(max([-room, *steps]), room))
 
     def blocks(self, pieces: Sequence[Piece], eye_mm: Points) -> list[RenderedBlock]:  # noqa: ARG002 - cards have no sides
-        """Return all cards from the bottom to the top.
+        """Return all cards from bottom to top.
 
-        Of cards that lie exactly on each other only the uppermost shows.
+        If cards are exactly on top of each other, only the uppermost is visible.
         """
         places = np.array([(p.x_mm, p.y_mm) for p in pieces]).reshape(-1, 2)
         deck, blocks = self._deck, []
         hidden: set[tuple[float, float, float]] = set()
         for index in reversed(range(len(pieces))):
             piece = pieces[index]
+            # A card lies on all earlier ones that are near it.
             below = np.hypot(*(places[:index] - places[index]).T) < deck.height_mm / 2
             block = _block(piece, CARD_THICK_MM * float(below.sum()))
             place = piece.x_mm, piece.y_mm, piece.turn_deg
@@ -313,7 +327,7 @@ class Cards(MovablePieces):
 
 
 def _block(piece: Piece, z_mm: float) -> RenderedBlock:
-    """Return a piece as it is drawn, standing at this height."""
+    """Return the block of a piece at this base height."""
     top, place = piece.top, (piece.x_mm, piece.y_mm, z_mm, piece.turn_deg)
     return RenderedBlock(
         piece.id, top.picture, top.rgb, top.width_mm, top.depth_mm, top.height_mm, *place

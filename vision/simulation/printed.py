@@ -1,7 +1,7 @@
-"""A kit as it comes out of the printer: what the rendered table shows of board, pieces and cards.
+"""The printed kit: pictures of board, pieces and cards for the rendered table.
 
-The pictures are cut out of the kit's own pages by who can print them; they are handed over as
-values. Kept packed, as they have hardly more than two colours.
+The printing code cuts the pictures out of the kit's own pages and passes them on as values. They
+stay compressed, because they have hardly more than two colours.
 """
 
 from __future__ import annotations
@@ -17,22 +17,25 @@ from companion.core.kit import Kit
 from vision.pose.pose import Points
 
 Bgr = NDArray[np.uint8]
-"""(height, width, 3): blue, green, red."""
+"""Colour picture (height, width, 3): blue, green, red."""
 
 
 @dataclass(frozen=True, eq=False)
 class PrintedSheet:
-    """The board as paper: a packed picture, and which rectangle of the board's axes it shows."""
+    """The printed board: a compressed picture, and the rectangle of the board's axes that it
+    shows.
+    """
 
     packed: bytes
     low_mm: tuple[float, float]
     high_mm: tuple[float, float]
     size_px: tuple[int, int]
-    """Width and height of the picture, which are whole numbers: the rectangle fills it."""
+    """Width and height of the picture. The rectangle fills it."""
 
     def to_texture(self) -> Points:
-        """Return (3, 3): board coordinates to pixels of the picture."""
+        """Return the matrix (3, 3) from board coordinates to pixels of the picture."""
         (left, low), (right, high) = self.low_mm, self.high_mm
+        # px per mm; -0.5 because pixel centres have integer coordinates
         across = self.size_px[0] / (right - left)
         down = self.size_px[1] / (high - low)
         return np.array(
@@ -46,8 +49,9 @@ class PrintedSheet:
 
 @dataclass(frozen=True, eq=False)
 class PrintedKit:
-    """Packed pictures: the board, the tops of pieces by their markers, the faces of cards by name,
-    their back."""
+    """Compressed pictures: the board, tops of pieces by marker, faces of cards by name, and their
+    back.
+    """
 
     board: PrintedSheet
     tops: Mapping[int, bytes]
@@ -56,7 +60,7 @@ class PrintedKit:
 
 
 PrintKit = Callable[[Kit], PrintedKit]
-"""Prints a kit and cuts it out."""
+"""Prints a kit and returns its pictures."""
 
 
 def packed(picture: Bgr) -> bytes:
@@ -65,7 +69,7 @@ def packed(picture: Bgr) -> bytes:
 
 
 def unpacked(picture: bytes) -> Bgr:
-    """Return the picture that `packed` has made smaller."""
+    """Decode a picture from `packed`."""
     return np.asarray(cv2.imdecode(np.frombuffer(picture, np.uint8), cv2.IMREAD_COLOR), np.uint8)
 
 

@@ -1,8 +1,6 @@
-"""Pictures of a table that does not exist: optics, light, the printed board, pieces with height, a
-hand.
+"""Renders pictures of a simulated table: optics, light, and the printed board.
 
-The board, pieces and cards are those that are printed; all else is drawn with simple means of its
-own.
+Board, pieces and cards show their printed pictures. Everything else is drawn by simple means.
 """
 
 from __future__ import annotations
@@ -21,26 +19,28 @@ from vision.simulation.scenery import Shade
 from vision.simulation.view import View
 
 BESIDE_TOPS = 2.6
-"""Room beside the board, in tops of pieces."""
+"""Free space beside the board, in widths of a piece's top."""
 BESIDE_CARDS_MM = 24.0
-"""Room beside a board of cards, more than a card's width."""
+"""Free space beside a board of cards, in addition to a card's width."""
 BESIDE_ROW_MM = 15.0
-"""Between a board and the wall of a row of order tiles."""
+"""Distance between a board and the wall of a row of order tiles."""
 _MARGIN_MM = 6.0
-"""Between the board's strips and the edge of the picture."""
+"""Distance between the board's strips and the edge of the picture."""
 _AIMS, _HALVINGS = 4, 30
-"""Rounds in which the camera is aimed, and those in each that find its distance."""
+"""Number of rounds that aim the camera, and of bisections in each that find its distance."""
 _DISTANCES_MM = 50.0, 20_000.0
 _FACTOR = 2
-"""Share of its size by which a picture is drawn larger, and made smaller at last."""
+"""Supersampling factor: a picture is drawn this many times as large, and then reduced."""
 _BEND_PX = 8
-"""Rays are bent smoothly: one in a square of so many pixels is followed."""
+"""Spacing in px of rays that are traced exactly. Distortion is smooth, so those between are
+interpolated.
+"""
 _FULL_GLARE = 330.0
 """Brightness of a reflection in its middle, of 255."""
 
 
 def camera_pose(kit: Kit, view: View) -> Pose:
-    """Return the pose with which the whole board and the room beside it fill the picture."""
+    """Return the pose at which the board and the space beside it fill the picture."""
     board = kit.board
     corners = _shown_mm(kit)
     target = np.array([board.width_mm / 2, board.height_mm / 2, 0.0])
@@ -49,14 +49,15 @@ def camera_pose(kit: Kit, view: View) -> Pose:
         pose = _nearest(target, corners, view)
         corners_px = pose.to_px(corners)
         box = np.array([corners_px.min(axis=0), corners_px.max(axis=0)])
-        # What is in the middle of the board's box is to be in the middle of the picture.
+        # Move the target so that the centre of the board's bounding box is in the centre of the
+        # picture.
         wanted = pose.to_plane(box.mean(axis=0)[None])[0]
         target[:2] += wanted - pose.to_plane(middle_px)[0]
     return _push_board(pose, view, board)
 
 
 def _nearest(target: Points, corners: Points, view: View) -> Pose:
-    """Return the pose nearest to a target (3,) mm from which all these corners are in sight."""
+    """Return the closest pose to a target (3,) mm from which all these corners are visible."""
     lens = Lens(view.focal_ratio, view.k1)
     half = np.array([view.width, view.height]) / 2
     near, far = _DISTANCES_MM
@@ -74,7 +75,7 @@ def _nearest(target: Points, corners: Points, view: View) -> Pose:
 
 
 def _shown_mm(kit: Kit) -> Points:
-    """Return (4, 3): the corners of the board with the room beside it."""
+    """Return (4, 3): the corners of the board and the space beside it."""
     board = kit.board
     if kit.deck:
         room = kit.deck.width_mm + BESIDE_CARDS_MM
@@ -91,13 +92,13 @@ def _shown_mm(kit: Kit) -> Points:
 
 
 def _look_at(target: Points, distance: float, view: View, lens: Lens) -> Pose:
-    """Return the pose of a camera so many mm from a target (3,) mm."""
+    """Return the pose of a camera at this distance in mm from a target (3,) mm."""
     tilt, turn = math.radians(view.tilt_deg), math.radians(view.turn_deg)
     sine, cosine = math.sin(turn), math.cos(turn)
     across = math.sin(tilt)
-    # From the target to the camera.
+    # direction from the target to the camera
     away = np.array([sine * across, -cosine * across, math.cos(tilt)])
-    # Axes of the camera: to the right in the picture, down in it, and into it.
+    # camera axes: right, down, and into the picture
     right = np.array([cosine, sine, 0.0])
     down = np.cross(-away, right)
     axes = np.array([right, down, -away])
@@ -106,7 +107,7 @@ def _look_at(target: Points, distance: float, view: View, lens: Lens) -> Pose:
 
 
 def _push_board(pose: Pose, view: View, board: Board) -> Pose:
-    """Return the pose after the board has been pushed and turned about its middle."""
+    """Return the pose after the board was shifted and turned about its centre."""
     angle = math.radians(view.board_turn_deg)
     sine, cosine = math.sin(angle), math.cos(angle)
     turn = np.array([[cosine, -sine, 0], [sine, cosine, 0], [0, 0, 1]])
@@ -126,19 +127,19 @@ def _pose(axes: Points, translation: Points, lens: Lens, size: tuple[int, int]) 
 
 
 Window = tuple[int, int, int, int]
-"""A part of a picture: left, top, width, height in px."""
+"""Part of a picture: left, top, width, height in px."""
 
 
 def from_above(pose: Pose, window: Window, factor: int, texture: tuple[Bgr, Points, int]) -> Bgr:
-    """Return what a window shows of a flat texture, drawn `factor` times as large.
+    """Render a window's view of a flat texture, enlarged by `factor`.
 
-    The texture comes with the (3, 3) matrix from board mm to its pixels, and with how it goes on
-    beyond its edge, as OpenCV's `BorderTypes`.
+    The texture comes with the (3, 3) matrix from board mm to its pixels, and with one of OpenCV's
+    `BorderTypes` for the area beyond its edge.
     """
     colours, to_texture, border = texture
     left, top, width, height = window
     step = _BEND_PX * factor
-    # A grid in the larger picture, wider than it by one step on each side.
+    # a grid in the enlarged picture, with a margin of one step on each side
     count_down = math.ceil(height * factor / step) + 2
     count_across = math.ceil(width * factor / step) + 2
     rows = (np.arange(count_down) - 0.5) * step - 0.5
@@ -147,7 +148,7 @@ def from_above(pose: Pose, window: Window, factor: int, texture: tuple[Bgr, Poin
     pixels = (grid.reshape(-1, 2) + 0.5) / factor - 0.5 + (left, top)
     places = np.nan_to_num(pose.to_plane(pixels), nan=1e5)
 
-    # Where these pixels lie in the texture, and between them by proportion.
+    # texture coordinates of the grid, interpolated between its points
     on_texture = places @ to_texture[:2, :2].T + to_texture[:2, 2]
     sparse = on_texture.astype(np.float32).reshape(grid.shape)
     whole = cv2.resize(sparse, None, fx=step, fy=step, interpolation=cv2.INTER_LINEAR)
@@ -158,9 +159,9 @@ def from_above(pose: Pose, window: Window, factor: int, texture: tuple[Bgr, Poin
 
 
 def _window_of(pose: Pose, sheet: PrintedSheet) -> Window:
-    """Return the part of the picture in which the board's sheet lies."""
+    """Return the part of the picture that contains the board's sheet."""
     (left, low), (right, high) = sheet.low_mm, sheet.high_mm
-    # Many points of all four edges: a lens may bend them.
+    # Sample all four edges, since the lens may bend them.
     share = np.linspace(0, 1, 20)
     across = left + (right - left) * share
     along = low + (high - low) * share
@@ -177,25 +178,25 @@ def _window_of(pose: Pose, sheet: PrintedSheet) -> Window:
 
 @dataclass(frozen=True, eq=False)
 class LitTable:
-    """What does not change while pieces move."""
+    """The part of the scene that does not change while pieces move."""
 
     kit: Kit
     view: View
     pose: Pose
     table: Bgr = field(repr=False)
-    """The empty table in its light."""
+    """The lit table with its printed board, without pieces."""
     light: Shade = field(repr=False)
-    """(h, w, 3): the light that falls on pieces, by factor."""
+    """Factor (h, w, 3) of the light on pieces."""
     veil: Shade | None = field(default=None, repr=False)
-    """(h, w, 1): the brightness that glare lays over all."""
+    """Brightness (h, w, 1) that glare adds."""
 
 
 def build_stage(kit: Kit, view: View, sheet: PrintedSheet) -> LitTable:
-    """Draw the empty table with its printed board once."""
+    """Render the table with its printed board, without pieces."""
     pose = camera_pose(kit, view)
     size = view.width, view.height
     table = from_above(pose, (0, 0, *size), _FACTOR, view.scenery.table(view.seed))
-    # The board has a fourth channel, which says where there is paper.
+    # The fourth channel of the board is a mask of the paper.
     window = _window_of(pose, sheet)
     paper = np.asarray(cv2.cvtColor(unpacked(sheet.packed), cv2.COLOR_BGR2BGRA), np.uint8)
     board = from_above(pose, window, _FACTOR, (paper, sheet.to_texture(), cv2.BORDER_CONSTANT))
@@ -210,7 +211,7 @@ def build_stage(kit: Kit, view: View, sheet: PrintedSheet) -> LitTable:
 
 
 def lit(colours: Bgr | Shade, light: Shade, veil: Shade | None) -> Bgr:
-    """Return colours (h, w, 3) under a light, with reflections of it on top."""
+    """Return colours (h, w, 3) under a light, with reflections added."""
     shone = colours.astype(np.float32)
     shone *= light
     if veil is not None:
@@ -219,7 +220,7 @@ def lit(colours: Bgr | Shade, light: Shade, veil: Shade | None) -> Bgr:
 
 
 def _light(pose: Pose, view: View) -> Shade:
-    """Return (h, w, 3), by factor. Where all rows are alike they are one row in memory."""
+    """Return the light as a factor (h, w, 3). Equal rows share one row of memory."""
     across = np.linspace(1 - view.gradient, 1, view.width, dtype=np.float32)
     shade = across[None] * view.light
     if view.shadow is not None:
@@ -232,7 +233,7 @@ def _light(pose: Pose, view: View) -> Shade:
 
 
 def _veil(pose: Pose, view: View) -> Shade | None:
-    """Return (h, w, 1): the brightness, of 255, that reflections lay over all. None: none do."""
+    """Return the brightness (h, w, 1), of 255, that reflections add. None if there are none."""
     veil = view.scenery.veil(pose, view.seed)
     if view.glare is None:
         return veil
@@ -242,7 +243,7 @@ def _veil(pose: Pose, view: View) -> Shade | None:
 
 
 def _blob(pose: Pose, view: View, x: float, y: float, radius: float, *, soft: float) -> Shade:
-    """Return (h, w): 1 within a circle on the board, mm, and softly less at its edge."""
+    """Return (h, w): 1 within a circle on the board, mm, with a soft edge."""
     angles = np.linspace(0, 2 * math.pi, 40, endpoint=False)
     ring = np.column_stack([x + radius * np.cos(angles), y + radius * np.sin(angles)])
     pixels = pose.to_px(flat(ring))
@@ -254,7 +255,7 @@ def _blob(pose: Pose, view: View, x: float, y: float, radius: float, *, soft: fl
 
 
 def blurred(picture: Bgr, view: View) -> Bgr:
-    """Return a picture with the defocus, the motion and the JPEG of a view."""
+    """Return a picture with the defocus, motion blur and JPEG artefacts of a view."""
     if view.defocus_px:
         picture = np.asarray(cv2.GaussianBlur(picture, (0, 0), view.defocus_px), np.uint8)
     if view.motion_px >= 1:
@@ -267,11 +268,11 @@ def blurred(picture: Bgr, view: View) -> Bgr:
 
 
 def _smear(length_px: float, angle: float) -> Shade:
-    """Return the kernel of a straight motion."""
+    """Return the kernel of a straight motion blur."""
     size = int(length_px) * 2 + 3
     middle = (size - 1) / 2
     reach = np.array([math.cos(angle), math.sin(angle)]) * length_px / 2
-    # OpenCV counts sixteenths of a pixel.
+    # OpenCV takes sixteenths of a pixel.
     first = ((middle - reach) * 16).round().astype(int).tolist()
     last = ((middle + reach) * 16).round().astype(int).tolist()
     kernel = np.zeros((size, size), np.float32)

@@ -1,6 +1,6 @@
-"""What is round the board on a rendered table: a wooden table, and new pieces in plain light.
+"""The surroundings of a rendered board: a wooden table, and new pieces in plain light.
 
-The bench has harder ones, which override what they change.
+The bench has more difficult sceneries, which override parts of this one.
 """
 
 from __future__ import annotations
@@ -15,38 +15,43 @@ from vision.pose.pose import Points, Pose
 from vision.simulation.printed import Bgr
 
 Shade = NDArray[np.float32]
-"""(h, w, 3), or what broadcasts to it: brightness by factor, or in levels of 255."""
+"""Brightness as a factor or in levels of 255, (h, w, 3) or broadcastable to it."""
 
 TABLE_SEEDS = 4
-"""Number of tables of each kind, so that they are drawn once."""
+"""Number of variants of each kind of table. Each is drawn once."""
 _WOOD_BGR = (52, 84, 124)
 _TO_WOOD = np.array([[1.0, 0, 300], [0, -1.0, 400], [0, 0, 1]])
-"""(3, 3): board mm to pixels of the wood."""
+"""Matrix (3, 3) from board mm to pixels of the wood."""
 
 
 class Scenery:
-    """A plain scenery. `seed` chooses between those that look alike."""
+    """A plain scenery. `seed` selects one of several similar variants."""
 
     def table(self, seed: int) -> tuple[Bgr, Points, int]:
-        """Return a picture of the table, the (3, 3) matrix from board mm to its pixels, and how
-        it goes on beyond its edges, as OpenCV's `BorderTypes`."""
+        """Return a picture of the table, the (3, 3) matrix from board mm to its pixels, and a
+        border type.
+
+        The border type is one of OpenCV's `BorderTypes`, for the area beyond the picture's edges.
+        """
         return _wood(seed % TABLE_SEEDS), _TO_WOOD, cv2.BORDER_REFLECT
 
     def light(self, _pose: Pose) -> Shade | None:
-        """Return by what the light of the lamp is multiplied. None: by nothing."""
+        """Return an additional factor for the light, or None."""
         return None
 
     def veil(self, _pose: Pose, _seed: int) -> Shade | None:
-        """Return (h, w, 1): how much brightness reflections add. None: there are none."""
+        """Return the brightness (h, w, 1) that reflections add. None if there are none."""
         return None
 
     def top(self, printed: Bgr, _seed: int) -> Bgr:
-        """Return the top of a piece as it looks today."""
+        """Return the picture of a piece's top, with wear if the scenery has any."""
         return printed
 
     def strips_mm(self, corners_mm: Points) -> list[tuple[Points, float, float]]:
-        """Return the planes of a piece's top with (4, 3) corners, and the shares of its width from
-        which to which each goes."""
+        """Return the flat strips of a piece's top.
+
+        Each has (4, 3) corners, and the two shares of the top's width between which it extends.
+        """
         return [(corners_mm, 0.0, 1.0)]
 
 
@@ -59,6 +64,7 @@ def _wood(seed: int) -> Bgr:
     rng = np.random.default_rng(seed)
     rough = rng.normal(0, 1, (350, 12)).astype(np.float32)
     grain = cv2.resize(rough, (700, 700), interpolation=cv2.INTER_CUBIC)
+    # fine horizontal fibres: noise that is blurred along one axis only
     speckles = rng.normal(0, 1, (700, 700)).astype(np.float32)
     fine = cv2.GaussianBlur(speckles, (0, 0), sigmaX=9, sigmaY=0.7)
     tone = 1 + 0.09 * grain + 0.35 * fine

@@ -1,6 +1,6 @@
-"""The simulated table: pieces that hands can move, and a camera that looks at them.
+"""The simulated table: movable pieces, and a camera above them.
 
-Safe to use from several threads: pages move pieces while the camera's thread draws.
+It is thread-safe: pages move pieces while the camera's thread draws.
 """
 
 from __future__ import annotations
@@ -34,14 +34,15 @@ from vision.simulation.tile_rows import TileRows
 from vision.simulation.view import View, default_view
 
 _BAND = 0.3
-"""Height of a band of flicker by the picture's: a lamp at 100 Hz, a sensor that reads its rows in
-33 ms."""
+"""Period of flicker as a share of the picture's height, for a lamp at 100 Hz and a sensor that
+reads its rows in 33 ms.
+"""
 
 
 class SimulatedTable:
     """A table with a board, pieces and a camera above it.
 
-    `print_kit` gives the pictures of what lies on it.
+    `print_kit` returns the pictures of a kit.
     """
 
     def __init__(self, kit: Kit, view: View | None = None, *, print_kit: PrintKit) -> None:
@@ -61,21 +62,21 @@ class SimulatedTable:
 
     @property
     def kit(self) -> Kit:
-        """What lies on the table."""
+        """The kit on the table."""
         return self._kit
 
     @property
     def view(self) -> View:
-        """How the camera looks at it."""
+        """The camera's view of the table."""
         return self._view
 
     def use(self, kit: Kit) -> None:
-        """Clear the table and put down another board, its pieces beside it."""
+        """Replace the board and its pieces. The new pieces start beside the board."""
         with self._lock:
             self._kit = kit
             if self._own_view:
                 self._view = default_view(kit)
-            # printed by whoever looks at the table first: nothing else waits for that
+            # Print lazily, so that only the first picture of the table waits for it.
             self._printed = cache(partial(self._print_kit, kit))
             self._things = pieces_of(kit, self._printed)
             self._pieces = self._things.all()
@@ -85,7 +86,7 @@ class SimulatedTable:
             self._new_stage()
 
     def look(self, view: View) -> None:
-        """Move the camera, change the light, push the board: see `View`."""
+        """Move the camera, change the light, or shift the board: see `View`."""
         with self._lock:
             self._view, self._own_view = view, False
             self._rng = np.random.default_rng(view.seed)
@@ -93,13 +94,10 @@ class SimulatedTable:
             self._new_stage()
 
     def set_up(self, layout: Layout, *, by_hand: bool = False) -> None:
-        """Put all pieces as a layout says, bottom to top.
+        """Arrange the pieces as in a layout, bottom to top. All others go beside the board.
 
-        Raises KeyError.
-
-        The others lie beside the board.
-
-        `by_hand`: what lies where it should stays there, and what comes is laid on it.
+        `by_hand`: pieces that are already in place stay, and others are laid on top of them. Raises
+        KeyError if the kit has too few pieces.
         """
         with self._lock:
             free = list(self._pieces)
@@ -122,8 +120,10 @@ class SimulatedTable:
     def _pieces_that_stay(
         self, spread: Iterable[tuple[Square, str, float]], wanted: Collection[str]
     ) -> dict[int, Piece]:
-        """Return the pieces that lie already on squares where some like them should, by their
-        number in `spread`."""
+        """Return the pieces that are already on a square where the layout wants one like them.
+
+        Keys are indices in `spread`.
+        """
         lying: dict[Square | None, list[Piece]] = {}
         for piece in self._pieces:
             lying.setdefault(self._things.square_of(piece), []).append(piece)
@@ -134,13 +134,13 @@ class SimulatedTable:
         return staying
 
     def turn(self, piece: int, degrees: float) -> None:
-        """Turn a piece counter-clockwise, to where `degrees` says."""
+        """Turn a piece to `degrees`, counter-clockwise."""
         with self._lock:
             self._piece(piece).turn_deg = degrees
             self._changed()
 
     def nudge(self, piece: int, x_mm: float, y_mm: float) -> None:
-        """Push a piece by so many millimetres."""
+        """Move a piece by an offset in mm."""
         with self._lock:
             placed = self._piece(piece)
             placed.x_mm, placed.y_mm = placed.x_mm + x_mm, placed.y_mm + y_mm
@@ -162,11 +162,11 @@ class SimulatedTable:
             return tuple(found)
 
     def move_to(self, piece: int, square: Square) -> None:
-        """Put a piece on the middle of a square, on top of what lies there. Raises KeyError for an
-        unknown piece.
+        """Put a piece on the middle of a square, on top of the pieces there.
 
-        A piece that covers several squares is put over those of which this is the lowest on the
-        left, lying as it does: `turn` it first. A card is laid at the end of the zone's fan.
+        For a piece that covers several squares, `square` is the lower left one. It keeps its
+        orientation, so call `turn` first. A card is laid at the end of the zone's fan. Raises
+        KeyError for an unknown piece.
         """
         with self._lock:
             placed = self._piece(piece)
@@ -180,9 +180,9 @@ class SimulatedTable:
             self._changed()
 
     def drag_to(self, piece: int, x_px: float, y_px: float) -> None:
-        """Put a piece where the picture shows that point of the table.
+        """Move a piece to the point of the table that the picture shows at a pixel.
 
-        Points above the horizon change nothing.
+        Pixels above the horizon have no effect.
         """
         with self._lock:
             width, height = self.size_px()
@@ -196,9 +196,9 @@ class SimulatedTable:
                 self._raise(placed)
 
     def flip(self, piece: int) -> None:
-        """Show the next face of a piece.
+        """Turn the next face of a piece up.
 
-        One that is longer than wide and has no other is turned by a right angle.
+        A piece with a single face that is not square is turned by 90 degrees instead.
         """
         with self._lock:
             placed = self._piece(piece)
@@ -211,13 +211,13 @@ class SimulatedTable:
             self._changed()
 
     def hold_hand(self, over: Square | None) -> None:
-        """Hold a hand over a square, or take it away."""
+        """Hold a hand over a square. None removes it."""
         with self._lock:
             self._hand = over
             self._changed()
 
     def jpeg(self) -> bytes:
-        """Return the camera's picture now, in colour. Rows of order tiles are blacked out."""
+        """Return the camera's current picture in colour. Rows of order tiles are blacked out."""
         with self._lock:
             picture = self.render_bgr()
             if self.rows is not None:
@@ -227,10 +227,7 @@ class SimulatedTable:
             return bytes(cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, 85])[1])
 
     def lay_tiles(self, seat: Seat, letters: str) -> None:
-        """Lay order tiles into the places behind a seat's wall, instead of those there.
-
-        Raises `Malformed`.
-        """
+        """Replace the order tiles behind a seat's wall. Raises `Malformed`."""
         with self._lock:
             if self.rows is None:
                 raise Malformed(say("This game has no order tiles: switch them on in its options"))
@@ -244,7 +241,7 @@ class SimulatedTable:
     # ---- pictures ----
 
     def render_bgr(self) -> Bgr:
-        """Return the picture now, (height, width, 3), with the sensor's noise."""
+        """Return the current picture, (height, width, 3), with sensor noise."""
         with self._lock:
             picture = self._flickering(self._picture())
             noise = self._next_noise()
@@ -255,7 +252,7 @@ class SimulatedTable:
             )
 
     def render_luma(self) -> NDArray[np.uint8]:
-        """Return its brightness alone, (height, width), with the sensor's noise."""
+        """Return the brightness of the current picture, (height, width), with sensor noise."""
         with self._lock:
             luma = self._flickering(
                 np.asarray(cv2.cvtColor(self._picture(), cv2.COLOR_BGR2GRAY), np.uint8)
@@ -264,19 +261,20 @@ class SimulatedTable:
             return luma if noise is None else _with_noise(luma, noise)
 
     def tint(self) -> Callable[[], Colours]:
-        """Return what works out the colours of the picture now, small and without noise, when
-        somebody asks."""
+        """Return a function that computes the colours of the current picture, reduced and without
+        noise.
+        """
         with self._lock:
             picture = self._picture()
         return lambda: colours.of_bgr(picture)
 
     def settle(self) -> None:
-        """Wait until a picture that is being drawn is done. A first one takes longest."""
+        """Wait until a picture in progress is finished. The first one takes longest."""
         with self._lock:
             pass
 
     def _picture(self) -> Bgr:
-        """Return the picture without noise, drawn once for every change."""
+        """Return the picture without noise. It is drawn once per change."""
         if self._drawn is None or self._drawn[0] != self._version:
             stage = self.staged()
             picture = stage.table.copy()
@@ -289,7 +287,7 @@ class SimulatedTable:
         return self._drawn[1]
 
     def hand_px(self) -> Points | None:
-        """Return the outline of the hand in the picture. None when there is none."""
+        """Return the outline of the hand in the picture. None if there is no hand."""
         if self._hand is None:
             return None
         board = self._kit.board
@@ -297,13 +295,13 @@ class SimulatedTable:
         return hand_px(self.staged(), *board.centre_mm(self._hand), seat)
 
     def standing(self) -> list[tuple[RenderedBlock, Piece]]:
-        """Return what is drawn, in the order of drawing, with the pieces."""
+        """Return the blocks in drawing order, each with its piece."""
         with self._lock:
             lying = {piece.id: piece for piece in self._pieces}
             return [(block, lying[block.piece]) for block in self._blocks()]
 
     def _flickering(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the picture, or the same with bands that are elsewhere in every picture."""
+        """Return the picture with bands of flicker, which move from picture to picture."""
         view = self._view
         if not view.flicker:
             return picture
@@ -333,13 +331,13 @@ class SimulatedTable:
         raise KeyError(f"there is no piece {number} on the table")
 
     def _raise(self, piece: Piece) -> None:
-        """Put a piece that was put down above all others."""
+        """Put a piece on top of all others."""
         self._pieces.remove(piece)
         self._pieces.append(piece)
         self._changed()
 
     def _blocks(self) -> list[RenderedBlock]:
-        """Return what there is to draw, in the order of drawing."""
+        """Return all blocks in drawing order."""
         return self._things.blocks(self._pieces, self.staged().pose.eye_mm)
 
     def _changed(self) -> None:
@@ -355,12 +353,12 @@ class SimulatedTable:
         return self._stage
 
     def to_px(self, points_mm: Points) -> Points:
-        """Return (N, 2) pixels: where the picture shows (N, 2) points of the board."""
+        """Convert (N, 2) points of the board to (N, 2) pixels."""
         with self._lock:
             return self.staged().pose.to_px(flat(points_mm))
 
     def square_px(self, square: Square) -> tuple[float, float]:
-        """Return where the picture shows the middle of a square."""
+        """Return the pixel of the middle of a square."""
         x, y = self.to_px(np.array([self._kit.board.centre_mm(square)]))[0]
         return float(x), float(y)
 
@@ -385,12 +383,12 @@ class RenderedCamera(Closeable):
         self._closed = False
 
     def frame(self) -> Frame:
-        """Return the picture now. Raises `CameraError` when closed."""
+        """Return the current picture. Raises `CameraError` after `close`."""
         if self._closed:
             raise CameraError(say("The camera of the simulated table is closed: open it again"))
         luma, tint = self._table.render_luma(), self._table.tint()
         return Frame(luma, self._clock.monotonic_s(), next(self._numbers), tint)
 
     def close(self) -> None:
-        """Refuse later frames. Nothing is held."""
+        """Refuse later frames. There is no resource to release."""
         self._closed = True

@@ -1,5 +1,4 @@
-"""Order tiles on the simulated table: for each seat a strip of markers, a wall, and behind it the
-tiles laid there."""
+"""Order tiles on the simulated table: a strip of markers, a wall, and the tiles for each seat."""
 
 from __future__ import annotations
 
@@ -20,20 +19,19 @@ from vision.simulation.printed import Bgr, bgr_of
 from vision.simulation.render import BESIDE_ROW_MM
 
 _SCALE = 5
-"""px per mm of what is printed."""
+"""Scale of the printed pictures in px per mm."""
 _PAPER_MM, _TILE_MM, _WALL_THICK_MM = 0.2, 1.0, 1.5
-"""Heights of the strip and of a tile that is glued onto card, and how thick a wall is."""
+"""Heights of the strip and of a tile glued onto card, and thickness of a wall."""
 _PAPER, _INK = 243, 24
 _FIRST_ID = 10_000
 _DARK = "#1B1814"
 AROUND_MM = 12.0
-"""So much around a row is hidden with it."""
+"""Margin around a row that is hidden with it."""
 
 
 @dataclass(frozen=True)
 class LaidTile:
-    """A tile of a seat, where its middle lies in the axes of a row (see `OrderTiles`), and how far
-    it is turned."""
+    """A tile of a seat, with its centre and turn in the axes of a row (see `OrderTiles`)."""
 
     seat: Seat
     letter: str
@@ -44,21 +42,21 @@ class LaidTile:
 
 @dataclass(frozen=True)
 class RowPlace:
-    """Where a row's origin lies on the board's plane, and how far the row is turned."""
+    """Origin and turn of a row on the board's plane."""
 
     x_mm: float
     y_mm: float
     turn_deg: float
 
     def to_table(self, x_mm: float, y_mm: float) -> tuple[float, float]:
-        """Return a point of the row on the board's plane."""
+        """Convert a point in the axes of the row to the board's plane."""
         angle = math.radians(self.turn_deg)
         cos, sin = math.cos(angle), math.sin(angle)
         return self.x_mm + cos * x_mm - sin * y_mm, self.y_mm + sin * x_mm + cos * y_mm
 
 
 class TileRows:
-    """The rows of a kit. Raises ValueError for one without order tiles."""
+    """The rows of a kit. Raises ValueError for a kit without order tiles."""
 
     def __init__(self, kit: Kit) -> None:
         if kit.order_tiles is None:
@@ -72,13 +70,12 @@ class TileRows:
             Seat.SOUTH: RowPlace(middle, -away, 0.0),
             Seat.NORTH: RowPlace(middle, kit.board.height_mm + away, 180.0),
         }
-        """Where the rows lie; tests move them."""
+        """Position of each row. Tests change it."""
         self.laid: dict[Seat, tuple[LaidTile, ...]] = dict.fromkeys(SEATS, ())
 
     def lay(self, seat: Seat, letters: str) -> None:
-        """Lay these tiles well into the places from the left, instead of those that lay there.
-
-        Raises `Malformed`.
+        """Replace a row's tiles with these, exactly in its places from the left. Raises
+        `Malformed`.
         """
         spec = self._spec
         if len(letters) > spec.places or set(letters) - set(spec.orders[seat]):
@@ -92,7 +89,7 @@ class TileRows:
         )
 
     def blocks(self) -> Iterator[RenderedBlock]:
-        """Yield everything to draw, the farther parts first."""
+        """Yield all blocks in drawing order, the farther parts first."""
         number, spec = _FIRST_ID, self._spec
         wide, plain = spec.row_width_mm, np.full((8, 8, 3), bgr_of(_DARK), np.uint8)
         for seat in SEATS[::-1]:
@@ -110,8 +107,7 @@ class TileRows:
                 number += 1
 
     def hidden_mm(self) -> list[Points]:
-        """Return (4, 2) board mm each: what no picture may show, the rows with the tiles that lie
-        in them."""
+        """Return the areas that no picture may show: each row and its tiles, (4, 2) board mm."""
         spec = self._spec
         near, far = spec.wall_y_mm, -spec.strip_mm / 2 - AROUND_MM
         half = spec.row_width_mm / 2 + AROUND_MM
@@ -123,10 +119,11 @@ class TileRows:
 
 
 def _stamp(art: Bgr, marker: int, x_mm: float, y_mm: float, size_mm: float) -> None:
-    """Draw a marker with its middle so far from the lower left corner of a print."""
+    """Draw a marker centred at (x, y) mm from the lower left corner of a print."""
     side = round(size_mm * _SCALE)
     modules = marker_modules(marker, CARD_DICTIONARY)
     print_ = cv2.resize(modules, (side, side), interpolation=cv2.INTER_NEAREST).clip(_INK, _PAPER)
+    # y_mm counts from the lower edge, rows from the upper one
     left, top = round(x_mm * _SCALE - side / 2), round(len(art) - y_mm * _SCALE - side / 2)
     art[top : top + side, left : left + side] = print_[..., None]
 
@@ -146,6 +143,7 @@ def _tile_picture(spec: OrderTiles, seat: Seat, letter: str, rgb: str) -> Bgr:
     art = np.full(
         (round(spec.depth_mm * _SCALE), round(spec.width_mm * _SCALE), 3), _PAPER, np.uint8
     )
+    # The coloured field ends 3 mm above the marker.
     head = round((spec.depth_mm - spec.marker_up_mm - spec.marker_mm / 2 - 3) * _SCALE)
     art[:head] = bgr_of(rgb)
     _stamp(art, spec.orders[seat][letter], spec.width_mm / 2, spec.marker_up_mm, spec.marker_mm)

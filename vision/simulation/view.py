@@ -1,4 +1,4 @@
-"""How the rendered camera looks at the table: its place, its lens, the light."""
+"""Parameters of the rendered camera: its position, its lens, the light."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from vision.simulation.scenery import PLAIN, Scenery
 
 @dataclass(frozen=True)
 class View:
-    """How the rendered camera looks at the table: angles in degrees, blur in px, light by
-    factor.
-    """
+    """Parameters of the rendered camera: angles in degrees, blur in px, light as a factor."""
 
     width: int = 1280
     height: int = 720
@@ -21,15 +19,17 @@ class View:
     tilt_deg: float = 35.0
     """Angle between the camera's axis and the vertical."""
     turn_deg: float = 0.0
-    """Walks the camera round the board: at 0 South is below, at 180 North is."""
+    """Position of the camera around the board. At 0 South is at the bottom of the picture, at 180
+    North.
+    """
     fill: float = 0.94
-    """Share of the picture that the board and the room beside it fill."""
+    """Share of the picture that the board and the space beside it fill."""
     shift_mm: tuple[float, float] = (0.0, 0.0)
-    """Displaces the board on the table, as `board_turn_deg` does."""
+    """Shift of the board on the table. `board_turn_deg` is its turn."""
     board_turn_deg: float = 0.0
     light: float = 1.0
     gradient: float = 0.1
-    """How much darker the picture's left edge is."""
+    """Relative darkening of the picture's left edge."""
     shadow: tuple[float, float, float, float] | None = None
     """A soft shadow: x mm, y mm, radius mm, strength 0 to 1."""
     glare: tuple[float, float, float] | None = None
@@ -42,15 +42,15 @@ class View:
     motion_deg: float = 0.0
     jpeg_quality: int | None = None
     flicker: float = 0.0
-    """How much darker the bands of a lamp that flickers are."""
+    """Relative darkening in the bands of a flickering lamp."""
     skin_bgr: tuple[int, int, int] = (122, 158, 208)
     seed: int = 1
     scenery: Scenery = PLAIN
 
 
 def default_view(kit: Kit) -> View:
-    """Return how the camera looks at a board when nothing else is said.
+    """Return the default view of a kit's board.
 
-    It is finer where cards or tiles have small markers.
+    The resolution is higher for cards and tiles, whose markers are small.
     """
     return View(width=1920, height=1080, tilt_deg=25.0) if kit.deck or kit.order_tiles else View()

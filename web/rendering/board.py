@@ -33,7 +33,7 @@ picture.
 _GOAL = 36.0
 """Depth of the goals."""
 _FRAME = 6.0
-_BEYOND = 22.0
+_ARROW_OVERHANG = 22.0
 """Distance from the board's edge to the end of an arrow that leads off the board."""
 
 
@@ -305,8 +305,8 @@ class _Sketch:
     def _move(self, move: HandMove) -> str:
         origin, target = move.origin, move.target
         if target is None:
-            return self._away(origin, move.faces[0]) if origin else ""
-        frame = self._frames(move, target)
+            return self._departure_arrow(origin, move.faces[0]) if origin else ""
+        frame = self._target_frames(move, target)
         if origin is None:
             ghost = _ghost(self._stack(target, move.faces))
             return f"{frame}<g{self._swell(target)}>{ghost}</g>"
@@ -323,7 +323,7 @@ class _Sketch:
         slide = "" if self._follows(move) else self._slide(move.faces, origin, target)
         return frame + slide + arrow
 
-    def _frames(self, move: HandMove, target: Square) -> str:
+    def _target_frames(self, move: HandMove, target: Square) -> str:
         """Draw a frame around every square that a moved piece will cover."""
         for face, squares in big_pieces(self.kit, self.scene.target).items():
             if face in move.faces:
@@ -357,7 +357,7 @@ class _Sketch:
         ghost = _ghost(self._stack(target, faces))
         return f'<g data-slide="{way}" data-beat="{beat}">{ghost}</g>'
 
-    def _away(self, origin: Square, face: str) -> str:
+    def _departure_arrow(self, origin: Square, face: str) -> str:
         """Draw an arrow over the nearest edge of the board, or into the opponent's goal."""
         centre = self.centre(origin)
         if self.board.has_goals:
@@ -365,7 +365,7 @@ class _Sketch:
             ends = [self._beyond_edge(centre, self.towards(rival), _GOAL / 2)]
         else:
             # candidates at all four edges
-            ends = [self._beyond_edge(centre, out, _BEYOND) for out in (1, -1, 1j, -1j)]
+            ends = [self._beyond_edge(centre, out, _ARROW_OVERHANG) for out in (1, -1, 1j, -1j)]
         end = min(ends, key=lambda end: abs(end - centre))
         ahead = unit(end - centre)
         return _curve(centre + (30 + 10j) * ahead, end, 1j * ahead)
@@ -405,10 +405,10 @@ class _Sketch:
         rivals = [
             way for way, target in zip(refused, wanted, strict=True) if wanted.count(target) > 1
         ]
-        ghosts = [self._late_comer(*way) for way in rivals]
+        ghosts = [self._refused_piece(*way) for way in rivals]
         return "".join(ghosts + [self._bounce(*way) for way in refused])
 
-    def _late_comer(self, square: Square, edge: tuple[int, int]) -> str:
+    def _refused_piece(self, square: Square, edge: tuple[int, int]) -> str:
         """Draw a small faint piece beyond an edge, at the side of the square from which it would
         have come.
         """

@@ -54,10 +54,10 @@ def scene_of(view: TableView) -> BoardPicture | None:
     done = tuple(move for move in moves if move.done)
     todo = tuple(move for move in moves if not move.done)
     before = board.put_back if view.phase == "setup" else board.layout
-    layout = _spread(view.kit, layout_after(before, done), target, done)
+    layout = _spread_big_pieces(view.kit, layout_after(before, done), target, done)
     # a misplaced piece is drawn only in its ring, with its way back
     for problem in board.problems:
-        layout, todo = _without(layout, todo, problem)
+        layout, todo = _remove_misplaced(layout, todo, problem)
     breach = board.why_not.square if board.why_not else None
     hit = headline.content.square if headline else None
     return BoardPicture(
@@ -87,7 +87,9 @@ def scene_picture(kit: Kit, scene: ReplayStep) -> BoardPicture:
     )
 
 
-def _spread(kit: Kit, layout: Layout, target: Layout, done: tuple[HandMove, ...]) -> Layout:
+def _spread_big_pieces(
+    kit: Kit, layout: Layout, target: Layout, done: tuple[HandMove, ...]
+) -> Layout:
     """Return the layout with the big pieces of finished moves on all their squares."""
     # A move names one square of a big piece, but the camera and people see it on all of them.
     big = {face for move in done for face in move.faces if is_big(kit, face)}
@@ -100,7 +102,7 @@ def _spread(kit: Kit, layout: Layout, target: Layout, done: tuple[HandMove, ...]
     return spread
 
 
-def _without(
+def _remove_misplaced(
     layout: Layout, todo: tuple[HandMove, ...], problem: Problem
 ) -> tuple[Layout, tuple[HandMove, ...]]:
     """Return layout and moves without a misplaced piece, which is drawn with its way back

@@ -21,9 +21,9 @@ from web.rendering.svg import area, circle, labelled_svg, text
 _WIDTH_PX = 900
 """Picture width for the line widths below. They scale with the picture."""
 _LINE_PX, _CASE_PX = 5.0, 9.0
-_PIECE = 0.77
+_FACE_SHARE = 0.77
 """Width of a piece's face as a fraction of its square."""
-_SURE = 0.95
+_HIGH_CONFIDENCE = 0.95
 """Confidence from which on no percentage is shown."""
 
 
@@ -47,7 +47,7 @@ def read_words(board: BoardSeen) -> str:
         if not square.known:
             unknown.append(name)
         elif square.faces:
-            sureness = "" if square.sure >= _SURE else f"({100 * square.sure:.0f} %)"
+            sureness = "" if square.sure >= _HIGH_CONFIDENCE else f"({100 * square.sure:.0f} %)"
             read.append(joined(" ", (*square.faces, name, sureness)))
     words = joined(", ", read) or say("No piece is read")
     if not unknown:
@@ -80,7 +80,7 @@ def _square(kit: Kit, square: SquareSeen, scale: float) -> str:
         radius = min(7 * scale, side * 0.12)
         classes = "plate weak" if square.weak else "plate"
         return circle(classes, centre, radius, f' stroke-width="{radius * 0.4:g}"')
-    outline = [centre + _PIECE * (corner - centre) for corner in corners]
+    outline = [centre + _FACE_SHARE * (corner - centre) for corner in corners]
     # thinner lines on distant squares, so that the piece stays visible
     line = _cased_line(outline, min(scale, side / 60))
     # the piece's face on a plate at the outline's upper right

@@ -60,13 +60,13 @@ def moving_picture(game: Replay, turn: int, photograph: Photographer) -> bytes:
         places = _choose_places(game)
     artist = _Artist(game, has_photographs=bool(game.photographs))
     documents: list[str] = []
-    beside = b""
+    latest_photograph = b""
     for place in places:
         scene = game.scene(place)
         moment = _photograph_moment(game, scene)
         # a photograph stays until the next one
-        beside = (photograph(moment) if moment else None) or beside
-        documents.append(artist.document(scene, beside, is_end=place == game.places - 1))
+        latest_photograph = (photograph(moment) if moment else None) or latest_photograph
+        documents.append(artist.document(scene, latest_photograph, is_end=place == game.places - 1))
     frame_ms = _TURN_MS
     # the longer the game, the shorter its frames, within bounds
     if not turn:
@@ -109,7 +109,7 @@ class _Artist:
         width = _WIDTH
         parts = [*self._head(scene, is_end), board]
         if self.has_photographs:
-            parts.append(_beside(photograph, height))
+            parts.append(_draw_photograph(photograph, height))
             width += height - _EDGE
         drawn = _put_drawings(_resolve_colours("".join(parts)))
         patterns = _resolve_colours(PATTERNS, _tokens()["ink"])
@@ -168,7 +168,7 @@ def _place(svg: str, x: float, y: float, width: float, height: float) -> str:
     )
 
 
-def _beside(photograph: bytes, height: float) -> str:
+def _draw_photograph(photograph: bytes, height: float) -> str:
     """Draw the photograph at the right of the board. Return an empty text without a photograph."""
     if not photograph:
         return ""
@@ -223,14 +223,14 @@ def _put_drawings(drawn: str) -> str:
         name, place, classes, turned = use.groups("")
         side = next((word for word in classes.split() if word.startswith("side-")), "")
         # a lying piece is an outline without a print
-        face = "none" if "lying" in classes.split() else _face_of(side)
+        face = "none" if "lying" in classes.split() else _print_colour(side)
         inner = _resolve_colours(DRAWINGS[name], face)
         return f'<g class="{classes}"{turned}><svg {place} viewBox="0 0 100 100">{inner}</svg></g>'
 
     return _USE.sub(drawing, drawn)
 
 
-def _face_of(side: str) -> str:
+def _print_colour(side: str) -> str:
     """Return the colour of a print on a side's fill."""
     return _tokens().get(side.replace("side-", "on-"), _tokens()["ink"])
 
@@ -243,7 +243,7 @@ def _style() -> str:
     sheet = (_STATIC / "base.css").read_text(encoding="utf-8").replace("use.lying", "g.lying")
     drawn = _resolve_colours("".join(_DRAWN.findall(sheet)), "inherit")
     sides = sorted(set(re.findall(r"side-\w+", drawn)))
-    printed = [f".letter.{side}{{fill:{_face_of(side)}}}" for side in sides]
+    printed = [f".letter.{side}{{fill:{_print_colour(side)}}}" for side in sides]
     own = (
         f"text{{font-family:{FAMILY};fill:{_tokens()['ink']};font-weight:700}}"
         f".name{{font-size:{_NAME_PX}px}}.turn{{font-size:17px;text-anchor:end}}"

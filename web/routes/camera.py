@@ -108,7 +108,7 @@ class CameraLooks:
         """Return the settled frames with their times, newest first."""
         frames = self.eye.settled() if self.eye else ()
         clock = self._page_context.clock
-        return [(frame, _taken_words(frame, clock)) for frame in reversed(frames)]
+        return [(frame, _capture_time(frame, clock)) for frame in reversed(frames)]
 
     def _measure(self, eye: BoardEye, state: CameraState, now_s: float) -> CameraLook:
         board = self._page_context.worker.make(eye.board)
@@ -124,7 +124,7 @@ class CameraLooks:
         return CameraLook(state, is_well, sentence, todo, board, per_s)
 
 
-def _taken_words(frame: SettledFrame, clock: Clock) -> str:
+def _capture_time(frame: SettledFrame, clock: Clock) -> str:
     """Return the time of day at which a frame was taken."""
     # frames have monotonic times, which differ from the wall clock
     age_s = clock.monotonic_s() - frame.frame.at_s
@@ -189,7 +189,7 @@ class CameraPictures(PageGroup):
             board=board,
             drawing=seen_svg(board) if board else "",
             words=joined("", (read_words(board), ".")) if board else say("No board was seen."),
-            at=_taken_words(frame, self._page_context.clock),
+            at=_capture_time(frame, self._page_context.clock),
             name=square_words,
         )
 

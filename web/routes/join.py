@@ -72,7 +72,7 @@ class Joining(PageGroup):
         """
         back = _table_screen()
         if self._guard.seats_of():
-            return redirect(_here(back), 303)
+            return redirect(_one_window(back), 303)
         if self._page_context.has_sitters:
             return redirect(back, 303)
         left, right = self._seats_from_left()
@@ -87,7 +87,7 @@ class Joining(PageGroup):
         lesson = request.form.get("lesson", "")
         if lesson in self._games and not self._page_context.is_game_on:
             begin_lesson(self._page_context, lesson)
-        answer = make_response(redirect(_here(back), 303))
+        answer = make_response(redirect(_one_window(back), 303))
         self._guard.seat_cookie(answer, left, nonce)
         return answer
 
@@ -98,7 +98,7 @@ class Joining(PageGroup):
         if not self._guard.seats_of():
             return redirect(back, 303)
         self._leave_game()
-        return redirect(_here(back), 303)
+        return redirect(_one_window(back), 303)
 
     @form("/try/end")
     def end_trial(self) -> Any:
@@ -208,7 +208,7 @@ def _table_screen() -> str:
     return next((f"/?{name}" for name in ("kiosk", "screen") if name in queries), "/")
 
 
-def _here(back: str) -> str:
+def _one_window(back: str) -> str:
     """Return the address of a whole game in one window, from which "back" leads to this table
     screen.
     """

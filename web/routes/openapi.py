@@ -45,7 +45,7 @@ _SECURITY = {
 }
 _OF_SEAT: list[dict[str, list[str]]] = [{"south": []}, {"north": []}]
 _OF_HOST: list[dict[str, list[str]]] = [{"hostKey": []}, {"host": []}]
-_GUARDED: Mapping[Guard | None, list[dict[str, list[str]]]] = {
+_GUARD_SCHEMES: Mapping[Guard | None, list[dict[str, list[str]]]] = {
     host_only: _OF_HOST,
     host_page: _OF_HOST,
     own_seat: _OF_SEAT,
@@ -163,8 +163,8 @@ def _operation(declared: Declared) -> dict[str, Any]:
         operation["requestBody"] = {"required": True, "content": _body(route)}
     # includes a guard that the method itself applies
     guard = route.guard or route.asks
-    if guard in _GUARDED:
-        operation["security"] = _GUARDED[guard]
+    if guard in _GUARD_SCHEMES:
+        operation["security"] = _GUARD_SCHEMES[guard]
     return operation
 
 

@@ -38,7 +38,7 @@ class SharedPhonePages(PageGroup):
     def page(self) -> Any:
         """Show the cover, an open game's seat, or the form for taking both seats."""
         if not self._guard.passes():
-            return Joining(self._page_context).lead_to_swapped_seat() or self._beginning()
+            return Joining(self._page_context).lead_to_swapped_seat() or self._begin_page()
         seat = open_seat(self._table.view())
         if seat is not None:
             return self._show(seat)
@@ -68,7 +68,7 @@ class SharedPhonePages(PageGroup):
             self._guard.remember_names(answer, *names.values())
             self._guard.pass_cookie(answer, None)
         except (Malformed, Illegal) as refusal:
-            answer = self._beginning(refusal)
+            answer = self._begin_page(refusal)
         # also after a refusal, because one seat may have been taken before it
         for seat, nonce in nonces.items():
             self._guard.seat_cookie(answer, seat, nonce)
@@ -114,7 +114,7 @@ class SharedPhonePages(PageGroup):
         self._guard.pass_cookie(answer, seat)
         return answer
 
-    def _beginning(self, refusal: Malformed | Illegal | None = None) -> Response:
+    def _begin_page(self, refusal: Malformed | Illegal | None = None) -> Response:
         """Return the form for taking both seats by one phone, with the reason for a refusal."""
         view, own = self._table.view(), self._guard.seats_of()
         page = render_template(

@@ -75,14 +75,14 @@ class Finger(Body, frozen=True):
 
 
 @dataclass
-class _Sent:
+class _StreamState:
     """The latest values that a stream has sent, and when."""
 
     shown: int = -1
     crc: int = 0
     lamps: dict[str, float] = field(default_factory=dict)
     tone_hz: float | None = None
-    looked_s: float = -1.0
+    world_s: float = -1.0
     lamps_s: float = -1.0
 
 
@@ -131,10 +131,10 @@ class Bench:
     @get("/workbench/live")
     def live(self) -> Response:
         """Stream the fragment, the world (`event: world`) and the panel (`event: panel`)."""
-        news = partial(self._news, _Sent())
+        news = partial(self._news, _StreamState())
         return self._page_context.streams.hold(news, partial(time.sleep, LOOK_S), Audience.TABLE)
 
-    def _news(self, sent: _Sent) -> str:
+    def _news(self, sent: _StreamState) -> str:
         """Return the changes since the last call as messages."""
         news, now_s = "", time.monotonic()
         panel = self._hands.view()
@@ -143,8 +143,8 @@ class Bench:
         if dims or panel.tone_hz != sent.tone_hz:
             sent.lamps, sent.tone_hz, sent.lamps_s = dict(panel.lamps), panel.tone_hz, now_s
             news += message(json.dumps(_panel_words(panel)), "panel")
-        if now_s - sent.looked_s >= WORLD_S:
-            sent.looked_s = now_s
+        if now_s - sent.world_s >= WORLD_S:
+            sent.world_s = now_s
             if self._page_context.table.version != sent.shown:
                 sent.shown = self._page_context.table.version
                 news += message(self._page_context.fragment("workbench", None))

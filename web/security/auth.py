@@ -76,11 +76,11 @@ class Auth:
 
     def sits(self, seat: Seat) -> bool:
         """Return whether this browser has the seat."""
-        return self._carries(seat, self._seat_nonce(seat))
+        return self._has_nonce(seat, self._seat_nonce(seat))
 
-    def _carries(self, seat: Seat, nonce: str | None) -> bool:
-        carried = self._nonce_of(seat)
-        return bool(nonce) and hmac.compare_digest(carried.encode(), str(nonce).encode())
+    def _has_nonce(self, seat: Seat, nonce: str | None) -> bool:
+        content = self._nonce_of(seat)
+        return bool(nonce) and hmac.compare_digest(content.encode(), str(nonce).encode())
 
     def _nonce_of(self, seat: Seat) -> str:
         """Return the nonce in the seat's cookie, valid or not. Empty if there is no cookie."""
@@ -105,7 +105,7 @@ class Auth:
         for seat in SEATS:
             # after a swap the cookie of one seat carries the nonce of the other
             nonce = self._seat_nonce(seat.other)
-            if nonce and self._carries(seat, nonce):
+            if nonce and self._has_nonce(seat, nonce):
                 swapped.append((seat.other, nonce))
         return tuple(swapped)
 
@@ -149,8 +149,8 @@ class Auth:
 
     def shown(self) -> Seat | None:
         """Return the side that a shared phone shows, or None for its cover."""
-        carried = self._read("pass")
-        return next((seat for seat in SEATS if seat == carried), None)
+        content = self._read("pass")
+        return next((seat for seat in SEATS if seat == content), None)
 
     def pass_cookie(self, answer: Response, seat: Seat | None) -> None:
         """Share this phone between both seats. It shows one of them, or its cover (None)."""
@@ -162,8 +162,8 @@ class Auth:
 
     def names_of(self) -> tuple[str, ...]:
         """Return the names that were used in this browser, the latest first."""
-        carried = self._read("names")
-        return tuple(str(name) for name in carried) if isinstance(carried, list) else ()
+        content = self._read("names")
+        return tuple(str(name) for name in content) if isinstance(content, list) else ()
 
     def remember_names(self, answer: Response, *names: str) -> None:
         """Remember these names for the next game in this browser."""
@@ -199,10 +199,10 @@ class Auth:
         return self._has_host_cookie()
 
     def _has_host_cookie(self) -> bool:
-        carried = self._read("host")
-        if not isinstance(carried, str):
+        content = self._read("host")
+        if not isinstance(content, str):
             return False
-        return hmac.compare_digest(carried.encode(), self.host_mark.encode())
+        return hmac.compare_digest(content.encode(), self.host_mark.encode())
 
     def require_host(self) -> None:
         """Raise `Illegal` unless the request comes from the host."""
@@ -241,8 +241,8 @@ class Auth:
         """Return the mark of a phone that was paired as the camera, valid or not. Empty without a
         mark.
         """
-        carried = self._read("camera")
-        return carried if isinstance(carried, str) else ""
+        content = self._read("camera")
+        return content if isinstance(content, str) else ""
 
     # ---- who stands at the table ----
 
@@ -280,10 +280,10 @@ class Auth:
         # seats.
         value = request.cookies.get(self.cookie_name(name)) or request.cookies.get(name, "")
         try:
-            carried: object = self._signer.loads(value)
+            content: object = self._signer.loads(value)
         except BadSignature:
             return None
-        return carried
+        return content
 
 
 def is_own_screen() -> bool:

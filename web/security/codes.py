@@ -73,7 +73,7 @@ class JoinCode:
         return self._table.progress().number, frozenset(nonces)
 
 
-class _Kept(msgspec.Struct, forbid_unknown_fields=True):
+class _PairingFile(msgspec.Struct, forbid_unknown_fields=True):
     """The content of the file: the mark of the paired phone."""
 
     phone: str = ""
@@ -111,13 +111,13 @@ class PhonePairing:
             )
             # every code pairs only one phone
             self._code = ""
-            self._keep(new_code(MARK_LENGTH))
+            self._store(new_code(MARK_LENGTH))
             return self.phone
 
     def remove(self) -> None:
         """Unpair the phone."""
         with self._lock:
-            self._keep("")
+            self._store("")
 
     def is_camera(self, mark: str) -> bool:
         """Return whether the phone with this mark is the camera."""
@@ -129,16 +129,16 @@ class PhonePairing:
 
     def _read(self) -> str:
         try:
-            return msgspec.json.decode(read_file(self._path, MAX_TEXT), type=_Kept).phone
+            return msgspec.json.decode(read_file(self._path, MAX_TEXT), type=_PairingFile).phone
         except FileNotFoundError:
             return ""
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             log.warning("%s cannot be read: pair the old phone again", self._path)
             return ""
 
-    def _keep(self, phone: str) -> None:
+    def _store(self, phone: str) -> None:
         self.phone = phone
         try:
-            replace_file(self._path, msgspec.json.encode(_Kept(phone)))
+            replace_file(self._path, msgspec.json.encode(_PairingFile(phone)))
         except OSError as error:
             log.warning("The old phone cannot be remembered: %s", error.strerror or error)

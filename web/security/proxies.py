@@ -56,7 +56,7 @@ class Proxies:
 
     def caller(self, address: str, environ: Mapping[str, Any]) -> Caller:
         """Return the client of a connection from an address with a WSGI environment."""
-        if not self._networks or not self._has(address):
+        if not self._networks or not self._is_proxy(address):
             # a proxy on this machine that is not configured forwards requests of others
             is_passed_on = address in OWN_ADDRESSES and not SIGNS.isdisjoint(environ)
             return Caller(SOMEWHERE if is_passed_on else address)
@@ -81,12 +81,12 @@ class Proxies:
             address = _address(text)
             if not address:
                 return SOMEWHERE
-            if not self._has(address):
+            if not self._is_proxy(address):
                 # no client behind a proxy is this machine itself
                 return SOMEWHERE if address in OWN_ADDRESSES else address
         return SOMEWHERE
 
-    def _has(self, address: str) -> bool:
+    def _is_proxy(self, address: str) -> bool:
         parsed = parsed_address(address)
         return parsed is not None and any(parsed in network for network in self._networks)
 

@@ -40,22 +40,22 @@ class Buckets:
         self._rate = rate
         self._now_s = now_s
         self._most = most
-        self._left: dict[str, tuple[float, float]] = {}
+        self._levels: dict[str, tuple[float, float]] = {}
         self._swept_s = now_s()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        return len(self._left)
+        return len(self._levels)
 
     def take(self, name: str) -> bool:
         """Take a token. Return False if none is left."""
         with self._lock:
             now_s = self._now_s()
             name = self._bucket_name(name, now_s)
-            left = self._level(name, now_s)
-            if left < 1:
+            tokens = self._level(name, now_s)
+            if tokens < 1:
                 return False
-            self._left[name] = (left - 1, now_s)
+            self._levels[name] = (tokens - 1, now_s)
             return True
 
     def give_back(self, name: str) -> None:
@@ -63,24 +63,26 @@ class Buckets:
         with self._lock:
             now_s = self._now_s()
             name = self._bucket_name(name, now_s)
-            self._left[name] = (min(self._rate.burst, self._level(name, now_s) + 1), now_s)
+            self._levels[name] = (min(self._rate.burst, self._level(name, now_s) + 1), now_s)
 
     def _level(self, name: str, now_s: float) -> float:
-        left, at_s = self._left.get(name, (self._rate.burst, now_s))
+        tokens, at_s = self._levels.get(name, (self._rate.burst, now_s))
         # refill for the time since then, up to a full bucket
-        return min(self._rate.burst, left + (now_s - at_s) * self._rate.per_s)
+        return min(self._rate.burst, tokens + (now_s - at_s) * self._rate.per_s)
 
     def _bucket_name(self, name: str, now_s: float) -> str:
         """Return the name of the bucket for a name, which may be the shared one."""
-        if name in self._left or len(self._left) < self._most:
+        if name in self._levels or len(self._levels) < self._most:
             return name
         # at most once a second, because the sweep visits every bucket
         if now_s - self._swept_s >= 1:
             self._swept_s = now_s
-            full = [other for other in self._left if self._level(other, now_s) >= self._rate.burst]
+            full = [
+                other for other in self._levels if self._level(other, now_s) >= self._rate.burst
+            ]
             for other in full:
-                del self._left[other]
-        return name if len(self._left) < self._most else SHARED
+                del self._levels[other]
+        return name if len(self._levels) < self._most else SHARED
 
 
 STRANGER = Rate(1000, 40.0)

@@ -109,7 +109,7 @@ def own_certificate(folder: Path, hosts: Iterable[str]) -> ssl.SSLContext:
     """
     certificate, key = folder / "own-certificate.pem", folder / "own-key.pem"
     if not (key.is_file() and _is_fresh(certificate)):
-        _make(certificate, key, hosts)
+        _make_certificate(certificate, key, hosts)
     return certificate_context(str(certificate), str(key))
 
 
@@ -125,7 +125,7 @@ def _is_fresh(certificate: Path) -> bool:
     return 0 <= age_s < RENEW_S
 
 
-def _make(certificate: Path, key: Path, hosts: Iterable[str]) -> None:
+def _make_certificate(certificate: Path, key: Path, hosts: Iterable[str]) -> None:
     names = ",".join(f"{'IP' if parsed_address(host) else 'DNS'}:{host}" for host in hosts)
     command = [
         "openssl",
@@ -205,12 +205,12 @@ class TlsTerminator:
             async with asyncio.timeout(HANDSHAKE_TIMEOUT_S):
                 # the first byte of a handshake occurs in no plain request
                 is_tls = await self._first_byte(conn) == _TLS_GREETING
-                ends.append(await self._open(conn, self._context if is_tls else None))
+                ends.append(await self._open_streams(conn, self._context if is_tls else None))
                 if not is_tls and not is_own:
                     await _send_to_https(*ends[0])
                     return
             ends.append(await asyncio.open_connection(sock=far, limit=CHUNK_BYTES))
-            await _join(*ends)
+            await _relay(*ends)
         except (
             OSError,
             ssl.SSLError,
@@ -240,7 +240,7 @@ class TlsTerminator:
         finally:
             self._loop.remove_reader(conn)
 
-    async def _open(self, conn: socket.socket, context: ssl.SSLContext | None) -> Ends:
+    async def _open_streams(self, conn: socket.socket, context: ssl.SSLContext | None) -> Ends:
         """Return the streams of a connection, after the handshake if it uses TLS."""
         reader = asyncio.StreamReader(limit=CHUNK_BYTES, loop=self._loop)
         protocol = asyncio.StreamReaderProtocol(reader, loop=self._loop)
@@ -294,11 +294,11 @@ def https_address(head: bytes) -> bytes:
     return b"https://" + request["host"] + request["path"]
 
 
-async def _join(one: Ends, other: Ends) -> None:
+async def _relay(one: Ends, other: Ends) -> None:
     """Copy bytes in both directions until one side ends."""
     ways = [
-        asyncio.ensure_future(_carry(one[0], other[1])),
-        asyncio.ensure_future(_carry(other[0], one[1])),
+        asyncio.ensure_future(_copy(one[0], other[1])),
+        asyncio.ensure_future(_copy(other[0], one[1])),
     ]
     try:
         # once one side has ended, nobody answers the other
@@ -314,7 +314,7 @@ async def _join(one: Ends, other: Ends) -> None:
         await asyncio.gather(*ways, return_exceptions=True)
 
 
-async def _carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Copy bytes in one direction. A receiver that does not read slows down the sender."""
     while chunk := await reader.read(CHUNK_BYTES):
         writer.write(chunk)

@@ -74,7 +74,7 @@ class Followed(Protocol):
         """
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     """Do nothing when a stream ends."""
 
 
@@ -85,19 +85,19 @@ class Streams:
         self.viewers = viewers
         self.held: Counter[tuple[str, Audience]] = Counter()
         self.closing = threading.Event()
-        self._left = {Audience.SPECTATOR: viewers, **KEPT}
+        self._free_places = {Audience.SPECTATOR: viewers, **KEPT}
         self._lock = threading.Lock()
         self._round = 0
 
     @property
     def has_room(self) -> bool:
         """Return whether there is room for another spectator."""
-        return self._left[Audience.SPECTATOR] > 0
+        return self._free_places[Audience.SPECTATOR] > 0
 
     @property
     def open(self) -> int:
         """Return the number of open streams."""
-        return self.viewers + sum(KEPT.values()) - sum(self._left.values())
+        return self.viewers + sum(KEPT.values()) - sum(self._free_places.values())
 
     def close(self) -> None:
         """End every stream, within `LOOK_S`."""
@@ -112,7 +112,7 @@ class Streams:
         source: Followed,
         render: Callable[[], str],
         audience: Audience = Audience.SPECTATOR,
-        when_over: Callable[[], None] = _nothing,
+        when_over: Callable[[], None] = _do_nothing,
     ) -> Response:
         """Return a stream of fragments: one now, and one after every change of the source."""
         shown = -1
@@ -146,7 +146,7 @@ class Streams:
         news: Callable[[], str],
         pause: Callable[[], object],
         audience: Audience = Audience.SPECTATOR,
-        when_over: Callable[[], None] = _nothing,
+        when_over: Callable[[], None] = _do_nothing,
     ) -> Response:
         """Return a stream of what `news` returns, with a pause after each call.
 
@@ -168,15 +168,15 @@ class Streams:
 
         def messages() -> Iterator[str]:
             yield RETRY
-            said_s = time.monotonic()
+            last_message_s = time.monotonic()
             while not (self.closing.is_set() or self._round != first_round or is_gone()):
                 text = context.run(news)
                 # a page takes a long silence for a lost connection
-                if not text and time.monotonic() - said_s >= PING_S:
+                if not text and time.monotonic() - last_message_s >= PING_S:
                     text = PING
                 if text:
                     yield text
-                    said_s = time.monotonic()
+                    last_message_s = time.monotonic()
                 pause()
 
         def release() -> None:
@@ -198,24 +198,24 @@ class Streams:
         with self._lock:
             for place in (audience, Audience.SPECTATOR):
                 if self._may_have(place, address):
-                    self._left[place] -= 1
+                    self._free_places[place] -= 1
                     self.held[address_group(address), place] += 1
                     return place
         return None
 
     def _may_have(self, place: Audience, address: str) -> bool:
-        left, held = self._left[place], self.held[address_group(address), place]
+        free, held = self._free_places[place], self.held[address_group(address), place]
         # the own screen may take any free place
-        if address in OWN_ADDRESSES or not left:
-            return left > 0
+        if address in OWN_ADDRESSES or not free:
+            return free > 0
         if place is Audience.TABLE:
-            return left > OWN_TABLES
+            return free > OWN_TABLES
         return held < (SEATS_EACH if place is Audience.SEAT else max(1, int(self.viewers * SHARE)))
 
     def _give_back(self, place: Audience, address: str) -> None:
         name = address_group(address)
         with self._lock:
-            self._left[place] += 1
+            self._free_places[place] += 1
             self.held[name, place] -= 1
             if not self.held[name, place]:
                 del self.held[name, place]

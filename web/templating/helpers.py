@@ -112,7 +112,7 @@ def register_template_helpers(app: Flask) -> None:
     )
 
 
-_DRAWN_BOARDS: deque[tuple[object, Markup]] = deque(maxlen=12)
+_BOARD_CACHE: deque[tuple[object, Markup]] = deque(maxlen=12)
 """Cache of the latest boards: everything on which a drawing depends, and the drawing."""
 
 
@@ -157,7 +157,7 @@ def _board(view: TableView, quarters: int = 0) -> Markup:
     """Draw the board of a view, or return the cached drawing if nothing on it has changed."""
     # everything on which the drawing depends
     key = (spoken(), names_of_sides(), quarters, view.kit, view.phase, view.board, view.turn)
-    for known, drawing in tuple(_DRAWN_BOARDS):
+    for known, drawing in tuple(_BOARD_CACHE):
         if known == key:
             return drawing
     scene = scene_of(view)
@@ -167,7 +167,7 @@ def _board(view: TableView, quarters: int = 0) -> Markup:
             side = view.seats[seat].side
             if side and side.cheering:  # only now robots smile
                 drawing = Markup(str(drawing).replace(f'#{side.drawing}"', f'#{side.cheering}"'))
-    _DRAWN_BOARDS.append((key, drawing))
+    _BOARD_CACHE.append((key, drawing))
     return drawing
 
 

@@ -24,7 +24,7 @@ from web.rendering.cards import lanes_sign
 from web.rendering.svg import ornament
 
 _PICTURE = re.compile(r'<symbol id="(.*?)" viewBox="(.*?)">\n(.*?)</symbol>', re.DOTALL)
-_ASKING = frozenset({REMATCH_HERE, REMATCH_THERE, *map(open_sentence, SEATS)})
+_REQUESTS = frozenset({REMATCH_HERE, REMATCH_THERE, *map(open_sentence, SEATS)})
 """Notices that are requests. All others report a problem."""
 
 
@@ -35,7 +35,7 @@ def icon(drawing: str, classes: str = "") -> Markup:
 
 def notice_drawing(notice: str) -> str:
     """Return the name of the drawing beside a notice: one for requests, another for problems."""
-    return "bell" if notice in _ASKING else "noentry"
+    return "bell" if notice in _REQUESTS else "noentry"
 
 
 def pointing(drawing: str, degrees: int) -> Markup:

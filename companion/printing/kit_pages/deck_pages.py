@@ -285,8 +285,8 @@ def print_part(
 ) -> None:
     """Draw one page of places, centred in its room.
 
-    Columns are as far apart as the lanes of the board. `beside` draws something at the right, with
-    its height and `width`, and moves the places to the left.
+    Columns are as far apart as the lanes of the board. `beside` draws something to the right of the
+    places, with the given height and `width`. The places then start at the left margin.
     """
     board = kit.board
     width = len(part) * board.pitch_mm - board.gap_mm

@@ -183,18 +183,18 @@ class StaffKeys(PageGroup):
     @post("/api/staff/call", answer=StaffCall)
     def call(self) -> Response:
         """Call the staff. The bell raises if nobody would hear it."""
-        by = self._who()
+        by = self._caller()
         self._bell.ring(by)
         return jsonify(call=self._bell.call)
 
     @post("/api/staff/cancel", answer=StaffCall)
     def cancel(self) -> Response:
         """Cancel the call."""
-        self._who()
+        self._caller()
         self._bell.cancel()
         return jsonify(call=self._bell.call)
 
-    def _who(self) -> str:
+    def _caller(self) -> str:
         """Return who sends the request. Raises `Illegal` for strangers."""
         if own := self._guard.seats_of():
             return own[0]

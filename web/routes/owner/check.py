@@ -120,7 +120,7 @@ class PanelTrials(PageGroup):
     @post("/api/check/begin", guard=host_only, answer=TrialJson)
     def begin(self) -> Response:
         """Start the check. Raises `Illegal` while a game is on."""
-        return self._do(lambda panel: panel.begin())
+        return self._run(lambda panel: panel.begin())
 
     @post("/api/check/end", guard=host_only)
     def end(self) -> None:
@@ -132,7 +132,7 @@ class PanelTrials(PageGroup):
         """Switch a lamp on or off."""
         if body.lamp not in self._panel().lamps:
             raise Malformed(say("There is no lamp {name}", name=body.lamp))
-        return self._do(lambda panel: panel.light(body.lamp, body.on))
+        return self._run(lambda panel: panel.light(body.lamp, body.on))
 
     @post("/api/check/play", body=PlayCue, guard=host_only, answer=TrialJson)
     def play(self, body: PlayCue) -> Response:
@@ -140,11 +140,11 @@ class PanelTrials(PageGroup):
         cue = next((cue for cue in cues() if str(cue) == body.cue), None)
         if cue is None:
             raise Malformed(say("There is no cue {name}", name=body.cue))
-        return self._do(lambda panel: panel.play(cue, frozenset(SEATS)))
+        return self._run(lambda panel: panel.play(cue, frozenset(SEATS)))
 
     # ---- inside ----
 
-    def _do(self, act: Callable[[PanelCheck], None]) -> Response:
+    def _run(self, act: Callable[[PanelCheck], None]) -> Response:
         panel = self._panel()
         if self._page_context.is_game_on:
             raise wrong_phase(

@@ -92,7 +92,7 @@ class SettingsPage(PageGroup):
         """Save some settings. If any value is invalid, nothing is saved."""
         on_file, revision = self._upkeep.on_file()
         self._upkeep.change(typed_values(flat(on_file), body.values), revision)
-        return jsonify(note=self._waiting_words())
+        return jsonify(note=self._restart_words())
 
     def _page(self, note: str = "", error: str = "", status: int = 200) -> Response:
         try:
@@ -117,7 +117,7 @@ class SettingsPage(PageGroup):
             told=note or self._upkeep.done,
             put_back="" if note or error else self._upkeep.put_back(),
             error=error,
-            note=self._waiting_words(),
+            note=self._restart_words(),
             version=__version__,
             most_bytes=MAX_UPLOAD_BYTES,
             backed_up=day(backed_up_s) if backed_up_s else say("None yet"),
@@ -127,7 +127,7 @@ class SettingsPage(PageGroup):
         )
         return make_response(page, status)
 
-    def _waiting_words(self) -> str:
+    def _restart_words(self) -> str:
         """Return when changes that need a restart take effect, empty if all are in effect."""
         if not self._upkeep.waiting():
             return ""
@@ -225,10 +225,8 @@ def _in_words(row: SettingRow, value: Any) -> str:
     return row.typed(value) or say("empty")
 
 
-def typed_values(said: Mapping[str, Any], typed: Mapping[str, str]) -> dict[str, Any]:
-    """Return the typed values that differ from the file (`said`). Raises `Malformed` for an invalid
-    value.
-    """
+def typed_values(on_file: Mapping[str, Any], typed: Mapping[str, str]) -> dict[str, Any]:
+    """Return the typed values that differ from `on_file`. Raises `Malformed` if any is invalid."""
     groups = [*(section.rows for section in sections()), *pad_rows().values()]
     rows = {row.key: row for group in groups for row in group}
     lamps = [part for part in PAD_PARTS if part.startswith("lamp_")]
@@ -238,13 +236,13 @@ def typed_values(said: Mapping[str, Any], typed: Mapping[str, str]) -> dict[str,
             values[key] = [lamp for lamp in lamps if lamp in text.split()]
         elif key not in rows:
             raise Malformed(say("There is no setting {name}", name=key))
-        elif text != rows[key].typed(said.get(key)):
+        elif text != rows[key].typed(on_file.get(key)):
             # only values that differ from the file are changes
             values[key] = rows[key].read(text)
             if not rows[key].takes(values[key]):
                 raise Malformed(by_hand())
     # check the result as a whole, because a change may conflict with an unchanged value
-    after = {**said, **values}
+    after = {**on_file, **values}
     _refuse_double_pins(after, values)
     if bool(after.get("quiet.from")) != bool(after.get("quiet.to")):
         raise Malformed(say("Enter both times, or neither."))
