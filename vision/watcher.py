@@ -1,5 +1,6 @@
-"""The thread that watches the board: grabs, reads, paces itself, and gets over every trouble of the
-camera."""
+"""The thread that watches the board: grabs and reads frames, adapts its pace, and recovers from
+failures of the camera.
+"""
 
 from __future__ import annotations
 
@@ -24,36 +25,39 @@ from vision.tiles.tiles_beside import TilesBeside
 
 _LOG = logging.getLogger(__name__)
 READING_THREADS = 1
-"""OpenCV's others wait for work by asking again and again: a tenth to a third more processor time
-for each picture, which a small board needs for its pages."""
+"""Number of OpenCV threads. More of them busy-wait for work. They cost a tenth to a third more
+processor time for each picture, which a small board needs for its pages.
+"""
 STALL_S = 5.0
-"""A camera that is asked for a picture and answers nothing for so long has stalled. To open one
-takes up to three."""
+"""Time in seconds without an answer after which the camera has stalled. Opening one takes up to
+three seconds.
+"""
 SLOWEST_S = 10.0
-"""A picture is read at least so often, however few the settings want: the loop shows that it is
-alive by it."""
+"""Maximum interval in seconds between pictures, even if the settings ask for fewer. The loop proves
+with them that it is alive.
+"""
 
 REST = 0.5
-"""While hands move, the reader rests after a picture for this share of what it took: others have
-time, too."""
+"""Pause after a picture in which hands move, as a share of the time it took to read. It leaves
+processor time to others.
+"""
 SLOW, GLANCES = 0.5, 4.0
-"""If reading a picture in which hands move took more than this share of a picture's time, further
-ones are not read for so many times as long, nor are those of the next movement: whether the hands
-have gone is seen sooner then."""
+"""Limits for pictures in which hands move. If reading one took more than the share `SLOW` of the
+frame period, no more are read for `GLANCES` times as long. The same holds at the start of the next
+movement. So the reader notices sooner that the hands have gone.
+"""
 _REMEMBERED = 600
 _OFTEN = 0.02
-"""Hard pictures are told of when they are more than this share of those that are remembered."""
+"""Minimum share of slow pictures among the remembered ones to be reported."""
 
 
 @dataclass(frozen=True)
 class WatchListeners:
-    """Who is told of what is seen.
+    """The callbacks of a watcher.
 
-    All are called in the watcher's thread and should only queue things.
-
-    `on_reading` is given every reading, `on_status` how the camera is whenever that changes,
-    `on_look` every frame with its reading. `on_rows` is given the rows of order tiles that were
-    wanted.
+    All are called in the watcher's thread and should only queue things. `on_reading` gets every
+    reading, `on_status` every change of the camera's status, and `on_look` every frame with its
+    reading. `on_rows` gets the rows of order tiles that were requested.
     """
 
     on_reading: Callable[[Reading], None] = lambda _: None
@@ -80,12 +84,10 @@ def board_watcher(
 
 
 class Watcher(Closeable):
-    """Reads the board again and again, and tells its listeners.
+    """Reads the board continuously and calls its listeners. Made by `board_watcher`.
 
-    `step` does one round in the caller's thread.
-
-    After trouble the camera is opened again after 0.5, 1, 2, 5, 10, 10 … seconds. `board_watcher`
-    puts one together.
+    `step` runs one round in the caller's thread. After a failure the camera is opened again after
+    0.5, 1, 2, 5, 10, 10 … seconds.
     """
 
     def __init__(
@@ -104,34 +106,35 @@ class Watcher(Closeable):
         self.round_s = self._next_s
         """Monotonic time of the thread's last round."""
         self._asked_s: float | None = None
-        """When the camera was asked for the picture that it has not sent yet."""
+        """Monotonic time of the request that the camera has not answered yet. None if there is
+        none.
+        """
         self._tiles: TilesBeside | None = None
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
     def use(self, kit: Kit | None) -> None:
-        """Tell the reader which board is played.
+        """Set the kit that is played. May be called from any thread.
 
-        From any thread.
-
-        While its orders lie beside it as tiles, no frame that listeners are given shows more than
+        While a game's orders lie beside its board as tiles, the frames given to listeners show only
         the board.
         """
         self._tiles = TilesBeside(kit, self._reader) if kit and kit.order_tiles else None
         self._reader.use(kit)
 
     def read_rows(self, wanted: RowsWanted | None) -> None:
-        """Read these rows of order tiles from the next frames.
+        """Read these rows of order tiles from the next frames. None stops reading.
 
-        None: none any more. From any thread.
+        May be called from any thread.
         """
         tiles = self._tiles
         if tiles is not None:
             tiles.begin(wanted)
 
     def tell_stall(self) -> None:
-        """Tell of a camera that hangs while it is asked for a picture: the thread that asks cannot.
-        From any thread."""
+        """Report a camera that has stalled, since its own thread is blocked. May be called from any
+        thread.
+        """
         asked_s = self._asked_s
         if asked_s is None or self._clock.monotonic_s() - asked_s < STALL_S:
             return
@@ -145,15 +148,15 @@ class Watcher(Closeable):
     # ---- the thread ----
 
     def start(self) -> None:
-        """Begin to watch in a thread of its own. A second call does nothing."""
+        """Start the thread that watches. A second call does nothing."""
         if self._thread is None and not self._stop.is_set():
             self._thread = threading.Thread(target=self._run, name="board-watcher", daemon=True)
             self._thread.start()
 
     def close(self) -> None:
-        """Stop, and give the camera back.
+        """Stop the thread and release the camera.
 
-        May be called twice. A camera that hangs is left to its time-out.
+        May be called twice. A stalled camera is left to its time-out.
         """
         self._stop.set()
         self.link.wake.set()
@@ -185,9 +188,9 @@ class Watcher(Closeable):
     # ---- one frame ----
 
     def step(self) -> Reading | None:
-        """Do one frame, without waiting for its time.
+        """Process one frame, even if it is not due yet.
 
-        None when the camera gave none or is still in its pause.
+        Returns None if the camera gave none or is still in its pause.
         """
         if self.link.is_exchanged():
             self._next_s = self._clock.monotonic_s()
@@ -225,7 +228,7 @@ class Watcher(Closeable):
     def _tell(
         self, frame: Frame, reading: Reading, tiles: TilesBeside | None, now_s: float
     ) -> None:
-        """Tell all listeners what was read, the table last."""
+        """Pass the result to all listeners, the table last."""
         frame, rows = tiles.see(frame, reading) if tiles else (frame, None)
         self._listeners.on_look(frame, reading)
         if rows is not None:
@@ -243,7 +246,7 @@ class Watcher(Closeable):
 
 
 class Pace:
-    """When the next picture is due.
+    """Decides when the next picture is due.
 
     Only the thread that reads pictures writes it.
     """
@@ -256,9 +259,9 @@ class Pace:
         self._glances_until_s = 0.0
 
     def read(self, ended_s: float, took_s: float, is_stirred: bool) -> float:
-        """Note that a picture was read in so many seconds, in which something moved or not.
+        """Record how long a picture took to read, and whether something moved in it.
 
-        Returns how many seconds the reader should rest at least.
+        Returns the minimum pause in seconds.
         """
         self._took_s.append(took_s)
         if is_stirred:
@@ -271,12 +274,12 @@ class Pace:
         return REST * took_s if is_stirred else 0.0
 
     def glances(self, now_s: float) -> bool:
-        """Tell whether it is only to be seen whether something moves."""
+        """Return whether the next picture is only checked for movement."""
         return self._hard_s > 0 and (not self._is_stirred or now_s < self._glances_until_s)
 
     @property
     def sentence(self) -> str:
-        """What gave way lately, for people. Empty: nothing."""
+        """Reductions of the reading rate lately, as a sentence. Empty if there were none."""
         durations_s = list(self._took_s)
         hard = sorted(took_s for took_s in durations_s if took_s > self.period_s)
         if len(hard) <= _OFTEN * len(durations_s):

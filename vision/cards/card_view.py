@@ -1,4 +1,4 @@
-"""The board of cards as seen from straight above, its paper evened, and the bold print on it."""
+"""The board of cards as seen from straight above, with evened paper, and the bold print on it."""
 
 from __future__ import annotations
 
@@ -14,42 +14,46 @@ from vision.pose.pose import Maps
 Mask = NDArray[np.bool_]
 
 MAX_SCALE = 2.7
-"""Pixels per mm of the view at most: five for a module of a card's marker."""
+"""Maximum resolution of the view in px per mm: five px for a module of a card's marker."""
 PAPER = 200
 """Brightness of paper in an even view, of 255."""
 _GLARE, _LIT = 252, 242
-"""Brightness of glare, of 255, and of paper that is so well lit that it hides nothing."""
+"""Minimum brightness of glare, of 255, and of paper that is so well lit that glare hides
+nothing.
+"""
 _INK = 0.55
-"""Brightness of the bold print of cards at most, by that of the paper beside it."""
+"""Maximum brightness of the bold print of cards, relative to the paper beside it."""
 _PRINT_MM = 15.0
-"""Size of the largest print of cards: markers and signs."""
+"""Size in mm of the largest print of cards: markers and signs."""
 _STROKE_MM = 1.5
-"""Width of a thin stroke of cards. The board's own print outside its art is thinner."""
+"""Width in mm of a thin stroke of cards. The board's own print outside its art is thinner."""
 _SHRINK = 8
-"""Share of the view's size in which the paper's brightness is looked for."""
+"""Factor by which the view is reduced to measure the paper's brightness."""
 _DARKEST = 20
-"""Brightness below which no paper is expected, of 255."""
+"""Minimum brightness that is assumed for paper, of 255."""
 
 
 @dataclass(frozen=True, eq=False)
 class CardView:
-    """A view of a picture, all (h, w)."""
+    """A view of a picture, and masks for it, all (h, w)."""
 
     maps: Maps
     shown: Mask
-    """Where the view lies in the picture."""
+    """Which pixels are inside the picture."""
     even: Luma
-    """The view as if its paper were `PAPER` bright everywhere."""
+    """The view, normalised so that its paper has the brightness `PAPER` everywhere."""
     bold: Luma
-    """255 where print is as bold as only that of cards is."""
+    """255 where print is so bold that only cards have it."""
     glare: Mask
-    """Where glare hides what lies there."""
+    """Which pixels glare hides."""
 
 
 def card_view(luma: Luma, maps: Maps, shown: Mask, reach_mm: float) -> CardView:
-    """Return the view of a (height, width) picture in which paper is seen within `reach_mm`."""
+    """Return the view of a (height, width) picture in which paper is visible within `reach_mm` of
+    each place.
+    """
     view = maps.rectify(luma)
-    # As if all paper were equally bright.
+    # Normalise the brightness of the paper.
     paper = _paper_of(view, reach_mm * maps.scale)
     even = np.asarray(cv2.divide(view, paper, scale=PAPER), np.uint8)
     # Burnt out, and brighter than the paper around it.
@@ -58,14 +62,14 @@ def card_view(luma: Luma, maps: Maps, shown: Mask, reach_mm: float) -> CardView:
 
 
 def _paper_of(view: Luma, reach_px: float) -> Luma:
-    """Return (h, w): how bright paper is, by the brightest of a view within `reach_px`."""
+    """Return (h, w): the brightness of paper, as the maximum of a view within `reach_px`."""
     # A small copy is enough, as light changes slowly.
     share = 1 / _SHRINK
     small = cv2.resize(view, None, fx=share, fy=share, interpolation=cv2.INTER_AREA)
     # An odd number of px.
     size = 2 * round(reach_px * share / 2) + 1
     brightest = cv2.dilate(small, np.ones((size, size), np.uint8))
-    # Without the steps that the window leaves.
+    # Smooth the steps that the window leaves.
     white = np.maximum(cv2.GaussianBlur(brightest, (0, 0), size / 4), _DARKEST)
     whole = cv2.resize(white, view.shape[::-1], interpolation=cv2.INTER_LINEAR)
     return np.asarray(whole, np.uint8)
@@ -73,7 +77,7 @@ def _paper_of(view: Luma, reach_px: float) -> Luma:
 
 def _bold_print(even: Luma, scale: float) -> Luma:
     """Return (h, w): 255 where a view with even paper, `scale` px per mm, shows bold print."""
-    # The paper beside each print, and what is much darker than it.
+    # Compare with the paper beside each print.
     beside = cv2.morphologyEx(even, cv2.MORPH_CLOSE, _kernel(_PRINT_MM * scale))
     ink = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=_INK), cv2.CMP_LT)
     return np.asarray(cv2.morphologyEx(ink, cv2.MORPH_OPEN, _kernel(_STROKE_MM * scale)), np.uint8)

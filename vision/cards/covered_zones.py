@@ -1,8 +1,9 @@
-"""Which zones of a board of cards hold something that is neither paper nor a card that was read.
+"""Finds the zones of a board of cards that hold something other than paper and the cards that were
+read.
 
-A hand, a thing, glare or a card without a readable marker has edges, or bold print, where the board
-has none. A zone is empty only where its own sign is seen. Cards that lie face down are no reason to
-doubt a zone without open cards.
+A hand, an object, glare or a card without a readable marker has edges or bold print where the board
+has none. A zone is empty only if its own sign is visible. Cards that lie face down do not make a
+zone without open cards doubtful.
 """
 
 from __future__ import annotations
@@ -21,28 +22,33 @@ from vision.detection.markers import Luma
 from vision.pose.pose import Maps, Points, boxes_mm
 
 _SHRINK = 2
-"""Share of their size in which views are looked at."""
+"""Factor by which views are reduced."""
 _LINE_MM = 8.0
-"""Width up to which print of the board is not seen."""
+"""Maximum width in mm of the board's print that is removed before the search for edges."""
 _EDGE, _EDGE_MM = 0.22, 2.0
-"""Change of brightness, by that of paper, that is an edge, and within how far. Soft shadows change
-less."""
+"""Minimum change of brightness of an edge, relative to paper, and the distance in mm within which
+it occurs. Soft shadows change less.
+"""
 _MAX_EDGES_MM2, _MAX_PRINT_MM2 = 25.0, 5.0
-"""Area of edges and of bold print that a bare zone may have."""
+"""Maximum areas in mm² of edges and of bold print in a bare zone."""
 _TOUCH_MM = 3.0
-"""Width round cards in which blur, shadow and a bent corner count as theirs."""
+"""Margin in mm around cards in which blur, shadow and a bent corner count as theirs."""
 _BEYOND_MM = 7.0
-"""Part of the strip before a zone's outer edge in which an arm is seen that reaches in."""
+"""Width in mm of the strip beyond a zone's outer edge that is judged too, to notice an arm that
+reaches in.
+"""
 _ART_MM = 13.0
-"""Half the width of the sign, the arrow and other art in the middle of a zone."""
+"""Half the width in mm of the sign, the arrow and other art in the middle of a zone."""
 _BACK, _BACK_MM2, _OUT_MM = 0.45, 150.0, 12.0
-"""Brightness of a card's back at most, by paper, its least area, and how far it may stick out of
-its zone."""
+"""Maximum brightness of a card's back, relative to paper, its minimum area in mm², and the maximum
+distance in mm by which it may stick out of its zone.
+"""
 _SIGN_MM, _PRINTED, _MIN_SIGN_MM2 = 14.0, 0.7, 3.0
-"""Half the width of the place of a zone's sign, how dark it is at most, by paper, and on what
-area."""
+"""Half the width in mm of the place of a zone's sign, the maximum brightness of its print, relative
+to paper, and the minimum area of this print in mm².
+"""
 _OUTLINE_MM = 5.0
-"""Half the width of a zone's printed outline, with blur."""
+"""Half the width in mm of a zone's printed outline, with blur."""
 
 _Window = tuple[slice, slice]
 """Rows and columns of the small view."""
@@ -57,7 +63,7 @@ class ZoneCover:
         middles = np.array([board.centre_mm(zone) for zone in self._zones])
         corners = np.array(list(board.corner_centres_mm.values()))
         side = board.corner_mm + 2 * _TOUCH_MM
-        # what the board prints in its zones, and its corner markers
+        # The art that the board prints in its zones, and its corner markers.
         art = boxes_mm(middles, 2 * _ART_MM, board.depth_mm - 4)
         self._art = np.vstack([art, boxes_mm(corners, side, side)])
 
@@ -65,13 +71,13 @@ class ZoneCover:
         """Return the zones that hold anything but paper and these cards."""
         scale = view.maps.scale / _SHRINK
 
-        # areas in px of the small view
+        # Areas in px of the small view.
         max_edges = _MAX_EDGES_MM2 * scale**2
         max_print = _MAX_PRINT_MM2 * scale**2
         small = _half_size(view.even)
         glare = view.glare[::_SHRINK, ::_SHRINK]
 
-        # edges and bold print where neither the board nor a card that was read has any
+        # Edges and bold print where neither the board nor a card that was read has any.
         known = self._known(small.shape, view.maps, cards)
         beyond = _outside(view.shown, small.shape, scale)
         edges = _edges(small, known | beyond, scale)
@@ -82,13 +88,13 @@ class ZoneCover:
             here = self._judged(zone, view.maps)
             is_covered = cv2.countNonZero(edges[here]) > max_edges
             if zone not in with_cards:
-                # what lies within its outline
+                # Print within its outline.
                 inner = _window(view.maps, *self._box_mm(zone, -_OUTLINE_MM))
                 print_ = np.zeros_like(bold)
                 print_[inner] = bold[inner]
                 is_printed = cv2.countNonZero(print_) > max_print
                 is_covered |= is_printed or not self._shows_sign(zone, small, view.maps)
-                # cards that lie face down cover nothing that counts
+                # Cards that lie face down hide nothing that counts.
                 if is_covered and _is_face_down(here, scale, edges | print_, small):
                     is_covered = False
             if is_covered or np.count_nonzero(glare[here]) > max_edges:
@@ -96,7 +102,9 @@ class ZoneCover:
         return covered
 
     def _judged(self, zone: Square, maps: Maps) -> _Window:
-        """Return what is judged for a zone: with half the gaps, and some of the strip."""
+        """Return the window that is judged for a zone: with half the gaps, and some of the
+        strip.
+        """
         board = self._board
         # An arm reaches in over the outer edge.
         low, high = self._box_mm(zone, board.gap_mm / 2)
@@ -107,15 +115,14 @@ class ZoneCover:
         return _window(maps, low, high)
 
     def _box_mm(self, zone: Square, margin_mm: float) -> tuple[Points, Points]:
-        """Return the lowest and the highest corner (2,) of a zone with so much around it."""
-        # Half of its width and depth, and the margin.
+        """Return the lowest and the highest corner (2,) of a zone with this margin around it."""
         middle = np.array(self._board.centre_mm(zone))
         half = np.array([self._board.square_mm, self._board.depth_mm]) / 2 + margin_mm
         return middle - half, middle + half
 
     def _shows_sign(self, zone: Square, small: Luma, maps: Maps) -> bool:
-        """Tell whether something dark is seen where a bare zone has its sign and its words."""
-        # It stands where the first card of a fan would lie, beside the seat.
+        """Return whether something dark is visible where a bare zone has its sign and its words."""
+        # The sign is where the first card of a fan would lie, next to the seat.
         up = 1.0 if self._deck.zones[Seat.SOUTH] == zone.rank else -1.0
         x, y = self._board.centre_mm(zone)
         first = np.array([x, y - up * (self._board.depth_mm - self._deck.height_mm) / 2])
@@ -124,10 +131,10 @@ class ZoneCover:
         return bool(dark >= _MIN_SIGN_MM2 * (maps.scale / _SHRINK) ** 2)
 
     def _known(self, shape: tuple[int, ...], maps: Maps, cards: Sequence[OpenCard]) -> Luma:
-        """Mark with 255 where the board has art, and cards with what is close to them."""
+        """Return a mask that is 255 at the board's art, and at the cards with a margin."""
         known = np.zeros(shape, np.uint8)
         outlines = np.array([card.outline for card in cards]).reshape(-1, 4, 2)
-        # Cards are taken wider. A corner is farther from the middle than a side is.
+        # Enlarge cards by the margin. A corner is farther from the middle than a side is.
         out = outlines - outlines.mean(axis=1, keepdims=True)
         out *= 1.5 * _TOUCH_MM / np.linalg.norm(out, axis=2, keepdims=True)
         for quad in np.vstack([self._art, outlines + out]):
@@ -137,14 +144,14 @@ class ZoneCover:
 
 
 def _is_face_down(here: _Window, scale: float, edges: Luma, tone: Luma) -> bool:
-    """Tell whether all edges of a zone belong to dark cards that lie within it."""
-    # a card may stick out of its zone
+    """Return whether all edges of a zone belong to dark cards that lie within it."""
+    # A card may stick out of its zone.
     out = round(_OUT_MM * scale)
     rows, columns = (slice(max(0, part.start - out), part.stop + out) for part in here)
     dark = (tone[rows, columns] < _BACK * PAPER).astype(np.uint8)
     _, labels, stats, _ = cv2.connectedComponentsWithStats(dark)
     down, across = labels.shape
-    # a back is a large dark patch that does not go on beyond
+    # A back is a large dark patch that ends within this window.
     backs = []
     for label, (x, y, width, height, area) in enumerate(stats):
         is_within = min(x, y) > 0 and x + width < across and y + height < down
@@ -158,7 +165,7 @@ def _is_face_down(here: _Window, scale: float, edges: Luma, tone: Luma) -> bool:
 
 
 def _window(maps: Maps, low: Points, high: Points) -> _Window:
-    """Return where a rectangle lies in the small view."""
+    """Return the window of a rectangle in the small view."""
     # The view's rows go from North to South.
     ends = maps.to_view(np.array([low, high])) / _SHRINK
     (left, bottom), (right, top) = ends.round().astype(int).clip(0)
@@ -172,20 +179,20 @@ def _half_size(layer: Luma) -> Luma:
 
 
 def _outside(shown: Mask, shape: tuple[int, ...], scale: float) -> Luma:
-    """Mark with 255 where the small view is no part of the picture, or at its edge."""
-    # What lies at the edge of the picture is half seen.
+    """Return a mask that is 255 where the small view is outside the picture or at its edge."""
+    # Objects at the edge of the picture are only half visible.
     hidden = np.where(shown, np.uint8(0), np.uint8(255))
     small = cv2.resize(hidden, shape[::-1], interpolation=cv2.INTER_NEAREST)
     return np.asarray(cv2.dilate(small, _kernel(_TOUCH_MM * scale)), np.uint8)
 
 
 def _edges(small: Luma, known: Luma, scale: float) -> NDArray[np.uint8]:
-    """Mark with 255 where brightness changes at once among what is not known."""
-    # Noise and all thin dark print are taken away first.
+    """Return a mask that is 255 where brightness changes abruptly outside the known places."""
+    # Remove noise and all thin dark print first.
     soft = cv2.GaussianBlur(small, (0, 0), 0.5 * scale)
     closed = cv2.morphologyEx(soft, cv2.MORPH_CLOSE, _kernel(_LINE_MM / 2 * scale))
     tone = np.asarray(closed, np.uint8)
-    # The brightest and the darkest nearby. What is known is neither.
+    # The maximum and the minimum nearby, without the known places.
     near = _kernel(_EDGE_MM / 2 * scale)
     high = cv2.dilate(tone & ~known, near)
     low = cv2.erode(tone | known, near)
@@ -194,7 +201,7 @@ def _edges(small: Luma, known: Luma, scale: float) -> NDArray[np.uint8]:
 
 
 def _kernel(reach_px: float) -> Luma:
-    """Return the square within so many pixels of its middle."""
+    """Return a square kernel that reaches this many pixels from its middle."""
     return np.ones((2 * round(reach_px) + 1,) * 2, np.uint8)
 
 

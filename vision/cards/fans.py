@@ -1,8 +1,8 @@
-"""How open cards lie on each other: from where they were seen to the order of a fan.
+"""Orders open cards into fans: from the places of the cards to their order in a fan.
 
-Pure geometry in board millimetres. A marker that is seen where another card lies proves that its
-own card is the upper one. Cards that prove nothing about each other lie as a fan is laid, away from
-the edge of its seat. Where the order is a guess, `X` stands for a card.
+Pure geometry in board millimetres. A marker that is visible where another card lies proves that its
+own card is the upper one. Without such a proof, cards are assumed to lie as fans are laid, away
+from the edge of their seat. Where the order is a guess, `X` stands for a card.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from vision.pose.pose import Points, rectangle_corners_mm
 UNREAD = "X"
 """Stands for a card that is there and was not read."""
 _SAME_MM, _SAME_DEG = 6.0, 12.0
-"""How far both markers of a card may disagree about its middle and direction."""
+"""Maximum difference between the middles and the directions that both markers of a card give."""
 _ON_TOP_MM = 5.0
-"""How far a marker reaches into the outline of a card on which it lies, at least."""
+"""Minimum distance in mm by which a marker reaches into the outline of a card beneath it."""
 _APART_MM = 8.0
-"""Distance along the fan from which on two cards that prove nothing can be told apart."""
+"""Minimum distance in mm along the fan to order two cards without a proof."""
 
 
 @dataclass(frozen=True, eq=False)
 class OpenCard:
-    """An open card on the board, by the markers of it that are seen."""
+    """An open card on the board, derived from its visible markers."""
 
     name: str
-    """`UNREAD` for one that was not read."""
+    """Name of the card, or `UNREAD`."""
     x_mm: float
     y_mm: float
     """Its middle on the board."""
     turn: float
     """Its direction in radians, counter-clockwise. A half turn changes nothing."""
     marks: tuple[Points, ...]
-    """(4, 2) each, the upper left corner first."""
+    """Its visible markers, (4, 2) each, the upper left corner first."""
     outline: Points
-    """(4, 2). Of a card that was not read it is that of the marker."""
+    """(4, 2). For a card that was not read, the outline of its marker."""
 
     @property
     def middle(self) -> Points:
@@ -53,7 +53,7 @@ class OpenCard:
 
 
 def unread_card(mark: Points) -> OpenCard:
-    """Return a card of which only a marker (4, 2) that does not decode is seen."""
+    """Return a card of which only a marker (4, 2) that does not decode is visible."""
     x, y = mark.mean(axis=0).tolist()
     return OpenCard(UNREAD, x, y, 0.0, (mark,), mark)
 
@@ -67,8 +67,10 @@ def zones_of(board: Board, deck: Deck) -> tuple[Square, ...]:
 
 
 def on_cards(cards: Sequence[OpenCard], places: Points) -> Points:
-    """Return (N, K, 4, 2): where places (K, 4, 2) of a straight card at the origin lie on each."""
-    # The axes of each card on the board, and places in these.
+    """Return (N, K, 4, 2): places (K, 4, 2) of a straight card at the origin, transformed to each
+    card.
+    """
+    # Rotate by the axes of each card, then move to its middle.
     turns = np.array([card.turn for card in cards])
     middles = np.array([card.middle for card in cards]).reshape(-1, 1, 1, 2)
     right = np.column_stack([np.cos(turns), np.sin(turns)])
@@ -83,25 +85,25 @@ def marker_places(deck: Deck) -> Points:
     The upper left corner of each print comes first.
     """
     x, y = _corner(deck).tolist()
-    # The other marker is the same, turned by half a turn.
+    # The other marker is rotated by half a turn about the middle of the card.
     place = rectangle_corners_mm(x, y, deck.marker_mm, deck.marker_mm, 0.0)
     return np.stack([place, -place])
 
 
 def _corner(deck: Deck) -> Points:
-    """Return (2,): the way from a card's middle to that of the marker in its upper right."""
+    """Return (2,): the vector from a card's middle to its upper right marker."""
     reach = deck.marker_mm / 2 + deck.inset_mm
     return np.array([deck.width_mm / 2 - reach, deck.height_mm / 2 - reach])
 
 
 def cards_of_marks(deck: Deck, marks: Mapping[str, Sequence[Points]]) -> dict[str, OpenCard | None]:
-    """Return by name the one card that all these markers, (4, 2) mm each, belong to.
+    """Return, by name, the one card that all these markers, (4, 2) mm each, belong to.
 
-    None when they are those of more than one.
+    None if they belong to more than one card.
     """
     cards: dict[str, OpenCard | None] = {}
     for name, quads in marks.items():
-        # A card that lies in one place.
+        # All markers have to agree on one place.
         place = _card_place(deck, quads)
         cards[name] = None
         if place is not None:
@@ -112,11 +114,13 @@ def cards_of_marks(deck: Deck, marks: Mapping[str, Sequence[Points]]) -> dict[st
 
 
 _Place = tuple[float, float, float]
-"""Where a card lies: its middle, mm, and its direction, radians."""
+"""Position of a card: its middle in mm, and its direction in radians."""
 
 
 def _card_place(deck: Deck, quads: Sequence[Points]) -> _Place | None:
-    """Return where the card lies to which all these markers belong. None when there are more."""
+    """Return the position of the card that all these markers belong to. None if there is more than
+    one.
+    """
     if len(quads) > 2:
         return None
     corner = _corner(deck)
@@ -128,18 +132,18 @@ def _card_place(deck: Deck, quads: Sequence[Points]) -> _Place | None:
     bend = math.remainder(turn_2 - turn_1 - math.pi, 2 * math.pi)
     if math.hypot(x_1 - x_2, y_1 - y_2) > _SAME_MM or abs(bend) > math.radians(_SAME_DEG):
         return None
-    # The line between both markers tells the direction better than either of them.
+    # The line between both markers gives the direction more precisely than either of them.
     across, along = (quads[0].mean(axis=0) - quads[1].mean(axis=0)).tolist()
     turn = math.atan2(along, across) - math.atan2(corner[1], corner[0])
     return (x_1 + x_2) / 2, (y_1 + y_2) / 2, turn
 
 
 def _place_by_marker(corner: Points, quad: Points) -> _Place:
-    """Return where a card lies by the marker in its upper right corner."""
-    # Both sides of the print, and both of its other edges.
+    """Return the position of a card from the marker in its upper right corner."""
+    # The directions of the print, each summed over two opposite edges.
     up = quad[0] - quad[3] + quad[1] - quad[2]
     right = quad[1] - quad[0] + quad[2] - quad[3]
-    # `right`, a quarter further, is another sight of `up`.
+    # `right`, rotated by a quarter turn, is a second measurement of `up`.
     turn = math.atan2(right[1] - up[0], up[1] + right[0])
     # From the marker back to the middle of the card.
     sine, cosine = math.sin(turn), math.cos(turn)
@@ -157,23 +161,23 @@ def _place_by_marker(corner: Points, quad: Points) -> _Place:
 def fan_order(cards: Sequence[OpenCard], seat_up: float, widest_mm: float) -> tuple[str, ...]:
     """Return the names of a zone's open cards from the bottom to the top.
 
-    `UNREAD` stands for every card whose place is a guess, and between cards that lie on each other
-    with a step wider than `widest_mm`, as another one may lie there out of sight. `seat_up` is 1
-    when fans grow towards +y, -1 towards -y.
+    `UNREAD` stands for every card whose place is a guess. It also stands between overlapping cards
+    that are more than `widest_mm` apart, as a hidden card may lie there. `seat_up` is 1 if fans
+    grow towards +y, -1 towards -y.
     """
     guess = (UNREAD,) * len(cards)
     if len(cards) < 2:
         return tuple(card.name for card in cards)
 
-    # Who lies above whom, as far as that is proved.
+    # Which card lies above which, as far as that is proved.
     above = _closure(_proofs(cards))
     if above.diagonal().any():
         return guess
 
-    # The rest lies as a fan is laid.
+    # The rest is ordered as a fan is laid.
     along = _along(cards, seat_up)
     names = [card.name for card in cards]
-    # Which card, by row, lies lower than which, by column.
+    # Whether the card of the row lies lower than that of the column.
     before = above.T.copy()
     for i, j in combinations(range(len(cards)), 2):
         if above[i, j] or above[j, i]:
@@ -184,12 +188,12 @@ def fan_order(cards: Sequence[OpenCard], seat_up: float, widest_mm: float) -> tu
         if abs(along[i] - along[j]) < _APART_MM:
             names[i] = names[j] = UNREAD
 
-    # A card has as many below it as its place in the fan.
+    # The position of a card is the number of cards below it.
     order = sorted(range(len(cards)), key=lambda i: int(before[:, i].sum()))
     if any(not before[lower, upper] for lower, upper in combinations(order, 2)):
         return guess
 
-    # From the bottom to the top, with a place for what may be hidden.
+    # From the bottom to the top, with a place for cards that may be hidden.
     fan = [names[order[0]]]
     for lower, upper in pairwise(order):
         if abs(along[upper] - along[lower]) > widest_mm and _touch(cards[lower], cards[upper]):
@@ -199,7 +203,7 @@ def fan_order(cards: Sequence[OpenCard], seat_up: float, widest_mm: float) -> tu
 
 
 def _proofs(cards: Sequence[OpenCard]) -> NDArray[np.bool_]:
-    """Return (N, N): of which cards, by row, it is proved that they lie on which, by column."""
+    """Return (N, N): whether the card of the row is proved to lie on the card of the column."""
     proofs = np.zeros((len(cards),) * 2, np.bool_)
     for i, upper in enumerate(cards):
         for j, lower in enumerate(cards):
@@ -209,7 +213,7 @@ def _proofs(cards: Sequence[OpenCard]) -> NDArray[np.bool_]:
 
 
 def _reaches_into(mark: Points, outline: Points) -> bool:
-    """Tell whether a corner of a marker lies well within an outline."""
+    """Return whether a corner of a marker lies well within an outline."""
     polygon = outline.astype(np.float32)
     return any(
         cv2.pointPolygonTest(polygon, corner, True) >= _ON_TOP_MM for corner in mark.tolist()
@@ -217,18 +221,18 @@ def _reaches_into(mark: Points, outline: Points) -> bool:
 
 
 def _closure(proofs: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return who lies above whom, also by way of others."""
+    """Return the transitive closure of the proofs."""
     above = proofs.copy()
     for middle in range(len(above)):
-        # Warshall: whoever is above `middle` is above all that it is above.
+        # Warshall: a card above `middle` is above all that `middle` is above.
         above |= np.outer(above[:, middle], above[middle])
     return above
 
 
 def _along(cards: Sequence[OpenCard], seat_up: float) -> list[float]:
-    """Return how far away from its seat each card lies, by its middle.
+    """Return the distance of each card from its seat, by its middle.
 
-    Where some show no more, it is by the first marker of each.
+    If a card is unread, the distances of all cards are those of their nearest markers.
     """
     if all(card.name != UNREAD for card in cards):
         return [card.y_mm * seat_up for card in cards]
@@ -249,9 +253,10 @@ def _touch(one: OpenCard, other: OpenCard) -> bool:
 def agreed_fans(
     pictures: Sequence[Layout], unknown: Collection[Square]
 ) -> tuple[dict[Square, tuple[str, ...]], set[Square]]:
-    """Return what several pictures of a still table say, and the zones in which they differ.
+    """Return the fans on which several pictures of a still table agree, and the zones in which they
+    differ.
 
-    A card that was read once is no longer an `X`.
+    A card that was read in one picture replaces `X` in the others.
     """
     fans: dict[Square, tuple[str, ...]] = {}
     torn = set()
@@ -265,7 +270,7 @@ def agreed_fans(
 
 
 def _agreed_fan(readings: Sequence[Sequence[str]]) -> tuple[str, ...] | None:
-    """Return the fan that all readings of a zone tell. None when they differ."""
+    """Return the fan on which all readings of a zone agree. None if they differ."""
     if len({len(reading) for reading in readings}) > 1:
         return None
     fan, named = [], list[str]()

@@ -1,7 +1,8 @@
-"""Open cards by their markers: whole ones, soft ones, and such as are there and cannot be read.
+"""Finds open cards by their markers: readable ones, soft ones, and those that cannot be read.
 
-A card counts by a whole marker of the deck without a wrong module, or by one that is too soft to
-decode and clearly like that of one card only. A card that is there and not read is an `X`.
+A card counts if it has a complete marker of the deck without a wrong module. It also counts if a
+marker is too soft to decode but clearly resembles that of only one card. A card that is there and
+not read is an `X`.
 """
 
 from __future__ import annotations
@@ -34,22 +35,27 @@ from vision.detection.markers import (
 from vision.pose.pose import Points
 
 _SIDE = 0.12
-"""Share by which a marker's sides may differ from its size: less than a row of modules."""
+"""Maximum relative difference between a marker's sides and its size: less than a row of modules."""
 _LIKELY = 0.78, 0.18
-"""Correlation of a soft print with that of one card, and how much more than with any other.
-Measured over 100 tables: the right card has .83 and .16 at least."""
+"""Minimum correlation of a soft print with that of one card, and its minimum lead over any other.
+Measured over 100 tables: the right card has .83 and .16 at least.
+"""
 _SAME, _APART = 0.25, 0.5
-"""Two sights of one marker lie no farther apart than the first share of its side. No other marker
-lies nearer than the second."""
+"""Maximum distance between two sightings of one marker, and minimum distance of another marker, as
+shares of the side.
+"""
 _HIDDEN = 0.6
-"""Share of its side round a marker of a known card in which another print may be that marker."""
+"""Distance around a marker of a known card within which another print may be that marker, as a
+share of its side.
+"""
 _GAP_MM = 2.0
-"""Width of the white modules of a marker, at most. The white between two markers is wider."""
+"""Maximum width in mm of the white modules of a marker. The white between two markers is wider."""
 _LEAST_RIM = 0.65
-"""Share of its rim that is dark in a marker that may be told by its likeness, at least. Measured
-over 64 tables: markers that were told so have .75 at least, the signs of cards .54 at most."""
+"""Minimum dark share of the rim of a marker that may be identified by resemblance. Measured over 64
+tables: markers identified this way have .75 at least, the signs of cards .54 at most.
+"""
 _LEAST_SIDE = 0.5
-"""Share of a marker's side from which on quadrangles are looked at."""
+"""Minimum side of the quadrangles that are examined, as a share of a marker's side."""
 
 _Marks = dict[str, list[Points]]
 """(4, 2) px of the view: the markers of each card, by its name."""
@@ -69,25 +75,26 @@ class CardFinder:
         side_px = self._deck.marker_mm * view.maps.scale
         marks: _Marks = defaultdict(list)
         quads = self._search(view.even, side_px, marks)
-        # What touches a marker joins its outline, but not its bold print.
+        # An object that touches a marker joins its outline, but not its bold print.
         blobs = _bold_squares(view, side_px)
         if _apart_from(blobs, marks, _APART * side_px):
             sharp = sharpened(view.even)
             quads += self._search(sharp, side_px, marks)
-            # What is too soft to decode is told by its likeness.
+            # Markers that are too soft to decode are identified by resemblance.
             for quad in _apart_from([*quads, *blobs], marks, _APART * side_px):
                 guess = best_guess(sharp, quad, self._names, CARD_DICTIONARY, _LIKELY)
                 if guess is not None:
                     _note(marks, self._names[guess.marker], guess.corners_px, side_px)
-        # From markers to cards, and to those that cannot be read.
+        # Group markers into cards, and add the cards that cannot be read.
         cards, twins = self._cards(view, marks)
         return [*cards, *self._unread(view, cards, quads)], twins
 
     def _search(self, picture: Luma, side_px: float, marks: _Marks) -> list[Points]:
-        """Note the markers in a picture, and return quadrangles (4, 2) px as large that are
-        none.
+        """Add the markers in a picture to `marks`.
+
+        Returns quadrangles (4, 2) px of the same size that are no markers.
         """
-        # Markers of another size lie elsewhere than on the board, or are none.
+        # Markers of another size are not at the height of the board, or are none.
         hits = self._finder.find(picture, _LEAST_SIDE * side_px)
         for sighting in hits.sightings:
             for quad in _whole_among(sighting.corners_px[None], side_px):
@@ -95,9 +102,9 @@ class CardFinder:
         return _whole_among(hits.rejected, side_px)
 
     def _cards(self, view: CardView, marks: _Marks) -> tuple[list[OpenCard], set[int]]:
-        """Return the cards that markers belong to, and ids that are there twice.
+        """Return the cards that the markers belong to, and the ids that are there twice.
 
-        These are strangers, and their cards are unread.
+        Such ids are strangers, and their cards are unread.
         """
         # In mm of the board.
         on_board = {name: [view.maps.to_board(px) for px in quads] for name, quads in marks.items()}
@@ -113,8 +120,8 @@ class CardFinder:
     def _unread(
         self, view: CardView, cards: Sequence[OpenCard], quads: Iterable[Points]
     ) -> list[OpenCard]:
-        """Return cards of which a whole marker is seen that does not decode."""
-        # Both markers of each card that was read, in sight or not.
+        """Return the cards with a complete marker that does not decode."""
+        # Both markers of each card that was read, whether visible or not.
         read = [card for card in cards if card.name != UNREAD]
         hidden = on_cards(read, marker_places(self._deck)).reshape(-1, 4, 2)
         known = _middles([*hidden, *(mark for card in cards for mark in card.marks)])
@@ -129,8 +136,8 @@ class CardFinder:
 
 
 def _bold_squares(view: CardView, side_px: float) -> list[Points]:
-    """Return the smallest rectangles (4, 2) px round bold print that may be markers."""
-    # White modules are closed, so that a marker is one piece of print.
+    """Return the smallest rectangles (4, 2) px around bold print that may be markers."""
+    # Close the white modules, so that a marker is one piece of print.
     gap = np.ones((round(_GAP_MM * view.maps.scale),) * 2, np.uint8)
     whole = cv2.morphologyEx(view.bold, cv2.MORPH_CLOSE, gap)
     outlines = cv2.findContours(whole, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0]
@@ -145,8 +152,8 @@ def _bold_squares(view: CardView, side_px: float) -> list[Points]:
 
 
 def _whole_among(quads: Points, side_px: float) -> list[Points]:
-    """Return those of quadrangles (N, 4, 2) that have the size of a marker."""
-    # All four sides by that of a marker.
+    """Return those of the quadrangles (N, 4, 2) that have the size of a marker."""
+    # All four sides, relative to a marker's side.
     sides = np.linalg.norm(quads - np.roll(quads, -1, axis=1), axis=2)
     return list(quads[(np.abs(sides / side_px - 1) <= _SIDE).all(axis=1)])
 
@@ -157,12 +164,12 @@ def _middles(quads: Sequence[Points]) -> Points:
 
 
 def _is_near(quad: Points, middles: Points, reach: float) -> bool:
-    """Tell whether the middle of a quadrangle lies within reach of one of these (N, 2)."""
+    """Return whether the middle of a quadrangle is within reach of one of these (N, 2)."""
     return bool((np.abs(middles - quad.mean(axis=0)).max(axis=1) < reach).any())
 
 
 def _note(marks: _Marks, name: str, quad: Points, side_px: float) -> None:
-    """Note a marker of a card unless it has been seen there."""
+    """Add a marker of a card, unless one is already known in this place."""
     if not _is_near(quad, _middles(marks[name]), _SAME * side_px):
         marks[name].append(quad)
 

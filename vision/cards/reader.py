@@ -1,8 +1,8 @@
-"""Open cards in the zones of a board: which they are, how they lie, and what cannot be told.
+"""Reads open cards in the zones of a board: their names, their order, and what stays unknown.
 
-The board is looked at from straight above at the height of cards. A card whose marker is seen and
-not read is an `X`, a zone with anything else in it is unknown. How many cards lie in a stack is for
-people to confirm.
+The board is viewed from straight above at the height of cards. A card whose marker is visible but
+not readable is an `X`. A zone with anything else in it is unknown. People confirm how many cards
+lie in a stack.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ from vision.pose.pose import Maps, Points, Pose, boxes_mm, flat
 CARD_Z_MM = 0.3
 """Height of a card's face above the board."""
 _ROOM_MM = 40.0
-"""How far cards may stick out of the board."""
+"""Maximum distance in mm by which cards stick out of the board."""
 _LARGER = 1.3
-"""The view from above shows the board so much larger than the picture does."""
+"""Magnification of the view from above, relative to the picture."""
 _MARGIN_MM = 3.0
-"""How far the middle of a card lies inside its zone, at least."""
+"""Minimum distance in mm from the middle of a card to the edge of its zone."""
 _WIDEST_STEP = 1.9
-"""Steps of a fan between two cards from which on another one may lie out of sight."""
+"""Maximum distance between two cards of a fan, in steps. Beyond it, a hidden card may lie between
+them.
+"""
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,9 @@ class OpenCards:
     """The open cards of one picture, see `companion.core.ports.Reading`."""
 
     fans: Layout
-    """By zone, from the bottom to the top."""
+    """Names of cards by zone, from the bottom to the top."""
     unknown: frozenset[Square]
-    """Zones of which nothing can be said."""
+    """Zones whose cards are unknown."""
     beside: tuple[str, ...]
     """Names of cards that lie in no zone."""
     strangers: tuple[int, ...]
@@ -60,12 +62,14 @@ class CardReader:
         self._maps: tuple[Pose, Maps, Mask] | None = None
 
     def read(self, luma: Luma, pose: Pose, moving_px: Points | None) -> OpenCards:
-        """Read the cards of a (height, width) picture, in which something moves at (N, 2) px."""
-        # From straight above, with even paper.
+        """Return the open cards of a (height, width) picture, in which something moves at (N, 2)
+        px.
+        """
+        # View the board from straight above, with even paper.
         maps, shown = self._above(pose)
         view = card_view(luma, maps, shown, self._board.square_mm)
         cards, twins = self._finder.find(view)
-        # Where they lie, and what else there is.
+        # Sort the cards into zones, and find the zones that stay unknown.
         by_zone, unknown, beside = self._in_zones(cards, pose)
         unknown |= self._cut_off(pose) | self._cover.covered(view, cards)
         if moving_px is not None:
@@ -79,12 +83,13 @@ class CardReader:
         return OpenCards(fans, frozenset(unknown), tuple(sorted(beside)), tuple(sorted(twins)))
 
     def _above(self, pose: Pose) -> tuple[Maps, Mask]:
-        """Return the view of the board and some room around it, and what the picture shows of
-        it."""
+        """Return the view of the board with a margin, and which pixels of it are inside the
+        picture.
+        """
         if self._maps is None or self._maps[0] is not pose:
             low = (-_ROOM_MM, -_ROOM_MM)
             high = (self._board.width_mm + _ROOM_MM, self._board.height_mm + _ROOM_MM)
-            # No larger than the picture can tell: a small picture costs less.
+            # No larger than the picture's own resolution is worth: a small picture costs less.
             middle = np.array([[self._board.width_mm / 2, self._board.height_mm / 2, CARD_Z_MM]])
             scale = min(MAX_SCALE, _LARGER * float(pose.px_per_mm(middle)[0]))
             maps = pose.plane_maps(low, high, CARD_Z_MM, scale)
@@ -94,12 +99,13 @@ class CardReader:
     def _in_zones(
         self, cards: Iterable[OpenCard], pose: Pose
     ) -> tuple[dict[Square, list[OpenCard]], set[Square], list[str]]:
-        """Return the cards of each zone, the zones between which one lies, and names of those
-        beside."""
+        """Return the cards of each zone, the zones with a card between them, and the names of cards
+        beside all zones.
+        """
         by_zone: dict[Square, list[OpenCard]] = defaultdict(list)
         doubtful, beside = set[Square](), []
         for card in cards:
-            # Where the card may lie, as far as the pose is certain.
+            # Sample the places where the card may be, given the uncertainty of the pose.
             spread = float(pose.spread_mm(flat(card.middle, CARD_Z_MM))[0])
             margin = _MARGIN_MM + 2 * spread
             places = set()
@@ -125,7 +131,7 @@ class CardReader:
         return {square for square in squares if square is not None and square in self.zones}
 
     def _cut_off(self, pose: Pose) -> set[Square]:
-        """Return the zones that are not wholly in the picture."""
+        """Return the zones that are not completely in the picture."""
         board = self._board
         middles = np.array([board.centre_mm(zone) for zone in self.zones])
         corners = boxes_mm(middles, board.square_mm, board.depth_mm)
