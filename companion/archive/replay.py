@@ -196,8 +196,8 @@ def retell(played: GameFile) -> Iterator[str]:
 
     Raises a `CompanionError` if file, rules and receipts disagree.
     """
-    if chance_told := tell_chance(played):
-        yield from chance_told
+    if chance_lines := tell_chance(played):
+        yield from chance_lines
     for seat in played.coached:
         yield say("{side!c} played with the coach.", side=game_named(played.game).sides[seat].name)
     for number, (_, turn, step) in enumerate(play_again(played), start=1):

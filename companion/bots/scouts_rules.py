@@ -111,7 +111,7 @@ class Terrain:
             targets = AROUND[number] & ~shut
             # from the top of a stack a scout can only dash
             if low & origin:
-                leaving += self._burial(
+                leaving += self._burial_cost(
                     own_low,
                     low_intel,
                     seat,
@@ -132,7 +132,7 @@ class Terrain:
                 if has_intel and target & home:
                     gain = WIN
                 elif scouts & target:
-                    gain -= self._burial(
+                    gain -= self._burial_cost(
                         own,
                         intel,
                         seat,
@@ -141,7 +141,7 @@ class Terrain:
                 moves_.append((gain, origin, target))
         return moves_
 
-    def _burial(self, own: int, intel: int, seat: int, bit: int) -> float:
+    def _burial_cost(self, own: int, intel: int, seat: int, bit: int) -> float:
         """Return the loss of the side that plays when the scout on this square is buried.
 
         It is a part of the scout's value, and negative for a scout of the other side.

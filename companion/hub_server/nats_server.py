@@ -111,7 +111,6 @@ def _services(subjects: Iterable[str]) -> list[dict[str, str]]:
 
 
 def _import_of(account: str, subject: str) -> dict[str, dict[str, str]]:
-    """Return the import of a service from another account."""
     return {"service": {"account": account, "subject": subject}}
 
 

@@ -172,7 +172,6 @@ class PairKeeper:
         )
 
     def _rematch_wish(self, pair: Pair, table: str) -> PairAgain | None:
-        """Return a table's request for a rematch of this game, or None."""
         again = self._rematch_wishes.get(table)
         return again if again is not None and again.id == pair.id else None
 

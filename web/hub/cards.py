@@ -138,7 +138,6 @@ class CardPages(HubGroup):
     # ---- inside ----
 
     def _name_and_shown(self) -> tuple[str, bool]:
-        """Return the name in the form, and whether others may see it."""
         return request.form.get("name", "")[:200], "shown" in request.form
 
     def _open(self, code: str) -> Any:

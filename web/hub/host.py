@@ -270,6 +270,5 @@ class HubHostPages(HubGroup):
 
     @staticmethod
     def _require_found(is_there: bool) -> None:
-        """Raise `NotFound` if the table does not exist."""
         if not is_there:
             raise NotFound

@@ -186,7 +186,6 @@ class Delayed(Notifier):
             self.change()
 
     def _pop_oldest(self) -> _Packed:
-        """Remove and return the oldest waiting record."""
         oldest = self._waiting.popleft()
         self._waiting_bytes -= len(oldest.content)
         return oldest

@@ -32,7 +32,7 @@ SHOOT = 5
 COMMANDS = 6
 BUFFERS = COMMANDS**3
 _LETTERS = "UDLRIS"
-_TURNED = "DURLIS"
+_NORTH_LETTERS = "DURLIS"
 """The same commands as North writes them, seen from the other side of the board."""
 
 
@@ -203,13 +203,13 @@ def buffer_text(buffer: int, is_turned: bool) -> str:
 
     `is_turned` is for North, whose directions are seen from its seat.
     """
-    letters = _TURNED if is_turned else _LETTERS
+    letters = _NORTH_LETTERS if is_turned else _LETTERS
     return "".join(letters[buffer // place % COMMANDS] for place in (36, 6, 1))
 
 
 def buffer_number(text: str, is_turned: bool) -> int:
     """Return the number of a buffer. Inverse of `buffer_text`."""
-    letters = _TURNED if is_turned else _LETTERS
+    letters = _NORTH_LETTERS if is_turned else _LETTERS
     number = 0
     for letter in text:
         number = COMMANDS * number + letters.index(letter)

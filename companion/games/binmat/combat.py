@@ -334,8 +334,8 @@ class _Combat(TurnLog):
         defence = sum_of(tuple(self.defender))
         self.attack = attack
         self.defence = defence
-        self._tell_sum(ATTACKER, self.attacker, attack)
-        self._tell_sum(DEFENDER, self.defender, defence)
+        self._report_sum(ATTACKER, self.attacker, attack)
+        self._report_sum(DEFENDER, self.defender, defence)
         tallies = (
             _tally(ATTACKER, attack, attack.power > defence.power),
             _tally(DEFENDER, defence, defence.power > attack.power),
@@ -347,7 +347,7 @@ class _Combat(TurnLog):
         else:
             self._strike(attack.power, defence.power)
 
-    def _tell_sum(self, seat: Seat, stack: list[str], its: Sum) -> None:
+    def _report_sum(self, seat: Seat, stack: list[str], its: Sum) -> None:
         """Report the sum and power of a stack, and explain them."""
         parts = {"role": ROLES[seat], "total": its.total, "power": its.power}
         text = say("{role!c} has {total}: power {power}.", **parts)
@@ -464,13 +464,13 @@ def stages_of(
         DEFENDER: combat.fight.defender,
         ATTACKER: () if combat.damage else combat.fight.attacker,
     }
-    gone = {
+    crossed_out = {
         seat: frozenset(CARD_TEXTS[card] for card in cards if card not in combat.defender)
         for seat, cards in lost.items()
     }
     # show the powers, or only the cards if a BOUNCE prevented the sums
     sums = next((step.tallies for step in combat.steps if step.tallies), cards)
-    tallies = tuple(replace(tally, lost=gone[tally.seat]) for tally in sums)
+    tallies = tuple(replace(tally, lost=crossed_out[tally.seat]) for tally in sums)
     headline = Headline(sentences.BOUNCES, "bump")
     if not combat.bounced:
         headline = Headline(_headline(combat, lane), "sums")
