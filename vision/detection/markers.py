@@ -22,16 +22,16 @@ from vision.pose.pose import Points
 Luma = NDArray[np.uint8]
 Box = tuple[slice, slice]
 """Rows and columns of a part of a picture."""
-_LARGE_PX = 1600
+_LARGE_WIDTH_PX = 1600
 """Pictures wider than this are searched at half size first, ..."""
-_FEW_PX = 960
+_SMALL_WIDTH_PX = 960
 """... and others at this width."""
 _REFINE_PX = 3
-_NOT_FAR_PX = 2.0
+_MAX_SHIFT_PX = 2.0
 """Maximum shift of a refined corner. A corner that moves farther follows another edge."""
-_BLACK = 20
+_MIN_WHITE = 20
 """Minimum brightness of white, of 255."""
-_INNER = np.kron(np.eye(7), [0, 0.25, 0.25, 0.25, 0.25, 0])
+_AVERAGE = np.kron(np.eye(7), [0, 0.25, 0.25, 0.25, 0.25, 0])
 """Matrix (7, 42) that averages the four inner pixels of the six of each module."""
 _ENDS = np.array([[0, 0], [42, 0], [42, 42], [0, 42]], np.float32) - np.float32(0.5)
 _NEXT = [1, 2, 3, 0]
@@ -178,13 +178,13 @@ def scan_quickly(luma: Luma) -> tuple[Sighting, ...] | None:
     Returns None if the picture is so small that it should be searched as it is.
     """
     width = luma.shape[1]
-    if width <= _FEW_PX:
+    if width <= _SMALL_WIDTH_PX:
         return None
     if is_large(luma):
         # At half size, each pixel is the mean of four.
         share, how = 0.5, cv2.INTER_AREA
     else:
-        share, how = _FEW_PX / width, cv2.INTER_LINEAR
+        share, how = _SMALL_WIDTH_PX / width, cv2.INTER_LINEAR
     # Corners found in the reduced picture are refined in the full one below.
     small = np.asarray(cv2.resize(luma, None, fx=share, fy=share, interpolation=how), np.uint8)
     sightings = MarkerFinder(quick=True, rough=True).find(small).sightings
@@ -209,7 +209,7 @@ def scan_parts(luma: Luma, boxes: Iterable[Box], least_px: float) -> list[Sighti
 
 def is_large(luma: Luma) -> bool:
     """Return whether a picture is large enough to be searched at half size."""
-    return bool(luma.shape[1] > _LARGE_PX)
+    return bool(luma.shape[1] > _LARGE_WIDTH_PX)
 
 
 def refined(luma: Luma, quads: Sequence[Points]) -> list[Points]:
@@ -230,7 +230,7 @@ def refined(luma: Luma, quads: Sequence[Points]) -> list[Points]:
         start = np.ascontiguousarray(rough[is_inside]).reshape(-1, 1, 2)
         fine[is_inside] = cv2.cornerSubPix(luma, start, window, (-1, -1), ends).reshape(-1, 2)
     # A corner that moves far has met the edge of something else.
-    is_near = np.abs(fine - rough).max(axis=1, keepdims=True) <= _NOT_FAR_PX
+    is_near = np.abs(fine - rough).max(axis=1, keepdims=True) <= _MAX_SHIFT_PX
     return list(np.where(is_near, fine, rough).astype(np.float64).reshape(-1, 4, 2))
 
 
@@ -291,17 +291,17 @@ def without_shadows(luma: Luma, window_px: int) -> Luma:
     """
     # The brightest tone within the window is paper.
     white = cv2.morphologyEx(luma, cv2.MORPH_CLOSE, np.ones((window_px, window_px), np.uint8))
-    return np.asarray(cv2.divide(luma, np.maximum(white, _BLACK), scale=255), np.uint8)
+    return np.asarray(cv2.divide(luma, np.maximum(white, _MIN_WHITE), scale=255), np.uint8)
 
 
 def modules_in(luma: Luma, quad: Points) -> NDArray[np.float64]:
     """Return (7, 7): the mean brightness of the modules of a marker with corners (4, 2) and its
     rim.
     """
-    # Rectify to six pixels per module, of which `_INNER` averages the inner four.
-    side = _INNER.shape[1]
+    # Rectify to six pixels per module, of which `_AVERAGE` averages the inner four.
+    side = _AVERAGE.shape[1]
     warp = cv2.getPerspectiveTransform(quad.astype(np.float32), _ENDS)
-    return _INNER @ cv2.warpPerspective(luma, warp, (side, side)) @ _INNER.T
+    return _AVERAGE @ cv2.warpPerspective(luma, warp, (side, side)) @ _AVERAGE.T
 
 
 def resembles_marker(luma: Luma, quad: Points) -> bool:

@@ -32,11 +32,11 @@ _SQUARE_PX, _MARKER_PX = 48, 44
 """Minimum sizes of a square and of a marker in the view. The larger scale of the two is used."""
 
 
-_CORNER_LIKENESS = 0.75
+_MIN_CORNER_SCORE = 0.75
 """Minimum score of a corner marker. It is stricter than for a piece, because a corner marker
 determines the pose of the whole board.
 """
-_LEAST_LIKENESS = 0.65
+_MIN_CORRELATION = 0.65
 """Minimum correlation, anywhere in the view, of a corner marker whose place three others predict.
 Measured: 0.71 and more where it was found, in blur, glare and shadows. Covered ones mostly stay
 below 0.6.
@@ -95,7 +95,7 @@ def read_closer(
             # Markers of one height are in one plane.
             view = _view_of(kit, pose, luma, area, height)
             wanted = view.markers - set(known) - set(more)
-            for sighting in _at(view, wanted, view.is_open, ways):
+            for sighting in _sightings_in(view, wanted, view.is_open, ways):
                 # from the view to the board, and from there to the picture
                 corners = flat(view.maps.to_board(sighting.corners_px), height)
                 more[sighting.marker] = Sighting(
@@ -121,18 +121,18 @@ def lost_corners(
         )
         view = _View(maps, maps.rectify(luma), _MARKER_PX)
         # Match the print as a template, before the search for outlines.
-        likeness, place = _most_like(view.luma, marker)
+        likeness, place = _best_match(view.luma, marker)
         # Three corners predict the fourth well, so without a likely match it is not visible.
-        if len(seen) > 2 and likeness < _LEAST_LIKENESS:
+        if len(seen) > 2 and likeness < _MIN_CORRELATION:
             continue
         # Search for all corner markers, so that another one is not mistaken for this one.
-        shown = list(_at(view, set(board.corners), lambda _: True, (*PLAIN, *BETTER)))
-        if likeness >= _CORNER_LIKENESS and all(sighting.marker != marker for sighting in shown):
+        shown = list(_sightings_in(view, set(board.corners), lambda _: True, (*PLAIN, *BETTER)))
+        if likeness >= _MIN_CORNER_SCORE and all(sighting.marker != marker for sighting in shown):
             # An object that touches a marker merges with its outline, which then is no quadrangle.
             guess = best_guess(view.luma, place, board.corners)
             shown += [guess] if guess is not None else []
         for sighting in shown:
-            if sighting.marker == marker and sighting.score >= _CORNER_LIKENESS:
+            if sighting.marker == marker and sighting.score >= _MIN_CORNER_SCORE:
                 # It affects the pose of the whole board, so refine it in the picture itself.
                 corners = pose.to_px(flat(maps.to_board(sighting.corners_px)))
                 recovered.append(Sighting(marker, refined(luma, [corners])[0], sighting.score))
@@ -140,7 +140,7 @@ def lost_corners(
     return tuple(recovered)
 
 
-def _at(
+def _sightings_in(
     view: _View,
     wanted: set[int],
     is_open: Callable[[Points], bool],
@@ -161,7 +161,7 @@ def _at(
             return
 
 
-def _most_like(view: Luma, marker: int) -> tuple[float, Points]:
+def _best_match(view: Luma, marker: int) -> tuple[float, Points]:
     """Return the highest correlation of a view with a marker's print, and where, (4, 2) px of the
     view.
 
@@ -186,18 +186,18 @@ def _small_print(marker: int) -> Luma:
     return np.asarray(cv2.GaussianBlur(print_, (0, 0), 1.0), np.uint8)
 
 
-def _as_it_is(view: Luma) -> Luma:
+def _unchanged(view: Luma) -> Luma:
     return view
 
 
-def _even_light(view: Luma) -> Luma:
+def _without_shadows(view: Luma) -> Luma:
     return without_shadows(view, _MARKER_PX // 2)
 
 
 Way = Callable[[Luma], Luma]
 """A preparation of a view before the search for markers."""
-PLAIN: Sequence[Way] = (_as_it_is,)
-BETTER: Sequence[Way] = (sharpened, _even_light)
+PLAIN: Sequence[Way] = (_unchanged,)
+BETTER: Sequence[Way] = (sharpened, _without_shadows)
 
 
 def _areas(squares: Collection[Square]) -> list[set[Square]]:
@@ -225,11 +225,13 @@ def _view_of(kit: Kit, pose: Pose, luma: Luma, area: set[Square], height_mm: flo
     """Return the top view of these squares at the height of a piece's marker."""
     # px per mm
     scale = max(_SQUARE_PX / kit.board.pitch_mm, _MARKER_PX / kit.tag_mm)
-    maps = pose.plane_maps(*_room_of(kit, area), height_mm, scale)
+    maps = pose.plane_maps(*_extent_of(kit, area), height_mm, scale)
     return _SquaresView(maps, maps.rectify(luma), kit.tag_mm * scale, kit, area)
 
 
-def _room_of(kit: Kit, area: Collection[Square]) -> tuple[tuple[float, float], tuple[float, float]]:
+def _extent_of(
+    kit: Kit, area: Collection[Square]
+) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the lower left and upper right corner, mm, of these squares with a margin for askew
     pieces.
     """

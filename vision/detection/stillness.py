@@ -25,64 +25,64 @@ Blocks = NDArray[np.bool_]
 # ---- light ----
 SAMPLE = 6
 """Sampling interval of rows and columns when the light of a whole picture is estimated."""
-_BURNT = 245.0
+_SATURATED = 245.0
 """A brighter block may be saturated."""
-_CONTRAST = 25.0
+_MIN_CONTRAST = 25.0
 """Minimum difference between the dark and the bright third of a picture to separate gain from
 offset.
 """
-_SAME = 0.5
+_SAME_LIGHT = 0.5
 """Light is unchanged if the median block differs by fewer levels, of 255. No block with such a
 difference counts as changed.
 """
 _GAINS = 0.5, 2.0
-_MOST_OFFSET = 20.0
+_MAX_OFFSET = 20.0
 """Maximum gains and offset of a change of light. Beyond them something is in front of the
 camera.
 """
-_SLIGHT = 1.0
+_SMALL_OFFSET = 1.0
 """An offset of fewer levels does not disturb the gains of the rows."""
-_DARKEST = 4.0
+_MIN_BRIGHTNESS = 4.0
 """Minimum brightness of a block in a ratio, because a ratio of black blocks is all noise."""
 _SMOOTH_ROWS = 5
-_MUCH_BETTER = 0.8
+_MAX_RESIDUAL_RATIO = 0.8
 """A global gain and offset is used only if its residual is below this share of that of the row
 gains.
 """
 
 # ---- noise ----
-_LEAST, _MOST = 3.5, 16.0
+_MIN_BOUND, _MAX_BOUND = 3.5, 16.0
 """Bounds of the noise threshold, in levels of 255. No smaller change of a block ever counts."""
-_SIGMAS = 5.0
+_BOUND_SIGMAS = 5.0
 """Noise threshold in standard deviations of a block's noise."""
-_STEPS = 1.75
+_BOUND_STEPS = 1.75
 """Minimum noise threshold in codec steps."""
-_QUARTERS = 1.15
+_THIRD_QUARTILE = 1.15
 """Three quarters of Gaussian values are within this many standard deviations of the mean."""
-_UNKNOWN = 1.5
+_INITIAL_RATIO = 1.5
 """Assumed ratio of a block's noise to the typical noise, before anything is learned."""
-_SLOWLY = 16
+_AVERAGED_FRAMES = 16
 """Number of frames over which the noise is averaged."""
-_BEYOND, _OF_STEP, _FLOOR = 3.0, 0.6, 0.8
+_MAX_NOISE_RATIO, _STEP_SHARE, _MIN_NOISE_CAP = 3.0, 0.6, 0.8
 """Upper bound of a block's noise: the maximum of this multiple of the picture's noise, this share
 of a codec's step, and this number of levels.
 """
-_ALONE = 4.0, 1.0
+_MIN_JUMP = 4.0, 1.0
 """A block is a codec step if it differs by so many standard deviations and levels, and no neighbour
 does.
 """
-_FEWEST = 12
+_MIN_JUMPS = 12
 """Minimum number of single steps before they count as a codec's."""
-_MOST_STEP = 9.0
-_RISE, _FALL = 0.5, 0.03
+_MAX_STEP = 9.0
+_RISE_RATE, _FALL_RATE = 0.5, 0.03
 """Learning rates for larger and for smaller codec steps. In averaged frames the steps only seem
 smaller.
 """
-_GROWTH = 1.5
+_MAX_GROWTH = 1.5
 """Maximum growth of the picture's noise from frame to frame."""
-_INCOHERENT = 0.15
+_MIN_CORRELATION = 0.15
 """Changes are noise if the correlation of neighbouring blocks is below this."""
-_MANY = 0.02
+_MIN_MOVED = 0.02
 """Minimum share of the picture that must change for this test."""
 
 
@@ -114,7 +114,7 @@ def exposure_between(before: Small, now: Small) -> Exposure:
     better than the row gains alone.
     """
     some = slice(None, None, SAMPLE)
-    if middle_of(np.abs(now[some, some] - before[some, some])) < _SAME:
+    if middle_of(np.abs(now[some, some] - before[some, some])) < _SAME_LIGHT:
         return Exposure(np.ones((len(now), 1), np.float32), np.zeros((len(now), 1), np.float32))
 
     # row gains, from every fourth block
@@ -124,7 +124,7 @@ def exposure_between(before: Small, now: Small) -> Exposure:
     lit = (before[::SAMPLE, ::SAMPLE] * rows[::SAMPLE]).ravel()
     gain, offset = _gain_and_offset(lit, now[::SAMPLE, ::SAMPLE].ravel())
     whole = Exposure((rows * np.float32(gain)).clip(*_GAINS), np.full_like(rows, offset))
-    if abs(offset) >= _SLIGHT:
+    if abs(offset) >= _SMALL_OFFSET:
         # The offset distorted the row gains, so estimate them again without it.
         more = _gains_of_rows(before[:, 2::4] * whole.gain + whole.offset, now[:, 2::4])
         whole = Exposure((whole.gain * more).clip(*_GAINS), whole.offset)
@@ -134,13 +134,13 @@ def exposure_between(before: Small, now: Small) -> Exposure:
     for gains, offsets in (whole, plain):
         lit = before[some, some] * gains[some] + offsets[some]
         misfits.append(middle_of(np.abs(now[some, some] - lit)))
-    return whole if misfits[0] < _MUCH_BETTER * misfits[1] else plain
+    return whole if misfits[0] < _MAX_RESIDUAL_RATIO * misfits[1] else plain
 
 
 def _gains_of_rows(before: Small, now: Small) -> Small:
     """Return (rows, 1): the gain of each row, from its median and smoothed over rows."""
     # median of each row by partition
-    ratios = now / np.maximum(before, np.float32(_DARKEST))
+    ratios = now / np.maximum(before, np.float32(_MIN_BRIGHTNESS))
     middle = ratios.shape[1] // 2
     rows = np.partition(ratios, middle, axis=1)[:, middle].clip(*_GAINS)
     # A band is wider than a few rows.
@@ -154,7 +154,7 @@ def _gain_and_offset(before: Small, now: Small) -> tuple[float, float]:
     """
     # Saturated blocks contain no information about the light. Keep them only if nearly all are
     # saturated.
-    clear = (before < _BURNT) & (now < _BURNT)
+    clear = (before < _SATURATED) & (now < _SATURATED)
     if np.count_nonzero(clear) > before.size // 4:
         before, now = before[clear], now[clear]
     order = np.argsort(before)
@@ -164,15 +164,15 @@ def _gain_and_offset(before: Small, now: Small) -> tuple[float, float]:
     # medians of the dark and the bright third
     dark_was = float(before[dark[third // 2]])
     bright_was = float(before[bright[third // 2]])
-    if bright_was - dark_was < _CONTRAST:
+    if bright_was - dark_was < _MIN_CONTRAST:
         # There is too little contrast for a gain, so estimate an offset only.
         offset = middle_of(now - before)
-        return 1.0, float(np.clip(offset, -_MOST_OFFSET, _MOST_OFFSET))
+        return 1.0, float(np.clip(offset, -_MAX_OFFSET, _MAX_OFFSET))
     dark_is = middle_of(now[dark])
     bright_is = middle_of(now[bright])
     gain = float(np.clip((bright_is - dark_is) / (bright_was - dark_was), *_GAINS))
     offset = bright_is - gain * bright_was
-    return gain, float(np.clip(offset, -_MOST_OFFSET, _MOST_OFFSET))
+    return gain, float(np.clip(offset, -_MAX_OFFSET, _MAX_OFFSET))
 
 
 def middle_of(values: NDArray[Any]) -> float:
@@ -192,10 +192,10 @@ def unexplained(before: Small, now: Small, exposure: Exposure) -> tuple[Small, S
     lit = np.minimum(before * exposure.gain + exposure.offset, np.float32(255))
     shift = np.asarray(cv2.absdiff(lit, before), np.float32)
     rest = np.asarray(cv2.subtract(now, lit), np.float32)
-    burnt = before > _BURNT
-    if burnt.any():
+    is_saturated = before > _SATURATED
+    if is_saturated.any():
         # A saturated block may have been much brighter, so it need not darken like the rest.
-        rest[burnt & (rest > 0) & (now <= before + 2)] = 0
+        rest[is_saturated & (rest > 0) & (now <= before + 2)] = 0
     return rest, shift
 
 
@@ -226,7 +226,9 @@ def bounds_of(noise: Noise, rest: Small) -> Small:
     typical = float(np.median(size[::2, ::2])) / 0.6745
     step = _step_of(size, typical) or 0.0
     # one bound for all blocks, before each has its own
-    least = min(max(_LEAST, _SIGMAS * _UNKNOWN * typical, _STEPS * step), _MOST)
+    least = min(
+        max(_MIN_BOUND, _BOUND_SIGMAS * _INITIAL_RATIO * typical, _BOUND_STEPS * step), _MAX_BOUND
+    )
     return np.full(rest.shape, least, np.float32)
 
 
@@ -249,12 +251,12 @@ def learn_noise(noise: Noise, rest: Small, moved: Blocks | None) -> Noise:
     if part.size < 0.5 * some.size:
         return noise  # the rest may not represent the picture
     frames = noise.frames + 1
-    rate = 1 / min(frames, _SLOWLY)
+    rate = 1 / min(frames, _AVERAGED_FRAMES)
     typical, step = _typical_and_step(noise, size, part, rate)
 
     # Limit each block by the noise of the picture, so that something waving in place is not
     # learned.
-    cap = max(_BEYOND * typical, _OF_STEP * step, _FLOOR)
+    cap = max(_MAX_NOISE_RATIO * typical, _STEP_SHARE * step, _MIN_NOISE_CAP)
     limited = np.minimum(rest * rest, np.float32(cap**2))
     power = np.asarray(cv2.addWeighted(before, 1 - rate, limited, rate, 0), np.float32)
     if moved is not None:
@@ -263,8 +265,8 @@ def learn_noise(noise: Noise, rest: Small, moved: Blocks | None) -> Noise:
 
     # A block is at least as noisy as its neighbourhood.
     local = np.asarray(cv2.max(power, cv2.blur(power, (5, 5))), np.float32)
-    least = max(_LEAST, _STEPS * step)
-    bounds = (np.sqrt(local) * np.float32(_SIGMAS)).clip(least, _MOST)
+    least = max(_MIN_BOUND, _BOUND_STEPS * step)
+    bounds = (np.sqrt(local) * np.float32(_BOUND_SIGMAS)).clip(least, _MAX_BOUND)
     return Noise(power, typical, step, frames, bounds)
 
 
@@ -275,13 +277,13 @@ def _typical_and_step(noise: Noise, size: Small, part: Small, rate: float) -> tu
     """
     # third quartile of the changes
     place = 3 * part.size // 4
-    typical = float(np.partition(part, place)[place]) / _QUARTERS
+    typical = float(np.partition(part, place)[place]) / _THIRD_QUARTILE
     if noise.frames:
-        typical = min(typical, _GROWTH * noise.typical + 0.1)
+        typical = min(typical, _MAX_GROWTH * noise.typical + 0.1)
     typical = noise.typical + rate * (typical - noise.typical)
     # A codec changes single blocks among unchanged ones.
     shown = _step_of(size, typical) or 0.0
-    speed = max(rate, _RISE) if shown > noise.step else _FALL
+    speed = max(rate, _RISE_RATE) if shown > noise.step else _FALL_RATE
     return typical, noise.step + speed * (shown - noise.step)
 
 
@@ -291,17 +293,17 @@ def _step_of(size: Small, typical: float) -> float | None:
     Returns None if they are few, which may be chance. Moving objects are larger than a block and
     have no effect.
     """
-    jumps = np.asarray(size > max(_ALONE[0] * typical, _ALONE[1]), np.uint8)
-    if np.count_nonzero(jumps) < _FEWEST:
+    jumps = np.asarray(size > max(_MIN_JUMP[0] * typical, _MIN_JUMP[1]), np.uint8)
+    if np.count_nonzero(jumps) < _MIN_JUMPS:
         return None
     # number of jumps in each block and its neighbours
     around = cv2.boxFilter(jumps, -1, (3, 3), normalize=False)
     alone = size[(around == 1) & (jumps > 0)]
-    if len(alone) < _FEWEST:
+    if len(alone) < _MIN_JUMPS:
         return None
     # 95th percentile
     place = 19 * len(alone) // 20
-    return min(float(np.partition(alone, place)[place]), _MOST_STEP)
+    return min(float(np.partition(alone, place)[place]), _MAX_STEP)
 
 
 def is_incoherent(rest: Small, moved: Blocks) -> bool:
@@ -309,7 +311,7 @@ def is_incoherent(rest: Small, moved: Blocks) -> bool:
 
     Adjacent parts of real objects change alike.
     """
-    if np.count_nonzero(moved) < _MANY * moved.size:
+    if np.count_nonzero(moved) < _MIN_MOVED * moved.size:
         return False
     # In noise, neighbouring blocks change independently.
     values = np.where(moved, rest, 0)
@@ -317,7 +319,7 @@ def is_incoherent(rest: Small, moved: Blocks) -> bool:
     # correlation with the next block, to the right and below
     across = float((values[:, 1:] * values[:, :-1]).mean())
     down = float((values[1:] * values[:-1]).mean())
-    return (across + down) / 2 < _INCOHERENT * power
+    return (across + down) / 2 < _MIN_CORRELATION * power
 
 
 @dataclass(frozen=True, eq=False)

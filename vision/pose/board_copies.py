@@ -14,18 +14,18 @@ from vision.detection.markers import Sighting
 from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, corner_points_mm, solve_pose
 
-_NEAR = 0.5
+_MAX_MOVE = 0.5
 """A copy is the board of the last pose if its corners moved by less than this share of a marker's
 side.
 """
-_ROOM = 1.5
+_MAX_OFFSET = 1.5
 """Maximum offset of a further corner from where a pair predicts it, in sides of the marker. A pose
 of all of them must fit as well.
 """
-_FAR = 0.02
-_LEFT_OVER_PX = 2.5
-"""Corners whose residual exceeds both this (px) and `_FAR` times their diagonal are not of one
-board.
+_MAX_RESIDUAL_SHARE = 0.02
+_MAX_RESIDUAL_PX = 2.5
+"""Corners whose residual exceeds both this (px) and `_MAX_RESIDUAL_SHARE` times their diagonal are
+not of one board.
 """
 
 Corners = Mapping[int, Points]
@@ -86,7 +86,7 @@ def _extend_pair(
             continue
         # A further corner has to be near where the current pose predicts it, ...
         expected = pose.to_px(corner_points_mm(board, sighting.marker))
-        if np.abs(sighting.corners_px - expected).max() < _ROOM * sighting.side_px:
+        if np.abs(sighting.corners_px - expected).max() < _MAX_OFFSET * sighting.side_px:
             # ... and a pose of all corners has to fit all of them.
             wider, more = _fit_group(board, [*group, sighting], lens, size)
             if wider is not None:
@@ -102,7 +102,7 @@ def _fit_group(
     points_px = np.vstack([sighting.corners_px for sighting in group])
     pose = solve_pose(points_mm, points_px, lens, size)
     diagonal_px = float(np.linalg.norm(np.ptp(points_px, axis=0)))
-    if pose is None or pose.rms_px > max(_LEFT_OVER_PX, _FAR * diagonal_px):
+    if pose is None or pose.rms_px > max(_MAX_RESIDUAL_PX, _MAX_RESIDUAL_SHARE * diagonal_px):
         return None, float("inf")
     return pose, pose.rms_px
 
@@ -130,12 +130,12 @@ def played_on(
                 for marker, px in group.items()
             ]
             sides = [float(np.linalg.norm(px[1] - px[0])) for px in group.values()]
-            if max(off) < _NEAR * min(sides):
+            if max(off) < _MAX_MOVE * min(sides):
                 return group
 
     # No board is known, or it was moved: the copy with pieces is in play.
-    bearing = [group for group in groups if _pieces_on(kit, group, pieces, lens, size)]
-    return bearing[0] if len(bearing) == 1 else None
+    with_pieces = [group for group in groups if _pieces_on(kit, group, pieces, lens, size)]
+    return with_pieces[0] if len(with_pieces) == 1 else None
 
 
 def _pieces_on(

@@ -22,27 +22,27 @@ from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, square_corners_mm
 from vision.pose.printed_lines import Lines, lines_of
 
-_ROUNDS, _GROWTHS = 8, 9
+_ROUNDS, _LINE_ROUNDS = 8, 9
 _OUTLIER_PX = 2.0
 """A tag with a larger residual (at 1280 px width) is not on the board: a hand holds it."""
 _CORNER_PX, _LINE_PX = 0.8, 0.8
 """Standard deviations of a corner and of a line. Blur shifts all corners of a marker outwards or
 inwards together, so these errors do not average out.
 """
-_SURELY = 3.0
+_SEARCH_SIGMAS = 3.0
 """Search range of a line, in standard deviations of its predicted position."""
-_LEAST_REACH_PX, _LAST_REACH_PX = 2.0, 3.0
-_SETTLED_PX = 1.0
+_MIN_REACH_PX, _FINAL_REACH_PX = 2.0, 3.0
+_CONVERGED_PX = 1.0
 """Once all visible lines are in use, the fit has converged when no line moves by more than this."""
-_GAIN = 1e-2
+_MIN_GAIN = 1e-2
 """Steps with a smaller expected gain in misfit are not taken."""
-_OF_PERIOD = 0.36
+_MAX_REACH_SHARE = 0.36
 """A line is used only if its search range is at most this share of the distance to the next
 line.
 """
-_STEPS = (1e-6, 1e-6, 1e-6, 1e-4, 1e-4, 1e-4, 1e-6, 1e-6, 1e-6)
+_DIFFERENCE_STEPS = (1e-6, 1e-6, 1e-6, 1e-4, 1e-4, 1e-4, 1e-6, 1e-6, 1e-6)
 """Finite-difference steps for rotation, translation in mm, and lens."""
-_KEEN_PX = 1.5
+_HUBER_BOUND = 1.5
 """Huber bound: larger residuals, in standard deviations, count less."""
 
 
@@ -117,28 +117,28 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, belief: Be
     # Each round adds the lines whose predicted position has become certain, from the corners
     # outwards.
     evidence = replace(evidence, tags=fit.tags)
-    for _ in range(_GROWTHS):
+    for _ in range(_LINE_ROUNDS):
         pose = fit.pose
         # the search range of each line, and whether it stays clear of the next line
         _, normals, scale = printed.geometry(pose)
         spread = _spreads_px(pose, printed.middles_mm, normals)
-        reach = np.maximum(_SURELY * spread, _LEAST_REACH_PX)
-        constrained = reach <= _OF_PERIOD * printed.period_mm * scale
+        reach = np.maximum(_SEARCH_SIGMAS * spread, _MIN_REACH_PX)
+        constrained = reach <= _MAX_REACH_SHARE * printed.period_mm * scale
         lines = printed.look(
-            luma, pose, np.where(constrained, np.maximum(reach, _LAST_REACH_PX), np.nan)
+            luma, pose, np.where(constrained, np.maximum(reach, _FINAL_REACH_PX), np.nan)
         )
         # Fit corners, tags and these lines together.
         problem = _Problem(evidence, pose, belief.spread, belief.lens, (printed.middles_mm, lines))
         fit = replace(_least_squares(problem), tags=fit.tags, lines=lines)
         # Stop when the pose is stable with all visible lines, or with no more lines than in the
         # last round.
-        is_at_rest = _shift_px(pose, fit.pose, printed.middles_mm) < _SETTLED_PX
+        is_at_rest = _shift_px(pose, fit.pose, printed.middles_mm) < _CONVERGED_PX
         if is_at_rest and (constrained[lines.is_in].all() or constrained.sum() <= taken.sum()):
             break
         taken = constrained
 
     # Measure the lines against the final pose.
-    final = printed.look(luma, fit.pose, np.where(constrained, _LAST_REACH_PX + 1, np.nan))
+    final = printed.look(luma, fit.pose, np.where(constrained, _FINAL_REACH_PX + 1, np.nan))
     return replace(fit, lines=final)
 
 
@@ -228,9 +228,9 @@ class _Problem:
         self._lines_px, self._normals = np.empty((0, 2)), np.empty((0, 2))
         if lines is not None:
             middles_mm, seen = lines
-            found = seen.is_found
-            self._points_mm = np.vstack([evidence.points_mm, middles_mm[found]])
-            self._lines_px, self._normals = seen.there_px[found], seen.normals[found]
+            is_found = seen.is_found
+            self._points_mm = np.vstack([evidence.points_mm, middles_mm[is_found]])
+            self._lines_px, self._normals = seen.there_px[is_found], seen.normals[is_found]
 
     @property
     def number(self) -> int:
@@ -278,7 +278,7 @@ class _Problem:
         if not len(tags):
             return slopes
         # finite differences: the best-fitting square has no simple derivative
-        for number, step in enumerate(_STEPS):
+        for number, step in enumerate(_DIFFERENCE_STEPS):
             moved = change.copy()
             moved[number] += step
             slopes[:, number] = (self._tags.misfits_px(self.pose(moved)).ravel() - tags) / step
@@ -292,9 +292,11 @@ def _robust(rest: Points) -> tuple[Points, float]:
     """
     size = np.abs(rest)
     # Huber: beyond the bound the cost grows linearly, not quadratically.
-    weights = np.minimum(1.0, _KEEN_PX / np.maximum(size, 1e-9))
+    weights = np.minimum(1.0, _HUBER_BOUND / np.maximum(size, 1e-9))
     weights[-3:] = 1.0
-    costs = np.where(size <= _KEEN_PX, 0.5 * rest**2, _KEEN_PX * (size - 0.5 * _KEEN_PX))
+    costs = np.where(
+        size <= _HUBER_BOUND, 0.5 * rest**2, _HUBER_BOUND * (size - 0.5 * _HUBER_BOUND)
+    )
     costs[-3:] = 0.5 * rest[-3:] ** 2
     return weights, float(costs.sum())
 
@@ -312,7 +314,7 @@ def _least_squares(problem: _Problem) -> Fit:
         # More damping makes the step shorter and safer.
         step = np.linalg.solve(normal + damping * np.diag(np.diag(normal)), fall)
         # the gain that the linearised problem predicts
-        if step @ (fall - 0.5 * normal @ step) < _GAIN:
+        if step @ (fall - 0.5 * normal @ step) < _MIN_GAIN:
             break
         trial_rest, trial_slopes = problem.at(change + step)
         trial_weights, trial = _robust(trial_rest)

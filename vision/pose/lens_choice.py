@@ -22,38 +22,38 @@ from vision.pose.pose import Points, Pose, solve_pose
 from vision.pose.printed_lines import confirmed, lines_of
 
 _FOCAL_SPREAD, _BEND_SPREAD = 0.2, 0.06
-_FIXED = 1e-6
-_WIDER = (0.72, 0.52, 0.38)
+_FIXED_SPREAD = 1e-6
+_WIDER_FOCALS = (0.72, 0.52, 0.38)
 """Focal lengths to try for an unknown lens, relative to the assumed one."""
-_LINE_PX, _LOST = 0.8, 2.0
+_LINE_PX, _MISSING_COST = 0.8, 2.0
 """Standard deviation of a line at 1280 px, and the cost of a missing line in multiples of it."""
-_MUCH_BETTER = 10.0
+_MIN_GAIN = 10.0
 """Minimum gain in cost before another model replaces the assumed one: odds of 20,000 to 1."""
-_WITHIN_PX = 1.5
+_MAX_OFFSET_PX = 1.5
 """Maximum offset (at 1280 px) of a line that matches the pose."""
-_HALFWAY = 0.15
+_MAX_MISFIT = 0.15
 """Maximum misfit per marker coordinate of a good fit. Measured: below it, no lens of another angle
 was better.
 """
 _CHECK_PX = 6.0
-_LEAST_SEEN, _MOST_OFF_PX = 0.3, 1.2
-_LEAST_LINES = 0.5
+_MIN_LINE_SHARE, _MAX_ERROR_PX = 0.3, 1.2
+_MIN_MATCHING = 0.5
 """Minimum share of the visible lines around a confirmed square that match the pose."""
 
 
 def models_of(lens: Lens, focal_spread: float) -> Iterator[Belief]:
     """Yield the assumed model first, then models with more freedom."""
     focal, bend = max(focal_spread, 0.01), _BEND_SPREAD
-    yield Belief(lens, np.array([focal, bend, _FIXED]))
+    yield Belief(lens, np.array([focal, bend, _FIXED_SPREAD]))
     yield Belief(lens, np.array([_FOCAL_SPREAD, 4 * bend, 2 * bend]))
     if not lens.is_fisheye:
-        yield Belief(lens.as_fisheye(), np.array([_FOCAL_SPREAD, bend, _FIXED]))
+        yield Belief(lens.as_fisheye(), np.array([_FOCAL_SPREAD, bend, _FIXED_SPREAD]))
 
 
 def wide_starts(lens: Lens) -> Iterator[Belief]:
     """Yield lenses of wider angles, for corner markers that do not fit the assumed lens."""
-    spread = np.array([_FOCAL_SPREAD, _BEND_SPREAD, _FIXED])
-    for share in _WIDER:
+    spread = np.array([_FOCAL_SPREAD, _BEND_SPREAD, _FIXED_SPREAD])
+    for share in _WIDER_FOCALS:
         # A shorter focal length is a wider angle.
         other = Lens(lens.focal_ratio * share, lens.k1, lens.k2, lens.is_fisheye)
         yield Belief(other, spread)
@@ -93,11 +93,11 @@ def is_explained(luma: Luma, board: Board, pose: Pose) -> bool:
     scale = pose.size[0] / 1280
     printed = lines_of(board)
     lines = printed.look(luma, pose, np.full(len(printed.middles_mm), _CHECK_PX * scale))
-    if lines.is_found.sum() < _LEAST_SEEN * max(8, lines.is_in.sum()):
-        return pose.rms_px <= _MOST_OFF_PX * scale
+    if lines.is_found.sum() < _MIN_LINE_SHARE * max(8, lines.is_in.sum()):
+        return pose.rms_px <= _MAX_ERROR_PX * scale
     # Three of four lines have to match.
     off = np.abs(lines.off_px[lines.is_found])
-    return bool(np.quantile(off, 0.75) <= _MOST_OFF_PX * scale)
+    return bool(np.quantile(off, 0.75) <= _MAX_ERROR_PX * scale)
 
 
 def explaining_fit(
@@ -115,7 +115,7 @@ def explaining_fit(
     starts = [(model, fit_model(evidence, model, size)) for model in models_of(lens, focal_spread)]
     number = 2 * len(evidence.points_px) + 8 * len(evidence.tags)
     least = min((fit.misfit for _, fit in starts if fit is not None), default=math.inf)
-    if focal_spread >= _FOCAL_SPREAD and least > _HALFWAY * number:
+    if focal_spread >= _FOCAL_SPREAD and least > _MAX_MISFIT * number:
         wide = best_start(evidence, lens, size)
         starts += [wide] if wide is not None else []
     for number, (model, by_markers) in enumerate(starts):
@@ -123,7 +123,7 @@ def explaining_fit(
             continue
         fit = fit_lines(luma, board, evidence, by_markers, model)
         # The assumed model (number 0) has an advantage over all others.
-        cost = _cost(fit, model) + (_MUCH_BETTER if number else 0.0)
+        cost = _cost(fit, model) + (_MIN_GAIN if number else 0.0)
         if best is None or cost < best[0]:
             best = cost, fit
     return best[1] if best else None
@@ -137,11 +137,13 @@ def _cost(fit: Fit, model: Belief) -> float:
     assert lines is not None
     scale = _LINE_PX * fit.pose.size[0] / 1280
     # in units of a matching line's standard deviation
-    off = np.where(lines.is_found, np.abs(lines.off_px) / scale, _LOST).clip(0, _LOST)[lines.is_in]
+    off = np.where(lines.is_found, np.abs(lines.off_px) / scale, _MISSING_COST).clip(
+        0, _MISSING_COST
+    )[lines.is_in]
     corners = min(fit.pose.rms_px / scale, 5.0)
     # Bayesian information criterion: each free term costs the logarithm of the number of
     # observations.
-    terms = np.count_nonzero(model.spread > _FIXED)
+    terms = np.count_nonzero(model.spread > _FIXED_SPREAD)
     return float((off**2).sum() + 16 * corners**2 + terms * math.log(2 * len(off) + 1)) / 2
 
 
@@ -156,5 +158,5 @@ def confirmed_squares(board: Board, fit: Fit, corners: Points) -> frozenset[Squa
     last = board.files - 1, board.ranks - 1
     is_beyond = corners > np.array([board.width_mm, board.height_mm]) / 2
     starts = [Square(*corner) for corner in (is_beyond * last).tolist()]
-    within = _WITHIN_PX * max(1.0, fit.pose.size[0] / 1280)
-    return frozenset(confirmed(board, fit.lines, within, starts, _LEAST_LINES))
+    within = _MAX_OFFSET_PX * max(1.0, fit.pose.size[0] / 1280)
+    return frozenset(confirmed(board, fit.lines, within, starts, _MIN_MATCHING))

@@ -14,13 +14,13 @@ _PRIOR = np.diag([1 / 0.12**2, 1 / 0.04**2])
 """Prior information on log focal length and k1, before the first view."""
 _CORNER_PX = 0.7
 """Minimum standard deviation of a corner."""
-_CLOSE = 5e-3
+_CONVERGED = 5e-3
 """After a step this short, the remaining error is below a hundredth of it."""
-_FIRST_STEPS = 3
+_MAX_FIRST_STEPS = 3
 """Maximum number of Gauss-Newton steps on the first view, whose start may be far off."""
 _MANY_VIEWS, _FADE = 20, 0.95
 """After this many views, each new view reduces the weight of older ones by this factor."""
-_FARTHEST = 0.4, 0.15
+_MAX_CHANGE = 0.4, 0.15
 """Maximum change of log focal length and of k1 from the nominal lens."""
 
 
@@ -76,7 +76,7 @@ class LensTuner:
         # Older views fade.
         fade = 1.0 if self.views < _MANY_VIEWS else _FADE
         lens, information, vector = self.lens, self.information, self.vector
-        for _ in range(_FIRST_STEPS if self.views == 0 else 1):
+        for _ in range(_MAX_FIRST_STEPS if self.views == 0 else 1):
             # Gauss-Newton, with all earlier views summed up in a matrix and a vector.
             linear = _linearise(points_mm, points_px, pose, lens)
             if linear is None:
@@ -92,10 +92,10 @@ class LensTuner:
             information = fade * self.information + weight * slopes.T @ slopes
             vector = fade * self.vector + weight * slopes.T @ (slopes @ before - rest)
             value = np.linalg.solve(information + _PRIOR, vector).clip(
-                np.negative(_FARTHEST), _FARTHEST
+                np.negative(_MAX_CHANGE), _MAX_CHANGE
             )
             lens = self.base.changed(np.array([*value, 0.0]))
-            if np.abs(value - before).max() < _CLOSE:
+            if np.abs(value - before).max() < _CONVERGED:
                 break
         return replace(
             self, lens=lens, information=information, vector=vector, views=self.views + 1

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 Points = NDArray[np.float64]
 """Coordinates (N, 2) or (N, 3)."""
 
-_WIDEST = 1.5
+_MAX_ANGLE = 1.5
 """Maximum angle of a ray from the optical axis, in radians."""
 _ROUNDS = 8
 
@@ -87,7 +87,7 @@ class Lens:
             there = angles * (1 + flat * (self.k1 + self.k2 * flat))
             # derivative of `there` by the angle
             slope = 1 + flat * (3 * self.k1 + 5 * self.k2 * flat)
-            angles = (angles - (there - radii) / np.maximum(slope, 0.2)).clip(0, _WIDEST)
+            angles = (angles - (there - radii) / np.maximum(slope, 0.2)).clip(0, _MAX_ANGLE)
         return np.asarray(bent * (np.tan(angles) / radii))
 
     def changed(self, by: Points) -> Lens:

@@ -22,13 +22,13 @@ from vision.pose.optics import Lens
 Points = optics.Points
 """Coordinates (N, 2) or (N, 3)."""
 
-_SPARSE_PX, _LARGE_PX = 4, 1000
+_SPACING_PX, _LARGE_VIEW_PX = 4, 1000
 """Spacing in px of exactly computed positions in a view (twice that in views larger than
-`_LARGE_PX`). Positions between them are interpolated. The error is at most 0.02 px, for cameras up
-to 55 degrees oblique and lenses of 120 degrees.
+`_LARGE_VIEW_PX`). Positions between them are interpolated. The error is at most 0.02 px, for
+cameras up to 55 degrees oblique and lenses of 120 degrees.
 """
 
-_SO_MUCH_WORSE = 4.0
+_MAX_ERROR_RATIO = 4.0
 """The second pose of a plane is dropped if its error exceeds that of the first by this factor."""
 
 
@@ -166,7 +166,7 @@ class Pose:
         height = max(1, round((high - low_mm[1]) * scale))
 
         # spacing in px of exactly computed positions
-        every = _SPARSE_PX if max(width, height) <= _LARGE_PX else 2 * _SPARSE_PX
+        every = _SPACING_PX if max(width, height) <= _LARGE_VIEW_PX else 2 * _SPACING_PX
         # A point (x, y) of the plane lies on the ray plane @ (x, y, 1).
         plane = self.axes.copy()
         plane[:, 2] = plane[:, 2] * z_mm + self.translation.ravel()
@@ -363,7 +363,7 @@ def _starts(points_mm: Points, points_px: Points, lens: Lens, size: tuple[int, i
     )
     starts = []
     for rotation, translation, error in zip(rotations, translations, np.ravel(errors), strict=True):
-        if error <= _SO_MUCH_WORSE * np.ravel(errors)[0]:
+        if error <= _MAX_ERROR_RATIO * np.ravel(errors)[0]:
             number = len(points_mm) // 4
             starts.append(Pose(np.asarray(rotation), np.asarray(translation), lens, size, number))
     return starts

@@ -22,24 +22,24 @@ from vision.detection.markers import Luma
 from vision.pose.pose import Points, Pose, flat
 
 _STEP_PX = 0.5
-_WIDEST_PX = 40.0
+_MAX_REACH_PX = 40.0
 """Maximum search range of a line."""
 _LINE_MM = 0.6
 _SAMPLES = 4
 """Number of sample points along half a side."""
-_ALONG = (np.arange(_SAMPLES) + 0.5) / _SAMPLES * 0.38 + 0.04
+_SAMPLE_OFFSETS = (np.arange(_SAMPLES) + 0.5) / _SAMPLES * 0.38 + 0.04
 """Offsets of the sample points from the middle of a side, as shares of its length."""
-_LEAST_DEPTH, _LEAST_OF_PAIR, _LEAST_GREY = 0.05, 0.03, 3.5
+_MIN_DEPTH, _MIN_PAIR_DEPTH, _MIN_GREY = 0.05, 0.03, 3.5
 """Minimum contrast of a line with both of its sides: as a share of the brightness there for a
 single line, for a pair of lines, and in grey levels.
 
 Thin pairs under JPEG have less contrast than .05. Measured: .03 finds 97 % of their lines instead
 of 94 %, with hardly any more in wrong places. It finds no more single lines.
 """
-_RIVAL = 0.75
+_MAX_RIVAL = 0.75
 """A line is ambiguous if another one has more than this share of its contrast."""
-_RIVAL_PX = 3.0
-_OF_PERIOD = 0.45
+_RIVAL_DISTANCE_PX = 3.0
+_MAX_REACH_SHARE = 0.45
 """Maximum search range, as a share of the distance to the next parallel line."""
 
 
@@ -139,7 +139,7 @@ class PrintedLines:
         for number, side in enumerate(sides):
             length = np.eye(2)[1 - side.axis] * pitch
             for half, sign in enumerate((-1, 1)):
-                samples.append(flat(side.middle_mm + sign * _ALONG[:, None] * length))
+                samples.append(flat(side.middle_mm + sign * _SAMPLE_OFFSETS[:, None] * length))
                 self._borders[side.squares, 2 * number + half] = 1
 
         self._samples_mm = np.array(samples)
@@ -199,7 +199,7 @@ class PrintedLines:
         is_in = ((places >= 1) & (places <= last)).all(axis=(1, 2)) & (scale > 0.3)
 
         # Limit the range, so that it excludes the next parallel line.
-        farthest = np.minimum(_OF_PERIOD * self.period_mm * scale, _WIDEST_PX)
+        farthest = np.minimum(_MAX_REACH_SHARE * self.period_mm * scale, _MAX_REACH_PX)
         reach = np.minimum(reach_px, farthest)
         wanted = np.flatnonzero(is_in & np.isfinite(reach))
         off = np.zeros(len(middles))
@@ -245,8 +245,8 @@ def _offsets(
     top, finer, is_alone = _peaks(depth)
     rows = np.arange(len(depth))
     peak = depth[rows, top]
-    least = np.where(half_gap > 0, _LEAST_OF_PAIR, _LEAST_DEPTH) * beside[rows, top]
-    is_deep = peak >= np.maximum(least, _LEAST_GREY)
+    least = np.where(half_gap > 0, _MIN_PAIR_DEPTH, _MIN_DEPTH) * beside[rows, top]
+    is_deep = peak >= np.maximum(least, _MIN_GREY)
 
     # A maximum at the end of the range may continue beyond it.
     is_within = np.abs(offsets[top]) < reach - 0.25
@@ -270,7 +270,7 @@ def _peaks(depth: Points) -> tuple[NDArray[np.int_], Points, NDArray[np.bool_]]:
     top = depth.argmax(axis=1)
     peak = depth[rows, top]
     # the deepest place that is not part of the same line
-    far = np.abs(columns - top[:, None]) * _STEP_PX > _RIVAL_PX
+    far = np.abs(columns - top[:, None]) * _STEP_PX > _RIVAL_DISTANCE_PX
     rival = np.where(far, depth, -1.0).max(axis=1)
     # sub-pixel peak by a parabola
     inner = top.clip(1, len(columns) - 2)
@@ -278,7 +278,7 @@ def _peaks(depth: Points) -> tuple[NDArray[np.int_], Points, NDArray[np.bool_]]:
     after = depth[rows, inner + 1]
     bend = np.minimum(before - 2 * peak + after, -1e-9)
     finer = 0.5 * (before - after) / bend
-    return top, finer.clip(-0.5, 0.5), rival <= _RIVAL * peak
+    return top, finer.clip(-0.5, 0.5), rival <= _MAX_RIVAL * peak
 
 
 @lru_cache(maxsize=16)
@@ -312,5 +312,5 @@ def confirmed(
     labels = cv2.connectedComponents(is_good.astype(np.uint8))[1]
     starts = {int(labels[corner.rank, corner.file]) for corner in corners} - {0}
     mask = np.isin(labels, list(starts)).astype(np.uint8)
-    is_told = (cv2.dilate(mask, np.ones((3, 3), np.uint8)) > 0) & printed.is_square
-    return {Square(file, rank) for rank, file in np.argwhere(is_told).tolist()}
+    is_confirmed = (cv2.dilate(mask, np.ones((3, 3), np.uint8)) > 0) & printed.is_square
+    return {Square(file, rank) for rank, file in np.argwhere(is_confirmed).tolist()}

@@ -21,16 +21,16 @@ Mask = NDArray[np.uint8]
 Window = tuple[slice, slice]
 """Rows and columns of a part of a picture."""
 
-_FACTOR = 2
+_SUPERSAMPLING = 2
 """Supersampling factor: a piece is drawn this many times as large, and then reduced."""
 _SIXTEENTHS = 16
 """OpenCV takes corners in sixteenths of a pixel."""
 _SHIFT = 4
 """The same as OpenCV's `shift` argument: 2 to the power of 4."""
-_TONES = (0.55, 0.7, 0.8, 0.65)
+_SIDE_TONES = (0.55, 0.7, 0.8, 0.65)
 """Brightness of each side of a block."""
 _SOFT_SIGMA_PX = 6.0
-_SOFT_PX = 24
+_EDGE_PX = 24
 """Width of the darker edge of an arm. Farther away it has no effect."""
 
 
@@ -87,10 +87,10 @@ def draw_block(picture: Bgr, stage: LitTable, block: RenderedBlock) -> None:
 
     def enlarged(points_px: Points) -> Points:
         # The centre of the window's first pixel is at (0.5, 0.5) in the larger picture.
-        return np.asarray((points_px - low + 0.5) * _FACTOR - 0.5)
+        return np.asarray((points_px - low + 0.5) * _SUPERSAMPLING - 0.5)
 
-    height = (rows.stop - rows.start) * _FACTOR
-    width = (columns.stop - columns.start) * _FACTOR
+    height = (rows.stop - rows.start) * _SUPERSAMPLING
+    width = (columns.stop - columns.start) * _SUPERSAMPLING
     colours = np.zeros((height, width, 3), np.uint8)
     cover = np.zeros((height, width), np.uint8)
     top, foot = enlarged(top), enlarged(foot)
@@ -100,10 +100,10 @@ def draw_block(picture: Bgr, stage: LitTable, block: RenderedBlock) -> None:
     art = scenery.top(block.top(), stage.view.seed + block.piece)
     for quad, shares in strips:
         _draw_top(colours, cover, art, enlarged(quad), shares)
-    _lay(picture, stage, window, colours, cover)
+    _paste(picture, stage, window, colours, cover)
 
 
-def _lay(picture: Bgr, stage: LitTable, window: Window, colours: Bgr, cover: Mask) -> None:
+def _paste(picture: Bgr, stage: LitTable, window: Window, colours: Bgr, cover: Mask) -> None:
     """Paste an enlarged piece into its window of a picture, lit and with a soft shadow."""
     ground = picture[window].astype(np.float32)
     size = ground.shape[1], ground.shape[0]
@@ -141,7 +141,7 @@ def _draw_top(
 
 def _draw_walls(picture: Bgr, top: Points, foot: Points, colour: tuple[int, int, int]) -> None:
     """Draw the sides of a block that face the camera, each in its own tone."""
-    for index, tone in enumerate(_TONES):
+    for index, tone in enumerate(_SIDE_TONES):
         after = (index + 1) % 4
         wall = np.array([top[index], top[after], foot[after], foot[index]])
         area = cv2.contourArea(wall.astype(np.float32), oriented=True)
@@ -202,7 +202,7 @@ def hand_px(stage: LitTable, x_mm: float, y_mm: float, from_seat: Seat) -> Point
 
 def draw_hand(picture: Bgr, stage: LitTable, outline_px: Points) -> None:
     """Draw an arm with spread fingers into the part of the picture that it covers."""
-    window = _window(outline_px, _SOFT_PX, picture)
+    window = _window(outline_px, _EDGE_PX, picture)
     if window is None:
         return
     under = picture[window]

@@ -20,7 +20,7 @@ BACK = "back"
 """Face name of a card that lies face down."""
 CARD_THICK_MM = 0.3
 STONE = "#9c9282"
-_NOBODYS = "#8a7f70"
+_NEUTRAL_RGB = "#8a7f70"
 _PILE_GAP_MM = 12.0
 """Distance between the board and the pile beside it."""
 
@@ -132,29 +132,29 @@ class Tags(MovablePieces):
     def all(self) -> list[Piece]:
         """Return every physical piece."""
         tags = enumerate(self._kit.tags)
-        found = [
+        pieces = [
             Piece(number, tuple(self._top(face, marker) for face, marker in piece))
             for number, piece in tags
         ]
         self._places = {
             number: place
             for right in (False, True)
-            for number, place in self._columns(found, right)
+            for number, place in self._columns(pieces, right)
         }
-        return found
+        return pieces
 
     def _top(self, face: Face, marker: int) -> Top:
         kit = self._kit
         width, depth = kit.tops_mm[face.name]
-        own = kit.sides[face.seat].rgb if face.seat else _NOBODYS
-        rgb = STONE if self._is_big(face.name) else own
+        own = kit.sides[face.seat].rgb if face.seat else _NEUTRAL_RGB
+        rgb = STONE if self._covers_several(face.name) else own
         picture = partial(self._picture, marker)
         return Top(face.name, picture, rgb, width, depth, face.height_mm, face.seat, marker)
 
     def _picture(self, marker: int) -> Bgr:
         return unpacked(self._printed().tops[marker])
 
-    def _is_big(self, name: str) -> bool:
+    def _covers_several(self, name: str) -> bool:
         return self._kit.face(name).size != (1, 1)
 
     def spread(self, layout: Layout) -> Iterator[tuple[Square, str, float]]:

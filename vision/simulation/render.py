@@ -26,12 +26,12 @@ BESIDE_ROW_MM = 15.0
 """Distance between a board and the wall of a row of order tiles."""
 _MARGIN_MM = 6.0
 """Distance between the board's strips and the edge of the picture."""
-_AIMS, _HALVINGS = 4, 30
+_AIM_ROUNDS, _BISECTIONS = 4, 30
 """Number of rounds that aim the camera, and of bisections in each that find its distance."""
 _DISTANCES_MM = 50.0, 20_000.0
-_FACTOR = 2
+_SUPERSAMPLING = 2
 """Supersampling factor: a picture is drawn this many times as large, and then reduced."""
-_BEND_PX = 8
+_RAY_SPACING_PX = 8
 """Spacing in px of rays that are traced exactly. Distortion is smooth, so those between are
 interpolated.
 """
@@ -45,8 +45,8 @@ def camera_pose(kit: Kit, view: View) -> Pose:
     corners = _shown_mm(kit)
     target = np.array([board.width_mm / 2, board.height_mm / 2, 0.0])
     middle_px = np.array([[view.width, view.height]]) / 2
-    for _ in range(_AIMS):
-        pose = _nearest(target, corners, view)
+    for _ in range(_AIM_ROUNDS):
+        pose = _nearest_pose(target, corners, view)
         corners_px = pose.to_px(corners)
         box = np.array([corners_px.min(axis=0), corners_px.max(axis=0)])
         # Move the target so that the centre of the board's bounding box is in the centre of the
@@ -56,14 +56,14 @@ def camera_pose(kit: Kit, view: View) -> Pose:
     return _push_board(pose, view, board)
 
 
-def _nearest(target: Points, corners: Points, view: View) -> Pose:
+def _nearest_pose(target: Points, corners: Points, view: View) -> Pose:
     """Return the closest pose to a target (3,) mm from which all these corners are visible."""
     lens = Lens(view.focal_ratio, view.k1)
     half = np.array([view.width, view.height]) / 2
     near, far = _DISTANCES_MM
-    for _ in range(_HALVINGS):
+    for _ in range(_BISECTIONS):
         distance = (near + far) / 2
-        pose = _look_at(target, distance, view, lens)
+        pose = _pose_looking_at(target, distance, view, lens)
         offsets = np.abs(pose.to_px(corners) - half)
         is_inside = (offsets <= view.fill * half).all()
         is_before = (corners @ pose.axes[2] + pose.translation[2] > 0).all()
@@ -71,7 +71,7 @@ def _nearest(target: Points, corners: Points, view: View) -> Pose:
             far = distance
         else:
             near = distance
-    return _look_at(target, far, view, lens)
+    return _pose_looking_at(target, far, view, lens)
 
 
 def _shown_mm(kit: Kit) -> Points:
@@ -91,7 +91,7 @@ def _shown_mm(kit: Kit) -> Points:
     return flat(np.array([(left, low), (right, low), (right, high), (left, high)]))
 
 
-def _look_at(target: Points, distance: float, view: View, lens: Lens) -> Pose:
+def _pose_looking_at(target: Points, distance: float, view: View, lens: Lens) -> Pose:
     """Return the pose of a camera at this distance in mm from a target (3,) mm."""
     tilt, turn = math.radians(view.tilt_deg), math.radians(view.turn_deg)
     sine, cosine = math.sin(turn), math.cos(turn)
@@ -138,7 +138,7 @@ def from_above(pose: Pose, window: Window, factor: int, texture: tuple[Bgr, Poin
     """
     colours, to_texture, border = texture
     left, top, width, height = window
-    step = _BEND_PX * factor
+    step = _RAY_SPACING_PX * factor
     # a grid in the enlarged picture, with a margin of one step on each side
     count_down = math.ceil(height * factor / step) + 2
     count_across = math.ceil(width * factor / step) + 2
@@ -195,13 +195,15 @@ def build_stage(kit: Kit, view: View, sheet: PrintedSheet) -> LitTable:
     """Render the table with its printed board, without pieces."""
     pose = camera_pose(kit, view)
     size = view.width, view.height
-    table = from_above(pose, (0, 0, *size), _FACTOR, view.scenery.table(view.seed))
+    table = from_above(pose, (0, 0, *size), _SUPERSAMPLING, view.scenery.table(view.seed))
     # The fourth channel of the board is a mask of the paper.
     window = _window_of(pose, sheet)
     paper = np.asarray(cv2.cvtColor(unpacked(sheet.packed), cv2.COLOR_BGR2BGRA), np.uint8)
-    board = from_above(pose, window, _FACTOR, (paper, sheet.to_texture(), cv2.BORDER_CONSTANT))
+    board = from_above(
+        pose, window, _SUPERSAMPLING, (paper, sheet.to_texture(), cv2.BORDER_CONSTANT)
+    )
     is_paper = cv2.inRange(board[..., 3], (128.0,), (255.0,))
-    left, top, width, height = (_FACTOR * number for number in window)
+    left, top, width, height = (_SUPERSAMPLING * number for number in window)
     under = table[top : top + height, left : left + width]
     cv2.copyTo(cv2.cvtColor(board, cv2.COLOR_BGRA2BGR), is_paper, under)
     whole = np.asarray(cv2.resize(table, size, interpolation=cv2.INTER_AREA), np.uint8)
@@ -259,7 +261,7 @@ def blurred(picture: Bgr, view: View) -> Bgr:
     if view.defocus_px:
         picture = np.asarray(cv2.GaussianBlur(picture, (0, 0), view.defocus_px), np.uint8)
     if view.motion_px >= 1:
-        kernel = _smear(view.motion_px, math.radians(view.motion_deg))
+        kernel = _motion_kernel(view.motion_px, math.radians(view.motion_deg))
         picture = np.asarray(cv2.filter2D(picture, -1, kernel), np.uint8)
     if view.jpeg_quality is not None:
         data = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, view.jpeg_quality])[1]
@@ -267,7 +269,7 @@ def blurred(picture: Bgr, view: View) -> Bgr:
     return picture
 
 
-def _smear(length_px: float, angle: float) -> Shade:
+def _motion_kernel(length_px: float, angle: float) -> Shade:
     """Return the kernel of a straight motion blur."""
     size = int(length_px) * 2 + 3
     middle = (size - 1) / 2

@@ -33,7 +33,7 @@ from vision.simulation.render import LitTable, blurred, build_stage
 from vision.simulation.tile_rows import TileRows
 from vision.simulation.view import View, default_view
 
-_BAND = 0.3
+_FLICKER_PERIOD = 0.3
 """Period of flicker as a share of the picture's height, for a lamp at 100 Hz and a sensor that
 reads its rows in 33 ms.
 """
@@ -104,7 +104,7 @@ class SimulatedTable:
             placed: list[Piece] = []
             wanted = {name for faces in layout.values() for name in faces}
             spread = list(self._things.spread(layout))
-            staying = self._pieces_that_stay(spread, wanted) if by_hand else {}
+            staying = self._staying_pieces(spread, wanted) if by_hand else {}
             free = [piece for piece in free if piece not in staying.values()]
             for number, (square, name, turn_deg) in enumerate(spread):
                 piece = staying.get(number) or self._things.take(free, name, wanted)
@@ -117,7 +117,7 @@ class SimulatedTable:
             self._pieces = free + placed
             self._changed()
 
-    def _pieces_that_stay(
+    def _staying_pieces(
         self, spread: Iterable[tuple[Square, str, float]], wanted: Collection[str]
     ) -> dict[int, Piece]:
         """Return the pieces that are already on a square where the layout wants one like them.
@@ -152,14 +152,14 @@ class SimulatedTable:
         """Return all pieces, the lowest first."""
         with self._lock:
             pose = self.staged().pose
-            found = []
+            pieces = []
             blocks = {block.piece: block for block in self._blocks()}
             for piece in self._pieces:
                 place = piece.x_mm, piece.y_mm, piece.turn_deg
                 outline = tuple((float(x), float(y)) for x, y in blocks[piece.id].outline(pose))
                 square = self._things.square_of(piece)
-                found.append(WorldPiece(piece.id, piece.top.name, *place, outline, square))
-            return tuple(found)
+                pieces.append(WorldPiece(piece.id, piece.top.name, *place, outline, square))
+            return tuple(pieces)
 
     def move_to(self, piece: int, square: Square) -> None:
         """Put a piece on the middle of a square, on top of the pieces there.
@@ -171,7 +171,7 @@ class SimulatedTable:
         with self._lock:
             placed = self._piece(piece)
             self._things.put_on(placed, square, self._pieces)
-            self._raise(placed)
+            self._put_on_top(placed)
 
     def take_off(self, piece: int) -> None:
         """Lay a piece beside the board. Raises KeyError for an unknown piece."""
@@ -193,7 +193,7 @@ class SimulatedTable:
             if math.isfinite(x_mm) and math.isfinite(y_mm):
                 placed = self._piece(piece)
                 placed.x_mm, placed.y_mm = float(x_mm), float(y_mm)
-                self._raise(placed)
+                self._put_on_top(placed)
 
     def flip(self, piece: int) -> None:
         """Turn the next face of a piece up.
@@ -305,7 +305,7 @@ class SimulatedTable:
         view = self._view
         if not view.flicker:
             return picture
-        rows = np.arange(len(picture), dtype=np.float32) / (_BAND * view.height)
+        rows = np.arange(len(picture), dtype=np.float32) / (_FLICKER_PERIOD * view.height)
         waves = np.sin(2 * math.pi * (rows + float(self._rng.random())))
         bands = 1 - view.flicker * (0.5 + 0.5 * waves)
         bands = bands.reshape(-1, *(1,) * (picture.ndim - 1))
@@ -330,7 +330,7 @@ class SimulatedTable:
                 return piece
         raise KeyError(f"there is no piece {number} on the table")
 
-    def _raise(self, piece: Piece) -> None:
+    def _put_on_top(self, piece: Piece) -> None:
         """Put a piece on top of all others."""
         self._pieces.remove(piece)
         self._pieces.append(piece)

@@ -24,7 +24,7 @@ _PAPER_MM, _TILE_MM, _WALL_THICK_MM = 0.2, 1.0, 1.5
 """Heights of the strip and of a tile glued onto card, and thickness of a wall."""
 _PAPER, _INK = 243, 24
 _FIRST_ID = 10_000
-_DARK = "#1B1814"
+_WALL_RGB = "#1B1814"
 AROUND_MM = 12.0
 """Margin around a row that is hidden with it."""
 
@@ -91,7 +91,7 @@ class TileRows:
     def blocks(self) -> Iterator[RenderedBlock]:
         """Yield all blocks in drawing order, the farther parts first."""
         number, spec = _FIRST_ID, self._spec
-        wide, plain = spec.row_width_mm, np.full((8, 8, 3), bgr_of(_DARK), np.uint8)
+        wide, plain = spec.row_width_mm, np.full((8, 8, 3), bgr_of(_WALL_RGB), np.uint8)
         for seat in SEATS[::-1]:
             place, strip = self.places[seat], _strip_picture(spec, seat)
             parts = [(strip, (wide, spec.strip_mm, _PAPER_MM), (0.0, 0.0, 0.0))]
@@ -103,7 +103,7 @@ class TileRows:
             parts.append((plain, wall, (0.0, spec.wall_y_mm, 0.0)))
             for art, size, (x, y, turn) in parts:
                 at, turn_deg = place.to_table(x, y), place.turn_deg + turn
-                yield RenderedBlock(number, art.copy, _DARK, *size, *at, 0.0, turn_deg)
+                yield RenderedBlock(number, art.copy, _WALL_RGB, *size, *at, 0.0, turn_deg)
                 number += 1
 
     def hidden_mm(self) -> list[Points]:
@@ -118,7 +118,7 @@ class TileRows:
         ]
 
 
-def _stamp(art: Bgr, marker: int, x_mm: float, y_mm: float, size_mm: float) -> None:
+def _draw_marker(art: Bgr, marker: int, x_mm: float, y_mm: float, size_mm: float) -> None:
     """Draw a marker centred at (x, y) mm from the lower left corner of a print."""
     side = round(size_mm * _SCALE)
     modules = marker_modules(marker, CARD_DICTIONARY)
@@ -134,7 +134,7 @@ def _strip_picture(spec: OrderTiles, seat: Seat) -> Bgr:
     art = np.full((*size_px, 3), _PAPER, np.uint8)
     for number, marker in enumerate(spec.rows[seat]):
         x_mm = spec.row_width_mm / 2 + spec.strip_x_mm(number)
-        _stamp(art, marker, x_mm, spec.strip_mm / 2, spec.strip_marker_mm)
+        _draw_marker(art, marker, x_mm, spec.strip_mm / 2, spec.strip_marker_mm)
     return art
 
 
@@ -146,5 +146,7 @@ def _tile_picture(spec: OrderTiles, seat: Seat, letter: str, rgb: str) -> Bgr:
     # The coloured field ends 3 mm above the marker.
     head = round((spec.depth_mm - spec.marker_up_mm - spec.marker_mm / 2 - 3) * _SCALE)
     art[:head] = bgr_of(rgb)
-    _stamp(art, spec.orders[seat][letter], spec.width_mm / 2, spec.marker_up_mm, spec.marker_mm)
+    _draw_marker(
+        art, spec.orders[seat][letter], spec.width_mm / 2, spec.marker_up_mm, spec.marker_mm
+    )
     return art
