@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the package does once its files lie there, and again on `dpkg-reconfigure tabletop-companion`: the first settings,
-# and their port for those that cannot read them. DESTDIR=ROOT is another root, for tests.
+# Runs after the package is unpacked, and on `dpkg-reconfigure tabletop-companion`. Writes the initial settings, and
+# passes their port to services that cannot read them. DESTDIR=ROOT is another root, for tests.
 set -eu
 
 root=${DESTDIR:-}
@@ -9,14 +9,14 @@ files=${FILES:-/usr/lib/tabletop-companion/share/tabletop-companion/systemd}
 state=/var/lib/tabletop-companion
 settings=$root/etc/tabletop-companion
 
-as_companion() { # the folder is the service's own: there root would follow whatever links it lays
+as_companion() { # the service owns the folder: root would follow any links that it creates there
     if [ -n "$root" ]; then "$@"; else setpriv --reuid=companion --regid=companion --init-groups -- "$@"; fi
 }
 
-# The first settings. A file that is there stays.
+# the initial settings; an existing file stays
 if [ ! -e "$settings/settings.toml" ]; then
     text=$("$python" -I -m companion.maintenance.settings.template "$state")
-    # shellcheck disable=SC2016 # the inner shell's own
+    # shellcheck disable=SC2016 # for the inner shell
     printf '%s\n' "$text" | as_companion sh -c \
         'umask 027; rm -f "$0/.settings.new" && cat >"$0/.settings.new" && mv "$0/.settings.new" "$0/settings.toml"' \
         "$settings"

@@ -1,9 +1,10 @@
-"""The board's door: cameras, the reader that turns pictures into layouts, and the rendered table of
-the simulation.
+"""Everything from pictures to layouts: cameras, readers, and the simulated table.
 
-`camera` gives frames, `markers` finds markers in them, `pose` knows where the board is, `squares`
-tells an empty square from a hidden one, `reader` puts it together, `watcher` runs it; `render` and
-`scene` draw a table that does not exist, `read` answers for single pictures.
+`cameras` and `network` provide frames, and `detection` finds markers and movement in them. `pose`
+determines where the board is. `pieces`, `cards` and `tiles` interpret parts of it, `reading`
+combines them into layouts, and `watcher` runs it on a camera. `simulation` renders tables that do
+not exist, `still_pictures` reads single pictures, and `diagnosis` and `readability` report
+problems.
 """
 
 from companion import MAX_PIXELS as MAX_PIXELS  # before OpenCV is imported

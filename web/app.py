@@ -207,7 +207,7 @@ def _in_words(value: Any) -> Any:
 
 
 def bare_app(compiled: Path | None) -> Flask:
-    """Return an application without pages, but with a limit on request sizes, templates and
+    """Return an application without pages. It limits request sizes and sets up templates and
     JSON.
     """
     app = Flask(__name__, static_folder=None)
@@ -294,7 +294,7 @@ _TOKEN = re.compile(r"[0-9a-z]{1,12}")
 
 
 def _set_headers(answer: Response) -> None:
-    """Set the headers of every answer. Only static files may be cached.
+    """Set the headers of every answer. Answers without their own `Cache-Control` are never stored.
 
     If the page sent a token with a long request, a cookie with that token tells the page that the
     answer has arrived.

@@ -20,7 +20,7 @@ class MadeFiles:
     def __init__(self, folder: Path | None, suffix: str, most: int | None = None) -> None:
         self._folder = folder
         self._suffix = suffix
-        self._most = most
+        self._max_files = most
 
     def get(self, number: int, stamp: str) -> bytes | None:
         """Return the file of a game with this stamp, or None."""
@@ -39,10 +39,10 @@ class MadeFiles:
             unfinished = path.with_suffix(".part")
             unfinished.write_bytes(content)
             unfinished.replace(path)
-            if self._most is not None:
+            if self._max_files is not None:
                 paths = self._folder.glob(f"*{self._suffix}")
                 oldest_first = sorted(paths, key=lambda path: path.stat().st_mtime)
-                for old in oldest_first[: -self._most]:
+                for old in oldest_first[: -self._max_files]:
                     old.unlink(missing_ok=True)
 
     def remove(self, number: int | None = None) -> None:

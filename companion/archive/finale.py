@@ -89,12 +89,12 @@ def score_of(line: GameLine, evening: Iterable[GameLine]) -> Mapping[Seat, float
 
     A draw counts half a game for each. Return None if a player has no name, or both have the same.
     """
-    pair = _pair(line)
+    pair = _player_names(line)
     if pair is None:
         return None
     wins: Counter[str] = Counter()
     for other in evening:
-        sides = _pair(other)
+        sides = _player_names(other)
         # only games of the same two people, on whichever sides they sat
         if not sides or {*sides.values()} != {*pair.values()} or other.is_imported:
             continue
@@ -107,24 +107,22 @@ def score_of(line: GameLine, evening: Iterable[GameLine]) -> Mapping[Seat, float
 
 
 def coached_in(line: GameLine, evening: Iterable[GameLine]) -> tuple[Seat, ...]:
-    """Return the seats whose players asked the coach, in this game or in another one of the
-    score.
-    """
-    pair = _pair(line) or {}
+    """Return the seats whose players asked the coach in any game of the score."""
+    pair = _player_names(line) or {}
     names = {
         sides[seat]
         for other in evening
-        if (sides := _pair(other)) and {*sides.values()} == {*pair.values()}
+        if (sides := _player_names(other)) and {*sides.values()} == {*pair.values()}
         for seat in other.coached
     }
     return tuple(seat for seat in SEATS if seat in line.coached or pair.get(seat) in names)
 
 
-def _pair(line: GameLine) -> dict[Seat, str] | None:
+def _player_names(line: GameLine) -> dict[Seat, str] | None:
     """Return the folded names of the last players, or None unless both are known and different."""
     names = {seat: sitters[-1].name.casefold() for seat, sitters in line.players.items() if sitters}
-    told_apart = len(set(names.values()) - {"", NOBODY}) == len(SEATS)
-    return names if told_apart else None
+    are_distinct = len(set(names.values()) - {"", NOBODY}) == len(SEATS)
+    return names if are_distinct else None
 
 
 def _names(replay: Replay) -> dict[Seat, str]:
@@ -146,11 +144,11 @@ def _turning_point(replay: Replay, turn: int, winner: Seat) -> TurningPoint:
     events = sorted(
         past.step.events, key=lambda event: (event.seat is winner) is not event.kind.is_loss
     )
-    event = _memorable(events)
+    event = _memorable_event(events)
     return TurningPoint(past.counted, past.last, event.text if event else "")
 
 
-def _memorable(events: Sequence[Event]) -> Event | None:
+def _memorable_event(events: Sequence[Event]) -> Event | None:
     """Return the most memorable event of a turn: the end of the game, or the weightiest highlight.
 
     Among equals the last one counts. Without a highlight, return the last event that is reported.

@@ -17,9 +17,9 @@ from companion.games import game_named
 
 MOST_TURNS = 2000
 """Maximum number of turns of an imported game."""
-_LATEST = 4_102_444_800.0
+_LATEST_START = 4_102_444_800.0
 """Latest valid start of a game: the beginning of the year 2100, Unix time."""
-_LONGEST_NAME = 24
+_MAX_NAME_LENGTH = 24
 
 
 def read_game(content: bytes) -> GameFile:
@@ -52,12 +52,14 @@ def check_game(played: GameFile) -> None:
                 most=MOST_TURNS,
             )
         )
-    if not (math.isfinite(played.begun) and 0 <= played.begun <= _LATEST):
+    if not (math.isfinite(played.begun) and 0 <= played.begun <= _LATEST_START):
         raise Malformed(say("The start of the game is not a valid date"))
     for name in played.players.values():
-        if len(name) > _LONGEST_NAME or not is_printable(name):
+        if len(name) > _MAX_NAME_LENGTH or not is_printable(name):
             raise Malformed(
-                say("A name may have at most {number} printable characters", number=_LONGEST_NAME)
+                say(
+                    "A name may have at most {number} printable characters", number=_MAX_NAME_LENGTH
+                )
             )
     end_reason(played)
 

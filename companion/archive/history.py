@@ -99,7 +99,7 @@ class History:
         stamp = self._summaries.stamp(number)
         return None if stamp is None else self._line(number, stamp)
 
-    def _existing(self, number: int) -> GameLine:
+    def _require_line(self, number: int) -> GameLine:
         line = self.line(number)
         if line is None:
             raise Malformed(
@@ -123,7 +123,7 @@ class History:
             winners=summary.winners,
             reason=reason_of(summary),
             is_imported=is_brought(stamp),
-            chosen=_chosen(summary),
+            chosen=_chosen_text(summary),
             coached=summary.coached,
             is_closed=summary.is_over and self._lies_on_table(number) and _hides(summary),
         )
@@ -159,7 +159,7 @@ class History:
         Raises `Illegal` while the game is on, and `Malformed` if it does not exist or cannot be
         read.
         """
-        line = self._existing(number)
+        line = self._require_line(number)
         if line.ending is Ending.BROKEN:
             raise Malformed(line.reason)
         if not line.has_replay:
@@ -175,9 +175,7 @@ class History:
         return self._replay_of(line)
 
     def _replay_of(self, line: GameLine) -> Replay:
-        """Return the replay of a game that is over. Pages may show it only if `replay` returns it,
-        too.
-        """
+        """Return the replay of a game that is over. Pages must use `replay` instead."""
         number = line.number
         photographs = self._album.moments(number) if self._album and not line.is_imported else ()
         # the key includes photographs and names, which can disappear while the game stays the same
@@ -200,11 +198,11 @@ class History:
         if line is None or not (line.has_replay or line.is_closed):
             return None
         try:
-            return finale_of(self._replay_of(line), self._of_evening(line))
+            return finale_of(self._replay_of(line), self._evening_games(line))
         except CompanionError:  # the rules have changed since then
             return None
 
-    def _of_evening(self, line: GameLine) -> Iterator[GameLine]:
+    def _evening_games(self, line: GameLine) -> Iterator[GameLine]:
         """Yield the games of the same evening up to this one, newest first.
 
         For a game without a date, yield only the game itself.
@@ -228,7 +226,7 @@ class History:
 
         Raises the same errors as `replay`.
         """
-        line = self._existing(number)
+        line = self._require_line(number)
         players = {
             seat: sitters[-1].name for seat, sitters in line.players.items() if sitters[-1].name
         }
@@ -294,7 +292,7 @@ class History:
 
         Raises `Illegal` for the game that lies on the table.
         """
-        self._existing(number)
+        self._require_line(number)
         if self._lies_on_table(number):
             raise Illegal(
                 Refusal.WRONG_PHASE,
@@ -337,17 +335,17 @@ class History:
 
     def statistics(self) -> Sequence[PlayerRecord]:
         """Return the statistics of each player over all finished games, most games first."""
-        return records_of(self._over())
+        return records_of(self._finished_games())
 
     def minutes(self) -> Mapping[str, int]:
         """Return the typical length in minutes of each game that was played often enough here."""
         newest = tuple(self._summaries.numbers()[:1])
         with self._lock:
             if self._minutes is None or self._minutes[0] != newest:
-                self._minutes = (newest, typical_minutes(self._over()))
+                self._minutes = (newest, typical_minutes(self._finished_games()))
             return self._minutes[1]
 
-    def _over(self) -> list[tuple[GameLine, Summary]]:
+    def _finished_games(self) -> list[tuple[GameLine, Summary]]:
         games = []
         for number, stamp in reversed(self._summaries.numbers()):
             summary = self._summaries.summary(number, stamp)
@@ -363,7 +361,7 @@ def _hides(summary: Summary) -> bool:
     return bool(is_hidden) and not summary.is_disclosed
 
 
-def _chosen(summary: Summary) -> str:
+def _chosen_text(summary: Summary) -> str:
     """Return a sentence on what was chosen instead of drawn, or an empty string."""
     game = GAMES.get(summary.game)
     if game is None or summary.trouble:
@@ -372,9 +370,7 @@ def _chosen(summary: Summary) -> str:
 
 
 def _choices(rows: Sequence[OptionRow], options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return the options that differ from the defaults, each as its title and the choice in
-    words.
-    """
+    """Return the options that differ from the defaults, as titles and choices in words."""
     choices = []
     for row in rows:
         usual = row.choices[0][1]

@@ -30,7 +30,7 @@ from companion.table.table_view import Progress
 log = logging.getLogger(__name__)
 
 _WAIT_S = 0.5
-_PATIENCE_S = 20.0
+_STILL_TIMEOUT_S = 20.0
 """Timeout in seconds for the board to lie still. After that the photograph is given up."""
 _MOMENT = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}")
 _PHOTOGRAPH = re.compile(rf"{_MOMENT.pattern}\.jpg")
@@ -51,7 +51,7 @@ class PhotographFolder:
 
     def moments(self, game: int) -> tuple[str, ...]:
         """Return the moments of a game that have a photograph, oldest first."""
-        return tuple(path.stem for path in self._of(self.folder / str(game)))
+        return tuple(path.stem for path in self._photographs_of(self.folder / str(game)))
 
     def games(self) -> tuple[int, ...]:
         """Return the numbers of all games with photographs, oldest first."""
@@ -71,9 +71,7 @@ class PhotographFolder:
         return self.folder / str(game) / f"{moment}.jpg"
 
     def keep(self, game: int, moment: str, picture: bytes) -> None:
-        """Write a photograph atomically, and delete the oldest ones beyond the limit. Raises
-        `OSError`.
-        """
+        """Write a photograph atomically, and delete the oldest if needed. Raises `OSError`."""
         if not self._limit or not _MOMENT.fullmatch(moment):
             return
         if not self.has_room():
@@ -83,10 +81,10 @@ class PhotographFolder:
         replace_file(path, picture, 0o644)
         # measured once, including this photograph, then updated by addition
         if self._total is None:
-            self._total = self._measured()
+            self._total = self._measure_total()
         else:
             self._total += len(picture)
-        oldest_first = [path for game in self._games() for path in self._of(game)]
+        oldest_first = [path for game in self._games() for path in self._photographs_of(game)]
         # the newest one stays, whatever the limit
         for old in oldest_first[:-1]:
             if self._total <= self._limit:
@@ -98,20 +96,22 @@ class PhotographFolder:
 
     def remove(self, game: int) -> None:
         """Remove all photographs of a game. Raises `OSError`."""
-        for path in self._of(self.folder / str(game)):
+        for path in self._photographs_of(self.folder / str(game)):
             path.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             (self.folder / str(game)).rmdir()
         self._total = None
 
-    def _measured(self) -> int:
-        return sum(path.stat().st_size for game in self._games() for path in self._of(game))
+    def _measure_total(self) -> int:
+        return sum(
+            path.stat().st_size for game in self._games() for path in self._photographs_of(game)
+        )
 
     def _games(self) -> list[Path]:
         games = [path for path in _paths_in(self.folder) if _NUMBER.fullmatch(path.name)]
         return sorted(games, key=lambda path: int(path.name))
 
-    def _of(self, game: Path) -> list[Path]:
+    def _photographs_of(self, game: Path) -> list[Path]:
         files = [path for path in _paths_in(game) if _PHOTOGRAPH.fullmatch(path.name)]
         return sorted(files, key=lambda path: int(path.stem.partition(".")[2]))
 
@@ -125,7 +125,7 @@ def _paths_in(folder: Path) -> list[Path]:
 
 
 @dataclass(frozen=True)
-class _Due:
+class _DueTurn:
     """A finished turn that has not been photographed yet."""
 
     game: int
@@ -155,9 +155,9 @@ class Photographer(Closeable):
         self._take = take
         self._clock = clock
         self._tell = tell
-        self._seen: Progress | None = None
-        self._due: _Due | None = None
-        self._follower = Follower(table, "photographer", self._step_by_itself, _WAIT_S)
+        self._last_progress: Progress | None = None
+        self._due: _DueTurn | None = None
+        self._follower = Follower(table, "photographer", self._step_safely, _WAIT_S)
 
     def start(self) -> None:
         """Start the thread. A second call does nothing."""
@@ -167,7 +167,7 @@ class Photographer(Closeable):
         """Stop the thread. A photograph that is being written is finished."""
         self._follower.close()
 
-    def _step_by_itself(self) -> None:
+    def _step_safely(self) -> None:
         give_way(TIDYING)
         try:
             self.step()
@@ -177,13 +177,13 @@ class Photographer(Closeable):
     def step(self) -> None:
         """Detect a finished turn, and photograph it once the board lies still."""
         now = self._table.progress()
-        before, self._seen = self._seen, now
+        before, self._last_progress = self._last_progress, now
         if before is not None and before.moment != now.moment:
-            self._turn_over(before, now)
+            self._note_turn(before, now)
         due = self._due
         if due is None:
             return
-        if self._clock.monotonic_s() - due.since_s > _PATIENCE_S:
+        if self._clock.monotonic_s() - due.since_s > _STILL_TIMEOUT_S:
             self._due = None
             return
         picture = self._take() if now.is_right else None
@@ -191,7 +191,7 @@ class Photographer(Closeable):
             self._due = None
             self._write(due, picture)
 
-    def _turn_over(self, before: Progress, now: Progress) -> None:
+    def _note_turn(self, before: Progress, now: Progress) -> None:
         """Mark the turn that has just ended for a photograph. The first one is the set-up."""
         self._due = None
         if before.number != now.number or now.phase not in (Phase.ORDERS, Phase.OVER):
@@ -199,9 +199,9 @@ class Photographer(Closeable):
         is_set_up = before.phase is Phase.SETUP and not before.turns
         # a turn that was taken back is no longer among the table's turns
         if is_set_up or before.moment in now.turns:
-            self._due = _Due(now.number, before.moment, self._clock.monotonic_s())
+            self._due = _DueTurn(now.number, before.moment, self._clock.monotonic_s())
 
-    def _write(self, due: _Due, picture: bytes) -> None:
+    def _write(self, due: _DueTurn, picture: bytes) -> None:
         folder = self._folder
         try:
             folder.keep(due.game, due.moment, picture)

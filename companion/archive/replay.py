@@ -58,9 +58,7 @@ class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def counts_turns(self) -> bool:
-        """Return whether a turn's random numbers depend on its number instead of its moment's
-        tick.
-        """
+        """Return whether a turn's random numbers depend on its number, not its tick."""
         return self.chance is not None or self.is_chosen
 
 
@@ -196,8 +194,8 @@ def retell(played: GameFile) -> Iterator[str]:
 
     Raises a `CompanionError` if file, rules and receipts disagree.
     """
-    if chance_told := tell_chance(played):
-        yield from chance_told
+    if chance_lines := tell_chance(played):
+        yield from chance_lines
     for seat in played.coached:
         yield say("{side!c} played with the coach.", side=game_named(played.game).sides[seat].name)
     for number, (_, turn, step) in enumerate(play_again(played), start=1):

@@ -39,7 +39,7 @@ class Replay:
         self._raw_options = played.options
         self._options = self.game.options(played.options)
         self.kit: Kit = self.game.kit(self._options)
-        self._first: Any = self.game.setup(self._options, chance(played.seed, 0))
+        self._first_state: Any = self.game.setup(self._options, chance(played.seed, 0))
         self.chance = chance_of(played, line.number)
         self.turns: list[PastTurn] = []
         """The turns in notation."""
@@ -82,7 +82,7 @@ class Replay:
         lead is the winner's and as large as any before.
         """
         leads: list[float] = []
-        for state in (self._first, *(turn.step.state for turn in self.turns)):
+        for state in (self._first_state, *(turn.step.state for turn in self.turns)):
             lead = self.game.lead(state)
             if lead is None:
                 return ()
@@ -146,8 +146,10 @@ class Replay:
     def scene(self, place: int) -> ReplayStep:
         """Return one scene. Raises `IndexError`."""
         if place == 0:
-            layout = self._layout_of(self._first)
-            return self._complete(ReplayStep(0, 0, 0, 0, say("The start"), layout), self._first)
+            layout = self._layout_of(self._first_state)
+            return self._complete(
+                ReplayStep(0, 0, 0, 0, say("The start"), layout), self._first_state
+            )
         for turn in self.turns:
             if turn.first <= place <= turn.last:
                 return self._scene_of(turn, place - turn.first)
@@ -225,12 +227,11 @@ class Replay:
     @property
     def end(self) -> Any:
         """Return the state after the last turn."""
-        return self.turns[-1].step.state if self.turns else self._first
+        return self.turns[-1].step.state if self.turns else self._first_state
 
 
 def ended_by_word(game: Game[Any, Any], ending: dict[str, Any]) -> Outcome:
-    """Return an outcome that does not come from the rules: a resignation, a draw, time, or the
-    owner.
+    """Return an outcome without the rules: a resignation, a draw, time, or the owner.
 
     Raises `Malformed` if `ending` is none of these.
     """

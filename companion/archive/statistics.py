@@ -96,7 +96,7 @@ def records_of(games: Iterable[tuple[GameLine, Summary]]) -> tuple[PlayerRecord,
     for line, summary in games:
         if line.ending is Ending.ABANDONED:
             continue
-        for seat, name in _people(line):
+        for seat, name in _human_players(line):
             if seat not in line.coached:
                 player = players[name.casefold()]
                 # spelled as in the newest game
@@ -123,23 +123,23 @@ def typical_minutes(games: Iterable[tuple[GameLine, Summary]]) -> dict[str, int]
     }
 
 
-def _last(line: GameLine, seat: Seat) -> SeatedPlayer | None:
+def _last_player(line: GameLine, seat: Seat) -> SeatedPlayer | None:
     sitters = line.players.get(seat)
     return sitters[-1] if sitters else None
 
 
 def _machine(line: GameLine, seat: Seat) -> str:
     """Return the name of the character that played a seat, or an empty string for a person."""
-    last = _last(line, seat)
+    last = _last_player(line, seat)
     return last.name if last and last.door == MACHINE else ""
 
 
-def _people(line: GameLine) -> Iterator[tuple[Seat, str]]:
+def _human_players(line: GameLine) -> Iterator[tuple[Seat, str]]:
     """Yield the seats and names of people who played against somebody else."""
     names = {
         seat: player.name
         for seat in SEATS
-        if (player := _last(line, seat)) and player.door != MACHINE
+        if (player := _last_player(line, seat)) and player.door != MACHINE
     }
     # a game against oneself does not count
     if len({name.casefold() for name in names.values()}) == len(names):

@@ -20,7 +20,7 @@ from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import packed, say
 from companion.storage.journal import Entry, Journal
 
-_BROUGHT = "brought "
+_IMPORTED = "brought "
 """Prefix of the stamp of an imported game."""
 _LARGEST = 2**63 - 1
 """Largest integer of SQLite."""
@@ -38,25 +38,23 @@ class Summaries:
         self._files = MadeFiles(folder, ".summary")
         self._has_room = has_room
         self._lock = threading.RLock()
-        self._known: dict[int, tuple[str, Summary]] = {}
-        self._seated: tuple[int, list[Entry]] = (-1, [])
+        self._cache: dict[int, tuple[str, Summary]] = {}
+        self._seat_inputs: tuple[int, list[Entry]] = (-1, [])
 
     def stamp(self, number: int) -> str | None:
-        """Return a text that changes whenever the game changes, or None if there is no such
-        game.
-        """
+        """Return a text that changes with the game, or None if there is no such game."""
         if number > _LARGEST:
             return None
         stamp = self._journal.archive.stamp(number)
         if stamp is not None:
             return stamp
         digest = self._journal.archive.imported_digest(number)
-        return None if digest is None else f"{_BROUGHT}{digest}"
+        return None if digest is None else f"{_IMPORTED}{digest}"
 
     def numbers(self) -> list[tuple[int, str]]:
         """Return the numbers and stamps of all games, newest first."""
         brought = {
-            number: f"{_BROUGHT}{digest}"
+            number: f"{_IMPORTED}{digest}"
             for number, digest in self._journal.archive.imported().items()
         }
         return sorted({**brought, **self._journal.archive.stamps()}.items(), reverse=True)
@@ -66,45 +64,45 @@ class Summaries:
 
         Only one game is folded at a time.
         """
-        cached = self._known.get(number)
+        cached = self._cache.get(number)
         if cached and cached[0] == stamp:
             return cached[1]
         with self._lock:
             summary = self._read(number, stamp)
             if summary is None:
-                summary = self._made(number, stamp)
+                summary = self._fold(number, stamp)
                 if summary.is_over and self._has_room():
                     # files from before the game's last change are of no use any more
                     self._files.remove(number)
-                    self._files.keep(number, _versioned(stamp), msgspec.json.encode(summary))
-            self._known[number] = (stamp, summary)
+                    self._files.keep(number, _cache_stamp(stamp), msgspec.json.encode(summary))
+            self._cache[number] = (stamp, summary)
         return summary
 
     def _read(self, number: int, stamp: str) -> Summary | None:
-        content = self._files.get(number, _versioned(stamp))
+        content = self._files.get(number, _cache_stamp(stamp))
         try:
             return msgspec.json.decode(content or b"", type=Summary)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
 
-    def _made(self, number: int, stamp: str) -> Summary:
+    def _fold(self, number: int, stamp: str) -> Summary:
         if is_brought(stamp):
             try:
                 played = self.imported(number)
                 return summary_of_file(played, end_reason(played))
             except CompanionError as error:
-                return _unreadable(error.message)
+                return _broken_summary(error.message)
         entries, broken = self._journal.legible(number)
         if not entries:
-            return _unreadable(say("Its beginning cannot be read."))
+            return _broken_summary(say("Its beginning cannot be read."))
         return summary_of(entries, broken, self._sittings(entries[-1].id))
 
     def _sittings(self, last: int) -> list[Entry]:
         """Return the inputs that changed seats, read again if the cache does not reach `last`."""
-        version, seated = self._seated
+        version, seated = self._seat_inputs
         if version < last:
             seated, _ = self._journal.legible(0)
-            self._seated = (last, seated)
+            self._seat_inputs = (last, seated)
         return seated
 
     def imported(self, number: int) -> GameFile:
@@ -122,21 +120,19 @@ class Summaries:
     def drop(self, number: int) -> None:
         """Drop the summary of a removed game from memory and disk."""
         with self._lock:
-            self._known.pop(number, None)
+            self._cache.pop(number, None)
         self._files.remove(number)
 
 
-def _versioned(stamp: str) -> str:
-    """Return the cache stamp, which includes the program version because figures may change with
-    it.
-    """
+def _cache_stamp(stamp: str) -> str:
+    """Return the cache stamp, which includes the version because figures may change."""
     return f"{__version__} {stamp}"
 
 
 def is_brought(stamp: str) -> bool:
     """Return whether a stamp is that of an imported game."""
-    return stamp.startswith(_BROUGHT)
+    return stamp.startswith(_IMPORTED)
 
 
-def _unreadable(trouble: str) -> Summary:
+def _broken_summary(trouble: str) -> Summary:
     return Summary("", 0.0, 0.0, {}, {}, 0, False, trouble=packed(trouble))

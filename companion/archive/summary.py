@@ -81,8 +81,8 @@ def length_s(entries: Sequence[Entry]) -> float:
     """
     total = 0.0
     for before, after in itertools.pairwise(entries):
-        slept = isinstance(after.record, Pause) and after.record.by == "restart"
-        total += 0.0 if slept else min(max(after.at - before.at, 0.0), NAP_S)
+        was_off = isinstance(after.record, Pause) and after.record.by == "restart"
+        total += 0.0 if was_off else min(max(after.at - before.at, 0.0), NAP_S)
     return total
 
 
@@ -187,8 +187,8 @@ class _Stopwatch:
     """Measures the time that each seat took for its actions, by wall clock and without pauses."""
 
     def __init__(self) -> None:
-        self._asked: dict[str, float] = {}
-        self._took: dict[tuple[Seat, str], float] = {}
+        self._asked_at: dict[str, float] = {}
+        self._times_s: dict[tuple[Seat, str], float] = {}
         self._paused_at: float | None = None
 
     def saw(self, entry: Entry, session: Session) -> None:
@@ -199,17 +199,17 @@ class _Stopwatch:
         elif (
             isinstance(record, Resume)
             and self._paused_at is not None
-            and session.moment in self._asked
+            and session.moment in self._asked_at
         ):
             # shift the start by the length of the pause
-            self._asked[session.moment] += max(entry.at - self._paused_at, 0.0)
-        elif isinstance(record, HandIn) and record.moment in self._asked:
-            took = entry.at - self._asked[record.moment]
-            self._took[record.seat, record.moment] = min(max(took, 0.0), NAP_S)
+            self._asked_at[session.moment] += max(entry.at - self._paused_at, 0.0)
+        elif isinstance(record, HandIn) and record.moment in self._asked_at:
+            took = entry.at - self._asked_at[record.moment]
+            self._times_s[record.seat, record.moment] = min(max(took, 0.0), NAP_S)
         elif isinstance(record, TakeBack):
-            self._took.pop((record.seat, record.moment), None)
+            self._times_s.pop((record.seat, record.moment), None)
         if session.phase is Phase.ORDERS:
-            self._asked.setdefault(session.moment, entry.at)
+            self._asked_at.setdefault(session.moment, entry.at)
 
     def times(self, session: Session) -> dict[Seat, tuple[float, ...]]:
         """Return the seconds of each seat's turns.
@@ -220,7 +220,7 @@ class _Stopwatch:
         times_s = {}
         for seat in SEATS:
             took_s = (
-                self._took[seat, moment] for moment in moments if (seat, moment) in self._took
+                self._times_s[seat, moment] for moment in moments if (seat, moment) in self._times_s
             )
             times_s[seat] = tuple(round(seconds, 1) for seconds in took_s)
         return times_s

@@ -47,9 +47,7 @@ from companion.games.arena.state import is_spawning
 
 @dataclass(frozen=True)
 class Strength:
-    """Parameters of a level: the node budget, the rounds of answers, and the noise of the
-    evaluation.
-    """
+    """Parameters of a level, such as node budget, rounds of answers, and noise."""
 
     nodes: int
     rounds: int
@@ -88,19 +86,19 @@ STRENGTHS = {
 }
 Mix = list[tuple[Codes, float]]
 """Plans of a side with their shares."""
-_A_GAME = 200.0
+_DECISIVE_LEAD = 200.0
 """Lead in points that usually decides a game: about four robots."""
 _MIN_TRUST = 0.1
 _MAX_TRUST = 0.6
 """Bounds of the trust that the other side plays its plain plan."""
-_RARE = 0.05
+_MIN_PLAYED_SHARE = 0.05
 """Minimum share of a plan to be played. Smaller shares are noise of the approximation."""
 _MAX_MIXED = 5
 _MIN_SHARE = 0.03
 """Maximum number of plans of the other side that an answer considers, and the minimum share of
 each.
 """
-_FEW = 2
+_MAX_ENEMIES = 2
 """Maximum number of enemies for which a plan is checked against all their orders for a sure win."""
 _ROUNDS = 240
 """Rounds of regret matching."""
@@ -125,11 +123,9 @@ class ArenaBot(Bot):
         weights = weights._replace(near=weights.near * self._strength.rashness)
         self._field = Field(Arena().options(options), weights, self._side)
         self._guess: dict[int, int] = {}
-        """Expected places of the opponent's robots after this turn by the plain plan, by robot
-        number.
-        """
-        self._right = 1.0
-        self._guessed = 4.0
+        """Places of the opponent's robots after the plain plan, by robot number."""
+        self._right_guesses = 1.0
+        self._all_guesses = 4.0
 
     def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: ARG002
         """Count how many of the opponent's robots followed the plain plan."""
@@ -137,8 +133,8 @@ class ArenaBot(Bot):
         theirs = view["robots"][SEATS[1 - self._side]]
         for number, place in self._guess.items():
             if robot := theirs.get(str(number)):
-                self._right += robot["square"] == texts[place]
-                self._guessed += 1
+                self._right_guesses += robot["square"] == texts[place]
+                self._all_guesses += 1
         self._guess = {}
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
@@ -146,7 +142,7 @@ class ArenaBot(Bot):
         trust = 0.0
         if self._strength.learns:
             # rises linearly from 0 at two right guesses of five to the maximum at four of five
-            trust = 1.5 * self._right / self._guessed - 0.6
+            trust = 1.5 * self._right_guesses / self._all_guesses - 0.6
             trust = min(_MAX_TRUST, max(_MIN_TRUST, trust))
         search = self._search(view, trust)
         plan = search.plan(self._turn_rng(search.robots))
@@ -157,7 +153,7 @@ class ArenaBot(Bot):
         """Compare these orders with the best plan, both against the other side's mixed strategy."""
         search = self._search(view, 0.0)
         search.plan(self._turn_rng(search.robots))
-        return share_of_game(search.loss(search.codes_of(action)), _A_GAME)
+        return share_of_game(search.loss(search.codes_of(action)), _DECISIVE_LEAD)
 
     def _search(self, view: Mapping[str, Any], trust: float) -> _Search:
         robots = robots_of(view, self._field.terrain)
@@ -216,9 +212,7 @@ class _Search:
         return self.sign * self.field.value(after)
 
     def _value_against(self, side: int, plan: Sequence[int], mix: Mix) -> float:
-        """Return the value of a side's plan, for that side, against a mix of the other side's
-        plans.
-        """
+        """Return the value of a side's plan, for that side, against a mix of plans."""
         if side == 0:
             return sum([share * self.value(plan, other) for other, share in mix])
         return -sum([share * self.value(other, plan) for other, share in mix])
@@ -241,7 +235,7 @@ class _Search:
         for row, plan in enumerate(self.plans[0]):
             if min(self.table[row, column] for column in replies) >= DECIDED / 2:
                 return plan
-        weights = [share if share > _RARE else 0.0 for share in mine]
+        weights = [share if share > _MIN_PLAYED_SHARE else 0.0 for share in mine]
         return rng.choices(self.plans[0], weights)[0]
 
     def _find_plans(self) -> None:
@@ -262,9 +256,7 @@ class _Search:
         return is_new
 
     def _mix(self, side: int, shares: Sequence[float], trust: float) -> Mix:
-        """Return the likeliest plans of a side with their shares, with `trust` added to its plain
-        plan.
-        """
+        """Return a side's likeliest plans with shares, with `trust` in its plain plan."""
         plans = self.plans[side]
         mix = [(plan, share * (1 - trust)) for plan, share in zip(plans, shares, strict=True)]
         if trust:
@@ -305,7 +297,7 @@ class _Search:
             return self._value_against(side, plan, mix)
 
         best = max(self.plans[side], key=value_of)
-        plan, _ = self._improved(
+        plan, _ = self._improve(
             side,
             best,
             value_of,
@@ -313,7 +305,7 @@ class _Search:
         )
         return plan
 
-    def _improved(
+    def _improve(
         self,
         side: int,
         first: Codes,
@@ -352,7 +344,7 @@ class _Search:
         """Return a plan that wins in this turn against all orders of the other side, or None."""
         theirs = self.units[1]
         is_last = self.robots.turn >= self.field.options.turns
-        if len(theirs) > _FEW or not (is_last or all(map(self._may_fall, theirs))):
+        if len(theirs) > _MAX_ENEMIES or not (is_last or all(map(self._can_destroy, theirs))):
             return None
         replies = list(product(*self._choices[1]))
 
@@ -363,7 +355,7 @@ class _Search:
             return sum([DECIDED if value >= DECIDED / 2 else value for value in values])
 
         for first in self.plans[0]:
-            plan, most = self._improved(
+            plan, most = self._improve(
                 0,
                 first,
                 wins_of,
@@ -373,7 +365,7 @@ class _Search:
                 return plan
         return None
 
-    def _may_fall(self, index: int) -> bool:
+    def _can_destroy(self, index: int) -> bool:
         """Return whether an enemy robot can be destroyed in this turn even if it defends."""
         field = self.field
         robots = self.robots
@@ -386,9 +378,7 @@ class _Search:
     # ---- single orders ----
 
     def plain(self, side: int) -> Codes:
-        """Return what many players order: hit the weakest neighbour, or approach the nearest
-        enemy.
-        """
+        """Return a typical plan: hit the weakest neighbour, or approach the nearest enemy."""
         robots = self.robots
         field = self.field
         foes = {robots.places[index]: robots.points[index] for index in self.units[1 - side]}
@@ -455,9 +445,7 @@ class _Search:
     # ---- what is told ----
 
     def loss(self, codes: Codes) -> float:
-        """Return how much less these orders are worth than the best plan, against the other side's
-        mix.
-        """
+        """Return the loss of these orders against the best plan, for the other side's mix."""
         mix = list(zip(self.plans[1], self._solve()[1], strict=True))
         best = max(self._value_against(0, plan, mix) for plan in self.plans[0])
         return best - self._value_against(0, codes, mix)
@@ -507,7 +495,7 @@ class _Search:
         second = max(others, key=others.__getitem__, default=plan)
         less = self._value_against(0, plan, mix) - others.get(second, 0.0)
         differing = [code if code != own else None for code, own in zip(second, plan, strict=True)]
-        scale = _A_GAME if self.strength.rounds else _A_GAME * self.strength.rashness
+        scale = _DECISIVE_LEAD if self.strength.rounds else _DECISIVE_LEAD * self.strength.rashness
         return reasons_of(reply, second_best(self._words(0, differing), less / scale))
 
     def _words(self, side: int, plan: Sequence[int | None]) -> list[str]:

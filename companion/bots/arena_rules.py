@@ -26,9 +26,9 @@ DECIDED = 10_000.0
 _UNREACHED = 99
 _FRIENDS_REACH = 2
 """Maximum distance in steps of a friend that counts as near."""
-_AHEAD_HURRY = 0.4
+_AHEAD_NEAR_FACTOR = 0.4
 """Factor of the weight for being near the enemy while the side is ahead."""
-_SPAWN_FADE = 0.6
+_SPAWN_DISCOUNT = 0.6
 """Factor of a spawn point's value for each turn until it acts."""
 
 
@@ -240,12 +240,14 @@ class Field:
             ahead = (south - north) or points_ahead
             return DECIDED * ((ahead > 0) - (ahead < 0)) + points_ahead
         material = self.weights.robot * (south - north) + points_ahead
-        return material + self._places(robots, material) + self._spawns_held(robots, south, north)
+        return (
+            material
+            + self._places_value(robots, material)
+            + self._spawns_value(robots, south, north)
+        )
 
-    def _places(self, robots: Robots, material: float) -> float:
-        """Return the value of the robots' places: threats, friends nearby, and distances to the
-        enemy.
-        """
+    def _places_value(self, robots: Robots, material: float) -> float:
+        """Return the value of the places: threats, friends nearby, distances to the enemy."""
         weights = self.weights
         attack = self.options.attack
         masks = [0, 0]
@@ -257,7 +259,7 @@ class Field:
         # nearness counts more in later turns, but less for the side that is ahead
         near = weights.near * (1 + robots.turn / self.options.turns)
         if (material if self.side == 0 else -material) > 0:
-            near *= _AHEAD_HURRY
+            near *= _AHEAD_NEAR_FACTOR
         total = 0.0
         for side, place, points in zip(
             robots.sides,
@@ -277,10 +279,8 @@ class Field:
                 total += sign * weights.together
         return total
 
-    def _spawns_held(self, robots: Robots, south: int, north: int) -> float:
-        """Return the value of blocking the other side's spawn points, higher the sooner they
-        act.
-        """
+    def _spawns_value(self, robots: Robots, south: int, north: int) -> float:
+        """Return the value of blocking spawn points, which is higher the sooner they act."""
         every = self.options.spawn_every
         if not every:
             return 0.0
@@ -288,7 +288,7 @@ class Field:
         if robots.turn + due > self.options.turns:
             return 0.0
         value = self.weights.spawn * (self.weights.robot + self.options.hit_points)
-        value *= _SPAWN_FADE**due
+        value *= _SPAWN_DISCOUNT**due
         places = set(robots.places)
         total = 0.0
         for spawns, count, sign in zip(

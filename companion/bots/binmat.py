@@ -44,7 +44,7 @@ _PRIOR = (0.05, 0.15)
 """Weight of one point of the rules of thumb, where 1 is a win in every playout, for defender and
 attacker.
 """
-_LONGEST = 110
+_MAX_PLAYOUT_TURNS = 110
 """Maximum number of turns of a playout. A longer one counts as undecided."""
 _SURE = 100.0
 _UNSEEN_POWER = 1.6
@@ -53,9 +53,7 @@ _UNSEEN_POWER = 1.6
 
 @dataclass(frozen=True)
 class Strength:
-    """Parameters of a level: the number of actions tried, the deals of each round, and the
-    noise.
-    """
+    """Parameters of a level: number of actions, deals of each round, and noise."""
 
     tried: int
     deals: tuple[int, ...]
@@ -117,8 +115,8 @@ class BinmatBot(Bot):
         nodes = len(texts)
         lines: tuple[str, ...] = ()
         if self._strength.tried and len(ranked) > 1:
-            candidates = _apart(table, ranked)[: self._strength.tried]
-            best, played, lines = self._halved(dealer, candidates, points)
+            candidates = _distinct_actions(table, ranked)[: self._strength.tried]
+            best, played, lines = self._best_by_halving(dealer, candidates, points)
             nodes += played
         return Choice(best, nodes, (_reason(table, ORDERS[best]), *lines))
 
@@ -153,12 +151,10 @@ class BinmatBot(Bot):
         kind = (letter, card[:1])
         return self._strength.noise * Random(f"{self._seed}/{kind}").uniform(-1, 1)
 
-    def _halved(
+    def _best_by_halving(
         self, dealer: Dealer, candidates: list[str], points: Mapping[str, float]
     ) -> tuple[str, int, tuple[str, ...]]:
-        """Return the best candidate by playouts and points, the number of playouts, and the
-        reasons.
-        """
+        """Return the best candidate, the number of playouts, and the reasons."""
         nodes = done = 0
         scores = dict.fromkeys(candidates, 0.0)
         values = dict(points)
@@ -196,7 +192,7 @@ class BinmatBot(Bot):
         """Return the result of a playout for this seat, 0 to 1, after an action on a deal."""
         rng = Random(seed)
         whole = deal.turns_left
-        end = whole - _LONGEST
+        end = whole - _MAX_PLAYOUT_TURNS
         table = Table(play(deal, text, rng).state)
         while table.winner is None and table.left > end:
             move = attacker_move if table.acts == ATTACKS else defender_move
@@ -224,7 +220,7 @@ def _words(text: str) -> str:
     )
 
 
-def _apart(table: Table, ranked: list[str]) -> list[str]:
+def _distinct_actions(table: Table, ranked: list[str]) -> list[str]:
     """Return the actions without equivalent ones.
 
     Actions are equivalent if only the suit differs, or the lane and both lanes are the same.

@@ -113,13 +113,13 @@ class Table:
             self._draw_from_lane(lane, self.acts, rng)
             return
         if not self.attacker_deck:
-            self.attacker_deck = _shuffled(self.attacker_discard, rng)
+            self.attacker_deck = _shuffle(self.attacker_discard, rng)
             self.attacker_discard = []
         self.hands[ATTACKS].append(self.attacker_deck.pop())
 
     def _draw_from_lane(self, lane: int, seat: int, rng: Random) -> None:
         if not self.decks[lane]:
-            self.decks[lane] = _shuffled(self.discards[lane], rng)
+            self.decks[lane] = _shuffle(self.discards[lane], rng)
             self.discards[lane] = []
         self.hands[seat].append(self.decks[lane].pop())
 
@@ -178,7 +178,7 @@ class Table:
                 pile.append(other.pop())
 
 
-def _shuffled(cards: list[str], rng: Random) -> list[str]:
+def _shuffle(cards: list[str], rng: Random) -> list[str]:
     """Return a shuffled pile. It is sorted first, so that the result depends only on `rng`."""
     deck = sorted(cards)
     rng.shuffle(deck)
@@ -251,36 +251,36 @@ class Dealer:
         self._seat = seat
         shown = cards_shown(state)
         unseen = [card for card in DECK if card not in shown]
-        self._held = [card for card in unseen if card in held]
-        self._unknown = [card for card in unseen if card not in held]
+        self._known_cards = [card for card in unseen if card in held]
+        self._unknown_cards = [card for card in unseen if card not in held]
 
     def deal(self) -> State:
         """Return the state with a random unseen card in place of every back."""
         state = self._state
-        unknown = self._unknown[:]
+        unknown = self._unknown_cards[:]
         self.rng.shuffle(unknown)
         # cards known to be held are in the other hand or on the other side's stacks
         hand = state.hands[1 - self._seat]
         stacks = state.attack if self._seat == DEFENDS else state.defence
         backs = sum(pile.count(HIDDEN) for pile in (hand, *stacks))
-        cards = self._held + unknown
-        with_other = cards[:backs]
-        self.rng.shuffle(with_other)
-        theirs = iter(with_other)
+        cards = self._known_cards + unknown
+        other_cards = cards[:backs]
+        self.rng.shuffle(other_cards)
+        theirs = iter(other_cards)
         others = iter(cards[backs:])
         hands = list(state.hands)
-        hands[1 - self._seat] = _dealt(hand, theirs)
-        stacks = tuple(_dealt(stack, theirs) for stack in stacks)
+        hands[1 - self._seat] = _fill_backs(hand, theirs)
+        stacks = tuple(_fill_backs(stack, theirs) for stack in stacks)
         return replace(
             state,
             hands=(hands[0], hands[1]),
             attack=stacks if self._seat == DEFENDS else state.attack,
             defence=stacks if self._seat == ATTACKS else state.defence,
-            decks=tuple(_dealt(deck, others) for deck in state.decks),
-            attacker_deck=_dealt(state.attacker_deck, others),
+            decks=tuple(_fill_backs(deck, others) for deck in state.decks),
+            attacker_deck=_fill_backs(state.attacker_deck, others),
         )
 
 
-def _dealt(pile: Cards, cards: Iterator[str]) -> Cards:
+def _fill_backs(pile: Cards, cards: Iterator[str]) -> Cards:
     """Return a pile with its backs replaced by the next of these cards."""
     return tuple([next(cards) if card == HIDDEN else card for card in pile])

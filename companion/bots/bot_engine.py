@@ -85,7 +85,7 @@ class BotEngine:
     def answer(self, line: bytes) -> bytes:
         """Return the reply to one request, both without the end of line."""
         try:
-            return _encode(self._reply(_body_of(line)))
+            return _encode(self._reply(_parse_request(line)))
         except CompanionError as error:
             fault = {"kind": error.kind, "message": str(error.message)}
         except Exception as error:  # keep running: the table chooses another move
@@ -110,12 +110,12 @@ class BotEngine:
             return {"ok": True}
         if isinstance(body, _Choose):
             _require_due(self._bot, body.view)
-            return _plain(self._bot.choose(body.view))
+            return _choice_json(self._bot.choose(body.view))
         if isinstance(body, _Judge):
             _require_due(self._bot, body.view)
             game_named(self._game).parse(body.action)
             verdict = self._bot.judge(body.view, body.action)
-            return {**_plain(verdict.best), "loss": verdict.loss}
+            return {**_choice_json(verdict.best), "loss": verdict.loss}
         raise AssertionError("these are all of the bodies")
 
 
@@ -130,20 +130,20 @@ def _require_due(bot: Bot, view: dict[str, Any]) -> None:
         )
 
 
-def _plain(choice: Choice) -> dict[str, Any]:
-    why = [_with_parts(line) for line in choice.why]
+def _choice_json(choice: Choice) -> dict[str, Any]:
+    why = [_sentence_json(line) for line in choice.why]
     return {"action": choice.action, "nodes": choice.nodes, "why": why}
 
 
-def _with_parts(line: object) -> object:
+def _sentence_json(line: object) -> object:
     """Return a sentence with its parts, so that the table can translate it."""
     if isinstance(line, Said) and line.parts:
-        parts = {name: _with_parts(part) for name, part in line.parts.items()}
+        parts = {name: _sentence_json(part) for name, part in line.parts.items()}
         return {"say": line.pattern, "with": parts}
     return line if isinstance(line, int) else str(line)
 
 
-def _body_of(line: bytes) -> msgspec.Struct:
+def _parse_request(line: bytes) -> msgspec.Struct:
     """Parse a request, an object with exactly one name. Raises `Malformed`."""
     if len(line) > MAX_LINE:
         raise Malformed(f"A request has at most {MAX_LINE} bytes")

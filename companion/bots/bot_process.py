@@ -1,6 +1,4 @@
-"""Run an opponent in a separate process, which gets one seat's views over a pipe and nothing
-else.
-"""
+"""Run an opponent in a separate process, which gets only one seat's views over a pipe."""
 
 from __future__ import annotations
 
@@ -75,9 +73,7 @@ _decode = msgspec.json.Decoder(_Reply).decode
 
 
 def seed_of(key: bytes, purpose: str) -> int:
-    """Return a seed that depends only on key and purpose. Without the key it cannot be
-    predicted.
-    """
+    """Return a seed that depends only on `purpose` and the secret `key`."""
     return int.from_bytes(hmac.digest(key, purpose.encode(), hashlib.sha256)[:6])
 
 
@@ -106,8 +102,8 @@ class BotProcess(Closeable):
     """
 
     def __init__(self, command: Sequence[str]) -> None:
-        self._calls = Lock()
-        self._ends = Lock()
+        self._call_lock = Lock()
+        self._end_lock = Lock()
         # a minimal environment: the search paths, and what makes every run of a child the same
         environment = {
             "LANG": "C.UTF-8",
@@ -181,14 +177,14 @@ class BotProcess(Closeable):
     def close(self) -> None:
         """Kill the child. May be called twice, and while another thread waits for a reply."""
         self._end()
-        with self._calls:
+        with self._call_lock:
             for pipe in self._pipes:
                 with contextlib.suppress(OSError):
                     pipe.close()
 
     def _end(self) -> None:
         """Kill the child and its session."""
-        with self._ends:
+        with self._end_lock:
             self._is_open = False
             if self.child.returncode is None:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -205,7 +201,7 @@ class BotProcess(Closeable):
         line = _encode(request) + b"\n"
         if len(line) > MAX_LINE:
             self._fail("cannot be sent a line that is too long")
-        with self._calls:
+        with self._call_lock:
             if not self._is_open:
                 raise BotFailure("The opponent has ended")
             self._write(line, ends_s, deadline_s)
@@ -274,7 +270,7 @@ def _clean_reason(reason: str | _Sentence) -> str:
     Raises `ValueError` or `KeyError` if it is not a valid sentence or too long.
     """
     if isinstance(reason, str):
-        return _in_one_line(reason[:_MAX_REASON])
+        return _one_line(reason[:_MAX_REASON])
     pattern = reason.pattern
     if len(pattern) > _MAX_REASON or not _PATTERN.fullmatch(pattern):
         raise ValueError(pattern)
@@ -282,14 +278,12 @@ def _clean_reason(reason: str | _Sentence) -> str:
     for name, part in reason.parts.items():
         parts[name] = part if isinstance(part, int) else _clean_reason(part)
     sentence: str = unpacked({"say": pattern, "many": "", "parts": parts})
-    if len(sentence) > _MAX_REASON or _in_one_line(sentence) != sentence:
+    if len(sentence) > _MAX_REASON or _one_line(sentence) != sentence:
         raise ValueError(pattern)
     return sentence
 
 
-def _in_one_line(words: str) -> str:
-    """Return a program's text in one line, without unprintable and bidirectional control
-    characters.
-    """
+def _one_line(words: str) -> str:
+    """Return a program's text in one line, without unprintable or direction characters."""
     letters = [letter for letter in words if letter.isspace() or is_printable(letter)]
     return " ".join("".join(letters).split())

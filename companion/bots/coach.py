@@ -1,5 +1,4 @@
-"""The coach: the strongest opponent, which answers a learner's question from the learner's own
-view.
+"""The coach: the strongest opponent, which answers questions from the learner's own view.
 
 Each question runs in a separate process. It gets a `MachineTurn`, the same data as a machine at
 that seat. Its answer goes to that seat only.
@@ -29,8 +28,8 @@ log = logging.getLogger(__name__)
 
 TRIES = 2
 """Maximum number of attempts for one question."""
-_GOOD = 0.02
-_FAIR = 0.08
+_MAX_GOOD_LOSS = 0.02
+_MAX_FAIR_LOSS = 0.08
 """Maximum loss, as a share of a game, of an action that is as good as the best, and of a fair
 one.
 """
@@ -89,16 +88,14 @@ class Coach:
                 reasons.action, reasons.orders, reasons.why, reasons.heading, is_theirs=True
             )
         self._require_known(self._table.view().game)
-        with self._alone():
+        with self._one_at_a_time():
             turn, done = self._table.coaching.ask(seat, moment, about)
             return self._answer(turn, done, self._table.coaching.spell_action)
 
     def review(self, turn: MachineTurn, done: str, spell: Spell) -> Hint:
-        """Return a judgement of an action in a finished game, from the view that the seat had
-        then.
-        """
+        """Return a judgement of an action in a finished game, from the seat's view then."""
         self._require_known(turn.game)
-        with self._alone():
+        with self._one_at_a_time():
             return self._answer(turn, done, spell)
 
     def _require_known(self, game: str | None) -> None:
@@ -106,7 +103,7 @@ class Coach:
             raise Illegal(Refusal.NO_GAME, say("The coach does not know this game"))
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _one_at_a_time(self) -> Iterator[None]:
         if not self._busy.acquire(blocking=False):
             raise Illegal(
                 Refusal.WRONG_PHASE,
@@ -128,7 +125,7 @@ class Coach:
             why = said_by_bot(verdict.best.why)
             if not done:
                 return Hint(verdict.best.action, orders, why)
-            is_nearly_best = verdict.loss is not None and verdict.loss <= _GOOD
+            is_nearly_best = verdict.loss is not None and verdict.loss <= _MAX_GOOD_LOSS
             is_best = done == verdict.best.action or is_nearly_best
             return Hint(
                 verdict.best.action,
@@ -167,6 +164,6 @@ def _sentence(verdict: Verdict, is_best: bool) -> str:
         return say("That was as good as anything the coach can think of.")
     if verdict.loss is None:
         return say("The coach would have done something else.")
-    if verdict.loss <= _FAIR:
+    if verdict.loss <= _MAX_FAIR_LOSS:
         return say("That was fine; this would have been a little better.")
     return say("This would have been much better.")

@@ -40,7 +40,7 @@ TRIES = 3
 PATIENCE_S = 15.0
 """Timeout in seconds for all attempts together."""
 LOOK_S = 0.5
-_AGAIN_S = 2.0
+_RETRY_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -179,8 +179,8 @@ class _MachinePlayer:
         except Stale:
             self._plan = None
         except JournalError:
-            self._plan = _Plan(plan.moment, plan.choice, self._clock.monotonic_s() + _AGAIN_S)
-            return _AGAIN_S
+            self._plan = _Plan(plan.moment, plan.choice, self._clock.monotonic_s() + _RETRY_S)
+            return _RETRY_S
         except CompanionError as error:
             log.warning("The machine at %s: its action was refused (%s)", self._seat, error.kind)
             name = Verbatim(self._known_turn.name if self._known_turn else "")

@@ -43,16 +43,16 @@ from companion.games.scouts.state import move_scout as after_play
 from companion.games.screen import Play
 
 _SURE = WIN / 2
-_BOREDOM = 2.0
+_REPETITION_COST = 2.0
 """Penalty in ranks for each earlier turn of this game that led to the same position."""
-_LEAP = 6.0
+_MAX_FOLLOW_UP = 6.0
 """Assumed maximum gain in ranks of a second play over the best first one."""
 _ROCK_VALUE = 3.0
 """Value of a rock that is not laid yet."""
 _MAX_TURNS = 150
 _LAST_HOPES = 120
 _ROCKS_TRIED = 24
-_A_GAME = 40.0
+_DECISIVE_LEAD = 40.0
 """Lead in ranks that usually decides a game."""
 _SET_UPS = ("cdefb", "decfg", "dcefb")
 """Files of the scouts at the start, in the order of placing."""
@@ -139,12 +139,12 @@ class ScoutsBot(Bot):
         if not position.due:
             rocks = [search.value_of_rock(position, read(text).covered) for text in (".", best)]
             less = max(rocks) - search.value_of_rock(position, tried.covered)
-            return share_of_game(less, _A_GAME)
+            return share_of_game(less, _DECISIVE_LEAD)
         turn = search.best(position)
         if turn is None or len(tried.squares) < 2:
             return None
         after = after_play(position, 1 << tried.squares[0], 1 << tried.squares[-1])
-        return share_of_game(turn[0] - search.after(after), _A_GAME)
+        return share_of_game(turn[0] - search.after(after), _DECISIVE_LEAD)
 
     def _search(self, position: Position) -> _Search:
         terrain = Terrain(self._values, position.stone, position.may_stack)
@@ -218,7 +218,7 @@ class _Search:
             node, self.seat, value, position.due, position.played
         ):
             visits = self.visits.get(self.strength.known_by(after), 0)
-            turns.append((score - _BOREDOM * visits, plays, after))
+            turns.append((score - _REPETITION_COST * visits, plays, after))
         turns.sort(key=_value_of, reverse=True)
         self.ranked = turns
         # no search for a winning turn, or for a level that does not search
@@ -238,9 +238,9 @@ class _Search:
         alpha = -inf
         for _, plays, after in turns[: widths[0]]:
             value = self.terrain.value(after, self.seat)
-            boredom = _BOREDOM * self.visits.get(after, 0)
+            boredom = _REPETITION_COST * self.visits.get(after, 0)
             # negamax: the value is that of the side that plays next
-            score = -self._turn(
+            score = -self._turn_value(
                 swapped(after),
                 -value,
                 widths[1:],
@@ -290,9 +290,9 @@ class _Search:
                     ]
                 turns.append((value + gain + more, (first, (start, end)), after))
         turns.sort(key=_value_of, reverse=True)
-        return _completed(turns, seat)
+        return _distinct_turns(turns, seat)
 
-    def _turn(
+    def _turn_value(
         self,
         node: Node,
         value: float,
@@ -307,7 +307,7 @@ class _Search:
         seat = self.seat if mine else 1 - self.seat
         alpha, beta = window
         if not widths:
-            return self._last_turn(
+            return self._last_turn_value(
                 node,
                 seat,
                 value,
@@ -318,7 +318,7 @@ class _Search:
             if total >= WIN:
                 return WIN
             reply_window = -beta, -max(alpha, best)
-            score = -self._turn(
+            score = -self._turn_value(
                 swapped(after),
                 -total,
                 widths[1:],
@@ -335,7 +335,7 @@ class _Search:
                 break
         return best if best > -inf else value
 
-    def _last_turn(self, node: Node, seat: int, value: float, beta: float) -> float:
+    def _last_turn_value(self, node: Node, seat: int, value: float, beta: float) -> float:
         """Return the value of the last turn of a line.
 
         It is that of the best pair of plays. The second play is not carried out.
@@ -349,7 +349,7 @@ class _Search:
             return WIN
         # `most` is an upper bound for the gain of a second play
         best = -inf
-        most = firsts[0][0] + _LEAP
+        most = firsts[0][0] + _MAX_FOLLOW_UP
         for gain, origin, target in firsts:
             if value + gain + most <= best:
                 break
@@ -369,8 +369,7 @@ class _Search:
         return WIN if best > _SURE else best
 
     def rock(self, position: Position, turn: Turn) -> tuple[int, int] | None:
-        """Return the rock to lay after the plays of a turn: its kind and the squares that it
-        covers.
+        """Return the rock to lay after the plays of a turn: its kind and its squares.
 
         Return None if it is better kept.
         """
@@ -400,7 +399,7 @@ class _Search:
         other = 1 - self.seat
         value = self.terrain.value(node, other)
         if not covered:
-            return -self._last_turn(
+            return -self._last_turn_value(
                 node,
                 other,
                 value,
@@ -412,7 +411,7 @@ class _Search:
             self.strength,
             self.visits,
         )
-        value = -search._last_turn(
+        value = -search._last_turn_value(
             node,
             other,
             value,
@@ -483,7 +482,7 @@ class _Search:
         return reasons_of(
             expected_reply(_words(after, answer[1] if answer else ())),
             second_best(
-                _words(position, second_plays), share_of_game(score - second_score, _A_GAME)
+                _words(position, second_plays), share_of_game(score - second_score, _DECISIVE_LEAD)
             ),
         )
 
@@ -494,7 +493,7 @@ def _after_plays(position: Position, plays: Plays) -> Position:
     return position
 
 
-def _completed(turns: list[Turn], seat: int) -> list[Turn]:
+def _distinct_turns(turns: list[Turn], seat: int) -> list[Turn]:
     """Return the best turns with the nodes after them, one for each node."""
     done: dict[Node, Turn] = {}
     for score, plays, after in turns:

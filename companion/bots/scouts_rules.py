@@ -1,5 +1,4 @@
-"""Fast rules of Scouts for the search: positions and plays as bit masks, and the value of each
-play.
+"""Fast rules of Scouts for the search, on bit masks, with the value of each play.
 
 A node is seen from the side that plays: `(own, foe, own_low, foe_low, intel, low_intel)`, as in
 `companion.games.scouts.state.Position`. Values are in ranks walked, for the side that plays.
@@ -52,9 +51,7 @@ def rank_values(rng: Random, noise: float) -> list[float]:
 
 
 class Terrain:
-    """Everything that stays the same during a search: rocks, the stacking rule, and square
-    values.
-    """
+    """Constants of a search: rocks, the stacking rule, and the values of squares."""
 
     def __init__(self, values: list[float], stone: int, may_stack: bool) -> None:
         self.values = values
@@ -111,7 +108,7 @@ class Terrain:
             targets = AROUND[number] & ~shut
             # from the top of a stack a scout can only dash
             if low & origin:
-                leaving += self._burial(
+                leaving += self._burial_cost(
                     own_low,
                     low_intel,
                     seat,
@@ -132,7 +129,7 @@ class Terrain:
                 if has_intel and target & home:
                     gain = WIN
                 elif scouts & target:
-                    gain -= self._burial(
+                    gain -= self._burial_cost(
                         own,
                         intel,
                         seat,
@@ -141,7 +138,7 @@ class Terrain:
                 moves_.append((gain, origin, target))
         return moves_
 
-    def _burial(self, own: int, intel: int, seat: int, bit: int) -> float:
+    def _burial_cost(self, own: int, intel: int, seat: int, bit: int) -> float:
         """Return the loss of the side that plays when the scout on this square is buried.
 
         It is a part of the scout's value, and negative for a scout of the other side.

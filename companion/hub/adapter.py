@@ -29,7 +29,7 @@ from companion.table.session import MACHINE
 from companion.table.table import Table
 
 log = logging.getLogger(__name__)
-EAR = "hub"
+BELL_LISTENER = "hub"
 """Name of the hub among the listeners for the key that calls the staff."""
 _MAX_SENTENCES = 8
 
@@ -57,10 +57,10 @@ class HubAdapter(Closeable):
         self._bell = bell
         self._health = health
         self._change_settings = change_settings
-        self._keep = keep
+        self._save = keep
         # the wish of an earlier run is unknown: the hub sends it again
-        self._follows = "closed" if membership.closed else ""
-        self._answer: tuple[int, str] = (0, "")
+        self._wish_mark = "closed" if membership.closed else ""
+        self._settings_answer: tuple[int, str] = (0, "")
         self.pairs = PairLine(table, journal, clock, membership.table, self._wake)
         self._line = HubLine(
             membership,
@@ -75,7 +75,7 @@ class HubAdapter(Closeable):
 
     def start(self) -> None:
         """Start sending. A table that was closed stays closed until the hub opens it."""
-        self._close(self.membership.closed)
+        self._set_closed(self.membership.closed)
         self._line.start()
 
     @property
@@ -87,7 +87,7 @@ class HubAdapter(Closeable):
                 number=self.membership.number,
                 room=Verbatim(self.membership.room),
             )
-            answer = self._answer[1]
+            answer = self._settings_answer[1]
             sent = say("The hub has sent settings. {answer}", answer=answer) if answer else ""
             return joined(" ", (place, CLONED if self.pairs.is_shared else "", sent))
         return self._line.trouble or say("Looking for the hub.")
@@ -100,19 +100,19 @@ class HubAdapter(Closeable):
     def close(self) -> None:
         """Disconnect from the hub."""
         self._line.close()
-        self._bell.hear(False, EAR)
+        self._bell.hear(False, BELL_LISTENER)
 
     def leave(self) -> None:
         """Drop everything that the hub has set: open the table and clear its pairing."""
-        self._close(False)
+        self._set_closed(False)
         self._table.round_is("", None)
 
     def _wake(self) -> None:
         self._line.wake()
 
-    def _change(self, **changes: object) -> None:
+    def _change_membership(self, **changes: object) -> None:
         self.membership = msgspec.structs.replace(self.membership, **changes)
-        self._keep(self.membership)
+        self._save(self.membership)
 
     # ---- in the line's thread ----
 
@@ -136,13 +136,13 @@ class HubAdapter(Closeable):
             names=names,
             call=self._bell.call,
             call_by=self._bell.by,
-            health=self._words(self._health()),
+            health=self._packed_sentence(self._health()),
             camera=view.devices.camera.state,
-            notices=tuple(map(self._words, view.devices.notices[:_MAX_SENTENCES])),
-            wrong=tuple(self._words(problem.text) for problem in problems),
-            follows=self._follows,
-            answers=self._answer[0],
-            answer=i18n.packed(self._answer[1]),
+            notices=tuple(map(self._packed_sentence, view.devices.notices[:_MAX_SENTENCES])),
+            wrong=tuple(self._packed_sentence(problem.text) for problem in problems),
+            follows=self._wish_mark,
+            answers=self._settings_answer[0],
+            answer=i18n.packed(self._settings_answer[1]),
         )
         return encode_public(state)
 
@@ -159,21 +159,23 @@ class HubAdapter(Closeable):
         if command.pair:
             self._line.look_for_pair()
         if command.wish is not None:
-            self._follow(command.wish)
+            self._apply_wish(command.wish)
         # the hub repeats a request until it gets an answer, so carry it out only once
-        if command.settings is not None and command.settings.number != self._answer[0]:
+        if command.settings is not None and command.settings.number != self._settings_answer[0]:
             settings = command.settings
-            self._answer = (settings.number, self._change_settings(settings.values))
+            self._settings_answer = (settings.number, self._change_settings(settings.values))
             log.info(
-                "Hub: it has sent settings (%s): %s", ", ".join(settings.values), self._answer[1]
+                "Hub: it has sent settings (%s): %s",
+                ", ".join(settings.values),
+                self._settings_answer[1],
             )
             self._line.wake()
 
-    def _follow(self, wish: HubWish) -> None:
+    def _apply_wish(self, wish: HubWish) -> None:
         """Apply the hub's wish to the table."""
         if wish.is_closed != self.membership.closed:
-            self._change(closed=wish.is_closed)
-        self._close(wish.is_closed)
+            self._change_membership(closed=wish.is_closed)
+        self._set_closed(wish.is_closed)
         paired = wish.pairing
         if paired is None:
             self._table.round_is("", None)
@@ -186,18 +188,18 @@ class HubAdapter(Closeable):
                 north=north,
             )
             self._table.round_is(notice, (paired.game, paired.options))
-        self._follows = wish.mark
+        self._wish_mark = wish.mark
         self._line.wake()
 
-    def _close(self, is_closed: bool) -> None:
+    def _set_closed(self, is_closed: bool) -> None:
         self._table.close_for(say("This table is closed.") if is_closed else "")
 
     def connected(self, is_connected: bool) -> None:
         """Note whether the hub is connected. The key that calls the staff depends on it."""
-        self._bell.hear(is_connected, EAR)
+        self._bell.hear(is_connected, BELL_LISTENER)
         self._table.redraw()
 
-    def _words(self, text: str) -> object:
+    def _packed_sentence(self, text: str) -> object:
         """Pack a sentence. Replace typed text in it unless names may be sent."""
         packed = i18n.packed(text)
         return packed if self.membership.names else _without_typed(packed)

@@ -33,7 +33,7 @@ except ImportError:
     ) from None
 
 T = TypeVar("T")
-ANSWERS_S = 10.0
+ANSWER_TIMEOUT_S = 10.0
 MAX_ANSWER = 16_384
 
 
@@ -93,7 +93,7 @@ def join(
     seed = nkeys.encode_seed(os.urandom(32), nkeys.PREFIX_BYTE_USER)
     key = nkeys.from_seed(bytearray(seed)).public_key.decode()
     answer = _ask(f"{base}/api/hub/join", JoinRequest(code, key, name, __version__), JoinAnswer, ca)
-    servers = tuple(_at(server, host) for server in answer.servers)
+    servers = tuple(_server_url(server, host) for server in answer.servers)
     return Membership(
         base, answer.table, answer.number, answer.room, servers, seed.decode(), start, names, ca
     )
@@ -130,7 +130,7 @@ def card_of(membership: Membership, code: str) -> str:
     return _ask(f"{membership.address}/api/hub/card", request, CardAnswer, membership.ca).card
 
 
-class _NoOtherPlace(urllib.request.HTTPRedirectHandler):
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """Refuses redirects, so that a hub cannot send this machine to another address."""
 
     def redirect_request(self, *_: object) -> None:
@@ -141,11 +141,9 @@ def _ask(url: str, request: msgspec.Struct, kind: type[T], ca: str) -> T:
     body = msgspec.json.encode(request)
     post = urllib.request.Request(url, body, {"Content-Type": "application/json"})
     context = trusted(ca) if url.startswith("https:") else None
-    opener = urllib.request.build_opener(
-        _NoOtherPlace, urllib.request.HTTPSHandler(context=context)
-    )
+    opener = urllib.request.build_opener(_NoRedirects, urllib.request.HTTPSHandler(context=context))
     try:
-        with opener.open(post, timeout=ANSWERS_S) as answer:
+        with opener.open(post, timeout=ANSWER_TIMEOUT_S) as answer:
             return msgspec.json.decode(answer.read(MAX_ANSWER), type=kind)
     except urllib.error.HTTPError as error:
         try:
@@ -160,7 +158,7 @@ def _ask(url: str, request: msgspec.Struct, kind: type[T], ca: str) -> T:
         ) from None
 
 
-def _at(server: str, host: str) -> str:
+def _server_url(server: str, host: str) -> str:
     """Return the address of a server, with the host of the hub's pages if it has none."""
     scheme, _, rest = server.partition("://")
     if not rest.startswith(":"):

@@ -17,7 +17,7 @@ from nats.errors import Error as NatsError
 from companion.core.errors import CompanionError, trace_of
 
 log = logging.getLogger(__name__)
-PARTING_S = 1.0
+CLOSE_TIMEOUT_S = 1.0
 """Timeout in seconds for the connections of a loop to close at its end."""
 
 
@@ -48,7 +48,7 @@ class LoopThread:
 
     def call(self, act: Callable[[], Any]) -> None:
         """Schedule a function in the loop. Does nothing before the start and after the end."""
-        with contextlib.suppress(RuntimeError):  # it has ended
+        with contextlib.suppress(RuntimeError):  # the loop has ended
             if self._loop:
                 self._loop.call_soon_threadsafe(act)
 
@@ -72,24 +72,24 @@ class LoopThread:
             with contextlib.suppress(asyncio.CancelledError):
                 loop.run_until_complete(self._task)
         finally:
-            self._end(loop)
+            self._shut_down(loop)
 
-    def _end(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _shut_down(self, loop: asyncio.AbstractEventLoop) -> None:
         """Wait for the connections to close, cancel the tasks that the library leaves behind, and
         close the loop.
         """
-        loop.run_until_complete(self._parted())
+        loop.run_until_complete(self._wait_for_connections())
         loop.run_until_complete(loop.shutdown_default_executor())
-        while pending := asyncio.all_tasks(loop):  # what is cancelled may begin another one
+        while pending := asyncio.all_tasks(loop):  # a cancelled task may start another one
             for task in pending:
                 task.cancel()
             loop.run_until_complete(asyncio.gather(*pending, return_exceptions=True))
         loop.close()
 
-    async def _parted(self) -> None:
+    async def _wait_for_connections(self) -> None:
         loop = asyncio.get_running_loop()
-        end_s = loop.time() + PARTING_S
-        while len(self._selector.get_map()) > 1 and loop.time() < end_s:  # one is the loop's own
+        end_s = loop.time() + CLOSE_TIMEOUT_S
+        while len(self._selector.get_map()) > 1 and loop.time() < end_s:  # the loop itself has one
             await asyncio.sleep(0.005)
 
 

@@ -71,14 +71,14 @@ from companion.table.table import Table
 
 log = logging.getLogger(__name__)
 ANSWERS_S = 5.0
-WRITTEN_S = 0.05
+WRITE_PAUSE_S = 0.05
 LOOK_S, NEAR_S, GONE_S = 2.0, 10.0, 30.0
 """Intervals in seconds of polling during a game and of presence messages, and seconds of silence
 after which the other table counts as gone.
 """
 CLAIM_S = 10.0
 """Interval in seconds between two claims that this machine is the table."""
-_LOOK_BACK = 20
+_MAX_RECENT_GAMES = 20
 """Number of recent games that are searched for one at two tables. It may still have messages to
 send.
 """
@@ -87,10 +87,10 @@ CLONED = say(
     "leave”, and join "
     "again."
 )
-_OLDER = say(
+_OLD_JOURNAL = say(
     "This table’s journal is older than what the other table knows: this game cannot go on."
 )
-_UNFIT = say("What the other table sends does not fit this game: it cannot go on")
+_BAD_MESSAGE = say("What the other table sends does not fit this game: it cannot go on")
 
 
 class SessionTaken(CompanionError, RuntimeError):
@@ -102,7 +102,7 @@ class SessionTaken(CompanionError, RuntimeError):
 
 
 @dataclass(eq=False)
-class _Wish:
+class _QueuedRequest:
     """A request to the hub, and the future on which its caller waits."""
 
     wish: PairWish
@@ -130,31 +130,31 @@ class PairLine:
         self._table = table
         self._journal = journal
         self._clock = clock
-        self._own = own
+        self._own_table = own
         self._session = session_id(journal.path)
         self._claim_s = 0.0
         self.is_shared = False
         """Whether another machine has tried to connect as this table."""
         self._wake = wake
         table.remote.when_again(self.again)
-        self._wishes: deque[_Wish] = deque()
+        self._queue: deque[_QueuedRequest] = deque()
         self._pair: Pair | None = None
-        self._past: RemoteProgress | None = None
+        self._past_progress: RemoteProgress | None = None
         """Messages of a game that is no longer on the table."""
-        self._sent = -1
+        self._sent_count = -1
         """Number of our messages at the hub. -1 if the hub has to be asked."""
         self._fault = ""
         self._last_heard_s = 0.0
-        self._said_near_s = -NEAR_S
-        self._announced = 0
+        self._presence_sent_s = -NEAR_S
+        self._announced_number = 0
         """Highest number of the other table's messages that the hub has announced."""
-        self._looked_s = -LOOK_S
+        self._polled_s = -LOOK_S
         self._news: Subscription | None = None
-        self._news_of = ""
+        self._subscribed_pair = ""
         self._shown_trouble = ""
-        self._wants_again: bool | None = None
+        self._rematch_swaps: bool | None = None
         """Whether the rematch that this table wants swaps sides. None if it wants no rematch."""
-        self._is_again_sent = self._is_again_there = False
+        self._is_rematch_sent = self._is_rematch_offered = False
         self.code = ""
         """Code under which this table offers a game. Empty if it offers none."""
 
@@ -169,35 +169,37 @@ class PairLine:
         require_playable(game, options)
         mark = kit_mark(game, options)
         number = self._journal.next_number()
-        self.code = self._ask(PairOffer(game, options, seat, __version__, mark, number, name)).code
+        self.code = self._send_request(
+            PairOffer(game, options, seat, __version__, mark, number, name)
+        ).code
         self._table.redraw()
         return self.code
 
     def take(self, code: str, name: str) -> None:
         """Accept the game that another table offers under this code. Raises a `CompanionError`."""
-        offer = self._ask(PairLook(code)).offer
+        offer = self._send_request(PairLook(code)).offer
         if offer is None:
             raise Malformed(say("This message cannot be read: {error}", error="offer"))
         require_same(offer, __version__)
         require_playable(offer.game, offer.options)
-        self._ask(PairTake(code, __version__, self._journal.next_number(), name))
+        self._send_request(PairTake(code, __version__, self._journal.next_number(), name))
         if self._fault:
             raise Illegal(Refusal.WRONG_PHASE, self._fault)
 
     def again(self, swaps: bool) -> None:
         """Request a rematch of these two tables. Returns at once."""
-        self._wants_again = swaps
+        self._rematch_swaps = swaps
         self._wake()
 
     def withdraw(self) -> None:
         """Withdraw the offer. Raises a `CompanionError`."""
-        self._ask(PairWithdrawal())
+        self._send_request(PairWithdrawal())
         self.code = ""
         self._table.redraw()
 
-    def _ask(self, wish: PairWish) -> PairAnswer:
-        question = _Wish(wish)
-        self._wishes.append(question)
+    def _send_request(self, wish: PairWish) -> PairAnswer:
+        question = _QueuedRequest(wish)
+        self._queue.append(question)
         self._wake()
         try:
             return question.answer.result(ANSWERS_S)
@@ -216,9 +218,9 @@ class PairLine:
 
     def connected(self) -> None:
         """Reset what holds for one connection. Called after each connect."""
-        self._news, self._news_of = None, ""
-        self._sent, self._said_near_s, self._looked_s = -1, -NEAR_S, -LOOK_S
-        self._is_again_sent = False
+        self._news, self._subscribed_pair = None, ""
+        self._sent_count, self._presence_sent_s, self._polled_s = -1, -NEAR_S, -LOOK_S
+        self._is_rematch_sent = False
 
     async def claim(self, client: Client) -> None:
         """Claim this table for this machine, at most every `CLAIM_S` seconds.
@@ -231,7 +233,7 @@ class PairLine:
         try:
             answer = await self._request(client, SessionClaim(self._session))
         except (Illegal, NatsTimeout, NoRespondersError):
-            return  # a hub that knows no claims, or is just being started
+            return  # an older hub that knows no claims, or one that is starting
         self.is_shared = answer.session == "shared"
         if answer.session == "taken":
             raise SessionTaken(CLONED)
@@ -239,7 +241,7 @@ class PairLine:
     async def look(self, client: Client) -> None:
         """Ask the hub for the game at two tables of this table, and begin it if it is new."""
         answer = await self._request(client, PairQuestion())
-        self._is_again_there = answer.again
+        self._is_rematch_offered = answer.again
         if answer.code != self.code:
             self.code = answer.code
             self._table.redraw()
@@ -250,39 +252,41 @@ class PairLine:
         """Send pending requests to the hub, then exchange messages of the game in both
         directions.
         """
-        await self._ask_hub(client)
+        await self._send_queue(client)
         pair = self._pair
         if pair is None:
             return
-        if self._wants_again is not None and not self._is_again_sent:
-            await self._ask_again(client, pair, self._wants_again)
+        if self._rematch_swaps is not None and not self._is_rematch_sent:
+            await self._send_rematch(client, pair, self._rematch_swaps)
             return
-        if self._news_of != pair.id:
-            await self._listen(client, pair)
+        if self._subscribed_pair != pair.id:
+            await self._subscribe(client, pair)
         progress = self._progress(pair)
-        if line_time_s() >= self._said_near_s + NEAR_S:
-            self._said_near_s = line_time_s()
-            await client.publish(near_subject(pair.id, self._own), b"")
+        if line_time_s() >= self._presence_sent_s + NEAR_S:
+            self._presence_sent_s = line_time_s()
+            await client.publish(near_subject(pair.id, self._own_table), b"")
         await self._send(stream, pair, progress)
-        if progress.heard < self._announced or line_time_s() >= self._looked_s + LOOK_S:
-            self._looked_s = line_time_s()
+        if progress.heard < self._announced_number or line_time_s() >= self._polled_s + LOOK_S:
+            self._polled_s = line_time_s()
             await self._receive(stream, pair)
         self._show_trouble()
 
-    async def _listen(self, client: Client, pair: Pair) -> None:
+    async def _subscribe(self, client: Client, pair: Pair) -> None:
         """Subscribe to announcements about this game instead of those about the previous one."""
         if self._news:
             await self._news.unsubscribe()
-        self._news = await client.subscribe(news_subject(self._own, pair.id, "*"), cb=self._on_news)
-        self._news_of = pair.id
+        self._news = await client.subscribe(
+            news_subject(self._own_table, pair.id, "*"), cb=self._on_news
+        )
+        self._subscribed_pair = pair.id
 
-    async def _ask_hub(self, client: Client) -> None:
+    async def _send_queue(self, client: Client) -> None:
         """Send the queued requests and pass the answers to their callers.
 
         If the connection breaks, the request stays queued for the next connection.
         """
-        while self._wishes:
-            wish = self._wishes[0]
+        while self._queue:
+            wish = self._queue[0]
             answer, refusal = PairAnswer(), None
             if not wish.answer.cancelled():
                 try:
@@ -291,7 +295,7 @@ class PairLine:
                         self._begin(answer.pair)
                 except CompanionError as error:
                     refusal = error
-            self._wishes.popleft()
+            self._queue.popleft()
             # the caller has given up waiting
             if not wish.answer.set_running_or_notify_cancel():
                 continue
@@ -300,13 +304,13 @@ class PairLine:
             else:
                 wish.answer.set_result(answer)
 
-    async def _ask_again(self, client: Client, pair: Pair, swaps: bool) -> None:
-        self._is_again_sent = True
+    async def _send_rematch(self, client: Client, pair: Pair, swaps: bool) -> None:
+        self._is_rematch_sent = True
         wish = PairAgain(pair.id, self._journal.next_number(), swaps)
         try:
             answer = await self._request(client, wish)
         except CompanionError as error:
-            self._wants_again = None
+            self._rematch_swaps = None
             log.warning("Hub: no rematch at two tables: %s", error.kind)
             return
         if answer.pair is not None:
@@ -320,8 +324,8 @@ class PairLine:
 
     def close(self) -> None:
         """Cancel all queued requests and clear the notice at the table."""
-        while self._wishes:
-            self._wishes.pop().answer.cancel()
+        while self._queue:
+            self._queue.pop().answer.cancel()
         self._table.remote.when_again(None)
         self._table.notice("remote", "")
 
@@ -330,12 +334,12 @@ class PairLine:
         number = message.subject.rpartition(".")[2]
         # the number comes from outside: accept only what a game can reach
         if number.isdecimal() and len(number) < 8:
-            self._announced = max(self._announced, int(number))
+            self._announced_number = max(self._announced_number, int(number))
         self._wake()
 
     async def _request(self, client: Client, wish: PairWish) -> PairAnswer:
         answer = await client.request(
-            wish_subject(self._own), msgspec.json.encode(wish), timeout=ANSWERS_S
+            wish_subject(self._own_table), msgspec.json.encode(wish), timeout=ANSWERS_S
         )
         return read_answer(answer.data)
 
@@ -344,9 +348,9 @@ class PairLine:
 
         If that fails, `_progress` tells the other table that this one has left.
         """
-        other, fault = pair.seat_of(self._own).other, ""
-        self._past = self._wants_again = None
-        self._is_again_sent = self._is_again_there = False
+        other, fault = pair.seat_of(self._own_table).other, ""
+        self._past_progress = self._rematch_swaps = None
+        self._is_rematch_sent = self._is_rematch_offered = False
         if self._progress_of(pair.id) is None:
             name = pair.names.get(other, "")
             beginning = RemoteBeginning(
@@ -359,8 +363,8 @@ class PairLine:
             except CompanionError as error:
                 log.warning("Hub: the game at two tables cannot begin: %s", error.kind)
                 fault = error.message
-        self._pair, self._sent, self._fault = pair, -1, fault
-        self._announced, self._looked_s = 0, -LOOK_S
+        self._pair, self._sent_count, self._fault = pair, -1, fault
+        self._announced_number, self._polled_s = 0, -LOOK_S
         self._last_heard_s = self._clock.monotonic_s()
         self.code = ""
 
@@ -371,15 +375,14 @@ class PairLine:
         progress = self._table.remote.progress
         if progress is not None and progress.game == game:
             return progress
-        for number in reversed(self._journal.games()[-_LOOK_BACK:]):
+        for number in reversed(self._journal.games()[-_MAX_RECENT_GAMES:]):
             first = next(iter(self._journal.entries(number)), None)
             record = first.record if first else None
             if isinstance(record, NewGame) and record.remote and record.remote.id == game:
                 try:
                     return progress_of_remote(self._journal.fold(number))
-                except (
-                    CompanionError
-                ):  # a game of an earlier version that cannot be folded any more
+                # a game of an earlier version may no longer fold
+                except CompanionError:
                     return None
         return None
 
@@ -390,43 +393,45 @@ class PairLine:
         progress = self._table.remote.progress
         if progress is not None and progress.game == pair.id:
             return progress
-        if self._past is None:
+        if self._past_progress is None:
             progress = RemoteProgress(pair.id, (encode_message(pair.id, 1, GameLeft()),), 0, True)
-            self._past = self._progress_of(pair.id) or progress
-        return self._past
+            self._past_progress = self._progress_of(pair.id) or progress
+        return self._past_progress
 
     async def _send(self, stream: JetStreamContext, pair: Pair, progress: RemoteProgress) -> None:
         sent = progress.sent
-        if self._sent < 0:
-            self._sent = await self._at_hub(stream, pair, sent)
-        while self._sent < len(sent) and self._fault != _OLDER:
-            subject = message_subject(pair.id, self._own, self._sent + 1)
+        if self._sent_count < 0:
+            self._sent_count = await self._count_at_hub(stream, pair, sent)
+        while self._sent_count < len(sent) and self._fault != _OLD_JOURNAL:
+            subject = message_subject(pair.id, self._own_table, self._sent_count + 1)
             try:
-                await stream.publish(subject, sent[self._sent], headers={SEQUENCE: "0"})
+                await stream.publish(subject, sent[self._sent_count], headers={SEQUENCE: "0"})
             except APIError as error:
                 if error.err_code != WRONG_SEQUENCE:
                     raise
-            self._sent += 1
+            self._sent_count += 1
 
-    async def _at_hub(self, stream: JetStreamContext, pair: Pair, sent: tuple[bytes, ...]) -> int:
+    async def _count_at_hub(
+        self, stream: JetStreamContext, pair: Pair, sent: tuple[bytes, ...]
+    ) -> int:
         """Return the number of our messages that the hub has.
 
         Note a fault if they differ from the journal's, as after the restore of an older journal.
         """
-        beyond = message_subject(pair.id, self._own, len(sent) + 1)
+        beyond = message_subject(pair.id, self._own_table, len(sent) + 1)
         if await kept_message(stream, beyond) is not None:
-            self._fault = _OLDER
+            self._fault = _OLD_JOURNAL
         # search from the newest message back, because there are no gaps
         for number in range(len(sent), 0, -1):
-            payload = await kept_message(stream, message_subject(pair.id, self._own, number))
+            payload = await kept_message(stream, message_subject(pair.id, self._own_table, number))
             if payload is not None:
                 if payload != sent[number - 1]:
-                    self._fault = _OLDER
+                    self._fault = _OLD_JOURNAL
                 return number
         return 0
 
     async def _receive(self, stream: JetStreamContext, pair: Pair) -> None:
-        other = pair.other_of(self._own)
+        other = pair.other_of(self._own_table)
         while not self._fault:
             progress = self._table.remote.progress
             if progress is None or progress.game != pair.id:
@@ -434,11 +439,12 @@ class PairLine:
             number = progress.heard + 1
             subject = message_subject(pair.id, other, number)
             payload = await kept_message(stream, subject)
-            if payload is None and number <= self._announced:  # it was said, and is being written
-                await asyncio.sleep(WRITTEN_S)
+            # the message was announced and is still being written
+            if payload is None and number <= self._announced_number:
+                await asyncio.sleep(WRITE_PAUSE_S)
                 payload = await kept_message(stream, subject)
             if payload is None:
-                self._announced = number - 1
+                self._announced_number = number - 1
                 return
             self._last_heard_s = self._clock.monotonic_s()
             try:
@@ -447,7 +453,7 @@ class PairLine:
                 raise
             except CompanionError as error:
                 log.warning("Hub: the other table's message %s was refused: %s", number, error.kind)
-                self._fault = _UNFIT
+                self._fault = _BAD_MESSAGE
             await self._send(stream, pair, self._progress(pair))
 
     def _show_trouble(self, lost: str = "") -> None:
@@ -469,9 +475,9 @@ class PairLine:
         if progress.game != self._pair.id:
             return ""
         if progress.is_over:
-            if self._wants_again is not None:
+            if self._rematch_swaps is not None:
                 return REMATCH_HERE
-            return REMATCH_THERE if self._is_again_there else ""
+            return REMATCH_THERE if self._is_rematch_offered else ""
         if self._fault or lost:
             return self._fault or lost
         if self._clock.monotonic_s() - self._last_heard_s >= GONE_S:

@@ -49,19 +49,19 @@ log = logging.getLogger(__name__)
 CONNECT_S, ANSWERS_S = 5, 3.0
 AGAIN_S, AGAIN_MOST_S = 0.25, 30.0
 """Minimum and maximum pause in seconds before reconnecting."""
-WAITS_S = 5.0
+REFUSED_RECONNECT_S = 5.0
 """Maximum pause in seconds before reconnecting if the hub refuses this table. Its owner may be
 admitting it at this moment.
 """
-KEEPS_AGAIN_S = 3.0
+FULL_RETRY_S = 3.0
 """Interval in seconds between two attempts to send to a hub that stores nothing."""
-GOODBYE_S = 0.5
+CLOSE_TIMEOUT_S = 0.5
 """Timeout in seconds for finishing the current message at the end."""
-ASK_AGAIN_S = 2.0
+PAIR_RETRY_S = 2.0
 """Interval in seconds between two questions for our game at two tables, while a starting hub does
 not answer them.
 """
-LOOK_S, LET_PASS_S = 0.03, 0.02
+POLL_S, YIELD_S = 0.03, 0.02
 """Polling interval in seconds, and an extra pause when there is news. An input does not wake this
 thread, because the table's own work after it comes first.
 """
@@ -69,7 +69,7 @@ PULSE_S = 10.0
 """Interval in seconds at which an unchanged state is sent again. Without it the hub would count the
 table as lost.
 """
-_FULL = say(
+_DISK_FULL = say(
     "The hub cannot keep anything just now: its disk may be full. What is played here is sent "
     "later."
 )
@@ -134,26 +134,26 @@ class HubLine:
         """Disconnect. What has not been sent yet is sent after the next start."""
         self._is_closing = True
         self.wake()
-        self._thread.close(GOODBYE_S)
+        self._thread.close(CLOSE_TIMEOUT_S)
 
     # ---- in the line's thread ----
 
     async def _run(self) -> None:
         try:
-            await self._keep_on()
+            await self._reconnect()
         finally:
             self._pairs.close()
             self._set_line(False, "")
 
-    async def _keep_on(self) -> None:
+    async def _reconnect(self) -> None:
         pause_s = AGAIN_S
         while not self._is_closing:
             try:
-                await self._talk()
+                await self._connect()
             except (OSError, NatsError, TimeoutError, CompanionError) as error:
                 was_connected = self.is_connected
-                self._set_line(False, _why(error))
-                most_s = WAITS_S if _is_refusal(error) else AGAIN_MOST_S
+                self._set_line(False, _trouble_of(error))
+                most_s = REFUSED_RECONNECT_S if _is_refusal(error) else AGAIN_MOST_S
                 pause_s = AGAIN_S if was_connected else min(most_s, pause_s * 2)
             except Exception:
                 log.exception("Hub: the line broke")
@@ -163,9 +163,9 @@ class HubLine:
                 )
                 pause_s = AGAIN_MOST_S
             if not self._is_closing:
-                await self._rest(pause_s)
+                await self._wait(pause_s)
 
-    async def _talk(self) -> None:
+    async def _connect(self) -> None:
         """Connect, and serve the connection until it breaks."""
         own = self._membership
         lost = asyncio.Event()
@@ -202,30 +202,30 @@ class HubLine:
         stream = client.jetstream(timeout=ANSWERS_S)
         await self._pairs.claim(client)
         # continue after the last input that the hub has
-        sequence = await self._find_place(stream)
+        sequence = await self._seek(stream)
         self._pairs.connected()
         self._ask_pair_s = 0.0
         self._set_line(True, self.trouble if self._outbox.next() else "")
         self._sent_state = b""
-        keeps_s = 0.0
+        retry_s = 0.0
         while not (self._is_closing or lost.is_set()):
             self._has_news = False
             await self._pairs.claim(client)
-            await self._tell_state(client)
-            if line_time_s() >= keeps_s:
+            await self._send_state(client)
+            if line_time_s() >= retry_s:
                 try:
                     sequence = await self._send_all(client, stream, sequence)
                     self._set_line(True, "")
-                except KeepsNothing as error:  # calls need the line all the same
-                    if lost.is_set():  # nothing was answered because the line was cut meanwhile
+                except KeepsNothing as error:  # staff calls still need the connection
+                    if lost.is_set():  # no answer because the connection broke
                         raise ConnectionClosedError from None
                     self._set_line(True, error.message)
-                    sequence = await self._find_place(stream)
-                    self._ask_pair_s, keeps_s = 0.0, line_time_s() + KEEPS_AGAIN_S
-            pause_s = KEEPS_AGAIN_S if keeps_s > line_time_s() else PULSE_S
-            await self._rest(min(pause_s, self._pairs.pause_s), until_news=True)
+                    sequence = await self._seek(stream)
+                    self._ask_pair_s, retry_s = 0.0, line_time_s() + FULL_RETRY_S
+            pause_s = FULL_RETRY_S if retry_s > line_time_s() else PULSE_S
+            await self._wait(min(pause_s, self._pairs.pause_s), until_news=True)
             if self._has_news:
-                await self._rest(LET_PASS_S)
+                await self._wait(YIELD_S)
             elif line_time_s() >= self._state_sent_s + PULSE_S:
                 self._sent_state = b""
 
@@ -237,7 +237,7 @@ class HubLine:
         while (record := self._outbox.next()) and not self._is_closing:
             sequence = await self._send(stream, record, sequence)
             self._outbox.sent()
-            await self._tell_state(client)
+            await self._send_state(client)
             await self._exchange(client, stream)
         return sequence
 
@@ -250,20 +250,21 @@ class HubLine:
                 await self._look_for_pair(client)
             await self._pairs.exchange(client, stream)
         except (NatsTimeout, NoStreamResponseError):
-            raise KeepsNothing(_FULL) from None
+            raise KeepsNothing(_DISK_FULL) from None
 
     async def _look_for_pair(self, client: Client) -> None:
         """Ask which game at two tables is ours. Schedule another attempt if the hub does not
         answer.
         """
-        self._ask_pair_s = math.inf  # unless there is another one before the answer is here
+        # `look_for_pair` may reset this before the answer arrives
+        self._ask_pair_s = math.inf
         try:
             await self._pairs.look(client)
         except (NatsTimeout, NoRespondersError):
-            self._ask_pair_s = min(self._ask_pair_s, line_time_s() + ASK_AGAIN_S)
+            self._ask_pair_s = min(self._ask_pair_s, line_time_s() + PAIR_RETRY_S)
             log.info("Hub: it does not answer about games at two tables")
 
-    async def _find_place(self, stream: JetStreamContext) -> int:
+    async def _seek(self, stream: JetStreamContext) -> int:
         """Move the outbox behind the last input that the hub has. Return the number of that
         message.
         """
@@ -274,16 +275,17 @@ class HubLine:
             outbox.seek(min(own.start, outbox.last()))
             return 0
         try:
-            there = read_record(last.data or b"")
+            last_record = read_record(last.data or b"")
         except Malformed:
             # from a newer program, or from somebody with this table's key: send the current game
             # again from its beginning
             outbox.seek(outbox.start(), last.seq or 1)
             return last.seq or 0
-        if outbox.mark(there.entry) == there.mark:
-            outbox.seek(there.entry, there.epoch)
-        else:  # a journal that was brought back from a backup has another past
-            outbox.seek(outbox.start(), there.epoch + 1)
+        if outbox.mark(last_record.entry) == last_record.mark:
+            outbox.seek(last_record.entry, last_record.epoch)
+        else:
+            # the journal was restored from a backup and differs from what the hub has
+            outbox.seek(outbox.start(), last_record.epoch + 1)
         return last.seq or 0
 
     async def _send(self, stream: JetStreamContext, record: PublicRecord, sequence: int) -> int:
@@ -295,13 +297,13 @@ class HubLine:
                 record_subject(self._membership.table), encode_public(record), headers=headers
             )
         except (NatsTimeout, NoStreamResponseError):
-            raise KeepsNothing(_FULL) from None
-        if answer.duplicate:  # nothing was stored: no message of this program has an id
+            raise KeepsNothing(_DISK_FULL) from None
+        if answer.duplicate:  # nothing was stored, although our messages have no ids
             raise KeepsNothing(say("The hub did not keep a message: trying again."))
         self._set_line(True, "")
         return answer.seq
 
-    async def _tell_state(self, client: Client) -> None:
+    async def _send_state(self, client: Client) -> None:
         state = self._state()
         if state != self._sent_state:
             await client.publish(state_subject(self._membership.table), state)
@@ -310,14 +312,14 @@ class HubLine:
     async def _on_command(self, message: Msg) -> None:
         self._command(message.data)
 
-    async def _rest(self, seconds: float, until_news: bool = False) -> None:
+    async def _wait(self, seconds: float, until_news: bool = False) -> None:
         """Wait some seconds. With `until_news`, return early if there is news."""
         end_s = line_time_s() + seconds
         while not (self._is_closing or (until_news and self._has_news)):
             left_s = end_s - line_time_s()
             if left_s <= 0:
                 return
-            await asyncio.sleep(min(LOOK_S, left_s))
+            await asyncio.sleep(min(POLL_S, left_s))
 
     def _set_line(self, is_connected: bool, trouble: str) -> None:
         if trouble != self.trouble and trouble:
@@ -332,7 +334,7 @@ def _is_refusal(error: BaseException) -> bool:
     return any(word in str(error).lower() for word in ("authorization", "permissions"))
 
 
-def _why(error: BaseException) -> str:
+def _trouble_of(error: BaseException) -> str:
     """Return why the connection broke, as a sentence for people."""
     if isinstance(error, CompanionError):
         return error.message

@@ -22,10 +22,10 @@ AGE = "Companion-Age"
 """Header of a record: seconds since the table accepted it, for the clocks that pages show."""
 WRONG_SEQUENCE = 10071
 """JetStream's error code for a message that does not follow the one it names."""
-_ASK_RECORDS, _ASK_PAIRS = f"$JS.API.DIRECT.GET.{RECORDS}.", f"$JS.API.DIRECT.GET.{PAIRS}."
-_ASKED = (f"{_ASK_RECORDS}{ALL_RECORDS}", f"{_ASK_PAIRS}{ALL_PAIRS}")
+_GET_RECORDS, _GET_PAIRS = f"$JS.API.DIRECT.GET.{RECORDS}.", f"$JS.API.DIRECT.GET.{PAIRS}."
+_STORE_REQUESTS = (f"{_GET_RECORDS}{ALL_RECORDS}", f"{_GET_PAIRS}{ALL_PAIRS}")
 """Requests that the store answers itself."""
-SAID = (ALL_RECORDS, ALL_STATES, ALL_WISHES, ALL_PAIRS, ALL_NEAR, *_ASKED)
+SAID = (ALL_RECORDS, ALL_STATES, ALL_WISHES, ALL_PAIRS, ALL_NEAR, *_STORE_REQUESTS)
 """All subjects on which tables publish. Each table may use only its own."""
 
 
@@ -82,7 +82,7 @@ def may_publish(table: str) -> tuple[str, ...]:
     """Return all subjects on which a table may publish: its own, and the request for its last
     record.
     """
-    ask = f"{_ASK_RECORDS}{record_subject(table)}"
+    ask = f"{_GET_RECORDS}{record_subject(table)}"
     return (record_subject(table), state_subject(table), wish_subject(table), ask)
 
 
@@ -95,5 +95,5 @@ def may_publish_paired(pair: str, table: str, other: str) -> tuple[str, ...]:
     """Return the further subjects on which a table of a pair may publish: its own messages and
     presence, and requests for messages of both tables.
     """
-    sides = (f"{_ASK_PAIRS}{message_subject(pair, member, '*')}" for member in (table, other))
+    sides = (f"{_GET_PAIRS}{message_subject(pair, member, '*')}" for member in (table, other))
     return (message_subject(pair, table, "*"), near_subject(pair, table), *sides)

@@ -43,8 +43,8 @@ class Hub(Closeable):
         self.pairs = PairKeeper(
             self.folder,
             clock,
-            self._paired,
-            self._look_at_pair,
+            self._start_pair,
+            self._announce_pair,
             self.store.forget_pair,
             when_shared=self.room.share,
         )
@@ -121,12 +121,12 @@ class Hub(Closeable):
         """Close the pages, then NATS."""
         self._stack.close()
 
-    def _paired(self, pair: Pair) -> None:
+    def _start_pair(self, pair: Pair) -> None:
         """Grant the tables of a pair the subjects of their game, and notify both."""
         self.members.keep_rights()
         for table in pair.tables.values():
-            self._look_at_pair(table)
+            self._announce_pair(table)
 
-    def _look_at_pair(self, table: str) -> None:
+    def _announce_pair(self, table: str) -> None:
         """Tell a table to ask for its game at two tables."""
         self.store.command(table, b'{"pair": true}')

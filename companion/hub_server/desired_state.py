@@ -49,7 +49,7 @@ class DesiredState:
         self._league = league
         self._clock = clock
         self._send = send
-        self._told_s = -AGAIN_S
+        self._sent_s = -AGAIN_S
 
     def tell(self, table: str, command: HubCommand) -> None:
         """Send a command to a table once."""
@@ -57,7 +57,7 @@ class DesiredState:
 
     def repeat_soon(self) -> None:
         """Send the desired state again in the next step, whatever the interval."""
-        self._told_s = -AGAIN_S
+        self._sent_s = -AGAIN_S
 
     def ask(self, tables: Sequence[str], typed: Mapping[str, str]) -> None:
         """Request a change of settings from tables. Each table answers when it is connected.
@@ -88,25 +88,25 @@ class DesiredState:
     def forget(self, table: str) -> None:
         """Drop the pending settings of a table that has left the hub."""
         if settings := self._folder.now.asked.get(table):
-            self._answered(table, settings.number)
+            self._drop_settings(table, settings.number)
 
     def step(self) -> None:
         """Seat waiting boards and repeat the desired state, if the interval has passed."""
         now_s = self._clock.monotonic_s()
-        if now_s - self._told_s < AGAIN_S:
+        if now_s - self._sent_s < AGAIN_S:
             return
-        self._told_s = now_s
+        self._sent_s = now_s
         self._league.tournaments.seat_waiting()
         for table in self._room.tables():
             if table.state and not table.is_lost(now_s):
-                self._tell_again(table)
+                self._resend(table)
 
-    def _tell_again(self, table: RoomTable) -> None:
+    def _resend(self, table: RoomTable) -> None:
         """Send a table its desired state unless the table follows it already."""
         state, settings = table.state, self._folder.now.asked.get(table.id)
-        wish = wish_for(table.closed, self._board(table.id))
+        wish = wish_for(table.closed, self._paired_game(table.id))
         if state and settings and state.answers == settings.number:
-            self._answered(table.id, settings.number)
+            self._drop_settings(table.id, settings.number)
             settings = None
         if state and table.asked and settings is None:
             self._room.update(table.id, asked=False, answer=state.answer)
@@ -114,7 +114,7 @@ class DesiredState:
         if state and (state.follows != wish.mark or settings):
             self.tell(table.id, HubCommand(wish=wish, settings=settings))
 
-    def _answered(self, table: str, number: int) -> None:
+    def _drop_settings(self, table: str, number: int) -> None:
         """Drop the pending settings of a table if they have this number."""
 
         def without(file: HubFile) -> HubFile:
@@ -125,7 +125,7 @@ class DesiredState:
 
         self._folder.change(without)
 
-    def _board(self, table: str) -> PairedGame | None:
+    def _paired_game(self, table: str) -> PairedGame | None:
         """Return the board of a round that should be played at a table, or None."""
         placed = self._league.tournaments.board_of(table)
         if placed is None:

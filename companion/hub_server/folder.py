@@ -113,7 +113,7 @@ class HubFolder:
             self._file = msgspec.json.decode(self._path.read_bytes(), type=HubFile)
         except FileNotFoundError:
             # the first run in this folder generates the keys
-            self._file = _first()
+            self._file = _new_file()
             self._write(self._file)
         except (OSError, msgspec.MsgspecError) as error:
             raise SystemTrouble(
@@ -202,6 +202,6 @@ def public_key(seed: str) -> str:
     return public.decode()
 
 
-def _first() -> HubFile:
+def _new_file() -> HubFile:
     seed: bytes = nkeys.encode_seed(secrets.token_bytes(32), nkeys.PREFIX_BYTE_USER)
     return HubFile(seed.decode(), secrets.token_bytes(32), secrets.token_bytes(32))

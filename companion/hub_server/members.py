@@ -43,7 +43,7 @@ class Members:
         self._desired = desired
         self._nats = nats
         self._servers = tuple(servers)
-        self._keeping = threading.Lock()
+        self._rights_lock = threading.Lock()
         self._forget = tuple(forget)
         for table in folder.now.tables:
             room.put(_in_room(table))
@@ -65,7 +65,7 @@ class Members:
 
         Tables without permission are disconnected when this returns.
         """
-        with self._keeping:  # else what was known before could be written last
+        with self._rights_lock:  # otherwise an older state could be written last
             self._nats.write(accounts_text(self._folder.now))
             self._nats.reload()
 
@@ -78,11 +78,11 @@ class Members:
 
     def remove(self, number: int) -> bool:
         """Remove a table and its data. Return whether there was such a table."""
-        gone = self._folder.alter(number, lambda _: None)
-        if gone is None:
+        removed = self._folder.alter(number, lambda _: None)
+        if removed is None:
             return False
         for forget in self._forget:
-            forget(gone.id)
+            forget(removed.id)
         return True
 
     def rename(self, number: int, name: str) -> bool:
@@ -130,10 +130,10 @@ class Members:
         self._room.use_delay(delay_s)
 
     def _alter(self, number: int, **changes: object) -> bool:
-        was = self._folder.alter(number, lambda table: replace(table, **changes))
-        if was is None:
+        former = self._folder.alter(number, lambda table: replace(table, **changes))
+        if former is None:
             return False
-        self._room.put(_in_room(replace(was, **changes)))
+        self._room.put(_in_room(replace(former, **changes)))
         if "shut" in changes:
             self.keep_rights()
         return True

@@ -27,20 +27,20 @@ from companion.table.public.messages import MOST_BYTES
 
 log = logging.getLogger(__name__)
 READY_S, PAUSE_S, RELOADS_S = 15.0, 0.02, 5.0
-READS = 2
+RELOADS = 2
 """Number of reloads after a change. The first one creates a new account but does not subscribe to
 its subjects yet.
 """
 RELOADED = b"Reloaded server configuration"
 """Line in the log that confirms a reload."""
 PROGRAM = "nats-server"
-COLLECTS = {"GOGC": "50"}
+GO_SETTINGS = {"GOGC": "50"}
 """Growth of the heap in percent that starts a garbage collection. It takes a quarter less memory
 than Go's default of 100.
 """
 OWN_FILE, USERS_FILE = "nats.conf", "tables.conf"
 MAX_CONNECTIONS = 1000
-MAX_LINES, MAX_HEARD = 32, 64
+MAX_LINES, MAX_SUBSCRIPTIONS = 32, 64
 """Maximum number of connections with one table's key, and of subscriptions of each.
 
 A table uses one connection, but connections that broke unnoticed also count.
@@ -79,7 +79,7 @@ def _own_account(own_key: str, tables: Iterable[KnownTable]) -> dict[str, object
     2.15.1, about once in 25 reloads under many subscriptions).
     """
     imports = [
-        _taken(account_of(table.id), subject)
+        _import_of(account_of(table.id), subject)
         for table in tables
         for subject in may_be_told(table.id)
     ]
@@ -101,8 +101,8 @@ def _table_account(table: KnownTable, pair: Pair | None) -> dict[str, object]:
     return {
         "users": [user],
         "exports": _services(may_be_told(table.id)),
-        "imports": [_taken(OWN_ACCOUNT, subject) for subject in publish],
-        "limits": {"max_connections": MAX_LINES, "max_subscriptions": MAX_HEARD},
+        "imports": [_import_of(OWN_ACCOUNT, subject) for subject in publish],
+        "limits": {"max_connections": MAX_LINES, "max_subscriptions": MAX_SUBSCRIPTIONS},
     }
 
 
@@ -110,8 +110,7 @@ def _services(subjects: Iterable[str]) -> list[dict[str, str]]:
     return [{"service": subject} for subject in subjects]
 
 
-def _taken(account: str, subject: str) -> dict[str, dict[str, str]]:
-    """Return the import of a service from another account."""
+def _import_of(account: str, subject: str) -> dict[str, dict[str, str]]:
     return {"service": {"account": account, "subject": subject}}
 
 
@@ -149,7 +148,7 @@ class NatsServer:
         """Write the configuration and the accounts. Only this user may read the files."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         replace_file(self._folder / USERS_FILE, users.encode())
-        replace_file(self._folder / OWN_FILE, self._text().encode())
+        replace_file(self._folder / OWN_FILE, self._configuration().encode())
 
     def start(self) -> None:
         """Start the server and wait until it accepts connections. Raises `SystemTrouble`.
@@ -176,14 +175,14 @@ class NatsServer:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=COLLECTS | os.environ,
+                env=GO_SETTINGS | os.environ,
             )
         while self._process.poll() is None and time.monotonic() < end_s:
             if self._answers():
                 return
             time.sleep(PAUSE_S)
         self.close()
-        raise SystemTrouble(self._why())
+        raise SystemTrouble(self._failure())
 
     def check(self) -> bool:
         """Return whether the server was still running. Restart it if not.
@@ -201,19 +200,19 @@ class NatsServer:
         Clients without permission are disconnected at once, all others stay connected. A server
         that has died reads the accounts at its restart.
         """
-        for _ in range(READS):
-            self._read_anew()
+        for _ in range(RELOADS):
+            self._reload_once()
 
-    def _read_anew(self) -> None:
+    def _reload_once(self) -> None:
         log = self._folder / "nats.log"
         if self.pid is None or self._process is None:
             return
         # only lines that are logged from here on confirm this reload
-        said_before, end_s = log.stat().st_size, time.monotonic() + RELOADS_S
+        log_size, end_s = log.stat().st_size, time.monotonic() + RELOADS_S
         self._process.send_signal(signal.SIGHUP)
         while self.pid is not None and time.monotonic() < end_s:
             with log.open("rb") as file:
-                file.seek(said_before)
+                file.seek(log_size)
                 if RELOADED in file.read():
                     return
             time.sleep(PAUSE_S / 4)
@@ -229,8 +228,8 @@ class NatsServer:
             self._process.kill()
             self._process.wait()
 
-    def _text(self) -> str:
-        own: dict[str, object] = {
+    def _configuration(self) -> str:
+        options: dict[str, object] = {
             "server_name": "hub",
             "listen": f"{bracketed(self._host)}:{self._port}",
             "max_payload": MOST_BYTES * 2,
@@ -245,8 +244,8 @@ class NatsServer:
             },
         }
         if self._tls:
-            own["tls"] = self._tls
-        lines = [f"{name}: {json.dumps(value)}" for name, value in own.items()]
+            options["tls"] = self._tls
+        lines = [f"{name}: {json.dumps(value)}" for name, value in options.items()]
         return "\n".join([*lines, f"include ./{USERS_FILE}", ""])
 
     def _is_port_busy(self) -> bool:
@@ -266,7 +265,7 @@ class NatsServer:
         except OSError:
             return False
 
-    def _why(self) -> str:
+    def _failure(self) -> str:
         log = (self._folder / "nats.log").read_text(errors="replace").splitlines()
         marks = ("[FTL]", "[ERR]", "nats-server:")
         errors = [line for line in log if any(mark in line for mark in marks)]

@@ -41,7 +41,7 @@ HELD_S = 25.0
 """Seconds without a claim after which another machine may take a table. Tables claim every ten
 seconds.
 """
-REFUSED_S = 60.0
+SHARED_NOTICE_S = 60.0
 """Seconds for which a table is told that another machine has tried to connect. A refused machine
 tries every thirty seconds.
 """
@@ -58,7 +58,7 @@ class Sessions:
     def __init__(self, clock: Clock, when_shared: Callable[[str, bool], None]) -> None:
         self._clock = clock
         self._when_shared = when_shared
-        self._held: dict[str, tuple[str, float]] = {}
+        self._holders: dict[str, tuple[str, float]] = {}
         self._refused_s: dict[str, float] = {}
 
     def claim(self, table: str, machine: str) -> Literal["own", "shared", "taken"]:
@@ -69,13 +69,13 @@ class Sessions:
         """
         now_s = self._clock.monotonic_s()
         # a table without a holder goes to the machine that claims it
-        holder, heard_s = self._held.get(table, (machine, now_s))
+        holder, heard_s = self._holders.get(table, (machine, now_s))
         if holder != machine and now_s - heard_s < HELD_S:
             self._refused_s[table] = now_s
             self._when_shared(table, True)
             return "taken"
-        self._held[table] = (machine, now_s)
-        if now_s - self._refused_s.get(table, -math.inf) < REFUSED_S:
+        self._holders[table] = (machine, now_s)
+        if now_s - self._refused_s.get(table, -math.inf) < SHARED_NOTICE_S:
             return "shared"
         if self._refused_s.pop(table, None) is not None:
             self._when_shared(table, False)
@@ -83,7 +83,7 @@ class Sessions:
 
     def forget(self, table: str) -> None:
         """Forget the claims to a table."""
-        self._held.pop(table, None)
+        self._holders.pop(table, None)
         self._refused_s.pop(table, None)
 
 
@@ -109,7 +109,7 @@ class PairKeeper:
         self._when_paired = when_paired
         self._when_asked = when_asked
         self._when_over = when_over
-        self._again: dict[str, PairAgain] = {}
+        self._rematch_wishes: dict[str, PairAgain] = {}
         self._sessions = Sessions(clock, when_shared)
         self._guesses = Guesses(EACH, clock.monotonic_s)
         self._offers: dict[str, tuple[str, PairOffer]] = {}
@@ -137,7 +137,7 @@ class PairKeeper:
     def forget(self, table: str) -> None:
         """Forget a table that has left the hub."""
         self._offers.pop(table, None)
-        self._again.pop(table, None)
+        self._rematch_wishes.pop(table, None)
         self._sessions.forget(table)
         gone = self._folder.now.pair_of(table)
         self._folder.change(
@@ -158,7 +158,7 @@ class PairKeeper:
             case PairLook() as look:
                 return PairAnswer(offer=self._offer_under(look.code, table)[1])
             case PairTake() as take:
-                return PairAnswer(pair=self._take(table, take))
+                return PairAnswer(pair=self._accept(table, take))
             case PairAgain() as again:
                 return PairAnswer(self._rematch(table, again))
             case SessionClaim() as claim:
@@ -167,11 +167,12 @@ class PairKeeper:
                 self._offers.pop(table, None)
         code, _ = self._offers.get(table, ("", None))
         pair = self._folder.now.pair_of(table)
-        return PairAnswer(pair, code, again=bool(pair and self._wants(pair, pair.other_of(table))))
+        return PairAnswer(
+            pair, code, again=bool(pair and self._rematch_wish(pair, pair.other_of(table)))
+        )
 
-    def _wants(self, pair: Pair, table: str) -> PairAgain | None:
-        """Return a table's request for a rematch of this game, or None."""
-        again = self._again.get(table)
+    def _rematch_wish(self, pair: Pair, table: str) -> PairAgain | None:
+        again = self._rematch_wishes.get(table)
         return again if again is not None and again.id == pair.id else None
 
     def _rematch(self, table: str, again: PairAgain) -> Pair | None:
@@ -182,9 +183,9 @@ class PairKeeper:
         pair = self._folder.now.pair_of(table)
         if pair is None or pair.id != again.id:
             raise Illegal(Refusal.WRONG_PHASE, say("For another game, pair the tables again"))
-        self._again[table] = again
+        self._rematch_wishes[table] = again
         other = pair.other_of(table)
-        wish = self._wants(pair, other)
+        wish = self._rematch_wish(pair, other)
         if wish is None:
             self._when_asked(other)
             return None
@@ -196,24 +197,24 @@ class PairKeeper:
         # the higher of the two next numbers is free in both journals
         number = max(again.number, wish.number)
         game, options = pair.game, pair.options
-        return self._keep(Pair(_new_id(), game, options, number, tables, names, pair.id))
+        return self._store(Pair(_new_id(), game, options, number, tables, names, pair.id))
 
-    def _take(self, table: str, take: PairTake) -> Pair:
+    def _accept(self, table: str, take: PairTake) -> Pair:
         other, offer = self._offer_under(take.code, table)
         require_version(offer.version, take.version)
         tables = {offer.seat: other, offer.seat.other: table}
         names = {offer.seat: offer.name, offer.seat.other: take.name}
         number = max(offer.number, take.number)
-        return self._keep(Pair(_new_id(), offer.game, offer.options, number, tables, names))
+        return self._store(Pair(_new_id(), offer.game, offer.options, number, tables, names))
 
-    def _keep(self, pair: Pair) -> Pair:
+    def _store(self, pair: Pair) -> Pair:
         """Store a new game of two tables and report the games that it replaces."""
         tables = set(pair.tables.values())
         former = [self._folder.now.pair_of(table) for table in tables]
         self._folder.change(lambda file: replace(file, pairs=(*file.pairs[1 - MAX_PAIRS :], pair)))
         for table in tables:
             self._offers.pop(table, None)
-            self._again.pop(table, None)
+            self._rematch_wishes.pop(table, None)
         self._when_paired(pair)
         for game in {old.id for old in former if old is not None} - {pair.id}:
             self._when_over(game)

@@ -60,18 +60,18 @@ from companion.table.public.messages import MOST_BYTES, read_record, read_state
 from web.security.rate_limit import Buckets, Rate
 
 log = logging.getLogger(__name__)
-KEPT_EACH = 5000
+MAX_RECORDS_EACH = 5000
 """Maximum number of records stored for each table, about fifty games."""
 ROUND_S = 0.1
-LOOK_S = 1.0
+CHECK_INTERVAL_S = 1.0
 """Interval in seconds of checks of the server and the disk."""
 AGAIN_S, GOODBYE_S = 0.25, 1.0
-ASKED = 3
+MAX_UNANSWERED = 3
 """Number of unanswered requests before the server is restarted."""
 ANSWERS_S = 5.0
 FREE_BYTES = 32 * 1024 * 1024
 """Minimum free space in bytes. With less, the hub reports that its disk is full."""
-MAX_TOLD_BYTES, MAX_DIGITS = 2048, 4
+MAX_PAIR_BYTES, MAX_DIGITS = 2048, 4
 """Maximum size of a message between two tables in bytes, and of its number in digits.
 
 So one table can send at most some 20 MB, which does not displace other tables' messages in the
@@ -119,12 +119,12 @@ class HubStore:
         self._keep_bytes = keep_mb * 1024 * 1024
         self._client: Client | None = None
         self._is_closing = False
-        self._has_last = False
-        self._unkept: CompanionError | None = None
+        self._has_last_records = False
+        self._record_error: CompanionError | None = None
         self._is_full = False
-        self._looked_s = -LOOK_S
+        self._checked_s = -CHECK_INTERVAL_S
         self.is_ready = threading.Event()
-        self._forgotten: set[tuple[str, str]] = set()
+        self._purge_queue: set[tuple[str, str]] = set()
         """Streams and subjects that have to be purged."""
         self._thread = LoopThread("hub-store", self._run)
         self._failed: CompanionError | None = None
@@ -152,11 +152,11 @@ class HubStore:
         """Delete the records, the state and the messages between tables of one table."""
         gone = {(RECORDS, record_subject(table)), (STATES, state_subject(table))}
         gone.add((PAIRS, message_subject("*", table, "*")))
-        self._thread.call(lambda: self._forgotten.update(gone))
+        self._thread.call(lambda: self._purge_queue.update(gone))
 
     def forget_pair(self, pair: str) -> None:
         """Delete the messages of a game at two tables."""
-        self._thread.call(lambda: self._forgotten.add((PAIRS, message_subject(pair, "*", "*"))))
+        self._thread.call(lambda: self._purge_queue.add((PAIRS, message_subject(pair, "*", "*"))))
 
     def close(self) -> None:
         """Disconnect and stop the NATS server."""
@@ -168,19 +168,19 @@ class HubStore:
     async def _run(self) -> None:
         try:
             self._server.start()
-            await self._keep_on()
+            await self._reconnect()
         except CompanionError as error:
             self._failed = error
         finally:
             self._server.close()
             self.is_ready.set()
 
-    async def _keep_on(self) -> None:
+    async def _reconnect(self) -> None:
         while not self._is_closing:
-            await self._guarded(self._serve())
-            await self._guarded(self._pause())
+            await self._run_guarded(self._serve())
+            await self._run_guarded(self._pause())
 
-    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _run_guarded(self, work: Coroutine[Any, Any, None]) -> None:
         """Await some work and log its errors. The caller tries again."""
         try:
             await work
@@ -189,8 +189,8 @@ class HubStore:
             is_stuck = isinstance(error, ServerError | StoreAnew)
             # after a failed write NATS refuses all others, so it has to be restarted
             if self._is_room_back() or (is_stuck and not self._is_full):
-                self._server.close()  # it is started anew
-            self._listener.room.is_in_trouble(self._why(error))
+                self._server.close()  # `check` restarts it
+            self._listener.room.is_in_trouble(self._trouble_of(error))
         except Exception:
             log.exception("Hub: the line to NATS broke")
             self._listener.room.is_in_trouble(
@@ -232,18 +232,18 @@ class HubStore:
                 pending_size=8 * 1024 * 1024,
             )
             stream = client.jetstream(timeout=ANSWERS_S)
-            found = await self._make_streams(stream)
-            self._unkept = None
+            records_info = await self._make_streams(stream)
+            self._record_error = None
             # a lower sequence number than before means that this is another store
-            if found.state.last_seq < self._listener.league.results.sequence:
+            if records_info.state.last_seq < self._listener.league.results.sequence:
                 self._listener.league.results.begin_anew()
-            if not self._has_last:
-                await self._tell_last(stream)
+            if not self._has_last_records:
+                await self._load_last_records(stream)
             handlers = {
-                ALL_STATES: self._state,
-                ALL_PAIRS: self._paired,
-                ALL_NEAR: self._near,
-                ALL_WISHES: self._wish,
+                ALL_STATES: self._on_state,
+                ALL_PAIRS: self._on_pair_message,
+                ALL_NEAR: self._on_presence,
+                ALL_WISHES: self._on_request,
             }
             for subject, handler in handlers.items():
                 await client.subscribe(subject, cb=handler)
@@ -257,32 +257,32 @@ class HubStore:
                 stream=RECORDS,
                 ordered_consumer=True,
                 config=start,
-                cb=self._record,
+                cb=self._on_record,
                 # no limit, because an outage of the hub may leave many records
                 pending_msgs_limit=-1,
             )
             self._listener.room.is_in_trouble("")
-            await self._keep()
+            await self._save_progress()
             self.is_ready.set()
             while not (self._is_closing or lost.is_set()):
                 await self._round()
                 # reconnect, so that the record that could not be stored is delivered again
-                if self._unkept is not None:
-                    raise self._unkept
-                if time.monotonic() - self._looked_s >= LOOK_S:
-                    self._looked_s = time.monotonic()
+                if self._record_error is not None:
+                    raise self._record_error
+                if time.monotonic() - self._checked_s >= CHECK_INTERVAL_S:
+                    self._checked_s = time.monotonic()
                     await self._purge(stream)
-                    await self._look(stream)
+                    await self._check(stream)
         finally:
             self._client = None
             await hang_up(client)
 
     async def _round(self) -> None:
         self._listener.on_round()
-        await self._keep()
+        await self._save_progress()
         await asyncio.sleep(ROUND_S)
 
-    async def _keep(self) -> None:
+    async def _save_progress(self) -> None:
         """Write the positions in tables' records.
 
         Tolerates a full disk, because staff calls need the connection but no disk.
@@ -308,7 +308,7 @@ class HubStore:
             subjects=[ALL_RECORDS],
             storage=StorageType.FILE,
             discard=DiscardPolicy.OLD,
-            max_msgs_per_subject=KEPT_EACH,
+            max_msgs_per_subject=MAX_RECORDS_EACH,
             # most of the space is for records, some for games at two tables
             max_bytes=self._keep_bytes * 9 // 10,
             max_msg_size=MOST_BYTES * 2,
@@ -342,7 +342,7 @@ class HubStore:
                 await stream.add_stream(config)
         return await stream.stream_info(RECORDS)
 
-    async def _tell_last(self, stream: JetStreamContext) -> None:
+    async def _load_last_records(self, stream: JetStreamContext) -> None:
         """Read the last record of every table, so that the room shows it before the consumer has
         caught up.
         """
@@ -350,49 +350,53 @@ class HubStore:
             try:
                 last = await stream.get_msg(RECORDS, subject=record_subject(table), direct=True)
                 record = read_record(last.data or b"")
-                self._listener.room.record(table, record, _since_s(last.headers, last.time))
+                self._listener.room.record(table, record, _total_age_s(last.headers, last.time))
             except (NotFoundError, Malformed):
                 continue
-        self._has_last = True
+        self._has_last_records = True
 
-    async def _record(self, message: Msg) -> None:
+    async def _on_record(self, message: Msg) -> None:
         table, number = table_of(message.subject), message.metadata.sequence.stream
         self._flood.count(table, 1 + len(message.data) // LARGE_BYTES)
         try:
             record = read_record(message.data)
         except Malformed as error:
-            self._bad(table, error)
+            self._reject(table, error)
             return
         stored = message.metadata.timestamp
-        place = RecordPlace(number, stored.timestamp() - _told_age_s(message.headers))
-        if self._unkept is None:  # else what came after it is heard anew, too
+        place = RecordPlace(number, stored.timestamp() - _sent_age_s(message.headers))
+        # after a failure, this and later records are delivered again
+        if self._record_error is None:
             try:
-                self._listener.on_record(table, record, _since_s(message.headers, stored), place)
+                self._listener.on_record(
+                    table, record, _total_age_s(message.headers, stored), place
+                )
             except CompanionError as error:
-                self._unkept = error
+                self._record_error = error
 
-    async def _state(self, message: Msg) -> None:
+    async def _on_state(self, message: Msg) -> None:
         table = table_of(message.subject)
         try:
             state = read_state(message.data)
         except Malformed as error:
-            self._bad(table, error)
+            self._reject(table, error)
             return
         self._flood.count(table)
         self._listener.room.state(table, state)
 
-    async def _wish(self, message: Msg) -> None:
+    async def _on_request(self, message: Msg) -> None:
         table = table_of(message.subject)
         self._flood.count(table, WISH_COUNTS)
         answer = self._listener.pairs.answer(table, message.data)
-        await asyncio.sleep(0)  # who may do what may have changed
+        # permissions may have changed: let pending tasks run first
+        await asyncio.sleep(0)
         await self._publish(message.reply, answer)
 
-    async def _paired(self, message: Msg) -> None:
+    async def _on_pair_message(self, message: Msg) -> None:
         _, pair, table, number = message.subject.split(".")
         if self._listener.members.has(table):
             is_number = number.isdecimal() and len(number) <= MAX_DIGITS
-            is_right = is_number and len(message.data) <= MAX_TOLD_BYTES
+            is_right = is_number and len(message.data) <= MAX_PAIR_BYTES
             self._flood.count(table, 1 if is_right else BAD_COUNTS)
             if not is_right:
                 return
@@ -401,24 +405,25 @@ class HubStore:
         if game and table in game.tables.values():
             await self._publish(news_subject(game.other_of(table), pair, number), b"")
 
-    async def _near(self, message: Msg) -> None:
+    async def _on_presence(self, message: Msg) -> None:
         _, pair, table = message.subject.split(".")
         self._flood.count(table)
         if game := self._listener.pairs.named(pair):
             await self._publish(news_subject(game.other_of(table), pair, NEAR), b"")
 
-    def _bad(self, table: str, error: Malformed) -> None:
+    def _reject(self, table: str, error: Malformed) -> None:
         self._flood.count(table, BAD_COUNTS)
         log.debug("Hub: %s: %s", table, error.message)
         self._listener.room.refuse_unread(table)
 
-    async def _look(self, stream: JetStreamContext) -> None:
+    async def _check(self, stream: JetStreamContext) -> None:
         """Check the free space and whether the server answers.
 
         Raises `StoreAnew` if the server has to be restarted.
         """
         is_room_back, answers = self._is_room_back(), False
-        for _ in range(ASKED):  # it refuses for a moment while it reads anew who may come in
+        # NATS refuses requests for a moment during a reload
+        for _ in range(MAX_UNANSWERED):
             with contextlib.suppress(NatsError, TimeoutError):
                 await stream.stream_info(RECORDS)
                 answers = True
@@ -427,7 +432,7 @@ class HubStore:
         if is_room_back or not (answers or self._is_full):
             raise StoreAnew(say("The hub’s store does not answer; it is being restarted."))
         self._listener.room.is_in_trouble(
-            "" if answers and not self._is_full else self._why(OSError())
+            "" if answers and not self._is_full else self._trouble_of(OSError())
         )
 
     def _is_room_back(self) -> bool:
@@ -444,14 +449,14 @@ class HubStore:
 
     async def _purge(self, stream: JetStreamContext) -> None:
         """Delete the data of tables and games that are gone. Retried until it succeeds."""
-        for name, subject in tuple(self._forgotten):
+        for name, subject in tuple(self._purge_queue):
             try:
                 await stream.purge_stream(name, subject=subject)
-                self._forgotten.discard((name, subject))
-            except APIError as error:  # while NATS reads who may come in, for instance
+                self._purge_queue.discard((name, subject))
+            except APIError as error:  # for example during a reload of NATS
                 log.warning("Hub: what is kept of a table cannot be removed yet: %s", error)
 
-    def _why(self, error: BaseException) -> str:
+    def _trouble_of(self, error: BaseException) -> str:
         if self._is_full:
             return say(
                 "The hub’s disk is full: tables keep what they have, and send it once there is "
@@ -477,7 +482,7 @@ class FloodGuard:
             self._when_too_much(table)
 
 
-def _told_age_s(headers: Mapping[str, str] | None) -> float:
+def _sent_age_s(headers: Mapping[str, str] | None) -> float:
     """Return the age in seconds that a record had when it was sent, from its header."""
     # the header may hold anything, so limit the value
     try:
@@ -486,9 +491,9 @@ def _told_age_s(headers: Mapping[str, str] | None) -> float:
         return 0.0
 
 
-def _since_s(headers: Mapping[str, str] | None, stored: datetime | None) -> float:
+def _total_age_s(headers: Mapping[str, str] | None, stored: datetime | None) -> float:
     """Return the age of a record in seconds: its age when it was sent plus its time in the
     store.
     """
     kept_s = time.time() - stored.timestamp() if stored else 0.0
-    return min(_told_age_s(headers) + max(0.0, kept_s), MAX_AGE_S)
+    return min(_sent_age_s(headers) + max(0.0, kept_s), MAX_AGE_S)

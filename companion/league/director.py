@@ -26,7 +26,7 @@ from companion.league.tournament import (
 )
 
 MAX_ENTRANTS, MOST_ROUNDS, MOST_MINUTES, MOST_BOARDS = 500, 30, 600, 6
-BEFORE_S = 5.0
+EARLY_START_S = 5.0
 """Tolerance in seconds for a game that began before its round was paired, since times in messages
 are approximate.
 """
@@ -71,7 +71,7 @@ def enter(
 
     Raises `Illegal` if entries are closed, full or double, and `Malformed` for a bad team.
     """
-    _require_on(tournament)
+    _require_running(tournament)
     if tournament.rounds and tournament.system is not System.SWISS:
         raise Illegal(
             Refusal.TOO_LATE,
@@ -94,7 +94,7 @@ def enter(
     for person in people:
         former = tournament.entrant_of(person)
         if former is not None and former.people == tuple(people) and former.until:
-            return _with_entrant(tournament, replace(former, until=0))  # comes back
+            return _with_entrant(tournament, replace(former, until=0))  # the entrant is reinstated
         if former is not None:
             raise Illegal(
                 Refusal.SEAT_TAKEN, say("Player {number} has entered already", number=people[0])
@@ -108,7 +108,7 @@ def withdraw(tournament: Tournament, number: int) -> Tournament:
     """Withdraw an entrant from all further rounds. Remove it if it has not been in any round
     yet.
     """
-    _require_on(tournament)
+    _require_running(tournament)
     entrant = tournament.entrant(number)
     if not tournament.rounds or entrant.since > len(tournament.rounds):
         others = tuple(other for other in tournament.entrants if other.number != number)
@@ -118,7 +118,7 @@ def withdraw(tournament: Tournament, number: int) -> Tournament:
 
 def rest(tournament: Tournament, number: int, is_resting: bool) -> Tournament:
     """Set whether an entrant takes a bye of half a point in the next round. Swiss system only."""
-    _require_on(tournament)
+    _require_running(tournament)
     if tournament.system is not System.SWISS:
         raise Illegal(
             Refusal.WRONG_PHASE, say("Only in the Swiss system can somebody rest for a round")
@@ -130,7 +130,7 @@ def rest(tournament: Tournament, number: int, is_resting: bool) -> Tournament:
 
 def pair_round(tournament: Tournament, now_s: float) -> Tournament:
     """Pair the next round. Raises `Illegal` while the previous round has open boards."""
-    _require_on(tournament)
+    _require_running(tournament)
     _require_decided(tournament)
     number = len(tournament.rounds) + 1
     if tournament.system is System.SWISS and number > tournament.rounds_wanted:
@@ -149,7 +149,7 @@ def pair_round(tournament: Tournament, now_s: float) -> Tournament:
 
 def unpair_round(tournament: Tournament) -> Tournament:
     """Remove the last pairing. Raises `Illegal` if a game of that round has been played."""
-    _require_on(tournament)
+    _require_running(tournament)
     if tournament.round is None:
         raise Illegal(Refusal.WRONG_PHASE, say("No round has been paired"))
     if any(match.is_played for match in tournament.round.matches):
@@ -172,7 +172,7 @@ def decide(tournament: Tournament, place: Place, verdict: BoardEnd | None) -> To
 
     Raises `Illegal` if a later round depends on the board.
     """
-    _require_on(tournament)
+    _require_running(tournament)
     board = board_at(tournament, place)
     is_last = place[0] == len(tournament.rounds) - 1
     if verdict is None and not is_last:
@@ -231,7 +231,7 @@ def move(tournament: Tournament, place: Place, table: str) -> Tournament:
 
     Raises `Illegal` if the table already has an open board.
     """
-    _require_on(tournament)
+    _require_running(tournament)
     board = board_at(tournament, place)
     if table and table in open_tables(tournament):
         raise Illegal(Refusal.SEAT_TAKEN, say("That table has another board of this round"))
@@ -265,10 +265,10 @@ def report(tournament: Tournament, kept: KeptResult) -> tuple[Tournament, Place]
             Refusal.WRONG_PHASE,
             say("It was played with another game or other options than the round’s"),
         )
-    if result.began_s < current.begun_s - BEFORE_S:
+    if result.began_s < current.begun_s - EARLY_START_S:
         raise Illegal(Refusal.TOO_LATE, say("That game began before the round"))
-    south = _who(kept.south, kept.north, board.south, board.north)
-    north = _who(kept.north, kept.south, board.north, board.south)
+    south = _player_at(kept.south, kept.north, board.south, board.north)
+    north = _player_at(kept.north, kept.south, board.north, board.south)
     # compared as sets, because the two may have swapped sides
     if {south, north} != {board.south, board.north}:
         raise Illegal(Refusal.NOT_YOUR_SEAT, say("Somebody else sat there than was paired"))
@@ -291,7 +291,7 @@ def take_back(tournament: Tournament, key: str, table: str) -> Tournament | None
     return None
 
 
-def _who(shown: int | None, across: int | None, paired: int, other: int) -> int:
+def _player_at(shown: int | None, across: int | None, paired: int, other: int) -> int:
     """Return who sat at a seat: the owner of the card shown there, else the person whose paired
     opponent sat across, else the person who was paired for the seat.
     """
@@ -305,7 +305,7 @@ def _who(shown: int | None, across: int | None, paired: int, other: int) -> int:
 # ---- inside --------------------------------------------------------------------------------------
 
 
-def _require_on(tournament: Tournament) -> None:
+def _require_running(tournament: Tournament) -> None:
     if tournament.is_over:
         raise Illegal(Refusal.GAME_OVER, say("{name} is over", name=Verbatim(tournament.name)))
 

@@ -99,7 +99,7 @@ class LeagueFile:
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE
         self._lock = threading.Lock()
-        with self._trouble():
+        with self._translated_errors():
             # create the file before SQLite does, so that no other user can ever read it
             self._path.touch(mode=0o600)
             self._db = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None)
@@ -140,7 +140,7 @@ class LeagueFile:
     def followed(self) -> dict[str, GameFollowed]:
         """Return the state in which following each table's records stopped."""
         rows = self._rows("SELECT tableid, data FROM followed")
-        return {table: _decoded(data, GameFollowed) for table, data in rows}
+        return {table: _decode(data, GameFollowed) for table, data in rows}
 
     def value(self, name: str) -> int:
         """Return a stored number by name. 0 if it was never written."""
@@ -148,22 +148,22 @@ class LeagueFile:
         return int(rows[0][0]) if rows else 0
 
     def _rows(self, query: str, values: tuple[object, ...] = ()) -> list[Any]:
-        with self._lock, self._trouble():
+        with self._lock, self._translated_errors():
             return self._db.execute(query, values).fetchall()
 
     def _numbered(self, table: str, kind: type[T]) -> list[T]:
         rows = self._rows(f"SELECT data FROM {table} ORDER BY number")
-        return [_decoded(data, kind) for (data,) in rows]
+        return [_decode(data, kind) for (data,) in rows]
 
     def write(self, changes: Changes) -> None:
         """Write all changes, or none if an error occurs."""
-        with self._lock, self._trouble():
+        with self._lock, self._translated_errors():
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 self._put(changes)
                 self._db.execute("COMMIT")
             except BaseException:
-                if self._db.in_transaction:  # else SQLite has done it
+                if self._db.in_transaction:  # otherwise SQLite has rolled back
                     self._db.execute("ROLLBACK")
                 raise
             # remove a forgotten name from the write-ahead log as well
@@ -195,7 +195,7 @@ class LeagueFile:
 
     def _results(self, which: str, values: tuple[object, ...]) -> list[KeptResult]:
         return [
-            KeptResult(_decoded(data, GameResult), south, north, bool(void))
+            KeptResult(_decode(data, GameResult), south, north, bool(void))
             for data, south, north, void in self._rows(
                 f"SELECT data, south, north, void FROM results {which}", values
             )
@@ -204,7 +204,7 @@ class LeagueFile:
     def log(self, tournament: int) -> list[LogLine]:
         """Return the log of a tournament, newest line first."""
         query = "SELECT data FROM log WHERE tournament = ? ORDER BY number DESC"
-        return [_decoded(data, LogLine) for (data,) in self._rows(query, (tournament,))]
+        return [_decode(data, LogLine) for (data,) in self._rows(query, (tournament,))]
 
     def _put(self, changes: Changes) -> None:
         run = self._db.execute
@@ -257,7 +257,7 @@ class LeagueFile:
         self._db.execute(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", row)
 
     @contextmanager
-    def _trouble(self) -> Iterator[None]:
+    def _translated_errors(self) -> Iterator[None]:
         try:
             yield
         except SystemTrouble:
@@ -294,7 +294,7 @@ class Ledger:
         self._when_changed()
 
 
-def _decoded(data: bytes, kind: type[T]) -> T:
+def _decode(data: bytes, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.MsgspecError as error:

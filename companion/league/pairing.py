@@ -28,7 +28,7 @@ from companion.league.tournament import (
     winner,
 )
 
-FLOATS, SIDES, APART, BYE = 10**9, 10**13, 10**17, 10**24
+FLOAT_COST, SIDE_COST, POINTS_COST, BYE_COST = 10**9, 10**13, 10**17, 10**24
 """Weight of one unit of each cost. Each weight exceeds the sum of all less important costs of 250
 matches.
 """
@@ -41,8 +41,10 @@ def next_matches(tournament: Tournament) -> tuple[Match, ...]:
     """Return the matches of the next round. Raises `Illegal` if no pairing is possible."""
     number = len(tournament.rounds) + 1
     pairs = _SYSTEMS[tournament.system](tournament, number)
-    there = {entrant.number: entrant for entrant in tournament.entrants}
-    matches = [_match(tournament, there, number, south, north) for south, north in pairs]
+    entrants_by_number = {entrant.number: entrant for entrant in tournament.entrants}
+    matches = [
+        _match(tournament, entrants_by_number, number, south, north) for south, north in pairs
+    ]
     # players who asked to rest get half a point
     if tournament.system is System.SWISS:
         resting = [
@@ -60,28 +62,32 @@ def by_strength(tournament: Tournament) -> tuple[Entrant, ...]:
 
 
 def _match(
-    tournament: Tournament, there: dict[int, Entrant], number: int, south: int, north: int | None
+    tournament: Tournament,
+    entrants_by_number: dict[int, Entrant],
+    number: int,
+    south: int,
+    north: int | None,
 ) -> Match:
     if north is None:
         # in a round robin everybody has the same number of byes, so they give no points
         return Match(south, None, halves=WIN if tournament.system is not System.ROUND_ROBIN else 0)
-    entrants = there[south], there[north]
+    entrants = entrants_by_number[south], entrants_by_number[north]
     boards = []
     for place in range(tournament.team_size):
         one, other = (entrant.people[place] for entrant in entrants)
         # the sides of a team alternate from board to board
         south_person, north_person = (one, other) if place % 2 == 0 else (other, one)
-        verdict = _verdict_without(entrants, number, south_person, north_person)
+        verdict = _default_verdict(entrants, number, south_person, north_person)
         boards.append(MatchBoard(south_person, north_person, verdict=verdict))
     return Match(south, north, tuple(boards))
 
 
-def _verdict_without(
+def _default_verdict(
     entrants: Sequence[Entrant], number: int, south: int, north: int
 ) -> BoardEnd | None:
     """Return the verdict of a board on which a player has withdrawn. None if nobody has."""
-    gone = [entrant for entrant in entrants if not entrant.is_there(number)]
-    withdrawn = {person for entrant in gone for person in entrant.people}
+    absent = [entrant for entrant in entrants if not entrant.is_there(number)]
+    withdrawn = {person for entrant in absent for person in entrant.people}
     if not withdrawn:
         return None
     if south not in withdrawn:
@@ -118,11 +124,13 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
             bye = graph.add_node(None)
             for node, player in enumerate(players):
                 if not player.had_bye:
-                    graph.add_edge(node, bye, BYE * player.halves)
+                    graph.add_edge(node, bye, BYE_COST * player.halves)
         for one, other in combinations(range(len(players)), 2):
             first, second = players[one], players[other]
             # both need the same side
-            is_clash = first.strength == second.strength == 3 and first.wants == second.wants
+            is_clash = (
+                first.side_urgency == second.side_urgency == 3 and first.due_side == second.due_side
+            )
             if second.number in first.met or (is_clash and not may_clash):
                 continue
             cost = _cost(first, second)
@@ -155,7 +163,7 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
 class _Player:
     """An entrant with the data that pairing needs: points, past sides, opponents, bye and float.
 
-    See `_sides` and `_floated` for their values.
+    See `_sides` and `_last_float` for their values.
     """
 
     def __init__(self, tournament: Tournament, entrant: Entrant) -> None:
@@ -164,7 +172,7 @@ class _Player:
         self.sides = _sides(tournament, entrant)
         self.met = frozenset(opponents(tournament, number))
         self.had_bye = has_had_bye(tournament, number)
-        self.floated = _floated(tournament, number)
+        self.last_float = _last_float(tournament, number)
 
     @property
     def balance(self) -> int:
@@ -172,7 +180,7 @@ class _Player:
         return self.sides.count("S") - self.sides.count("N")
 
     @property
-    def wants(self) -> str:
+    def due_side(self) -> str:
         """Return the side that is due, `S` or `N`. Empty before the first game."""
         if self.balance:
             return "N" if self.balance > 0 else "S"
@@ -180,7 +188,7 @@ class _Player:
         return {"S": "N", "N": "S"}.get(self.sides.replace("-", "")[-1:], "")
 
     @property
-    def strength(self) -> int:
+    def side_urgency(self) -> int:
         """Return how strongly the side is due: 3 absolute, 2 for balance, 1 to alternate, 0 not at
         all.
         """
@@ -195,14 +203,14 @@ def _cost(one: _Player, other: _Player) -> int:
     """Return the cost of pairing two players, most important first: unequal points, equal wishes
     for a side, the same float again.
     """
-    cost = APART * (one.halves - other.halves) ** 2
-    if one.wants == other.wants:
+    cost = POINTS_COST * (one.halves - other.halves) ** 2
+    if one.due_side == other.due_side:
         # the weaker of the two wishes will be refused
-        cost += SIDES * (1, 4, 9, 16)[min(one.strength, other.strength)]
+        cost += SIDE_COST * (1, 4, 9, 16)[min(one.side_urgency, other.side_urgency)]
     if one.halves != other.halves:
         # avoid floating down, or up, twice in a row
         upper, lower = (one, other) if one.halves > other.halves else (other, one)
-        cost += FLOATS * ((upper.floated > 0) + (lower.floated < 0))
+        cost += FLOAT_COST * ((upper.last_float > 0) + (lower.last_float < 0))
     return cost
 
 
@@ -212,10 +220,12 @@ def _with_sides(one: _Player, other: _Player, place: int) -> tuple[int, int]:
     The stronger wish for a side decides, then the higher place. If nobody has a wish, sides
     alternate by `place`.
     """
-    ahead, behind = (one, other) if one.strength >= other.strength else (other, one)
-    if not ahead.wants:
+    keener, milder = (one, other) if one.side_urgency >= other.side_urgency else (other, one)
+    if not keener.due_side:
         return (one.number, other.number) if place % 2 == 0 else (other.number, one.number)
-    return (ahead.number, behind.number) if ahead.wants == "S" else (behind.number, ahead.number)
+    return (
+        (keener.number, milder.number) if keener.due_side == "S" else (milder.number, keener.number)
+    )
 
 
 def opponents(tournament: Tournament, entrant: int) -> Iterable[int]:
@@ -254,7 +264,7 @@ def _sides(tournament: Tournament, entrant: Entrant) -> str:
     return letters
 
 
-def _floated(tournament: Tournament, entrant: int) -> int:
+def _last_float(tournament: Tournament, entrant: int) -> int:
     """Return 1 if the opponent of the last round had fewer points, -1 if more, else 0.
 
     A full bye counts as 1.

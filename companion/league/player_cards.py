@@ -66,20 +66,20 @@ class PlayerCards:
                     ),
                 )
             person = new_person(max(self._people, default=0) + 1, name, is_shown, codes)
-            self._keep(person)
+            self._store(person)
         return person
 
     def change(self, number: int, name: str, is_shown: bool) -> Person:
         """Change somebody's name, and whether it is shown. Raises `Malformed` or `Illegal`."""
         with self._ledger.lock:
             person = replace(self.known(number), name=player_name(name), is_shown=is_shown)
-            self._keep(person)
+            self._store(person)
         return person
 
     def forget(self, number: int) -> None:
         """Delete somebody's name and code for good. Results keep the number."""
         with self._ledger.lock:
-            self._keep(replace(self.known(number), name="", code="", is_shown=False))
+            self._store(replace(self.known(number), name="", code="", is_shown=False))
 
     def show(self, code: str, table: str) -> Person:
         """Record that the card with this code was shown at a table, and return its owner.
@@ -103,7 +103,7 @@ class PlayerCards:
             return MACHINE_NUMBER
         return self._numbers.get(player.card) if (player.card, table) in self._shown else None
 
-    def _keep(self, person: Person) -> None:
+    def _store(self, person: Person) -> None:
         self._ledger.write(Changes(people=[person]))
         self._people[person.number] = person
         self._numbers[person.card] = person.number

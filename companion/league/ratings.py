@@ -19,9 +19,9 @@ from companion.league.league_file import Changes, Ledger, Season
 from companion.league.people import MACHINE_NUMBER, MAX_TITLE, plain_title
 from companion.league.results import RatedGame
 
-BEGIN, SCALE, FIRST = 1500.0, 24.0, 25.0
+INITIAL_RATING, POINTS_PER_UNIT, INITIAL_MEAN = 1500.0, 24.0, 25.0
 """Initial rating, points for one unit of OpenSkill, and OpenSkill's initial mean."""
-CAUTION = 2.0
+CAUTION_DEVIATIONS = 2.0
 """Number of deviations subtracted from a rating to order the list, so that one lucky game makes no
 champion.
 """
@@ -43,7 +43,7 @@ class Strength:
     @property
     def cautious(self) -> float:
         """Return the conservative rating by which the list is sorted."""
-        return self.rating - CAUTION * self.deviation
+        return self.rating - CAUTION_DEVIATIONS * self.deviation
 
 
 def ladder(games: Iterable[RatedGame], machines: bool = False) -> tuple[Strength, ...]:
@@ -84,7 +84,12 @@ def ladder(games: Iterable[RatedGame], machines: bool = False) -> tuple[Strength
 
 
 def _strength(person: int, rated: Any, tally: list[int]) -> Strength:
-    return Strength(person, BEGIN + (rated.mu - FIRST) * SCALE, rated.sigma * SCALE, *tally)
+    return Strength(
+        person,
+        INITIAL_RATING + (rated.mu - INITIAL_MEAN) * POINTS_PER_UNIT,
+        rated.sigma * POINTS_PER_UNIT,
+        *tally,
+    )
 
 
 class Ladders:

@@ -18,7 +18,7 @@ from companion.league.tournament_keeper import TournamentKeeper
 from companion.table.public.messages import PublicRecord
 
 log = logging.getLogger(__name__)
-KEEP_S = 2.0
+SAVE_INTERVAL_S = 2.0
 """Minimum interval in seconds between two writes of the positions in tables' records.
 
 After a crash, records behind the last written position are processed again.
@@ -32,9 +32,9 @@ class ResultKeeper:
         self._ledger = ledger
         self._cards = cards
         self._tournaments = tournaments
-        self._followed = ledger.store.followed()
-        self._unkept: set[str] = set()
-        self._kept_s = ledger.clock.monotonic_s()
+        self._progress = ledger.store.followed()
+        self._unsaved_tables: set[str] = set()
+        self._saved_s = ledger.clock.monotonic_s()
         self.sequence = ledger.store.value("sequence")
         """Sequence number of the last processed record in the hub's store."""
 
@@ -45,13 +45,13 @@ class ResultKeeper:
         hub's store.
         """
         with self._ledger.lock:
-            before = self._followed.get(table, GameFollowed())
+            before = self._progress.get(table, GameFollowed())
             after, change = follow(table, before, record, at_s)
             # only the position has changed, which `keep` writes later
             if change == ResultChange():
-                self._follow(table, after, sequence)
+                self._note_progress(table, after, sequence)
                 return
-            changes = self._unwritten(sequence)
+            changes = self._pending_changes(sequence)
             changes.followed[table] = after
             come, gone = change.come, change.gone
             entry = None
@@ -60,7 +60,7 @@ class ResultKeeper:
                     self._cards.number_of(player, table) for player in (come.south, come.north)
                 )
                 entry = KeptResult(come, south, north)
-                self._add(entry, changes)
+                self._add_result(entry, changes)
             if gone is not None:
                 changes.gone.append(gone)
             # a new result may replace an earlier one of the same game
@@ -69,19 +69,19 @@ class ResultKeeper:
             # write to the disk before anybody sees the result
             self._ledger.write(changes)
             self._tournaments.use(tournaments)
-            self._follow(table, after, sequence)
-            self._unkept.clear()
+            self._note_progress(table, after, sequence)
+            self._unsaved_tables.clear()
             self._ledger.changed()
 
     def keep(self) -> None:
         """Write the positions in tables' records if they are due. Raises `SystemTrouble`."""
         with self._ledger.lock:
             now_s = self._ledger.clock.monotonic_s()
-            if not self._unkept or now_s - self._kept_s < KEEP_S:
+            if not self._unsaved_tables or now_s - self._saved_s < SAVE_INTERVAL_S:
                 return
-            self._kept_s = now_s
-            self._ledger.write(self._unwritten(self.sequence))
-            self._unkept.clear()
+            self._saved_s = now_s
+            self._ledger.write(self._pending_changes(self.sequence))
+            self._unsaved_tables.clear()
 
     def begin_anew(self) -> None:
         """Restart at sequence number 0, because the hub has a new store."""
@@ -103,16 +103,16 @@ class ResultKeeper:
             self._ledger.write(Changes(void=[(key, is_void)]))
             self._ledger.changed()
 
-    def _follow(self, table: str, after: GameFollowed, sequence: int) -> None:
-        self._followed[table] = after
+    def _note_progress(self, table: str, after: GameFollowed, sequence: int) -> None:
+        self._progress[table] = after
         self.sequence = max(self.sequence, sequence)
-        self._unkept.add(table)
+        self._unsaved_tables.add(table)
 
-    def _unwritten(self, sequence: int) -> Changes:
-        followed = {table: self._followed[table] for table in self._unkept}
+    def _pending_changes(self, sequence: int) -> Changes:
+        followed = {table: self._progress[table] for table in self._unsaved_tables}
         return Changes(sequence=max(self.sequence, sequence), followed=followed)
 
-    def _add(self, entry: KeptResult, changes: Changes) -> None:
+    def _add_result(self, entry: KeptResult, changes: Changes) -> None:
         """Add a result to the changes.
 
         If two tables have played the game, merge their reports. The result is void if they

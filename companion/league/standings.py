@@ -78,9 +78,9 @@ def standings(tournament: Tournament, rounds: int | None = None) -> tuple[Tourna
 
     Entrants that are level in every tie-break share a place.
     """
-    counted = len(tournament.rounds) if rounds is None else rounds
+    round_count = len(tournament.rounds) if rounds is None else rounds
     halves = {
-        entrant.number: tournament.halves(entrant.number, counted)
+        entrant.number: tournament.halves(entrant.number, round_count)
         for entrant in tournament.entrants
     }
     names = ("halves", *TIE_BREAKS[tournament.system])
@@ -89,23 +89,23 @@ def standings(tournament: Tournament, rounds: int | None = None) -> tuple[Tourna
         # negated, so that sorting puts the highest first
         return tuple(-getattr(row, name) for name in names)
 
-    rows = [_standing(tournament, entrant, halves, counted) for entrant in halves]
+    rows = [_row_of(tournament, entrant, halves, round_count) for entrant in halves]
     rows.sort(key=lambda row: (key(row), row.entrant))
-    placed: list[TournamentRow] = []
+    ranked: list[TournamentRow] = []
     # the direct encounter only separates entrants that are level in everything else
     for _, group in groupby(rows, key):
-        level = list(group)
-        direct = _direct(tournament, [row.entrant for row in level], counted)
-        level = [replace(row, direct=direct[row.entrant]) for row in level]
-        for row in sorted(level, key=lambda row: (-row.direct, row.entrant)):
-            last = placed[-1] if placed else None
+        level_rows = list(group)
+        direct = _direct_encounter(tournament, [row.entrant for row in level_rows], round_count)
+        level_rows = [replace(row, direct=direct[row.entrant]) for row in level_rows]
+        for row in sorted(level_rows, key=lambda row: (-row.direct, row.entrant)):
+            last = ranked[-1] if ranked else None
             is_level = last is not None and (key(last), last.direct) == (key(row), row.direct)
-            place = last.place if last and is_level else len(placed) + 1
-            placed.append(replace(row, place=place))
-    return tuple(placed)
+            place = last.place if last and is_level else len(ranked) + 1
+            ranked.append(replace(row, place=place))
+    return tuple(ranked)
 
 
-def _standing(
+def _row_of(
     tournament: Tournament, entrant: int, halves: dict[int, int], rounds: int
 ) -> TournamentRow:
     buchholz = sonneborn = boards = 0
@@ -125,7 +125,7 @@ def _standing(
     return TournamentRow(0, entrant, halves[entrant], boards, buchholz, sonneborn, 0)
 
 
-def _direct(tournament: Tournament, level: list[int], rounds: int) -> dict[int, int]:
+def _direct_encounter(tournament: Tournament, level: list[int], rounds: int) -> dict[int, int]:
     """Return the points of level entrants against each other. All zero unless all of them have
     met.
     """

@@ -81,7 +81,7 @@ class TournamentKeeper:
                 minutes=minutes,
                 team_size=team_size,
             )
-            self._keep(tournament, LogLine(number, self._ledger.clock.wall_s(), DIRECTOR, "new"))
+            self._store(tournament, LogLine(number, self._ledger.clock.wall_s(), DIRECTOR, "new"))
         return tournament
 
     def enter(
@@ -89,7 +89,7 @@ class TournamentKeeper:
     ) -> Tournament:
         """Enter a person or a team with the current rating. Raises a `CompanionError`."""
         with self._ledger.lock:
-            tournament = self._on(number)
+            tournament = self._known(number)
             ratings = {rated.person: rated.rating for rated in self._ladders.of(tournament.game)}
             for person in people:
                 self._cards.known(person)
@@ -98,7 +98,7 @@ class TournamentKeeper:
             fresh = director.enter(tournament, people, rating, team)
             entrant = fresh.entrant_of(people[0])
             entry = entrant.number if entrant else 0
-            self._keep(fresh, LogLine(number, self._ledger.clock.wall_s(), who, "enter", entry))
+            self._store(fresh, LogLine(number, self._ledger.clock.wall_s(), who, "enter", entry))
         return fresh
 
     def direct(
@@ -114,17 +114,20 @@ class TournamentKeeper:
         `CompanionError`.
         """
         with self._ledger.lock:
-            before = self._on(number)
+            before = self._known(number)
             after = act(before)
             others = [other for other in self._tournaments.values() if other.id != number]
             # the action may have opened boards that have no table yet
-            after = director.seat(after, self._free([*others, after], but=after))
+            after = director.seat(after, self._tables_without_board([*others, after], but=after))
             at_s = self._ledger.clock.wall_s()
             line = LogLine(number, at_s, DIRECTOR, what, entrant, place)
             if place is not None:
-                ends = {"before": _end(before, place), "after": _end(after, place)}
+                ends = {
+                    "before": _verdict_text(before, place),
+                    "after": _verdict_text(after, place),
+                }
                 line = replace(line, **ends)
-            self._keep(after, line)
+            self._store(after, line)
         return after
 
     def pair_round(self, number: int) -> Tournament:
@@ -143,7 +146,7 @@ class TournamentKeeper:
             for tournament in list(self._tournaments.values()):
                 if tournament.is_over:
                     continue
-                free = self._free(self._tournaments.values(), but=tournament)
+                free = self._tables_without_board(self._tournaments.values(), but=tournament)
                 fresh = director.seat(tournament, free)
                 if fresh != tournament:
                     self._ledger.write(Changes(tournaments=[fresh]))
@@ -211,11 +214,15 @@ class TournamentKeeper:
                 changes.log.append(replace(line, what="refused", after=why))
                 continue
             # the table is free again: assign it to the next waiting board
-            tournaments[number] = director.seat(fresh, self._free(tournaments.values(), but=fresh))
+            tournaments[number] = director.seat(
+                fresh, self._tables_without_board(tournaments.values(), but=fresh)
+            )
             verdict = str(director.board_at(fresh, place).verdict)
             changes.log.append(replace(line, place=place, after=verdict))
 
-    def _free(self, tournaments: Iterable[Tournament], but: Tournament) -> list[str]:
+    def _tables_without_board(
+        self, tournaments: Iterable[Tournament], but: Tournament
+    ) -> list[str]:
         """Return the tables without an open board. `but` replaces its older value in
         `tournaments`.
         """
@@ -225,19 +232,19 @@ class TournamentKeeper:
                 occupied.update(director.open_tables(tournament))
         return [table for table in self._free_tables() if table not in occupied]
 
-    def _on(self, number: int) -> Tournament:
+    def _known(self, number: int) -> Tournament:
         tournament = self._tournaments.get(number)
         if tournament is None:
             raise Illegal(Refusal.WRONG_PHASE, say("There is no such tournament"))
         return tournament
 
-    def _keep(self, tournament: Tournament, line: LogLine) -> None:
+    def _store(self, tournament: Tournament, line: LogLine) -> None:
         self._ledger.write(Changes(tournaments=[tournament], log=[line]))
         self._tournaments[tournament.id] = tournament
         self._ledger.changed()
 
 
-def _end(tournament: Tournament, place: Place) -> str:
+def _verdict_text(tournament: Tournament, place: Place) -> str:
     try:
         return str(director.board_at(tournament, place).verdict or "")
     except CompanionError:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An opponent for Outbuffered that plays at random: JSON lines on standard input and output."""
+"""Random opponent for Outbuffered. It speaks JSON lines on standard input and output."""
 
 import json
 import random

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""A lamp in the colour of whoever is on turn: `lamp.py BROKER TOPIC`, with an RGB LED on GPIO 17, 27 and 22."""
+"""Lamp in the colour of the side to move: `lamp.py BROKER TOPIC`.
+
+It drives an RGB LED on GPIO 17, 27 and 22.
+"""
 
 import json
 import sys
@@ -12,7 +15,7 @@ lamp = RGBLED(17, 27, 22, pwm=False)
 
 
 def show(client, _, message):
-    """Light what is bright in the colour; nobody on turn: dark."""
+    """Show the bright parts of the side's colour. The lamp is off if no side is to move."""
     turn = json.loads(message.payload)
     lamp.color = [part > 127 for part in turn["rgb"]] if turn["seat"] != "none" else (0, 0, 0)
     print(turn["seat"], turn["colour"], flush=True)

@@ -1,14 +1,13 @@
-"""Fills Debian's package: the program and what it needs of Python, for another machine than this
-one.
+"""Builds the content of Debian's package: the program and its Python dependencies, for any machine.
 
     WHEEL=program.whl UV=uv environment.py PACKAGE ARCHITECTURE
 
-`/usr/lib/tabletop-companion` becomes a virtual environment for each Python in `PYTHONS`, with the
-distribution's own packages behind it (camera and pins come from there):
+`/usr/lib/tabletop-companion` becomes a virtual environment for each Python in `PYTHONS`. It
+includes the distribution's own packages (camera and pins come from there):
 
-    bin/python3 -> /usr/bin/python3       whichever of them that is
-    lib/python3/site-packages             what is the same for all of them, the program too
-    lib/python3.11/site-packages …        what is compiled, or of another version
+    bin/python3 -> /usr/bin/python3       whichever version that is
+    lib/python3/site-packages             packages that are the same for all, and the program
+    lib/python3.11/site-packages …        packages that are compiled or differ by version
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PYTHONS = ("3.11", "3.13")
-"""Of Bookworm and of Trixie; debian/control has them, too."""
+"""Python versions of Bookworm and Trixie. Keep debian/control in step."""
 HOME = Path("usr/lib/tabletop-companion")
 PLATFORMS = {"amd64": "x86_64-manylinux_2_36", "arm64": "aarch64-manylinux_2_36"}
-"""By Debian's name of the architecture: what uv calls it, with Bookworm's C library."""
+"""uv's platform with Bookworm's C library, by Debian's name of the architecture."""
 LOCK = Path("companion/requirements.lock")
 BUILD_LOCK = Path("companion/build.lock")
 IDLE = ("*.a", "*.c", "*.cpp", "*.h", "*.pxd", "*.pxi", "*.pyi", "*.pyx", "tests", "__pycache__")
-"""Of no use to a program that runs."""
+"""Files that are not needed at run time."""
 ENABLED = (
     "companion.service",
     "companion-lamp.service",
@@ -39,7 +38,7 @@ ENABLED = (
 
 
 def main(package: Path, architecture: str) -> None:
-    """Lay out everything that apt installs."""
+    """Lay out all files that apt installs."""
     home = package / HOME
     every = site_packages(home, "")
     for python in PYTHONS:
@@ -54,16 +53,17 @@ def main(package: Path, architecture: str) -> None:
 
 
 def site_packages(home: Path, python: str) -> Path:
-    """Return where packages lie. With `python` empty those for all."""
+    """Return the folder of packages for a Python version, or for all if `python` is empty."""
     return home / f"lib/python{python or 3}/site-packages"
 
 
 def fetch(folder: Path, python: str, platform: str) -> None:
-    """Install what the lock names for this Python and this machine, each checked against its
-    hash.
-    """
+    """Install the packages of the lock file for this Python and platform. Hashes are checked."""
     where = ("--python-version", python, "--python-platform", platform)
-    build_options = ("--build-constraints", str(BUILD_LOCK))  # for what is there as sources alone
+    build_options = (
+        "--build-constraints",
+        str(BUILD_LOCK),
+    )  # for packages that exist only as source
     install(
         folder,
         *where,
@@ -78,7 +78,7 @@ def fetch(folder: Path, python: str, platform: str) -> None:
 
 
 def install(folder: Path, *what: str) -> None:
-    """Unpack into a folder, with uv."""
+    """Install packages into a folder with uv."""
     command = [
         os.environ["UV"],
         "pip",
@@ -93,7 +93,7 @@ def install(folder: Path, *what: str) -> None:
 
 
 def share(home: Path) -> None:
-    """Keep once what is pure Python and the same everywhere."""
+    """Move packages that are pure Python and the same for all versions into the common folder."""
     first, *others = (site_packages(home, python) for python in PYTHONS)
     every = site_packages(home, "")
     every.mkdir(parents=True)
@@ -109,7 +109,7 @@ def share(home: Path) -> None:
 
 
 def top_names(notes: Path) -> Iterator[str]:
-    """Yield what a package has laid into the folder itself."""
+    """Yield the top-level files and folders of a package."""
     lines = (notes / "RECORD").read_text(encoding="utf-8").splitlines()
     names = {line.split("/")[0].split(",")[0] for line in lines}
     yield from (
@@ -118,7 +118,7 @@ def top_names(notes: Path) -> Iterator[str]:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, or a folder with all in it."""
+    """Remove a file or a whole folder."""
     if path.is_dir():
         shutil.rmtree(path)
     else:
@@ -126,7 +126,7 @@ def remove(path: Path) -> None:
 
 
 def tidy(folder: Path) -> None:
-    """Take away commands of other packages and what only serves to compile or to test."""
+    """Remove other packages' commands, and files that are needed only to compile or to test."""
     shutil.rmtree(folder / "bin", ignore_errors=True)
     for name in (".lock", ".gitignore"):
         (folder / name).unlink(missing_ok=True)
@@ -137,7 +137,7 @@ def tidy(folder: Path) -> None:
 
 
 def environment(home: Path) -> None:
-    """Make the folder a virtual environment that has the program's command."""
+    """Turn the folder into a virtual environment with the program's command."""
     binary = home / "bin"
     binary.mkdir()
     (binary / "python3").symlink_to("/usr/bin/python3")
@@ -152,7 +152,7 @@ def environment(home: Path) -> None:
 
 
 def system(package: Path, files: Path) -> None:
-    """Lay down units, user, rules and the command of the system."""
+    """Install units, the system user, udev rules and the system-wide command."""
     for unit in sorted([*files.glob("companion*.service"), *files.glob("companion*.path")]):
         lay(unit, package / "lib/systemd/system" / unit.name)
     lay(files / "companion.sysusers", package / "usr/lib/sysusers.d/tabletop-companion.conf")
@@ -166,7 +166,7 @@ def system(package: Path, files: Path) -> None:
 
 
 def lay(source: Path, target: Path, mode: int = 0o644) -> None:
-    """Put a file of the tree in its place."""
+    """Copy a file to its place in the package."""
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(source, target)
     target.chmod(mode)

@@ -247,7 +247,7 @@ def learn_noise(noise: Noise, rest: Small, moved: Blocks | None) -> Noise:
     some = size[::3, ::3]
     part = some.ravel() if moved is None else some[~moved[::3, ::3]]
     if part.size < 0.5 * some.size:
-        return noise  # what is left may be all sky
+        return noise  # the rest may not represent the picture
     frames = noise.frames + 1
     rate = 1 / min(frames, _SLOWLY)
     typical, step = _typical_and_step(noise, size, part, rate)

@@ -82,7 +82,7 @@ class Lens:
             return np.asarray(plane, np.float64).reshape(-1, 2)
         radii = np.linalg.norm(bent, axis=1, keepdims=True).clip(1e-9)
         angles = radii.copy()
-        for _ in range(_ROUNDS):  # Newton's
+        for _ in range(_ROUNDS):  # Newton iteration
             flat = angles**2
             there = angles * (1 + flat * (self.k1 + self.k2 * flat))
             # derivative of `there` by the angle

@@ -146,7 +146,7 @@ def _draw_walls(picture: Bgr, top: Points, foot: Points, colour: tuple[int, int,
         wall = np.array([top[index], top[after], foot[after], foot[index]])
         area = cv2.contourArea(wall.astype(np.float32), oriented=True)
         if area >= 0:
-            continue  # its back is turned to the camera
+            continue  # faces away from the camera
         shade = tuple(part * tone for part in colour)
         cv2.fillPoly(picture, [_sixteenths(wall)], shade, cv2.LINE_8, _SHIFT)
 

@@ -194,6 +194,7 @@ class Tags(MovablePieces):
         near, low, widest = 0.3 * plain, 0.0, 0.0
         for piece in (p for p in pieces if (p.top.seat is Seat.NORTH) is right):
             width, depth = piece.top.width_mm, piece.top.depth_mm
+            # Start a new column when this one is as long as the board.
             if low and low + depth / 2 > board.height_mm:
                 near, low, widest = near + widest + 0.2 * plain, 0.0, 0.0
             away = near + width / 2
@@ -228,6 +229,7 @@ class Tags(MovablePieces):
         for piece in pieces:
             block = _block(piece, 0.0)
             is_below = partial(self._overlap, block)
+            # A piece that overlaps several stacks joins them into one.
             under = [stack for stack in stacks if any(map(is_below, stack))]
             z_mm = max(
                 (b.z_mm + b.height_mm for stack in under for b in stack if is_below(b)), default=0.0
@@ -244,6 +246,7 @@ class Tags(MovablePieces):
         least = 0.7 * self._kit.tag_mm
         if big.width_mm < 2 * self._kit.tag_mm:
             return math.hypot(x, y) < least
+        # the offset in the axes of the larger piece
         across, along = (
             x * math.cos(turn) + y * math.sin(turn),
             y * math.cos(turn) - x * math.sin(turn),
@@ -300,6 +303,7 @@ class Cards(MovablePieces):
         there = [
             p.y_mm for p in lying if p is not piece and board.square_at(p.x_mm, p.y_mm) == square
         ]
+        # one step beyond the last card, but within the zone
         steps = [away * (y - middle) + deck.step_mm for y in there]
         piece.lay(x, middle + away * min(max([-room, *steps]), room))
 
@@ -313,6 +317,7 @@ class Cards(MovablePieces):
         hidden: set[tuple[float, float, float]] = set()
         for index in reversed(range(len(pieces))):
             piece = pieces[index]
+            # A card lies on all earlier ones that are near it.
             below = np.hypot(*(places[:index] - places[index]).T) < deck.height_mm / 2
             block = _block(piece, CARD_THICK_MM * float(below.sum()))
             place = piece.x_mm, piece.y_mm, piece.turn_deg

@@ -35,6 +35,7 @@ class PrintedSheet:
     def to_texture(self) -> Points:
         """Return the matrix (3, 3) from board coordinates to pixels of the picture."""
         (left, low), (right, high) = self.low_mm, self.high_mm
+        # px per mm; -0.5 because pixel centres have integer coordinates
         across = self.size_px[0] / (right - left)
         down = self.size_px[1] / (high - low)
         return np.array(

@@ -64,6 +64,7 @@ def _wood(seed: int) -> Bgr:
     rng = np.random.default_rng(seed)
     rough = rng.normal(0, 1, (350, 12)).astype(np.float32)
     grain = cv2.resize(rough, (700, 700), interpolation=cv2.INTER_CUBIC)
+    # fine horizontal fibres: noise that is blurred along one axis only
     speckles = rng.normal(0, 1, (700, 700)).astype(np.float32)
     fine = cv2.GaussianBlur(speckles, (0, 0), sigmaX=9, sigmaY=0.7)
     tone = 1 + 0.09 * grain + 0.35 * fine

@@ -123,6 +123,7 @@ def _stamp(art: Bgr, marker: int, x_mm: float, y_mm: float, size_mm: float) -> N
     side = round(size_mm * _SCALE)
     modules = marker_modules(marker, CARD_DICTIONARY)
     print_ = cv2.resize(modules, (side, side), interpolation=cv2.INTER_NEAREST).clip(_INK, _PAPER)
+    # y_mm counts from the lower edge, rows from the upper one
     left, top = round(x_mm * _SCALE - side / 2), round(len(art) - y_mm * _SCALE - side / 2)
     art[top : top + side, left : left + side] = print_[..., None]
 
@@ -142,6 +143,7 @@ def _tile_picture(spec: OrderTiles, seat: Seat, letter: str, rgb: str) -> Bgr:
     art = np.full(
         (round(spec.depth_mm * _SCALE), round(spec.width_mm * _SCALE), 3), _PAPER, np.uint8
     )
+    # The coloured field ends 3 mm above the marker.
     head = round((spec.depth_mm - spec.marker_up_mm - spec.marker_mm / 2 - 3) * _SCALE)
     art[:head] = bgr_of(rgb)
     _stamp(art, spec.orders[seat][letter], spec.width_mm / 2, spec.marker_up_mm, spec.marker_mm)

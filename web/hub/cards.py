@@ -45,8 +45,8 @@ class CardPages(HubGroup):
     def __init__(self, hub: HubContext) -> None:
         super().__init__(hub)
         self._guesses = Guesses(EACH, hub.clock.monotonic_s)
-        self._makes = Buckets(MAKES, hub.clock.monotonic_s)
-        self._makes_all = Buckets(MAKES_ALL, hub.clock.monotonic_s)
+        self._make_limit = Buckets(MAKES, hub.clock.monotonic_s)
+        self._make_limit_all = Buckets(MAKES_ALL, hub.clock.monotonic_s)
 
     # ---- pages ----
 
@@ -88,7 +88,7 @@ class CardPages(HubGroup):
         """Make a card for the person at this browser."""
         address = address_group(request.remote_addr or "")
         # in this order, an address over its own limit uses up nothing of the shared one
-        if not (self._makes.take(address) and self._makes_all.take(SHARED)):
+        if not (self._make_limit.take(address) and self._make_limit_all.take(SHARED)):
             raise Stale(
                 say(
                     "Too many cards have been made from here: wait a few minutes, or ask the hub’s "
@@ -107,13 +107,13 @@ class CardPages(HubGroup):
     @form("/card/close")
     def close(self) -> Any:
         """Remove the card from this browser."""
-        return self._take_card()
+        return self._remove_card()
 
     @form("/card/forget")
     def forget(self) -> Any:
         """Forget the player's name for good."""
         self._league.cards.forget(self._require_card().number)
-        return self._take_card()
+        return self._remove_card()
 
     @form("/card/enter", page="page")
     def enter(self) -> Any:
@@ -138,7 +138,6 @@ class CardPages(HubGroup):
     # ---- inside ----
 
     def _name_and_shown(self) -> tuple[str, bool]:
-        """Return the name in the form, and whether others may see it."""
         return request.form.get("name", "")[:200], "shown" in request.form
 
     def _open(self, code: str) -> Any:
@@ -183,7 +182,7 @@ class CardPages(HubGroup):
         answer.set_cookie(COOKIE, person.code, max_age=COOKIE_AGE_S, httponly=True, samesite="Lax")
         return answer  # type: ignore[return-value]  # Flask's own response
 
-    def _take_card(self) -> Response:
+    def _remove_card(self) -> Response:
         answer = redirect("/card", 303)
         answer.delete_cookie(COOKIE, httponly=True, samesite="Lax")
         return answer  # type: ignore[return-value]

@@ -29,7 +29,7 @@ from web.rendering.board_picture import BoardPicture
 from web.rendering.cards import lanes_picture, lanes_sign
 from web.templating.phrases import PLAIN_SIDES
 
-_DRAWN = 512
+_MAX_DRAWINGS = 512
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def board_of(view: PublicView, *, with_moves: bool) -> Markup:
     the lanes of a card game.
     """
     # keep only what is drawn, so that a view in which only the clock differs hits the cache
-    drawn = msgspec.structs.replace(
+    visible = msgspec.structs.replace(
         PublicView(phase=view.phase),
         game=view.game,
         options=view.options,
@@ -78,12 +78,12 @@ def board_of(view: PublicView, *, with_moves: bool) -> Markup:
         moves=view.moves if with_moves else (),
         target=view.target if with_moves else {},
     )
-    return _board(msgspec.json.encode(drawn, order="sorted"), not with_moves, spoken())
+    return _board(msgspec.json.encode(visible, order="sorted"), not with_moves, spoken())
 
 
-@lru_cache(maxsize=_DRAWN)
-def _board(encode_public: bytes, is_small: bool, _language: str) -> Markup:
-    view = msgspec.json.decode(encode_public, type=PublicView)
+@lru_cache(maxsize=_MAX_DRAWINGS)
+def _board(encoded: bytes, is_small: bool, _language: str) -> Markup:
+    view = msgspec.json.decode(encoded, type=PublicView)
     kit = kit_of(view)
     if kit is None:
         return Markup()

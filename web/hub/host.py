@@ -138,25 +138,25 @@ class JoinDoor:
         self._clock = clock
         self._when_renewed = when_renewed
         self._guesses = Guesses(EACH, clock.monotonic_s)
-        self._joining = threading.Lock()
+        self._join_lock = threading.Lock()
         self.code = ""
         self.renew()
 
     def renew(self) -> None:
         """Replace the code."""
         self.code = new_code(LENGTH)
-        self._ends_s = self._clock.monotonic_s() + CODE_S
+        self._expires_s = self._clock.monotonic_s() + CODE_S
         self._when_renewed()
 
     def step(self) -> None:
         """Replace the code if it has expired."""
-        if self._clock.monotonic_s() >= self._ends_s:
+        if self._clock.monotonic_s() >= self._expires_s:
             self.renew()
 
     def join(self, wish: Join, address: str) -> Joined:
         """Add a table. Raises `Illegal` for a wrong code and `Malformed` for a bad key."""
         code = plain_code(wish.code)
-        with self._joining:  # two at once would join by one code
+        with self._join_lock:  # otherwise two tables could use one code
             self.step()
             self._guesses.require(
                 address,
@@ -229,33 +229,33 @@ class HubHostPages(HubGroup):
     @post("/api/hub/remove", body=Numbered, guard=host_only)
     def remove(self, body: Numbered) -> None:
         """Remove a table."""
-        self._done(self._host.remove(body.number))
+        self._require_found(self._host.remove(body.number))
 
     @post("/api/hub/rename", body=Rename, guard=host_only)
     def rename(self, body: Rename) -> None:
         """Rename a table."""
-        self._done(self._host.rename(body.number, " ".join(body.name.split())))
+        self._require_found(self._host.rename(body.number, " ".join(body.name.split())))
 
     @post("/api/hub/let-in", body=Numbered, guard=host_only)
     def let_in(self, body: Numbered) -> None:
         """Admit a table that has joined or was shut out."""
-        self._done(self._host.let_in(body.number))
+        self._require_found(self._host.let_in(body.number))
 
     @post("/api/hub/answer", body=Answer, guard=host_only)
     def answer(self, body: Answer) -> None:
         """Tell a table that somebody is coming, or that its call is done."""
-        self._done(self._host.answer(body.number, body.say))
+        self._require_found(self._host.answer(body.number, body.say))
 
     @post("/api/hub/close", body=Closing, guard=host_only)
     def close(self, body: Closing) -> None:
         """Close tables for new games, or open them."""
-        self._done(self._host.close_tables(body.numbers, body.is_closed))
+        self._require_found(self._host.close_tables(body.numbers, body.is_closed))
 
     @post("/api/hub/settings", body=SettingsWanted, guard=host_only)
     def settings(self, body: SettingsWanted) -> None:
         """Send settings to tables."""
         numbers = body.numbers or [table.number for table in self._room.tables()]
-        self._done(self._host.change_settings(numbers, body.values))
+        self._require_found(self._host.change_settings(numbers, body.values))
 
     @post("/api/hub/delay", body=Delay, guard=host_only)
     def delay(self, body: Delay) -> None:
@@ -269,7 +269,6 @@ class HubHostPages(HubGroup):
         return jsonify(code=self._door.code)
 
     @staticmethod
-    def _done(is_there: bool) -> None:
-        """Raise `NotFound` if the table does not exist."""
+    def _require_found(is_there: bool) -> None:
         if not is_there:
             raise NotFound

@@ -173,20 +173,19 @@ class Delayed(Notifier):
         self._waiting_bytes += len(packed.content)
         # limit the memory that a long delay takes
         while self._waiting_bytes > MAX_WAITING_BYTES:
-            self._pop()
+            self._pop_oldest()
         self.step(now_s, delay_s)
 
     def step(self, now_s: float, delay_s: float) -> None:
         """Show all records whose delay has passed."""
         # the delay counts from when the table accepted the record, not from its arrival
         while self._waiting and self._waiting[0].came_s - self._waiting[0].age_s + delay_s <= now_s:
-            packed = self._pop()
+            packed = self._pop_oldest()
             self.shown = packed.unpack()
             self._recent.append((self.version + 1, packed))
             self.change()
 
-    def _pop(self) -> _Packed:
-        """Remove and return the oldest waiting record."""
+    def _pop_oldest(self) -> _Packed:
         oldest = self._waiting.popleft()
         self._waiting_bytes -= len(oldest.content)
         return oldest
@@ -221,9 +220,9 @@ class Room(Notifier):
         self._lock = threading.Lock()
         self._tables: dict[str, RoomTable] = {}
         self._delayed: dict[str, Delayed] = {}
-        self._lost: frozenset[str] = frozenset()
+        self._lost_tables: frozenset[str] = frozenset()
         self._is_stale = False
-        self._drawn_s = -WALL_S
+        self._last_draw_s = -WALL_S
 
     @property
     def title(self) -> str:
@@ -283,7 +282,7 @@ class Room(Notifier):
                 closed=table.closed,
                 waits=table.waits,
             )
-        self._touch()
+        self._mark_stale()
 
     def remove(self, table: str) -> None:
         """Remove a table."""
@@ -292,7 +291,7 @@ class Room(Notifier):
             removed = self._delayed.pop(table, None)
         if removed:
             removed.change()
-        self._touch()
+        self._mark_stale()
 
     def record(self, table: str, record: PublicRecord, age_s: float = 0.0) -> None:
         """Handle a record that a table accepted `age_s` ago. Ignore it if it is not newer than the
@@ -306,12 +305,12 @@ class Room(Notifier):
                 return
             last = known.shown.record if known.shown else None
             if last and (record.epoch, record.entry) <= (last.epoch, last.entry):
-                return  # it is there already
+                return  # the record is not new
             self._tables[table] = replace(known, shown=shown, heard_s=now_s, refused="")
             delayed = self._delayed[table]
         # without the lock, because this decodes the record and wakes all followers
         delayed.take(shown, now_s, self.delay_s)
-        self._touch()
+        self._mark_stale()
 
     def state(self, table: str, state: PublicState) -> None:
         """Handle the state of a table."""
@@ -324,7 +323,7 @@ class Room(Notifier):
             self._tables[table] = replace(known, state=state, heard_s=now_s, clock_off_s=off_s)
         # an unchanged state causes no new drawing
         if known.is_lost(now_s) or _without_time(known.state) != _without_time(state):
-            self._touch()
+            self._mark_stale()
 
     def update(self, table: str, **changes: Any) -> None:
         """Change fields of a table, if it exists."""
@@ -333,7 +332,7 @@ class Room(Notifier):
             if known is None or known == replace(known, **changes):
                 return
             self._tables[table] = replace(known, **changes)
-        self._touch()
+        self._mark_stale()
 
     def share(self, table: str, is_shared: bool) -> None:
         """Set whether a second machine has tried to connect as a table."""
@@ -348,12 +347,12 @@ class Room(Notifier):
         """Set the trouble of the hub itself. Empty if there is none."""
         if trouble != self.trouble:
             self.trouble = trouble
-            self._touch()
+            self._mark_stale()
 
     def use_delay(self, delay_s: float) -> None:
         """Set the delay for spectators. What they have seen already stays."""
         self.delay_s = min(max(0.0, delay_s), MAX_DELAY_S)
-        self._touch()
+        self._mark_stale()
 
     def step(self) -> None:
         """Show records that are due, and detect lost tables."""
@@ -361,20 +360,20 @@ class Room(Notifier):
         for delayed in tuple(self._delayed.values()):
             delayed.step(now_s, self.delay_s)
         lost = frozenset(table.id for table in self.tables() if table.is_lost(now_s))
-        if lost != self._lost:
-            self._lost = lost
+        if lost != self._lost_tables:
+            self._lost_tables = lost
             self._is_stale = True
         self._draw_if_stale()
 
-    def _touch(self) -> None:
+    def _mark_stale(self) -> None:
         self._is_stale = True
         self._draw_if_stale()
 
     def _draw_if_stale(self) -> None:
         now_s = self.now_s()
         # tables send at the same time: without this limit the wall would be drawn for each message
-        if self._is_stale and now_s - self._drawn_s >= WALL_S:
-            self._is_stale, self._drawn_s = False, now_s
+        if self._is_stale and now_s - self._last_draw_s >= WALL_S:
+            self._is_stale, self._last_draw_s = False, now_s
             self.change()
 
 

@@ -45,7 +45,7 @@ class StandingsPages(HubGroup):
         """Return the ratings as a file."""
         game, season = self._game_and_season()
         rows = [
-            self._plain(place, row)
+            self._rating_json(place, row)
             for place, row in enumerate(self._league.ladders.of(game, season), start=1)
         ]
         columns = ("place", "player", "name", "rating", "deviation", "won", "drawn", "lost")
@@ -55,7 +55,9 @@ class StandingsPages(HubGroup):
     def results_file(self, form: str) -> Response:
         """Return all results with their receipts as a file, newest first."""
         numbers = {table.id: table.number for table in self._room.tables()}
-        rows = [self._result(result, numbers) for result in self._league.results.last(EXPORTED)]
+        rows = [
+            self._result_json(result, numbers) for result in self._league.results.last(EXPORTED)
+        ]
         columns = (
             "ended_s",
             "game",
@@ -138,7 +140,7 @@ class StandingsPages(HubGroup):
             raise NotFound
         return game, season
 
-    def _plain(self, place: int, row: Strength) -> dict[str, Any]:
+    def _rating_json(self, place: int, row: Strength) -> dict[str, Any]:
         return {
             "place": place,
             "player": row.person,
@@ -150,7 +152,7 @@ class StandingsPages(HubGroup):
             "lost": row.lost,
         }
 
-    def _result(self, kept: KeptResult, numbers: dict[str, int]) -> dict[str, Any]:
+    def _result_json(self, kept: KeptResult, numbers: dict[str, int]) -> dict[str, Any]:
         result = kept.result
         return {
             "ended_s": round(result.ended_s),

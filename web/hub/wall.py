@@ -46,8 +46,8 @@ class WallPages(HubGroup):
         super().__init__(hub)
         self._door = door
         self._words = TournamentWords(hub.league, hub.room)
-        self._drawn: dict[tuple[bool, str, str], tuple[int, str]] = {}
-        self._drawing = threading.Lock()
+        self._fragments: dict[tuple[bool, str, str], tuple[int, str]] = {}
+        self._draw_lock = threading.Lock()
 
     @get("/")
     def page(self) -> str:
@@ -67,12 +67,12 @@ class WallPages(HubGroup):
         key = (own, spoken(), request.script_root)
         # the code on the wall may have expired
         self._door.step()
-        with self._drawing:
-            version, fragment = self._drawn.get(key, (-1, ""))
+        with self._draw_lock:
+            version, fragment = self._fragments.get(key, (-1, ""))
             if version != self._room.version:
                 version = self._room.version
                 fragment = self._draw(own)
-                self._drawn[key] = (version, fragment)
+                self._fragments[key] = (version, fragment)
         return fragment
 
     def _pairing(self, table: str) -> Mapping[Seat, str]:
@@ -155,13 +155,13 @@ def calls_of(tables: tuple[RoomTable, ...], now_s: float) -> list[tuple[RoomTabl
     """Return the tables that need somebody, each with the reason. Tables that are calling come
     first.
     """
-    calling = _calling(tables)
+    calling = _calling_tables(tables)
     in_order = [*calling, *(table for table in tables if table not in calling)]
     needs = [(table, table.needs(now_s)) for table in in_order]
     return [(table, need) for table, need in needs if need]
 
 
-def _calling(tables: tuple[RoomTable, ...]) -> list[RoomTable]:
+def _calling_tables(tables: tuple[RoomTable, ...]) -> list[RoomTable]:
     return [table for table in tables if table.state and table.state.call is Call.CALLED]
 
 
@@ -169,7 +169,7 @@ def sign_of(room: Room, tables: tuple[RoomTable, ...], now_s: float) -> tuple[st
     """Return the sentence at the bottom of the wall, and whether somebody is needed."""
     if room.trouble:
         return room.trouble, True
-    calling = _calling(tables)
+    calling = _calling_tables(tables)
     if calling:
         return say("Table {number} is calling", number=calling[0].number), True
     for table, need in calls_of(tables, now_s):

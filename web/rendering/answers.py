@@ -316,7 +316,9 @@ class OwnOrder(TypedDict):
 
 
 class TakenBack(TypedDict):
-    """The order that was returned to the seat, or null if this browser may not see it."""
+    """The order that was returned to the seat, or null if an earlier player of the seat had sealed
+    it.
+    """
 
     action: str | None
 

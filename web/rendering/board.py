@@ -167,7 +167,6 @@ class _Sketch:
         return "".join(parts) + self._labels()
 
     def _tile(self, square: Square, classes: str) -> str:
-        """Draw a rectangle the size of a square."""
         place = area(self.centre(square) - _SQUARE / 2, _SQUARE)
         return f'<rect class="{classes}" {place} rx="3"/>'
 
@@ -239,8 +238,8 @@ class _Sketch:
         return big_piece(self.kit, face, [self.centre(square) for square in squares])
 
     def _mark_bump(self, square: Square, drawing: str) -> str:
-        """Wrap a stack whose move was refused, with the distance that it moves before it bounces,
-        in units.
+        """Wrap a stack whose move was refused, with the offset to which it moves before it
+        bounces.
         """
         for event, beat in self.timed_events:
             if event.edge and event.square == str(square):
@@ -456,9 +455,9 @@ class _Sketch:
         return "".join(parts)
 
     def _blows(self) -> str:
-        """Draw blows and shots at neighbouring squares in the current step.
+        """Draw blows and hits between neighbouring squares in the current step.
 
-        Each is a hollow arrow across the edge between the two squares.
+        A blow is a hollow arrow across the edge between the squares. A hit has a burst as well.
         """
         bursts, blades = [], []
         for strike in self.strikes:

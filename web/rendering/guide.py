@@ -74,7 +74,7 @@ def _taps_for(view: TableView, text: str, plays: Sequence[Play]) -> Iterator[Tap
     elif board_ui and board_ui.duel:
         yield _press(f'[data-card="{text}"]')
     elif board_ui:
-        # a main key is the commit key itself and needs no tap of its own
+        # a play with a main key needs only the tap that commits it
         main_keys = {key.name for key in board_ui.keys if key.is_main}
         for play in plays:
             if play.text == text and play.key not in main_keys:
@@ -124,7 +124,7 @@ def _codes(kind: OrderKind, ways: Iterable[str]) -> set[str]:
 
 
 def _card_taps(card_ui: CardUi, text: str) -> Iterator[Tap]:
-    """Yield taps on the card, the key and the lane. The first key of a card is preselected."""
+    """Yield taps on the card, the key and the lane. The first key of a card needs no tap."""
     choice = choice_of(card_ui, text)
     if choice is None:
         return

@@ -78,7 +78,7 @@ def _assign_widths(marks: Sequence[MarkedMoment]) -> list[MarkedMoment]:
 def lead_path(replay: Replay) -> str:
     """Return the curve of who is ahead as path data, in a box of 1000 x 100 with 0 at mid-height.
 
-    South is above the middle and North below. The path is empty if the lead never changes.
+    South is above the middle and North below. The path is empty if the lead is unknown or constant.
     """
     leads = replay.leads
     if len(set(leads)) < 2:

@@ -237,7 +237,6 @@ class HistoryPages(PageGroup):
         return named_sides(self._games.get(line.game), last)
 
     def _result(self, line: GameLine) -> str:
-        """Return how a game ended, with its players' names."""
         with naming(self._names(line)):
             return translate(line.reason or result(line))
 

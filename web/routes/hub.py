@@ -38,10 +38,9 @@ class JoinHub(Body, frozen=True):
 
 
 class OfferGame(Body, frozen=True):
-    """Offer a game for two tables. This table plays `seat` under `name`, which the other table
-    sees.
+    """Offer a game for two tables. This table plays `seat`, and the other table sees `name`.
 
-    Its options are those of the last such game here.
+    Its options are those with which the game was last started here, or else a preset's.
     """
 
     game: Text

@@ -58,7 +58,6 @@ class Pages(PageGroup):
         )
 
     def _table_fragment(self) -> str:
-        """Return the live part of the table screen for the current viewer."""
         is_at_table = self._guard.is_at_table()
         return self._page_context.fragment("table", None, is_own_screen(), is_at_table)
 

@@ -76,7 +76,9 @@ class KitPages(PageGroup):
         return _answer(pdf, f"{name}-kit-{paper}-{language}{ink}")
 
     def _join_card(self, paper: str, language: str) -> Response:
-        """Return the card for the table. Only the owner's card has the Wi-Fi's password."""
+        """Return the card for the table. Only for the owner and the own screen it has the Wi-Fi's
+        password.
+        """
         urls, wifi = self._page_context.join_urls(), None
         if self._may_have_wifi():
             wifi = self._features.welcome.wifi()
@@ -84,7 +86,6 @@ class KitPages(PageGroup):
         return _answer(card, f"table-card-{paper}-{language}", is_cached=False)
 
     def _may_have_wifi(self) -> bool:
-        """Return whether the requester may see the Wi-Fi's password."""
         return is_own_screen() or self._page_context.guard.is_host()
 
     def _offer(self, game: Game[Any, Any], paper: str, language: str) -> dict[str, Any]:
@@ -156,7 +157,6 @@ def _paper() -> str:
 
 
 def _low_ink() -> bool:
-    """Return whether the query asks to save ink."""
     return request.args.get("ink", "") == "low"
 
 

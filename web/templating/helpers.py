@@ -148,7 +148,6 @@ def _styles(version: str, *surfaces: str) -> Markup:
 
 
 def _scripts(version: str, *names: str) -> Markup:
-    """Return the script tags of some modules, in order."""
     tag = Markup('<script type="module" src="{}"></script>\n')
     return Markup().join(tag.format(_asset(version, f"{name}.js")) for name in names)
 

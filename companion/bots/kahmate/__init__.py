@@ -1,5 +1,4 @@
-"""The opponent for Kahmate: it searches own rounds and the reply, and plays cards by mixed
-strategies.
+"""The opponent for Kahmate: it searches rounds and replies, and plays cards by mixed strategies.
 
 A face-off is a matrix game of the cards in hand. Its stake is the value of the board afterwards. To
 keep two opponents from passing forever, repetitions and idle rounds lose value with every quiet
@@ -46,7 +45,7 @@ from companion.games.kahmate.state import State
 _FORMATIONS = ("b2 g2 c2 e2 d2 f2", "c2 f2 d1 e2 d2 b2", "b2 f2 c1 d2 e2 g2")
 """Start squares of South's R R B T F S. North's and mirrored ones are derived from them."""
 _CARD_ROUNDS = {1: 4, 2: 40, 3: 160}
-_STRAY = 0.06
+_RANDOM_CARD_SHARE = 0.06
 """Added probability of a random card, for each card of a face-off. Without it two equal opponents
 would tie forever.
 """
@@ -72,31 +71,31 @@ class KahmateBot(Bot):
         )
         self.rng = Random(f"{seed} {seat}")  # opponents with the same seed differ
         self._seed = seed
-        self._met: Counter[tuple[object, ...]] = Counter()
+        self._visits: Counter[tuple[object, ...]] = Counter()
         self._cards = 0
-        self._announced: int | None = None
+        self._announced_target: int | None = None
         """Target of the last run or pass in the events."""
 
     def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:
         """Remember positions, and the target of a run or pass that waits for cards."""
         for event in events:
             if event.get("kind") in ("run", "pass"):
-                self._announced = NUMBERS.get(str(event.get("to")), IN_GOAL)
+                self._announced_target = NUMBERS.get(str(event.get("to")), IN_GOAL)
         if view.get("phase") == "round":
             self._cards = 0
             if not view["ran"]:
-                self._met[key_of(state_of(view))] += 1
+                self._visits[key_of(state_of(view))] += 1
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
         """Return a placement, a card, or a play."""
         if view["phase"] == "placing":
-            return self._placing()
+            return self._placement()
         if view["phase"] == "face-off":
             return self._card(
                 _Duel(
                     self.seat,
                     view,
-                    self._announced,
+                    self._announced_target,
                     self.level,
                 )
             )
@@ -106,11 +105,11 @@ class KahmateBot(Bot):
             STRENGTHS[self.level],
             self._seed,
             int(view["quiet"]),
-            dict(self._met),
+            dict(self._visits),
         )
         best = search.best(state)
         nodes = search.nodes  # positions evaluated for the reasons do not count
-        return Choice(str(best.first[0]), nodes, _lines(search, state, best))
+        return Choice(str(best.first[0]), nodes, _reason_lines(search, state, best))
 
     def loss(self, view: Mapping[str, Any], action: str, best: str) -> float | None:  # noqa: ARG002
         """Compare the best round with the best one that begins with this play.
@@ -120,7 +119,7 @@ class KahmateBot(Bot):
         if view["phase"] == "placing":
             return 0.0
         if view["phase"] == "face-off":
-            duel = _Duel(self.seat, view, self._announced, self.level)
+            duel = _Duel(self.seat, view, self._announced_target, self.level)
             gains = [sum(map(mul, row, duel.reply)) for row in duel.payoff]
             return share_of_game(max(gains) - gains[duel.hand.index(int(action))], TRY)
         state = state_of(view)
@@ -131,7 +130,7 @@ class KahmateBot(Bot):
         less = Search(STRENGTHS[self.level], self._seed).loss(state, course)
         return None if less is None else share_of_game(less, TRY)
 
-    def _placing(self) -> Choice:
+    def _placement(self) -> Choice:
         """Return one of the formations, mirrored with a probability of one half."""
         is_mirrored = self.rng.random() < 0.5
         squares = []
@@ -149,7 +148,7 @@ class KahmateBot(Bot):
         """Return a card drawn from the mixed strategy of the face-off."""
         self._cards += 1
         # add some pure chance, so that two equal opponents do not tie forever
-        stray = min(0.6, _STRAY * self._cards) / len(duel.hand)
+        stray = min(0.6, _RANDOM_CARD_SHARE * self._cards) / len(duel.hand)
         weights = [(share if share > 0.01 else 0.0) + stray for share in duel.mix]
         card = self.rng.choices(duel.hand, weights)[0]
         likeliest = max(range(len(duel.reply)), key=duel.reply.__getitem__)
@@ -197,10 +196,8 @@ class _Duel:
             ]
 
 
-def _lines(search: Search, state: State, best: Candidate) -> tuple[str, ...]:
-    """Return the reasons for a round: odds of its face-off, the best answer, and the second best
-    round.
-    """
+def _reason_lines(search: Search, state: State, best: Candidate) -> tuple[str, ...]:
+    """Return the reasons for a round: its odds, the best answer, and the second best round."""
     if best.value >= TRY - 1:
         return (_SCORES,)
     odds = answer = ""

@@ -1,5 +1,4 @@
-"""Value of a state of Kahmate: chances of a try, possession, ground, pieces that are down, and
-cards.
+"""Value of a state of Kahmate: chances of a try, possession, ground, fallen pieces, and cards.
 
 Values are points for the seat on turn. A try is worth `TRY` points.
 """
@@ -36,7 +35,7 @@ TRY = 1000.0
 PIP = 4.0
 """Value of one more pip on the cards in hand."""
 _POSSESSION = 75.0
-_LYING = 14.0
+_DOWN_COST = 14.0
 _BEHIND_BALL = 3.0
 _SUPPORT = 6.0
 _FIRST_AT_BALL = 35.0
@@ -45,7 +44,7 @@ _CARD_PRICE = 0.05
 _CARD_ROUNDS = 40
 """Rounds of regret matching for the odds of one face-off."""
 _CERTAIN = 0.999
-_SUREST = 0.99
+_MAX_CHANCE = 0.99
 """Maximum assumed chance that a face-off or a round ends as expected.
 
 It makes plans with several face-offs count less, and makes the bot defend against a try that is
@@ -138,7 +137,7 @@ def chance_of(state: State, attackers: Sequence[int], defender: int) -> Stake:
     return odds(state.hands[seat], state.hands[1 - seat], lead_of(attackers, defender))
 
 
-def _wins(state: State, attacker: int, defender: int, before: float) -> float:
+def _win_chance(state: State, attacker: int, defender: int, before: float) -> float:
     """Return the chance to win a face-off on a path that was reached with the chance `before`.
 
     If `before` is below 1, there was a face-off earlier on the path.
@@ -148,7 +147,7 @@ def _wins(state: State, attacker: int, defender: int, before: float) -> float:
     if before < 1 and len(attack) == 1:
         attack = defence = FULL_HAND
     by_much, by_little, _ = odds(attack, defence, lead_of((attacker,), defender))
-    return min(_SUREST, by_much + by_little)
+    return min(_MAX_CHANCE, by_much + by_little)
 
 
 # ---- chances of a try ----------------------------------------------------------------------------
@@ -169,22 +168,22 @@ def try_chance(state: State) -> float:
     carrier = state.carrier
     if not runners or state.other_carrier != EMPTY:
         return 0.0
-    held = _passed_on(state, carrier) if carrier != EMPTY else {}
+    held = _pass_chances(state, carrier) if carrier != EMPTY else {}
     line = slice(goal * FILES, (goal + 1) * FILES)
     best = 0.0
     for runner in runners:
         # the last step enters the goal
-        anyhow, fetched = reach(state, runner, SPEED[runner] - 1)
-        alone = max(anyhow[line])
-        best = max(best, alone * held.get(runner, 0.0), *fetched[line])
+        by_any_path, with_fetched_ball = reach(state, runner, SPEED[runner] - 1)
+        alone = max(by_any_path[line])
+        best = max(best, alone * held.get(runner, 0.0), *with_fetched_ball[line])
         if best >= _CERTAIN:
             return 1.0
         if alone > best and not state.ran:
-            best = max(best, alone * _brought(state, runner, held))
+            best = max(best, alone * _carry_chance(state, runner, held))
     return best
 
 
-def _passed_on(state: State, carrier: int) -> dict[int, float]:
+def _pass_chances(state: State, carrier: int) -> dict[int, float]:
     """Return the chance of each team-mate to get the ball by passes alone."""
     held = {carrier: 1.0}
     # passes go back, so start with the foremost piece
@@ -196,7 +195,7 @@ def _passed_on(state: State, carrier: int) -> dict[int, float]:
         if giver not in held or state.down[giver]:
             continue
         for taker in order:
-            chance = _passed(
+            chance = _pass_chance(
                 state,
                 giver,
                 state.places[giver],
@@ -214,7 +213,7 @@ def is_pass(seat: int, start: int, end: int) -> bool:
     return 1 <= back <= PASS_REACH and abs(file_of(start) - file_of(end)) <= PASS_REACH
 
 
-def _passed(state: State, giver: int, start: int, taker: int, chance: float) -> float:
+def _pass_chance(state: State, giver: int, start: int, taker: int, chance: float) -> float:
     """Return the chance that a pass arrives, or 0 if it is not allowed.
 
     `chance` is that of the giver to have the ball on the start square.
@@ -225,7 +224,7 @@ def _passed(state: State, giver: int, start: int, taker: int, chance: float) -> 
     for square in squares_between(start, end):
         other = state.board[square]
         if state.stands_against(other):
-            chance *= _wins(
+            chance *= _win_chance(
                 state,
                 giver,
                 other,
@@ -242,17 +241,17 @@ def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[floa
     start = state.places[runner]
     loose = state.ball if state.carrier == EMPTY else EMPTY
     forbidden = state.ball if state.other_carrier != EMPTY else EMPTY
-    anyhow = [0.0] * AREA
-    anyhow[start] = 1.0
-    fetched = [0.0] * AREA
+    by_any_path = [0.0] * AREA
+    by_any_path[start] = 1.0
+    with_fetched_ball = [0.0] * AREA
     if loose == start:
-        fetched[start] = 1.0
+        with_fetched_ball[start] = 1.0
     edge = {start}
     for _ in range(steps):
-        before = anyhow
-        fetched_before = fetched
-        anyhow = anyhow[:]
-        fetched = fetched[:]
+        before = by_any_path
+        with_ball_before = with_fetched_ball
+        by_any_path = by_any_path[:]
+        with_fetched_ball = with_fetched_ball[:]
         further = set()
         for square in edge:
             chance = before[square]
@@ -263,27 +262,25 @@ def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[floa
                 factor = 1.0
                 # a standing opponent in the way costs a face-off
                 if state.stands_against(other):
-                    factor = _wins(
+                    factor = _win_chance(
                         state,
                         runner,
                         other,
                         chance,
                     )
-                if chance * factor > anyhow[to]:
-                    anyhow[to] = chance * factor
+                if chance * factor > by_any_path[to]:
+                    by_any_path[to] = chance * factor
                     further.add(to)
-                with_ball = (chance if to == loose else fetched_before[square]) * factor
-                if with_ball > fetched[to]:
-                    fetched[to] = with_ball
+                with_ball = (chance if to == loose else with_ball_before[square]) * factor
+                if with_ball > with_fetched_ball[to]:
+                    with_fetched_ball[to] = with_ball
                     further.add(to)
         edge = further
-    return anyhow, fetched
+    return by_any_path, with_fetched_ball
 
 
-def _brought(state: State, runner: int, held: dict[int, float]) -> float:
-    """Return the chance that a team-mate carries the ball to a square from which it can pass to the
-    runner.
-    """
+def _carry_chance(state: State, runner: int, held: dict[int, float]) -> float:
+    """Return the chance that a team-mate carries the ball to where it can pass to the runner."""
     end = state.places[runner]
     seat = state.seat
     best = 0.0
@@ -292,8 +289,8 @@ def _brought(state: State, runner: int, held: dict[int, float]) -> float:
         is_near = ranks_apart <= SPEED[mate] + PASS_REACH + 1
         if mate == runner or not is_near or (held and mate not in held):
             continue
-        anyhow, fetched = reach(state, mate, SPEED[mate])
-        chances, factor = (anyhow, held[mate]) if held else (fetched, 1.0)
+        by_any_path, with_fetched_ball = reach(state, mate, SPEED[mate])
+        chances, factor = (by_any_path, held[mate]) if held else (with_fetched_ball, 1.0)
         # try every square from which a pass reaches the runner
         for spot in range(AREA):
             chance = chances[spot] * factor
@@ -301,7 +298,7 @@ def _brought(state: State, runner: int, held: dict[int, float]) -> float:
             if chance > best and is_free and is_pass(seat, spot, end):
                 best = max(
                     best,
-                    _passed(
+                    _pass_chance(
                         state,
                         mate,
                         spot,
@@ -318,7 +315,7 @@ def _brought(state: State, runner: int, held: dict[int, float]) -> float:
 def value_of(state: State) -> float:
     """Return the value of a state for the seat on turn, at the beginning of its round."""
     points = quiet_value(state)
-    chance = min(_SUREST, try_chance(state))
+    chance = min(_MAX_CHANCE, try_chance(state))
     return points + chance * (TRY - points)
 
 
@@ -328,7 +325,7 @@ def quiet_value(state: State) -> float:
     points = PIP * (sum(state.hands[seat]) - sum(state.hands[1 - seat]))
     for piece, rounds in enumerate(state.down):
         if rounds:
-            loss = _LYING if rounds == 1 else 1.5 * _LYING
+            loss = _DOWN_COST if rounds == 1 else 1.5 * _DOWN_COST
             points += -loss if SEAT_OF[piece] == seat else loss
     carrier = state.carrier
     if carrier == EMPTY:
@@ -337,9 +334,9 @@ def quiet_value(state: State) -> float:
     carried = _carried_value(state, carrier, owner)
     if owner == seat:
         return points + carried
-    gain, chance = _tackled(state, carrier)
+    gain, chance = _tackle_gain(state, carrier)
     if rank_of(state.ball) == OWN_LINE[seat]:  # only a tackle can prevent a try
-        points -= (1 - chance) * (_SUREST * TRY - carried)
+        points -= (1 - chance) * (_MAX_CHANCE * TRY - carried)
     return points - carried + gain
 
 
@@ -368,7 +365,7 @@ def _carried_value(state: State, carrier: int, owner: int) -> float:
     return points + 5.0 * (ROLE_OF[carrier].defence + SPEED[carrier] - 3)
 
 
-def _tackled(state: State, carrier: int) -> tuple[float, float]:
+def _tackle_gain(state: State, carrier: int) -> tuple[float, float]:
     """Return the expected gain of tackling the carrier, and the chance that it loses the ball.
 
     The tackle is made by the two strongest pieces in reach.

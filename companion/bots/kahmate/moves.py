@@ -102,7 +102,7 @@ def won(state: State, course: Course, lead: int = 1) -> State:
     hands = _hands_after(state, course)
     if course.kind is Kind.TACKLE:
         ball = state.places[course.movers[0]] if lead > CLEAR_LEAD else course.ball
-        down = _turned_over(state, [course.face_offs[0].defender])
+        down = _down_after(state, [course.face_offs[0].defender])
         return end_round(
             state,
             hands=hands,
@@ -115,8 +115,8 @@ def won(state: State, course: Course, lead: int = 1) -> State:
         state,
         hands=hands,
         ball=course.ball,
-        places=_moved(state, course.movers[0], course.end),
-        down=_turned_over(state, [face_off.defender for face_off in course.face_offs]),
+        places=_places_after(state, course.movers[0], course.end),
+        down=_down_after(state, [face_off.defender for face_off in course.face_offs]),
         ran=(*state.ran, course.movers[0]),
     )
 
@@ -124,7 +124,7 @@ def won(state: State, course: Course, lead: int = 1) -> State:
 def lost(state: State, course: Course, face_off: FaceOff) -> State:
     """Return the state after a course that ends with the loss of this face-off."""
     hands = _hands_after(state, course)
-    down = _turned_over(state, course.movers)
+    down = _down_after(state, course.movers)
     if course.kind is Kind.TACKLE:
         return end_round(state, hands=hands, down=down)
     if course.kind is Kind.PASS:
@@ -133,7 +133,7 @@ def lost(state: State, course: Course, face_off: FaceOff) -> State:
         state,
         hands=hands,
         ball=face_off.ball,
-        places=_moved(state, course.movers[0], face_off.stop),
+        places=_places_after(state, course.movers[0], face_off.stop),
         down=down,
         ran=(*state.ran, course.movers[0]),
     )
@@ -149,11 +149,11 @@ def _hands_after(state: State, course: Course) -> tuple[tuple[int, ...], tuple[i
     return state.hands
 
 
-def _moved(state: State, piece: int, square: int) -> tuple[int, ...]:
+def _places_after(state: State, piece: int, square: int) -> tuple[int, ...]:
     return (*state.places[:piece], square, *state.places[piece + 1 :])
 
 
-def _turned_over(state: State, pieces: Iterable[int]) -> tuple[int, ...]:
+def _down_after(state: State, pieces: Iterable[int]) -> tuple[int, ...]:
     """Return how long each piece is down, once these are turned over."""
     down = list(state.down)
     for piece in pieces:

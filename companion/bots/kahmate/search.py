@@ -19,7 +19,7 @@ from companion.games.kahmate.state import EMPTY, Course, Kind, State
 
 _FREE_BALL = 25.0
 _SPEED_LEFT = 8.0
-_RESTLESS = 0.8
+_IMPATIENCE = 0.8
 """Bonus of each rank that the ball gains, for every quiet round. It makes a waiting carrier
 impatient.
 """
@@ -71,15 +71,13 @@ STRENGTHS = {
 MAX_NODES = 8_000
 _MAX_TRIED = 3
 """Maximum number of rounds that are answered for a play that is judged."""
-_OVERLOOKED = 0.34
+_OVERLOOKED_SHARE = 0.34
 """Share of the threats of a try that a level with `overlooks` misses."""
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """A possible end of a round: its chance, the state after it, and the chance of a try before
-    that.
-    """
+    """A possible end of a round: its chance, the state after it, and a try's chance."""
 
     chance: float
     after: State | None
@@ -125,18 +123,17 @@ class Search:
         self.ranked = candidates
         if not strength.replies or candidates[0].value >= TRY - 1:
             return candidates[0]
-        looked_at: list[Candidate] = []
+        answered: list[Candidate] = []
         for candidate in candidates[: strength.replies]:
-            if self.nodes > MAX_NODES and looked_at:
+            if self.nodes > MAX_NODES and answered:
                 break
-            candidate.value = self._answered(candidate) + self._mood(state, candidate)
-            looked_at.append(candidate)
-        self.ranked = _ranked(looked_at)
+            candidate.value = self._value_after_reply(candidate) + self._mood(state, candidate)
+            answered.append(candidate)
+        self.ranked = _ranked(answered)
         return self.ranked[0]
 
     def loss(self, state: State, course: Course | None) -> float | None:
-        """Return the difference between the best round and the best one that begins with this
-        course.
+        """Return how much better the best round is than the best one with this course.
 
         Return None if the search has no such round.
         """
@@ -148,7 +145,7 @@ class Search:
             # a line may be both among the best and tried, but is answered only once
             lines = {id(line): line for line in (*candidates[: strength.replies], *tried)}
             for line in lines.values():
-                line.value = self._answered(line)
+                line.value = self._value_after_reply(line)
         if not tried:
             return None
         value = max(line.value for line in tried)
@@ -164,7 +161,7 @@ class Search:
         key = key_of(after) if after is not None else (str(candidate.first[0]),)
         points = -12.0 * self.met.get(key, 0)
         if after is not None:
-            points += _RESTLESS * min(self.quiet, 40) * _gained(state, after)
+            points += _IMPATIENCE * min(self.quiet, 40) * _ranks_gained(state, after)
         if candidate.dares:
             points += 1.5 * self.quiet
         elif candidate.first == END_ROUND and not state.ran:
@@ -173,7 +170,7 @@ class Search:
             points += Random(f"{self.seed} {key}").gauss(0, self.strength.noise)
         return points
 
-    def _answered(self, candidate: Candidate) -> float:
+    def _value_after_reply(self, candidate: Candidate) -> float:
         """Return the value of a candidate after the other side's best reply."""
         value = 0.0
         for end in candidate.ends:
@@ -205,7 +202,7 @@ class Search:
         """
         self.nodes += 1
         ended = end_round(state)
-        candidates = [Candidate(END_ROUND, (End(1.0, ended),), -self._seen_value(ended))]
+        candidates = [Candidate(END_ROUND, (End(1.0, ended),), -self._perceived_value(ended))]
         layer: list[tuple[Play | None, State]] = [(None, state)]
         visited = {key_of(state)}
         for number in range(depth):
@@ -226,10 +223,10 @@ class Search:
                         continue
                     visited.add(key)
                     # the round may end here or continue
-                    end = _ended(1.0, after)
+                    end = _round_end(1.0, after)
                     value = self._value(end)
                     candidates.append(Candidate(first, (end,), value))
-                    further.append((value + _hope(after), first, after))
+                    further.append((value + _potential(after), first, after))
             # beam search: continue only the most promising states
             further.sort(key=lambda line: -line[0])
             layer = [(first, after) for _, first, after in further[:width]]
@@ -239,16 +236,16 @@ class Search:
         if end.after is None:
             return TRY
         self.nodes += 1
-        return end.scores * TRY + (1 - end.scores) * -self._seen_value(end.after)
+        return end.scores * TRY + (1 - end.scores) * -self._perceived_value(end.after)
 
-    def _seen_value(self, state: State) -> float:
+    def _perceived_value(self, state: State) -> float:
         """Return the value of a state for the seat on turn.
 
         A level with `overlooks` misses some of the chances of a try.
         """
         if self.strength.overlooks:
             rng = Random(f"{self.seed} {state.places} {state.ball}")
-            if rng.random() < _OVERLOOKED:
+            if rng.random() < _OVERLOOKED_SHARE:
                 return quiet_value(state)
         return value_of(state)
 
@@ -287,14 +284,14 @@ def outcomes(at: State, course: Course) -> tuple[End, ...]:
     remaining = 1.0
     for face_off in course.face_offs:
         by_much, by_little, loses = chance_of(at, course.movers, face_off.defender)
-        ends.append(_ended(remaining * loses, lost(at, course, face_off)))
+        ends.append(_round_end(remaining * loses, lost(at, course, face_off)))
         remaining *= by_much + by_little
     if course.kind is Kind.RUN and course.end == IN_GOAL:
         return (End(remaining, None), *ends)
-    return (_ended(remaining, won(at, course)), *ends)
+    return (_round_end(remaining, won(at, course)), *ends)
 
 
-def _ended(chance: float, at: State) -> End:
+def _round_end(chance: float, at: State) -> End:
     """Return the end of a round in this state."""
     return End(chance, end_round(at), try_chance(at))
 
@@ -308,7 +305,7 @@ def _ranked(candidates: list[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=_value_of, reverse=True)
 
 
-def _gained(state: State, after: State) -> int:
+def _ranks_gained(state: State, after: State) -> int:
     """Return the number of ranks that the own side's ball gains in a round."""
     piece = EMPTY if after.ball == IN_GOAL else after.board[after.ball]
     if piece == EMPTY or SEAT_OF[piece] != state.seat or state.ball == IN_GOAL:
@@ -316,10 +313,8 @@ def _gained(state: State, after: State) -> int:
     return ranks_ahead(state.ball, after.ball, state.seat)
 
 
-def _hope(state: State) -> float:
-    """Return the potential of an unfinished round: the carrier can still run, or a piece can fetch
-    the ball.
-    """
+def _potential(state: State) -> float:
+    """Return the potential of an unfinished round, such as a carrier that can still run."""
     if len(state.ran) >= 2:
         return 0.0
     carrier = state.carrier

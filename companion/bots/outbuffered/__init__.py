@@ -44,7 +44,7 @@ SCALE = 30_000
 DISCOUNT = 0.98
 """Discount factor of a position's value for each turn, so that early wins are worth more."""
 _NOISE = {1: 2.4, 2: 0.10, 3: 0.0}
-_RARE = 0.003
+_MIN_PLAYED_SHARE = 0.003
 """Minimum share of a buffer to be played. Smaller shares are noise of the approximation."""
 _TRUST = (0.95, 0.7, 0.4)
 """Levels of trust in the guess of the other side's buffer.
@@ -115,7 +115,9 @@ class OutbufferedBot(Bot):
     def _text(self, buffer: int, side: int) -> str:
         return buffer_text(buffer, self._is_turned(side))
 
-    def _lines(self, game: TurnGame, row: int, answer: Vector, reason: str) -> tuple[str, ...]:
+    def _reason_lines(
+        self, game: TurnGame, row: int, answer: Vector, reason: str
+    ) -> tuple[str, ...]:
         """Return the reasons for this row: the likeliest answer, and the second best row."""
         column = int(np.argmax(answer))
         likeliest = _GAME.commands(self._text(game.columns[column], 1 - self._me))
@@ -164,9 +166,7 @@ class OutbufferedBot(Bot):
         return 0.9 * math.tanh(0.22 * ahead)
 
     def _steps_home(self, position: Position, seat: int) -> float:
-        """Return the number of steps that a seat needs to bring the flag home without
-        interference.
-        """
+        """Return the number of steps a seat needs to bring the flag home undisturbed."""
         robot = position[seat]
         flag = position[3 - seat]
         base = self._turns.bases[seat]
@@ -190,7 +190,7 @@ class OutbufferedBot(Bot):
         best = mine
         reason = _BALANCED
         answer = theirs
-        hoped = float(mine @ game.payoff @ guess)
+        best_gain = float(mine @ game.payoff @ guess)
         may_lose = self._other.may_lose()
         # deviate towards the guess as far as the risk allows
         for trust in _TRUST:
@@ -198,13 +198,13 @@ class OutbufferedBot(Bot):
             # mix with the equilibrium so that the risk is at most `may_lose`
             share = np.float32(min(1.0, may_lose / max(1e-6, value - safe)))
             mixed = share * leaning + (1 - share) * mine
-            hope = float(mixed @ game.payoff @ guess)
-            if hope > hoped:
+            gain = float(mixed @ game.payoff @ guess)
+            if gain > best_gain:
                 best = mixed
                 reason = _READS
                 answer = guess
-                hoped = hope
-        shares = np.where(best < _RARE, 0, best)
+                best_gain = gain
+        shares = np.where(best < _MIN_PLAYED_SHARE, 0, best)
         row = self.rng.choices(range(len(shares)), shares.tolist())[0]
         self._other.expect(
             position,
@@ -213,7 +213,7 @@ class OutbufferedBot(Bot):
             kinds,
             game.payoff.T @ best - np.float32(value),
         )
-        why = self._lines(
+        why = self._reason_lines(
             game,
             row,
             answer,
@@ -245,7 +245,7 @@ class OutbufferedBot(Bot):
             answer = 0.75 * beginner + 0.25 * anything
             nodes = BUFFERS * BUFFERS
         row = int(np.argmax(value))
-        why = self._lines(
+        why = self._reason_lines(
             game,
             row,
             answer,

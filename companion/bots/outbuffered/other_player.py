@@ -28,7 +28,7 @@ class OtherPlayer:
     def __init__(self) -> None:
         self.given = 0.0
         self._trust: NDArray[np.float64] | None = None
-        self._expected: tuple[Position, TurnGame, int, Sequence[Vector], Vector] | None = None
+        self._pending_turn: tuple[Position, TurnGame, int, Sequence[Vector], Vector] | None = None
         self._habits: dict[Position, Vector] = {}
 
     def may_lose(self) -> float:
@@ -68,17 +68,17 @@ class OtherPlayer:
         gains: Vector,
     ) -> None:
         """Store a turn for `ended_in`. `gains` has what each answer gives away."""
-        self._expected = position, game, row, kinds, gains
+        self._pending_turn = position, game, row, kinds, gains
 
     def ended_in(self, position: Position) -> None:
         """Learn from the position after a turn.
 
         Kinds of players that would have led there become more probable.
         """
-        if self._expected is None:
+        if self._pending_turn is None:
             return
-        start, game, row, kinds, gains = self._expected
-        self._expected = None
+        start, game, row, kinds, gains = self._pending_turn
+        self._pending_turn = None
         # the answers that lead to the observed position
         is_end = np.array([end == position for end, _ in game.ends])
         same = is_end[game.table[row]]

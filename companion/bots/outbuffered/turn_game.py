@@ -30,9 +30,9 @@ class TurnGame:
     ) -> None:
         self.ends = ends
         self.values = values
-        self._whole = table
-        self.rows = _distinct(table)
-        self.columns = _distinct(np.ascontiguousarray(table.T))
+        self._full_table = table
+        self.rows = _distinct_rows(table)
+        self.columns = _distinct_rows(np.ascontiguousarray(table.T))
         self.table = np.ascontiguousarray(table[np.ix_(self.rows, self.columns)])
 
     @cached_property
@@ -47,7 +47,7 @@ class TurnGame:
 
     def row_of(self, buffer: int) -> int:
         """Return the row of a buffer, or of the equivalent one."""
-        same = (self._whole[self.rows] == self._whole[buffer]).all(axis=1)
+        same = (self._full_table[self.rows] == self._full_table[buffer]).all(axis=1)
         return int(np.argmax(same))
 
     def with_noise(self, noise: Vector) -> TurnGame:
@@ -55,7 +55,7 @@ class TurnGame:
         is_over = np.array([position in VALUE_OF for position, _ in self.ends])
         wrong = np.clip(self.values + noise, -0.99, 0.99)
         values = np.where(is_over, self.values, wrong).astype(np.float32)
-        return TurnGame(self.ends, self._whole, values)
+        return TurnGame(self.ends, self._full_table, values)
 
 
 _IDLE_FIRST = sorted(range(BUFFERS), key=lambda buffer: -buffer_text(buffer, False).count("I"))
@@ -64,7 +64,7 @@ taken, so that the first row and column are idle.
 """
 
 
-def _distinct(table: NDArray[np.int32]) -> list[int]:
+def _distinct_rows(table: NDArray[np.int32]) -> list[int]:
     """Return the indexes of distinct rows, one for each kind."""
     first_rows: dict[bytes, int] = {}
     for row in _IDLE_FIRST:
@@ -73,8 +73,7 @@ def _distinct(table: NDArray[np.int32]) -> list[int]:
 
 
 def balance(payoff: Matrix, guess: Vector | None, trust: float) -> tuple[Vector, Vector, float]:
-    """Return both sides' mixed strategies by regret matching+, and the row player's guaranteed
-    value.
+    """Return both sides' mixed strategies by regret matching+, and the rows' guaranteed value.
 
     The column player plays `guess` with probability `trust`, and freely otherwise. Averages are
     weighted by round (Tammelin, 2014).
@@ -92,9 +91,9 @@ def balance(payoff: Matrix, guess: Vector | None, trust: float) -> tuple[Vector,
     for number in range(1, _ROUNDS + 1):
         gain = fixed + free * (payoff @ theirs)
         # regret matching+: both sides answer the other's mix of this round
-        mine = _matched(regret, gain - mine @ gain)
+        mine = _match_regrets(regret, gain - mine @ gain)
         loss = across @ mine
-        theirs = _matched(regrets, theirs @ loss - loss)
+        theirs = _match_regrets(regrets, theirs @ loss - loss)
         sums += number * mine
         other_sums += number * theirs
     mine = sums / sums.sum()
@@ -102,7 +101,7 @@ def balance(payoff: Matrix, guess: Vector | None, trust: float) -> tuple[Vector,
     return mine, theirs, float((across @ mine).min())
 
 
-def _matched(regret: Vector, more: Vector) -> Vector:
+def _match_regrets(regret: Vector, more: Vector) -> Vector:
     """Update the regrets in place, with a minimum of 0, and return shares in proportion to them."""
     np.maximum(regret + more, 0, out=regret)
     total = regret.sum()

@@ -1,5 +1,4 @@
-"""Fast rules of Outbuffered: positions as tuples of numbers, and all 216 by 216 pairs of buffers at
-once.
+"""Fast rules of Outbuffered: positions as tuples, and all 216 by 216 pairs of buffers at once.
 
 A position is (South's robot, North's robot, South's flag, North's flag). Squares are numbers, and
 `CARRIED` is a flag that the other side carries. A turn ends in a position, or in one of `WON`,
@@ -32,7 +31,7 @@ SHOOT = 5
 COMMANDS = 6
 BUFFERS = COMMANDS**3
 _LETTERS = "UDLRIS"
-_TURNED = "DURLIS"
+_NORTH_LETTERS = "DURLIS"
 """The same commands as North writes them, seen from the other side of the board."""
 
 
@@ -97,9 +96,7 @@ class Turns:
         return answers_
 
     def step(self, position: Position, south: int, north: int) -> tuple[Position, bool]:
-        """Return the position after one pair of commands, and whether a flag was taken or a robot
-        hit.
-        """
+        """Return the position after a pair of commands, and whether it took a flag or hit."""
         robots = [position[0], position[1]]
         flags = [position[2], position[3]]
         stirs = self._move(robots, flags, (south, north))
@@ -203,13 +200,13 @@ def buffer_text(buffer: int, is_turned: bool) -> str:
 
     `is_turned` is for North, whose directions are seen from its seat.
     """
-    letters = _TURNED if is_turned else _LETTERS
+    letters = _NORTH_LETTERS if is_turned else _LETTERS
     return "".join(letters[buffer // place % COMMANDS] for place in (36, 6, 1))
 
 
 def buffer_number(text: str, is_turned: bool) -> int:
     """Return the number of a buffer. Inverse of `buffer_text`."""
-    letters = _TURNED if is_turned else _LETTERS
+    letters = _NORTH_LETTERS if is_turned else _LETTERS
     number = 0
     for letter in text:
         number = COMMANDS * number + letters.index(letter)

@@ -26,10 +26,10 @@ NOTHING = "-"
 CODES = (*MOVES, *ATTACKS, DEFEND, DESTRUCT, NOTHING)
 """All orders that a robot can be given."""
 
-_WAYS = len(CODES) + 1
+_CHOICES = len(CODES) + 1
 _GOLDEN = 0.6180339887
 _PART = re.compile(r"([1-8]):(a?[NESW]|[DX-])")
-_SHOWN = 12
+_MAX_SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def parse_orders(text: str) -> Orders:
     for part in text.split(" "):
         match = _PART.fullmatch(part)
         if not match:
-            shown = part if len(part) <= _SHOWN else f"{part[:_SHOWN]}…"
+            shown = part if len(part) <= _MAX_SHOWN else f"{part[:_MAX_SHOWN]}…"
             text = say(
                 "“{text}” is not an order: write a robot from 1 to 8, a colon, and one of "
                 "{orders}, such "
@@ -102,7 +102,7 @@ def all_orders(numbers: Sequence[int]) -> Iterator[Orders]:
     the sequence is a fair sample. The stride is coprime to 12^n, so every index occurs once. Index
     0, which has no order at all, would come last and is left out.
     """
-    total = _WAYS ** len(numbers)
+    total = _CHOICES ** len(numbers)
     stride = round(total * _GOLDEN)
     # a stride without a common divisor visits every index once
     while gcd(stride, total) > 1:
@@ -124,7 +124,7 @@ def orders_at(index: int, numbers: Sequence[int]) -> Orders:
     """
     orders = []
     for number in numbers:
-        index, digit = divmod(index, _WAYS)
+        index, digit = divmod(index, _CHOICES)
         if digit:
             orders.append((number, CODES[digit - 1]))
     return Orders(tuple(orders))
@@ -133,4 +133,4 @@ def orders_at(index: int, numbers: Sequence[int]) -> Orders:
 def random_orders(numbers: Sequence[int], rng: Random) -> Orders:
     """Return one of `all_orders`, drawn uniformly, without enumerating them."""
     # index 0 is excluded, because a seat gives at least one order
-    return orders_at(rng.randrange(1, _WAYS ** len(numbers)), numbers)
+    return orders_at(rng.randrange(1, _CHOICES ** len(numbers)), numbers)

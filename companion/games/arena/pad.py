@@ -12,7 +12,7 @@ from companion.games.arena.orders import DEFEND, DESTRUCT, NOTHING, Orders, pars
 from companion.games.pads import Key, PadGrammar
 
 _READY = "ready"
-_AWAY = {"up": "N", "down": "S", "left": "W", "right": "E"}
+_SOUTH_DIRECTIONS = {"up": "N", "down": "S", "left": "W", "right": "E"}
 """Directions as South sees them. North sees the opposite ones."""
 _OPPOSITE = dict(zip("NESW", "SWNE", strict=True))
 
@@ -54,15 +54,13 @@ class OrdersPad(PadGrammar):
         return str(Orders(orders or ((self.numbers[0], NOTHING),)))
 
     def spell(self, text: str) -> tuple[str, ...]:
-        """Return the keys for orders: one or two for each robot, and ready for one that does
-        nothing.
-        """
+        """Return the keys of orders: one or two for each robot, ready for an idle one."""
         orders = dict(parse_orders(text).given)
         pads = {key.letter: (key.pad,) for key in self.keys}
-        spelled = {DESTRUCT: ("a", "a"), NOTHING: (_READY,), **pads}
-        spelled |= {f"a{letter}": ("a", *pads[letter]) for letter in DIRECTIONS}
+        keys_by_code = {DESTRUCT: ("a", "a"), NOTHING: (_READY,), **pads}
+        keys_by_code |= {f"a{letter}": ("a", *pads[letter]) for letter in DIRECTIONS}
         codes = [orders.get(number, NOTHING) for number in self.numbers]
-        return tuple(key for code in codes for key in spelled[code])
+        return tuple(key for code in codes for key in keys_by_code[code])
 
     def _codes(self, draft: tuple[str, ...]) -> list[str]:
         """Return the codes of the robots that the draft covers. An empty code does nothing."""
@@ -88,8 +86,8 @@ class OrdersPad(PadGrammar):
 def pad_of(seat: Seat, numbers: tuple[int, ...]) -> OrdersPad:
     """Return the pad's grammar for a seat whose robots have these numbers."""
     keys = []
-    for pad, away in _AWAY.items():
-        letter = away if seat is Seat.SOUTH else _OPPOSITE[away]
+    for pad, south_letter in _SOUTH_DIRECTIONS.items():
+        letter = south_letter if seat is Seat.SOUTH else _OPPOSITE[south_letter]
         index = DIRECTIONS.index(letter)
         label = say("move {direction}", direction=WORDS[index])
         keys.append(Key(letter, label, f"order-{pad}", pad, INITIALS[index]))

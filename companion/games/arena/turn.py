@@ -54,14 +54,14 @@ def failures(places: Sequence[int], tries: Mapping[int, int | None]) -> dict[int
     {}
     """
     failed: dict[int, Failure] = {}
-    comers: dict[int, list[int]] = {}
+    entrants: dict[int, list[int]] = {}
     for robot, target in tries.items():
         if target is None:
             failed[robot] = Failure.BARRIER
         else:
-            comers.setdefault(target, []).append(robot)
+            entrants.setdefault(target, []).append(robot)
     # if several robots want the same square, all of them fail (Ruling 3)
-    for robots in comers.values():
+    for robots in entrants.values():
         if len(robots) > 1:
             failed.update(dict.fromkeys(robots, Failure.CONTEST))
     # a robot that stays blocks its place, so robots that want to enter it stay, too
@@ -69,7 +69,7 @@ def failures(places: Sequence[int], tries: Mapping[int, int | None]) -> dict[int
         place for robot, place in enumerate(places) if robot not in tries or robot in failed
     ]
     for place in stayed_places:  # grows: a robot that cannot enter blocks its own place
-        for robot in comers.get(place, ()):
+        for robot in entrants.get(place, ()):
             if robot not in failed:
                 failed[robot] = Failure.HELD
                 stayed_places.append(places[robot])
@@ -200,7 +200,7 @@ def _move(turn: _Turn) -> None:
         direction = MOVES[robot.code]
         here = texts[robot.place]
         if index in failed:
-            why = _why(turn, index, failed[index], tries)
+            why = _failure_text(turn, index, failed[index], tries)
             text = say("{robot!c} bounces and stays on {square}.", robot=robot.name, square=here)
             turn.tell(CommonEvent.BOUNCE, robot, text, "bounce", why=why, edge=STEPS[direction])
         elif target is not None:
@@ -250,7 +250,9 @@ def _bump_headlines(
     return headlines
 
 
-def _why(turn: _Turn, index: int, failure: Failure, tries: Mapping[int, int | None]) -> str:
+def _failure_text(
+    turn: _Turn, index: int, failure: Failure, tries: Mapping[int, int | None]
+) -> str:
     """Return a sentence on why a move fails."""
     robot = turn.robots[index]
     target = tries[index]
@@ -260,8 +262,8 @@ def _why(turn: _Turn, index: int, failure: Failure, tries: Mapping[int, int | No
     if failure is Failure.HELD:
         robot = turn.at()[target]
         return say("{robot!c} does not leave {square}.", robot=robot.name, square=square)
-    comers = [turn.robots[other].name for other, tried in tries.items() if tried == target]
-    return say("{robots!c} try to enter {square}.", robots=listed(comers), square=square)
+    entrants = [turn.robots[other].name for other, tried in tries.items() if tried == target]
+    return say("{robots!c} try to enter {square}.", robots=listed(entrants), square=square)
 
 
 def _barrier(turn: _Turn, robot: _Robot, direction: int) -> str:
@@ -367,9 +369,9 @@ def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
     faces = (robot.name, victim.name)
     square = turn.terrain.squares[victim.place]
     # points can be negative here, since a robot without points stays until the end of the turn
-    left = max(0, victim.points)
+    points_left = max(0, victim.points)
     most = turn.options.hit_points
-    turn.headlines.append(Headline(text, "hit", faces, square, damage, left, most))
+    turn.headlines.append(Headline(text, "hit", faces, square, damage, points_left, most))
 
 
 def _blow_up(turn: _Turn) -> None:

@@ -1,5 +1,4 @@
-"""Resolve a combat and explain it: TRAPs, BOUNCEs, sums, WILDs, powers, damage, and every card
-moved.
+"""Resolve a combat and explain it: TRAPs, BOUNCEs, sums, WILDs, powers, damage, card moves.
 
 This module knows only the two stacks, so that the full game, the referee of real cards and the
 command line can share it. It computes how many cards the lane deck owes, not whether the deck has
@@ -82,8 +81,7 @@ class Fight:
 
 @dataclass(frozen=True)
 class Trap:
-    """One TRAP that acted: its seat, its card, and the card it took from the top of the other
-    stack.
+    """One TRAP that acted: its seat, its card, and the top card that it took.
 
     `taken` is None if the other stack was empty.
     """
@@ -310,9 +308,7 @@ class _Combat(TurnLog):
             self.add(BinmatEvent.KEPT, DEFENDER, text, rule)
 
     def _bounce(self) -> None:
-        """Move each BOUNCE to the opponent's discard and the other attacker cards to the attacker
-        discard.
-        """
+        """Move BOUNCEs to the opponent's discard, other attacker cards to the attacker discard."""
         thrown = [card for card in self.attacker if card[0] == BOUNCE]
         rest = [card for card in self.attacker if card[0] != BOUNCE]
         back = [card for card in self.defender if card[0] == BOUNCE]
@@ -334,8 +330,8 @@ class _Combat(TurnLog):
         defence = sum_of(tuple(self.defender))
         self.attack = attack
         self.defence = defence
-        self._tell_sum(ATTACKER, self.attacker, attack)
-        self._tell_sum(DEFENDER, self.defender, defence)
+        self._report_sum(ATTACKER, self.attacker, attack)
+        self._report_sum(DEFENDER, self.defender, defence)
         tallies = (
             _tally(ATTACKER, attack, attack.power > defence.power),
             _tally(DEFENDER, defence, defence.power > attack.power),
@@ -347,7 +343,7 @@ class _Combat(TurnLog):
         else:
             self._strike(attack.power, defence.power)
 
-    def _tell_sum(self, seat: Seat, stack: list[str], its: Sum) -> None:
+    def _report_sum(self, seat: Seat, stack: list[str], its: Sum) -> None:
         """Report the sum and power of a stack, and explain them."""
         parts = {"role": ROLES[seat], "total": its.total, "power": its.power}
         text = say("{role!c} has {total}: power {power}.", **parts)
@@ -464,13 +460,13 @@ def stages_of(
         DEFENDER: combat.fight.defender,
         ATTACKER: () if combat.damage else combat.fight.attacker,
     }
-    gone = {
+    crossed_out = {
         seat: frozenset(CARD_TEXTS[card] for card in cards if card not in combat.defender)
         for seat, cards in lost.items()
     }
     # show the powers, or only the cards if a BOUNCE prevented the sums
     sums = next((step.tallies for step in combat.steps if step.tallies), cards)
-    tallies = tuple(replace(tally, lost=gone[tally.seat]) for tally in sums)
+    tallies = tuple(replace(tally, lost=crossed_out[tally.seat]) for tally in sums)
     headline = Headline(sentences.BOUNCES, "bump")
     if not combat.bounced:
         headline = Headline(_headline(combat, lane), "sums")
@@ -487,9 +483,7 @@ def _cards_of(fight: Fight) -> tuple[Tally, ...]:
 
 
 def _headline(combat: Combat, lane: int | None) -> str:
-    """Return the result of a combat that did not bounce, for both sides, in at most 40
-    characters.
-    """
+    """Return the result of a combat without a bounce, in at most 40 characters."""
     mine = combat.attack
     theirs = combat.defence
     assert mine is not None  # set unless the combat bounced

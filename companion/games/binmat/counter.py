@@ -103,8 +103,8 @@ class OpenCards(NamedTuple):
                 "/ 4^ 2#"
             )
             raise Malformed(text)
-        attacker, attacker_open = _without_marks(match[2] or "")
-        defender, defender_open = _without_marks(match[3] or "")
+        attacker, attacker_open = _parse_stack(match[2] or "")
+        defender, defender_open = _parse_stack(match[3] or "")
         if not attacker and not defender:
             raise Malformed(say("Combat needs a card in one of the two stacks"))
         fight = Fight(attacker, defender)
@@ -126,7 +126,7 @@ class OpenCards(NamedTuple):
         return " ".join(filter(None, (lane, mine, "/", theirs)))
 
 
-def _without_marks(text: str) -> tuple[Cards, frozenset[str]]:
+def _parse_stack(text: str) -> tuple[Cards, frozenset[str]]:
     """Return the cards of a stack, and the set of those that lay open before."""
     words = text.split()
     cards = parse_cards(" ".join([word.removesuffix(OPEN_MARK) for word in words]))
@@ -194,7 +194,7 @@ def check(state: Counter, action: str) -> None:
     if action in legal_actions(state):
         return
     rule = "clock"
-    why = _why_not(state, action)
+    why = _refusal_text(state, action)
     if "/" in action and state.called:
         # in the hackmud edition the attacker stack may be empty (ruling)
         if OpenCards.parse(action).attacker or state.options.edition is Edition.HACKMUD:
@@ -271,7 +271,7 @@ def laid_open(state: Counter, fans: Layout, before: Layout) -> str | None:
     """
     if not state.called:
         return None
-    lane = _lane_laid_open(fans, before) if state.lane is None else state.lane
+    lane = _open_lane(fans, before) if state.lane is None else state.lane
     if lane is None:
         return None
     mine, theirs = (Square(lane, _ZONE[seat]) for seat in (ATTACKER, DEFENDER))
@@ -287,10 +287,8 @@ def laid_open(state: Counter, fans: Layout, before: Layout) -> str | None:
     return parse_counter(f"{lane}: {' / '.join(stacks)}")
 
 
-def _lane_laid_open(fans: Layout, before: Layout) -> int | None:
-    """Return the lane whose attacker stack is laid open. Among several, return the one that
-    changed.
-    """
+def _open_lane(fans: Layout, before: Layout) -> int | None:
+    """Return the lane whose attacker stack is laid open, or of several the changed one."""
     lanes = [zone.file for zone, cards in fans.items() if zone.rank == _ZONE[ATTACKER] and cards]
     changed = {zone.file for zone, cards in fans.items() if cards != before.get(zone, ())}
     lanes = [lane for lane in lanes if lane in changed] or lanes
@@ -309,7 +307,7 @@ def _mark_open(stack: Cards, lay_open: Cards) -> str:
     return " ".join([card + OPEN_MARK * (card in lay_open) for card in stack])
 
 
-def _why_not(state: Counter, action: str) -> str:
+def _refusal_text(state: Counter, action: str) -> str:
     if state.outcome:
         return say("The game is over")
     if "/" in action:
@@ -326,10 +324,10 @@ def _why_not(state: Counter, action: str) -> str:
 
 
 def _end_turn(state: Counter) -> Counter:
-    left = state.turns_left - 1
+    remaining = state.turns_left - 1
     reason = say("All {turns} turns are over.", turns=state.options.turns)
-    outcome = None if left else Outcome(frozenset({DEFENDER}), reason)
-    return Counter(state.options, left, outcome=outcome)
+    outcome = None if remaining else Outcome(frozenset({DEFENDER}), reason)
+    return Counter(state.options, remaining, outcome=outcome)
 
 
 def _fight(state: Counter, cards: OpenCards) -> Step[Counter]:
@@ -413,11 +411,11 @@ def _draw_sign(due: int, lane: int | None) -> str:
 
 
 def _keys(state: Counter) -> tuple[ChoiceKey, ...]:
-    wins = ChoiceKey("won", say("{side!c} wins the game", side=ROLES[ATTACKER]), is_final=True)
+    win_key = ChoiceKey("won", say("{side!c} wins the game", side=ROLES[ATTACKER]), is_final=True)
     if state.due:
-        return (ChoiceKey("done", say("All drawn"), is_main=True), wins)
+        return (ChoiceKey("done", say("All drawn"), is_main=True), win_key)
     if state.called:
-        return (ChoiceKey("done", say("Worked out by hand")), wins)
+        return (ChoiceKey("done", say("Worked out by hand")), win_key)
     done = ChoiceKey("done", say("Turn done"), is_main=True)
     return (done, ChoiceKey("combat", say("Combat")))
 

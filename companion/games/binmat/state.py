@@ -44,8 +44,7 @@ class BinmatOptions(Options, frozen=True):
 
 
 def check_options(options: BinmatOptions) -> None:
-    """Raise `Malformed` unless `deck` is a complete deck and `hands` leave lane decks of equal
-    size.
+    """Raise `Malformed` unless `deck` is complete and `hands` leave equal lane decks.
 
     The types cannot express this.
     """
@@ -57,12 +56,12 @@ def check_options(options: BinmatOptions) -> None:
     if options.deck is not None:
         for card in options.deck:
             parse_card(card)
-        counted = Counter(options.deck)
-        if twice := [card for card in DECK if counted[card] > 1]:
+        counts = Counter(options.deck)
+        if twice := [card for card in DECK if counts[card] > 1]:
             text = say(
                 "Option deck: {card} is there {times} times, expected each card once",
                 card=twice[0],
-                times=counted[twice[0]],
+                times=counts[twice[0]],
             )
             raise Malformed(text)
         if missing := CARDS - set(options.deck):
@@ -221,13 +220,12 @@ def plain(state: State) -> dict[str, Any]:
 
 
 def lead(state: State) -> float:
-    """Return the share of turns played, minus the share of cards gone from the lane with the
-    fewest.
+    """Return the share of turns played, minus that of cards gone from the smallest lane.
 
     The defender wins when all turns are played, the attacker when a lane runs out. Everybody can
     count both.
     """
-    gone = 1 - state.turns_left / state.options.turns
+    turns_share = 1 - state.turns_left / state.options.turns
     # discards are counted as well, because a reshuffle brings them back
     fewest = min(len(state.decks[lane]) + len(state.discards[lane]) for lane in LANES)
-    return gone - max(0.0, 1 - fewest / LANE_CARDS)
+    return turns_share - max(0.0, 1 - fewest / LANE_CARDS)

@@ -156,12 +156,12 @@ class _Turn(TurnLog):
             self.end(ATTACKER, text, "winning")
             return
         # read before the draw: everybody has seen a card that lay open
-        known = self._top_in_sight(lane)
+        known = self._open_top(lane)
         self._draw_from_lane(lane, self.index)
         text = sentences.draws(self.role, known, lane)
         self.add(BinmatEvent.DRAW, self.seat, text, "drawing")
 
-    def _top_in_sight(self, lane: int) -> str | None:
+    def _open_top(self, lane: int) -> str | None:
         """Return the top card of a lane deck if it lies open, else None."""
         deck = self.decks[lane]
         if deck and self.are_open[lane]:
@@ -206,26 +206,26 @@ class _Turn(TurnLog):
         return self.defence
 
     @property
-    def _playing(self) -> str:
+    def _playing_rule(self) -> str:
         """Return the id of the rule on how this seat plays a card."""
         if self.seat is ATTACKER:
             return "playing-attacker"
         return "playing-defender"
 
-    def _take(self, card: str) -> None:
+    def _remove_from_hand(self, card: str) -> None:
         hand = list(self.hands[self.index])
         hand.remove(card)  # with unknown cards, the first of several backs
         self.hands[self.index] = tuple(hand)
 
     def _play_down(self, card: str, lane: int) -> None:
-        self._take(card)
+        self._remove_from_hand(card)
         self._stacks[lane] += (card,)
         text = say("{role!c} plays a card face down in lane {lane}.", role=self.role, lane=lane)
-        self.add(BinmatEvent.PLAY_DOWN, self.seat, text, self._playing)
+        self.add(BinmatEvent.PLAY_DOWN, self.seat, text, self._playing_rule)
 
     def _play_up(self, card: str, lane: int) -> None:
-        self._take(card)
-        rule = self._playing
+        self._remove_from_hand(card)
+        rule = self._playing_rule
         why = None
         begins_combat = False
         is_bounce = self.seat is ATTACKER and card[0] == BOUNCE
@@ -303,13 +303,13 @@ class _Turn(TurnLog):
 
         Only the hackmud edition reshuffles for this.
         """
-        known = self._top_in_sight(lane)
+        known = self._open_top(lane)
         paid = 0
         while paid < due and (self.decks[lane] or (self.before.is_hackmud and self.discards[lane])):
             self._draw_from_lane(lane, 1)
             paid += 1
         if paid:
-            self.add(BinmatEvent.DRAW, ATTACKER, _paid_text(known, paid, lane), "damage")
+            self.add(BinmatEvent.DRAW, ATTACKER, _payment_text(known, paid, lane), "damage")
         # a lane deck that has too few cards loses the game for the defender
         if paid < due:
             parts = {"lane": lane, "due": due, "paid": paid}
@@ -319,7 +319,7 @@ class _Turn(TurnLog):
     # ---- discarding and passing ------------------------------------------------------------------
 
     def _discard(self, card: str, lane: int) -> None:
-        self._take(card)
+        self._remove_from_hand(card)
         parts: dict[str, object] = {"role": self.role, "card": CARD_TEXTS[card], "lane": lane}
         text = say("{role!c} discards {card} to lane {lane}.", **parts)
         if self.seat is ATTACKER:
@@ -364,10 +364,8 @@ class _Turn(TurnLog):
         return stages_of(self.combat, self.lane, before=before, after=after)
 
 
-def _paid_text(known: str | None, paid: int, lane: int) -> str:
-    """Say which cards a lane deck gives for damage: the card that lay open, if any, and how many
-    more.
-    """
+def _payment_text(known: str | None, paid: int, lane: int) -> str:
+    """Say which cards a lane deck gives for damage. Only a card that lay open is named."""
     parts: dict[str, object] = {"role": ROLES[ATTACKER], "lane": lane}
     if known is None:
         return say_n(

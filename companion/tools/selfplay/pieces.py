@@ -53,12 +53,12 @@ class PieceMatch(Match):
         At the start of stages none of them has been accepted yet. A hand that made the play on the
         board is then ahead of the table, so the layout of the first stage is correct as well.
         """
-        is_told = (
+        is_comparable = (
             before.board.target is not None
             and after.board.target is not None
             and after.match.outcome is None
         )
-        if not is_told or after.kit is None or after.phase is Phase.SETUP:
+        if not is_comparable or after.kit is None or after.phase is Phase.SETUP:
             return
         right = [after.board.layout]
         if before.phase is Phase.ORDERS and after.phase is Phase.STAGES and after.board.target:
@@ -82,7 +82,7 @@ class PieceMatch(Match):
         view = self.look()
         for instruction in view.turn.instructions:
             move = instruction.move
-            if move.done or self._is_there(move):
+            if move.done or self._is_done(move):
                 continue
             self.follow(move, view.board.target or {})
             # the table has moved on, so the other instructions are outdated
@@ -90,10 +90,8 @@ class PieceMatch(Match):
                 break
         self.until("Hands are done", place)
 
-    def _is_there(self, move: HandMove) -> bool:
-        """Return whether a move is already done on the table, although the camera does not see
-        it.
-        """
+    def _is_done(self, move: HandMove) -> bool:
+        """Return whether a move is already done on the table, though not yet seen."""
         if move.origin == move.target:
             return False
         lying = [(piece.face, piece.square) for piece in self.simulation.world.pieces()]
@@ -113,7 +111,7 @@ class PieceMatch(Match):
         pieces = [self.piece(face, move.origin) for face in move.faces]
         wrong_square = self._wrong_square(move) if self.rng.random() < wrong else None
         if wrong_square is not None:
-            if not self._err(pieces.pop(), wrong_square, move):
+            if not self._misplace(pieces.pop(), wrong_square, move):
                 return
             # the rest of a stack belongs below, so lift the piece and put it down again
             if pieces:
@@ -139,7 +137,7 @@ class PieceMatch(Match):
         self.put(self.piece(face, move.origin), move.target, turn_deg)
         self.round(1)
 
-    def _err(self, piece: WorldPiece, square: Square, move: HandMove) -> bool:
+    def _misplace(self, piece: WorldPiece, square: Square, move: HandMove) -> bool:
         """Put a piece on a wrong square, and correct it when the table reports it.
 
         Return False if the table does not report it.
@@ -262,8 +260,7 @@ class PieceMatch(Match):
         return self.rng.choice(free) if free else None
 
     def put(self, piece: WorldPiece, square: Square | None, turn_deg: float = 0.0) -> None:
-        """Carry a piece to a square, wait one frame with the hand over it, and put it down slightly
-        askew.
+        """Carry a piece to a square, show the hand there, and put the piece down slightly askew.
 
         `turn_deg` is the intended orientation. A piece that covers two squares lies across, or
         along a file with 90.
@@ -272,7 +269,7 @@ class PieceMatch(Match):
         if square is None:
             world.take_off(piece.id)
             return
-        askew_mm, askew_deg = self._carelessness(piece.face, square)
+        askew_mm, askew_deg = self._max_offsets(piece.face, square)
         uniform = self.rng.uniform
         # show the hand over the square, put the piece down, remove the hand
         world.hold_hand(square)
@@ -285,7 +282,7 @@ class PieceMatch(Match):
         self.round(1)
         world.hold_hand(None)
 
-    def _carelessness(self, face: str, square: Square) -> tuple[float, float]:
+    def _max_offsets(self, face: str, square: Square) -> tuple[float, float]:
         """Return the maximum offset (mm) and rotation (degrees) of a piece that is put down.
 
         Both are smaller beside other pieces.
@@ -346,7 +343,7 @@ class PieceMatch(Match):
         """Return an action and the pad keys that spell it."""
         player = self.players[seat]
         grammar = self.game.pad(self.state, seat)
-        action = _best(
+        action = _choose_action(
             self.game,
             self.state,
             seat,
@@ -387,7 +384,7 @@ class PieceMatch(Match):
             self.press(player.seat, key)
 
 
-def _best(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> Any:
+def _choose_action(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> Any:
     """Return an action that wins in this turn if a sample has one, otherwise a random one."""
     own = [game.random_action(state, seat, rng) for _ in range(48)]
     others = [other for other in game.to_act(state) if other is not seat]

@@ -58,7 +58,7 @@ class PlayMatch(PieceMatch):
         if play.is_by_hand and is_seen and rng.random() <= BY_HAND:
             if self.rng.random() < WRONG_PLAY:
                 self._play_wrongly(seat)
-            self._make(seat, play, layouts[0])
+            self._play_on_board(seat, play, layouts[0])
         else:
             self._tap(seat, play)
         self.until(f"{play.text} is made", before)
@@ -95,7 +95,7 @@ class PlayMatch(PieceMatch):
 
     # ---- hands -----------------------------------------------------------------------------------
 
-    def _make(self, seat: Seat, play: Play, laid: Layout) -> None:
+    def _play_on_board(self, seat: Seat, play: Play, laid: Layout) -> None:
         """Make a play on the board, and choose it on the page if the board is ambiguous."""
         view = self.look()
         kit = self.look().kit
@@ -109,11 +109,11 @@ class PlayMatch(PieceMatch):
             if self.place() != before:
                 return
             if now.own.choices:
-                self._answer(seat, play, now)
+                self._tap_meant_play(seat, play, now)
                 return
             self.round()
 
-    def _answer(self, seat: Seat, play: Play, view: TableView) -> None:
+    def _tap_meant_play(self, seat: Seat, play: Play, view: TableView) -> None:
         """Tap the intended play when the board is ambiguous."""
         if play.text not in view.own.choices:
             raise Stuck(
@@ -124,7 +124,7 @@ class PlayMatch(PieceMatch):
     def _play_wrongly(self, seat: Seat) -> None:
         """Make an illegal move, wait until the table reports it with the rule, and take it back."""
         view = self.look()
-        play = self._no_play(seat, view)
+        play = self._illegal_move(seat, view)
         if play is None:
             return
         origin, target, face = play
@@ -146,10 +146,8 @@ class PlayMatch(PieceMatch):
         sign = self.look().sign.text
         raise Stuck(f"{face} is back on {origin}, but the table says “{sign}”")
 
-    def _no_play(self, seat: Seat, view: TableView) -> tuple[Square, Square, str] | None:
-        """Return origin, target and face of a move with an own single piece that is not a legal
-        play.
-        """
+    def _illegal_move(self, seat: Seat, view: TableView) -> tuple[Square, Square, str] | None:
+        """Return origin, target and face of an illegal move with an own single piece."""
         kit = view.kit
         if kit is None:
             return None

@@ -1,4 +1,7 @@
-"""Pebble: one pebble on a row of seven. By turns each moves it one or two squares. Who reaches the last one wins."""
+"""Pebble: one pebble on a row of seven squares.
+
+The sides take turns and move it one or two squares. Whoever reaches the last square wins.
+"""
 
 from companion.core.grid import Square
 from companion.core.kit import Board, Face, Kit, Seat, Side
@@ -15,7 +18,9 @@ KIT = Kit("pebble", "Pebble", BOARD, SIDES, (Face("pebble", "disc", (28,), 8.0),
 
 
 class Pebble(Game[tuple[int, Seat], str]):
-    """A state is where the pebble lies and who is on turn. An action is a number of squares."""
+    """A state is the position of the pebble and the side to move. An action is a number of
+    squares.
+    """
 
     name, title, summary = "pebble", "Pebble", "Move one pebble to the end"
     sides = SIDES

@@ -172,7 +172,7 @@ class TableDoors(PageGroup):
 
 
 class StaffKeys(PageGroup):
-    """The doors under `/api/staff`."""
+    """The routes under `/api/staff`."""
 
     name = "staff"
 
@@ -195,7 +195,9 @@ class StaffKeys(PageGroup):
         return jsonify(call=self._bell.call)
 
     def _caller(self) -> str:
-        """Return who sends the request. Raises `Illegal` for strangers."""
+        """Return the seat, `host` or `table` that sends the request. Raises `Illegal` for
+        strangers.
+        """
         if own := self._guard.seats_of():
             return own[0]
         if self._guard.is_host():
