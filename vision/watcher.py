@@ -46,8 +46,8 @@ SLOW, GLANCES = 0.5, 4.0
 frame period, no more are read for `GLANCES` times as long. The same holds at the start of the next
 movement. So the reader notices sooner that the hands have gone.
 """
-_REMEMBERED = 600
-_OFTEN = 0.02
+_MAX_REMEMBERED = 600
+_MIN_SLOW_SHARE = 0.02
 """Minimum share of slow pictures among the remembered ones to be reported."""
 
 
@@ -105,7 +105,7 @@ class Watcher(Closeable):
         self._next_s = clock.monotonic_s()
         self.round_s = self._next_s
         """Monotonic time of the thread's last round."""
-        self._asked_s: float | None = None
+        self._request_s: float | None = None
         """Monotonic time of the request that the camera has not answered yet. None if there is
         none.
         """
@@ -135,7 +135,7 @@ class Watcher(Closeable):
         """Report a camera that has stalled, since its own thread is blocked. May be called from any
         thread.
         """
-        asked_s = self._asked_s
+        asked_s = self._request_s
         if asked_s is None or self._clock.monotonic_s() - asked_s < STALL_S:
             return
         self._report.is_missed(
@@ -174,11 +174,9 @@ class Watcher(Closeable):
         while not self._stop.is_set():
             try:
                 self.step()
-            except (
-                Exception
-            ) as error:  # whatever happens, the table must hear of it and the watch go on
+            except Exception as error:  # the table must get a report, and the loop must go on
                 _LOG.exception("the board cannot be read")
-                self._in_trouble(
+                self._handle_failure(
                     say("The board cannot be read: {error}: see the log", error=str(error))
                 )
             self.round_s = self._clock.monotonic_s()
@@ -199,15 +197,15 @@ class Watcher(Closeable):
         if now < self._next_s and not self.link.is_open:
             return None
         self._next_s = now + self.pace.period_s
-        self._asked_s = now
+        self._request_s = now
         try:
             frame = self.link.grab()
             trouble = self.link.trouble(frame) if frame else ""
         except CameraError as error:
-            self._in_trouble(error.message)
+            self._handle_failure(error.message)
             return None
         finally:
-            self._asked_s = None
+            self._request_s = None
         if frame is None:
             return None
         if trouble:
@@ -221,11 +219,11 @@ class Watcher(Closeable):
             self._next_s,
             ended_s + self.pace.read(ended_s, ended_s - begun_s, self._reader.is_stirred),
         )
-        self._tell(frame, reading, tiles, now)
+        self._notify(frame, reading, tiles, now)
         self.link.learn(now, self._reader.is_stirred or not reading.quiet)
         return reading
 
-    def _tell(
+    def _notify(
         self, frame: Frame, reading: Reading, tiles: TilesBeside | None, now_s: float
     ) -> None:
         """Pass the result to all listeners, the table last."""
@@ -239,7 +237,7 @@ class Watcher(Closeable):
             self._report.sees_none(self._reader.seen.problem, self.link.light, now_s)
         self._listeners.on_reading(reading)
 
-    def _in_trouble(self, sentence: str) -> None:
+    def _handle_failure(self, sentence: str) -> None:
         pause_s = self.link.fail()
         self._next_s = self._clock.monotonic_s() + pause_s
         self._report.is_missed(sentence)
@@ -253,8 +251,8 @@ class Pace:
 
     def __init__(self, period_s: float) -> None:
         self.period_s = period_s
-        self._took_s: deque[float] = deque(maxlen=_REMEMBERED)
-        self._hard_s = 0.0
+        self._durations_s: deque[float] = deque(maxlen=_MAX_REMEMBERED)
+        self._slow_s = 0.0
         self._is_stirred = False
         self._glances_until_s = 0.0
 
@@ -263,26 +261,26 @@ class Pace:
 
         Returns the minimum pause in seconds.
         """
-        self._took_s.append(took_s)
+        self._durations_s.append(took_s)
         if is_stirred:
             if not self.glances(ended_s - took_s):
-                self._hard_s = took_s if took_s > SLOW * self.period_s else 0.0
-                self._glances_until_s = ended_s + GLANCES * self._hard_s
+                self._slow_s = took_s if took_s > SLOW * self.period_s else 0.0
+                self._glances_until_s = ended_s + GLANCES * self._slow_s
             elif not self._is_stirred:
-                self._glances_until_s = ended_s + GLANCES * self._hard_s
+                self._glances_until_s = ended_s + GLANCES * self._slow_s
         self._is_stirred = is_stirred
         return REST * took_s if is_stirred else 0.0
 
     def glances(self, now_s: float) -> bool:
         """Return whether the next picture is only checked for movement."""
-        return self._hard_s > 0 and (not self._is_stirred or now_s < self._glances_until_s)
+        return self._slow_s > 0 and (not self._is_stirred or now_s < self._glances_until_s)
 
     @property
     def sentence(self) -> str:
         """Reductions of the reading rate lately, as a sentence. Empty if there were none."""
-        durations_s = list(self._took_s)
+        durations_s = list(self._durations_s)
         hard = sorted(took_s for took_s in durations_s if took_s > self.period_s)
-        if len(hard) <= _OFTEN * len(durations_s):
+        if len(hard) <= _MIN_SLOW_SHARE * len(durations_s):
             return ""
         return say(
             "A picture of a changed board takes this machine {ms} ms. While hands move it reads "

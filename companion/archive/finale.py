@@ -107,9 +107,7 @@ def score_of(line: GameLine, evening: Iterable[GameLine]) -> Mapping[Seat, float
 
 
 def coached_in(line: GameLine, evening: Iterable[GameLine]) -> tuple[Seat, ...]:
-    """Return the seats whose players asked the coach, in this game or in another one of the
-    score.
-    """
+    """Return the seats whose players asked the coach in any game of the score."""
     pair = _player_names(line) or {}
     names = {
         sides[seat]

@@ -175,9 +175,7 @@ class History:
         return self._replay_of(line)
 
     def _replay_of(self, line: GameLine) -> Replay:
-        """Return the replay of a game that is over. Pages may show it only if `replay` returns it,
-        too.
-        """
+        """Return the replay of a game that is over. Pages must use `replay` instead."""
         number = line.number
         photographs = self._album.moments(number) if self._album and not line.is_imported else ()
         # the key includes photographs and names, which can disappear while the game stays the same
@@ -372,9 +370,7 @@ def _chosen_text(summary: Summary) -> str:
 
 
 def _choices(rows: Sequence[OptionRow], options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return the options that differ from the defaults, each as its title and the choice in
-    words.
-    """
+    """Return the options that differ from the defaults, as titles and choices in words."""
     choices = []
     for row in rows:
         usual = row.choices[0][1]

@@ -71,9 +71,7 @@ class PhotographFolder:
         return self.folder / str(game) / f"{moment}.jpg"
 
     def keep(self, game: int, moment: str, picture: bytes) -> None:
-        """Write a photograph atomically, and delete the oldest ones beyond the limit. Raises
-        `OSError`.
-        """
+        """Write a photograph atomically, and delete the oldest if needed. Raises `OSError`."""
         if not self._limit or not _MOMENT.fullmatch(moment):
             return
         if not self.has_room():

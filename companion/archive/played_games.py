@@ -89,8 +89,7 @@ class Proof:
 
 @dataclass(frozen=True)
 class PastTurn:
-    """A turn in notation: its number from 1, its moment, the actions, and its scenes `first` to
-    `last`.
+    """A turn in notation: number (from 1), moment, actions, and its scenes `first` to `last`.
 
     `counted` is the number in the game's own count, in which one turn may have several lines. It is
     0 for a part of the set-up.

@@ -58,9 +58,7 @@ class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def counts_turns(self) -> bool:
-        """Return whether a turn's random numbers depend on its number instead of its moment's
-        tick.
-        """
+        """Return whether a turn's random numbers depend on its number, not its tick."""
         return self.chance is not None or self.is_chosen
 
 

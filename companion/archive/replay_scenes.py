@@ -231,8 +231,7 @@ class Replay:
 
 
 def ended_by_word(game: Game[Any, Any], ending: dict[str, Any]) -> Outcome:
-    """Return an outcome that does not come from the rules: a resignation, a draw, time, or the
-    owner.
+    """Return an outcome without the rules: a resignation, a draw, time, or the owner.
 
     Raises `Malformed` if `ending` is none of these.
     """

@@ -42,9 +42,7 @@ class Summaries:
         self._seat_inputs: tuple[int, list[Entry]] = (-1, [])
 
     def stamp(self, number: int) -> str | None:
-        """Return a text that changes whenever the game changes, or None if there is no such
-        game.
-        """
+        """Return a text that changes with the game, or None if there is no such game."""
         if number > _LARGEST:
             return None
         stamp = self._journal.archive.stamp(number)
@@ -127,9 +125,7 @@ class Summaries:
 
 
 def _cache_stamp(stamp: str) -> str:
-    """Return the cache stamp, which includes the program version because figures may change with
-    it.
-    """
+    """Return the cache stamp, which includes the version because figures may change."""
     return f"{__version__} {stamp}"
 
 

@@ -47,9 +47,7 @@ from companion.games.arena.state import is_spawning
 
 @dataclass(frozen=True)
 class Strength:
-    """Parameters of a level: the node budget, the rounds of answers, and the noise of the
-    evaluation.
-    """
+    """Parameters of a level, such as node budget, rounds of answers, and noise."""
 
     nodes: int
     rounds: int
@@ -125,9 +123,7 @@ class ArenaBot(Bot):
         weights = weights._replace(near=weights.near * self._strength.rashness)
         self._field = Field(Arena().options(options), weights, self._side)
         self._guess: dict[int, int] = {}
-        """Expected places of the opponent's robots after this turn by the plain plan, by robot
-        number.
-        """
+        """Places of the opponent's robots after the plain plan, by robot number."""
         self._right_guesses = 1.0
         self._all_guesses = 4.0
 
@@ -216,9 +212,7 @@ class _Search:
         return self.sign * self.field.value(after)
 
     def _value_against(self, side: int, plan: Sequence[int], mix: Mix) -> float:
-        """Return the value of a side's plan, for that side, against a mix of the other side's
-        plans.
-        """
+        """Return the value of a side's plan, for that side, against a mix of plans."""
         if side == 0:
             return sum([share * self.value(plan, other) for other, share in mix])
         return -sum([share * self.value(other, plan) for other, share in mix])
@@ -262,9 +256,7 @@ class _Search:
         return is_new
 
     def _mix(self, side: int, shares: Sequence[float], trust: float) -> Mix:
-        """Return the likeliest plans of a side with their shares, with `trust` added to its plain
-        plan.
-        """
+        """Return a side's likeliest plans with shares, with `trust` in its plain plan."""
         plans = self.plans[side]
         mix = [(plan, share * (1 - trust)) for plan, share in zip(plans, shares, strict=True)]
         if trust:
@@ -386,9 +378,7 @@ class _Search:
     # ---- single orders ----
 
     def plain(self, side: int) -> Codes:
-        """Return what many players order: hit the weakest neighbour, or approach the nearest
-        enemy.
-        """
+        """Return a typical plan: hit the weakest neighbour, or approach the nearest enemy."""
         robots = self.robots
         field = self.field
         foes = {robots.places[index]: robots.points[index] for index in self.units[1 - side]}
@@ -455,9 +445,7 @@ class _Search:
     # ---- what is told ----
 
     def loss(self, codes: Codes) -> float:
-        """Return how much less these orders are worth than the best plan, against the other side's
-        mix.
-        """
+        """Return the loss of these orders against the best plan, for the other side's mix."""
         mix = list(zip(self.plans[1], self._solve()[1], strict=True))
         best = max(self._value_against(0, plan, mix) for plan in self.plans[0])
         return best - self._value_against(0, codes, mix)

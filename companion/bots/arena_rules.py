@@ -247,9 +247,7 @@ class Field:
         )
 
     def _places_value(self, robots: Robots, material: float) -> float:
-        """Return the value of the robots' places: threats, friends nearby, and distances to the
-        enemy.
-        """
+        """Return the value of the places: threats, friends nearby, distances to the enemy."""
         weights = self.weights
         attack = self.options.attack
         masks = [0, 0]
@@ -282,9 +280,7 @@ class Field:
         return total
 
     def _spawns_value(self, robots: Robots, south: int, north: int) -> float:
-        """Return the value of blocking the other side's spawn points, higher the sooner they
-        act.
-        """
+        """Return the value of blocking spawn points, which is higher the sooner they act."""
         every = self.options.spawn_every
         if not every:
             return 0.0

@@ -25,9 +25,7 @@ as certain.
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An action in the game's notation, the number of positions searched, and reasons, best
-    first.
-    """
+    """An action in notation, the number of positions searched, and reasons, best first."""
 
     action: str
     nodes: int

@@ -53,9 +53,7 @@ _UNSEEN_POWER = 1.6
 
 @dataclass(frozen=True)
 class Strength:
-    """Parameters of a level: the number of actions tried, the deals of each round, and the
-    noise.
-    """
+    """Parameters of a level: number of actions, deals of each round, and noise."""
 
     tried: int
     deals: tuple[int, ...]
@@ -156,9 +154,7 @@ class BinmatBot(Bot):
     def _best_by_halving(
         self, dealer: Dealer, candidates: list[str], points: Mapping[str, float]
     ) -> tuple[str, int, tuple[str, ...]]:
-        """Return the best candidate by playouts and points, the number of playouts, and the
-        reasons.
-        """
+        """Return the best candidate, the number of playouts, and the reasons."""
         nodes = done = 0
         scores = dict.fromkeys(candidates, 0.0)
         values = dict(points)

@@ -1,6 +1,4 @@
-"""Run an opponent in a separate process, which gets one seat's views over a pipe and nothing
-else.
-"""
+"""Run an opponent in a separate process, which gets only one seat's views over a pipe."""
 
 from __future__ import annotations
 
@@ -75,9 +73,7 @@ _decode = msgspec.json.Decoder(_Reply).decode
 
 
 def seed_of(key: bytes, purpose: str) -> int:
-    """Return a seed that depends only on key and purpose. Without the key it cannot be
-    predicted.
-    """
+    """Return a seed that depends only on `purpose` and the secret `key`."""
     return int.from_bytes(hmac.digest(key, purpose.encode(), hashlib.sha256)[:6])
 
 
@@ -288,8 +284,6 @@ def _clean_reason(reason: str | _Sentence) -> str:
 
 
 def _one_line(words: str) -> str:
-    """Return a program's text in one line, without unprintable and bidirectional control
-    characters.
-    """
+    """Return a program's text in one line, without unprintable or direction characters."""
     letters = [letter for letter in words if letter.isspace() or is_printable(letter)]
     return " ".join("".join(letters).split())

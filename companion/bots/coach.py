@@ -1,5 +1,4 @@
-"""The coach: the strongest opponent, which answers a learner's question from the learner's own
-view.
+"""The coach: the strongest opponent, which answers questions from the learner's own view.
 
 Each question runs in a separate process. It gets a `MachineTurn`, the same data as a machine at
 that seat. Its answer goes to that seat only.
@@ -94,9 +93,7 @@ class Coach:
             return self._answer(turn, done, self._table.coaching.spell_action)
 
     def review(self, turn: MachineTurn, done: str, spell: Spell) -> Hint:
-        """Return a judgement of an action in a finished game, from the view that the seat had
-        then.
-        """
+        """Return a judgement of an action in a finished game, from the seat's view then."""
         self._require_known(turn.game)
         with self._one_at_a_time():
             return self._answer(turn, done, spell)

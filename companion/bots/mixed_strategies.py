@@ -44,9 +44,7 @@ def solve(
 
 
 def _next_mix(regrets: list[float], gains: list[float], mix: list[float]) -> list[float]:
-    """Update the regrets in place, with a minimum of 0, and return the mix in proportion to
-    them.
-    """
+    """Update the regrets in place, at least 0, and return the mix in proportion to them."""
     # regret: how much better a plan would have done than the mix
     mean = sum(map(mul, gains, mix))
     for index, gain in enumerate(gains):

@@ -369,8 +369,7 @@ class _Search:
         return WIN if best > _SURE else best
 
     def rock(self, position: Position, turn: Turn) -> tuple[int, int] | None:
-        """Return the rock to lay after the plays of a turn: its kind and the squares that it
-        covers.
+        """Return the rock to lay after the plays of a turn: its kind and its squares.
 
         Return None if it is better kept.
         """

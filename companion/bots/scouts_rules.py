@@ -1,5 +1,4 @@
-"""Fast rules of Scouts for the search: positions and plays as bit masks, and the value of each
-play.
+"""Fast rules of Scouts for the search, on bit masks, with the value of each play.
 
 A node is seen from the side that plays: `(own, foe, own_low, foe_low, intel, low_intel)`, as in
 `companion.games.scouts.state.Position`. Values are in ranks walked, for the side that plays.
@@ -52,9 +51,7 @@ def rank_values(rng: Random, noise: float) -> list[float]:
 
 
 class Terrain:
-    """Everything that stays the same during a search: rocks, the stacking rule, and square
-    values.
-    """
+    """Constants of a search: rocks, the stacking rule, and the values of squares."""
 
     def __init__(self, values: list[float], stone: int, may_stack: bool) -> None:
         self.values = values

@@ -21,13 +21,13 @@ _GLARE, _LIT = 252, 242
 """Minimum brightness of glare, of 255, and of paper that is so well lit that glare hides
 nothing.
 """
-_INK = 0.55
+_MAX_INK = 0.55
 """Maximum brightness of the bold print of cards, relative to the paper beside it."""
 _PRINT_MM = 15.0
 """Size in mm of the largest print of cards: markers and signs."""
 _STROKE_MM = 1.5
 """Width in mm of a thin stroke of cards. The board's own print outside its art is thinner."""
-_SHRINK = 8
+_REDUCTION = 8
 """Factor by which the view is reduced to measure the paper's brightness."""
 _DARKEST = 20
 """Minimum brightness that is assumed for paper, of 255."""
@@ -64,7 +64,7 @@ def card_view(luma: Luma, maps: Maps, shown: Mask, reach_mm: float) -> CardView:
 def _paper_of(view: Luma, reach_px: float) -> Luma:
     """Return (h, w): the brightness of paper, as the maximum of a view within `reach_px`."""
     # A small copy is enough, as light changes slowly.
-    share = 1 / _SHRINK
+    share = 1 / _REDUCTION
     small = cv2.resize(view, None, fx=share, fy=share, interpolation=cv2.INTER_AREA)
     # An odd number of px.
     size = 2 * round(reach_px * share / 2) + 1
@@ -79,7 +79,7 @@ def _bold_print(even: Luma, scale: float) -> Luma:
     """Return (h, w): 255 where a view with even paper, `scale` px per mm, shows bold print."""
     # Compare with the paper beside each print.
     beside = cv2.morphologyEx(even, cv2.MORPH_CLOSE, _kernel(_PRINT_MM * scale))
-    ink = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=_INK), cv2.CMP_LT)
+    ink = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=_MAX_INK), cv2.CMP_LT)
     return np.asarray(cv2.morphologyEx(ink, cv2.MORPH_OPEN, _kernel(_STROKE_MM * scale)), np.uint8)
 
 

@@ -21,7 +21,7 @@ from vision.cards.fans import OpenCard, zones_of
 from vision.detection.markers import Luma
 from vision.pose.pose import Maps, Points, boxes_mm
 
-_SHRINK = 2
+_REDUCTION = 2
 """Factor by which views are reduced."""
 _LINE_MM = 8.0
 """Maximum width in mm of the board's print that is removed before the search for edges."""
@@ -69,23 +69,23 @@ class ZoneCover:
 
     def covered(self, view: CardView, cards: Sequence[OpenCard]) -> set[Square]:
         """Return the zones that hold anything but paper and these cards."""
-        scale = view.maps.scale / _SHRINK
+        scale = view.maps.scale / _REDUCTION
 
         # Areas in px of the small view.
         max_edges = _MAX_EDGES_MM2 * scale**2
         max_print = _MAX_PRINT_MM2 * scale**2
         small = _half_size(view.even)
-        glare = view.glare[::_SHRINK, ::_SHRINK]
+        glare = view.glare[::_REDUCTION, ::_REDUCTION]
 
         # Edges and bold print where neither the board nor a card that was read has any.
-        known = self._known(small.shape, view.maps, cards)
-        beyond = _outside(view.shown, small.shape, scale)
-        edges = _edges(small, known | beyond, scale)
-        bold = _above(_half_size(view.bold), 127) & ~known
+        known = self._known_mask(small.shape, view.maps, cards)
+        beyond = _outside_mask(view.shown, small.shape, scale)
+        edges = _edge_mask(small, known | beyond, scale)
+        bold = _threshold(_half_size(view.bold), 127) & ~known
         with_cards = {self._board.square_at(card.x_mm, card.y_mm) for card in cards}
         covered = set()
         for zone in self._zones:
-            here = self._judged(zone, view.maps)
+            here = self._judged_window(zone, view.maps)
             is_covered = cv2.countNonZero(edges[here]) > max_edges
             if zone not in with_cards:
                 # Print within its outline.
@@ -101,7 +101,7 @@ class ZoneCover:
                 covered.add(zone)
         return covered
 
-    def _judged(self, zone: Square, maps: Maps) -> _Window:
+    def _judged_window(self, zone: Square, maps: Maps) -> _Window:
         """Return the window that is judged for a zone: with half the gaps, and some of the
         strip.
         """
@@ -128,9 +128,9 @@ class ZoneCover:
         first = np.array([x, y - up * (self._board.depth_mm - self._deck.height_mm) / 2])
         here = _window(maps, first - _SIGN_MM, first + _SIGN_MM)
         dark = np.count_nonzero(small[here] < _PRINTED * PAPER)
-        return bool(dark >= _MIN_SIGN_MM2 * (maps.scale / _SHRINK) ** 2)
+        return bool(dark >= _MIN_SIGN_MM2 * (maps.scale / _REDUCTION) ** 2)
 
-    def _known(self, shape: tuple[int, ...], maps: Maps, cards: Sequence[OpenCard]) -> Luma:
+    def _known_mask(self, shape: tuple[int, ...], maps: Maps, cards: Sequence[OpenCard]) -> Luma:
         """Return a mask that is 255 at the board's art, and at the cards with a margin."""
         known = np.zeros(shape, np.uint8)
         outlines = np.array([card.outline for card in cards]).reshape(-1, 4, 2)
@@ -138,7 +138,7 @@ class ZoneCover:
         out = outlines - outlines.mean(axis=1, keepdims=True)
         out *= 1.5 * _TOUCH_MM / np.linalg.norm(out, axis=2, keepdims=True)
         for quad in np.vstack([self._art, outlines + out]):
-            corners = (maps.to_view(quad) / _SHRINK).round().astype(np.int32)
+            corners = (maps.to_view(quad) / _REDUCTION).round().astype(np.int32)
             cv2.fillConvexPoly(known, corners, 255)
         return known
 
@@ -167,18 +167,18 @@ def _is_face_down(here: _Window, scale: float, edges: Luma, tone: Luma) -> bool:
 def _window(maps: Maps, low: Points, high: Points) -> _Window:
     """Return the window of a rectangle in the small view."""
     # The view's rows go from North to South.
-    ends = maps.to_view(np.array([low, high])) / _SHRINK
+    ends = maps.to_view(np.array([low, high])) / _REDUCTION
     (left, bottom), (right, top) = ends.round().astype(int).clip(0)
     return slice(top, bottom), slice(left, right)
 
 
 def _half_size(layer: Luma) -> Luma:
-    share = 1 / _SHRINK
+    share = 1 / _REDUCTION
     small = cv2.resize(layer, None, fx=share, fy=share, interpolation=cv2.INTER_AREA)
     return np.asarray(small, np.uint8)
 
 
-def _outside(shown: Mask, shape: tuple[int, ...], scale: float) -> Luma:
+def _outside_mask(shown: Mask, shape: tuple[int, ...], scale: float) -> Luma:
     """Return a mask that is 255 where the small view is outside the picture or at its edge."""
     # Objects at the edge of the picture are only half visible.
     hidden = np.where(shown, np.uint8(0), np.uint8(255))
@@ -186,7 +186,7 @@ def _outside(shown: Mask, shape: tuple[int, ...], scale: float) -> Luma:
     return np.asarray(cv2.dilate(small, _kernel(_TOUCH_MM * scale)), np.uint8)
 
 
-def _edges(small: Luma, known: Luma, scale: float) -> NDArray[np.uint8]:
+def _edge_mask(small: Luma, known: Luma, scale: float) -> NDArray[np.uint8]:
     """Return a mask that is 255 where brightness changes abruptly outside the known places."""
     # Remove noise and all thin dark print first.
     soft = cv2.GaussianBlur(small, (0, 0), 0.5 * scale)
@@ -197,7 +197,7 @@ def _edges(small: Luma, known: Luma, scale: float) -> NDArray[np.uint8]:
     high = cv2.dilate(tone & ~known, near)
     low = cv2.erode(tone | known, near)
     change = np.asarray(cv2.subtract(high, low), np.uint8)
-    return _above(change, _EDGE * PAPER) & ~known
+    return _threshold(change, _EDGE * PAPER) & ~known
 
 
 def _kernel(reach_px: float) -> Luma:
@@ -205,5 +205,5 @@ def _kernel(reach_px: float) -> Luma:
     return np.ones((2 * round(reach_px) + 1,) * 2, np.uint8)
 
 
-def _above(grey: Luma, least: float) -> Luma:
+def _threshold(grey: Luma, least: float) -> Luma:
     return np.asarray(cv2.threshold(grey, least, 255, cv2.THRESH_BINARY)[1], np.uint8)

@@ -22,11 +22,11 @@ from vision.pose.pose import Points, rectangle_corners_mm
 
 UNREAD = "X"
 """Stands for a card that is there and was not read."""
-_SAME_MM, _SAME_DEG = 6.0, 12.0
+_MAX_APART_MM, _MAX_APART_DEG = 6.0, 12.0
 """Maximum difference between the middles and the directions that both markers of a card give."""
-_ON_TOP_MM = 5.0
+_MIN_ON_TOP_MM = 5.0
 """Minimum distance in mm by which a marker reaches into the outline of a card beneath it."""
-_APART_MM = 8.0
+_MIN_STEP_MM = 8.0
 """Minimum distance in mm along the fan to order two cards without a proof."""
 
 
@@ -130,7 +130,7 @@ def _card_place(deck: Deck, quads: Sequence[Points]) -> _Place | None:
     # Two markers of one card are half a turn apart.
     (x_1, y_1, turn_1), (x_2, y_2, turn_2) = places
     bend = math.remainder(turn_2 - turn_1 - math.pi, 2 * math.pi)
-    if math.hypot(x_1 - x_2, y_1 - y_2) > _SAME_MM or abs(bend) > math.radians(_SAME_DEG):
+    if math.hypot(x_1 - x_2, y_1 - y_2) > _MAX_APART_MM or abs(bend) > math.radians(_MAX_APART_DEG):
         return None
     # The line between both markers gives the direction more precisely than either of them.
     across, along = (quads[0].mean(axis=0) - quads[1].mean(axis=0)).tolist()
@@ -175,7 +175,7 @@ def fan_order(cards: Sequence[OpenCard], seat_up: float, widest_mm: float) -> tu
         return guess
 
     # The rest is ordered as a fan is laid.
-    along = _along(cards, seat_up)
+    along = _distances(cards, seat_up)
     names = [card.name for card in cards]
     # Whether the card of the row lies lower than that of the column.
     before = above.T.copy()
@@ -185,7 +185,7 @@ def fan_order(cards: Sequence[OpenCard], seat_up: float, widest_mm: float) -> tu
         before[i, j] = along[i] < along[j]
         before[j, i] = not before[i, j]
         # Too near to each other: either may be the upper one.
-        if abs(along[i] - along[j]) < _APART_MM:
+        if abs(along[i] - along[j]) < _MIN_STEP_MM:
             names[i] = names[j] = UNREAD
 
     # The position of a card is the number of cards below it.
@@ -216,7 +216,7 @@ def _reaches_into(mark: Points, outline: Points) -> bool:
     """Return whether a corner of a marker lies well within an outline."""
     polygon = outline.astype(np.float32)
     return any(
-        cv2.pointPolygonTest(polygon, corner, True) >= _ON_TOP_MM for corner in mark.tolist()
+        cv2.pointPolygonTest(polygon, corner, True) >= _MIN_ON_TOP_MM for corner in mark.tolist()
     )
 
 
@@ -229,7 +229,7 @@ def _closure(proofs: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return above
 
 
-def _along(cards: Sequence[OpenCard], seat_up: float) -> list[float]:
+def _distances(cards: Sequence[OpenCard], seat_up: float) -> list[float]:
     """Return the distance of each card from its seat, by its middle.
 
     If a card is unread, the distances of all cards are those of their nearest markers.

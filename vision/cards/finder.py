@@ -34,9 +34,9 @@ from vision.detection.markers import (
 )
 from vision.pose.pose import Points
 
-_SIDE = 0.12
+_MAX_SIDE_ERROR = 0.12
 """Maximum relative difference between a marker's sides and its size: less than a row of modules."""
-_LIKELY = 0.78, 0.18
+_MIN_LIKENESS = 0.78, 0.18
 """Minimum correlation of a soft print with that of one card, and its minimum lead over any other.
 Measured over 100 tables: the right card has .83 and .16 at least.
 """
@@ -50,11 +50,11 @@ share of its side.
 """
 _GAP_MM = 2.0
 """Maximum width in mm of the white modules of a marker. The white between two markers is wider."""
-_LEAST_RIM = 0.65
+_MIN_RIM = 0.65
 """Minimum dark share of the rim of a marker that may be identified by resemblance. Measured over 64
 tables: markers identified this way have .75 at least, the signs of cards .54 at most.
 """
-_LEAST_SIDE = 0.5
+_MIN_SIDE = 0.5
 """Minimum side of the quadrangles that are examined, as a share of a marker's side."""
 
 _Marks = dict[str, list[Points]]
@@ -82,9 +82,9 @@ class CardFinder:
             quads += self._search(sharp, side_px, marks)
             # Markers that are too soft to decode are identified by resemblance.
             for quad in _apart_from([*quads, *blobs], marks, _APART * side_px):
-                guess = best_guess(sharp, quad, self._names, CARD_DICTIONARY, _LIKELY)
+                guess = best_guess(sharp, quad, self._names, CARD_DICTIONARY, _MIN_LIKENESS)
                 if guess is not None:
-                    _note(marks, self._names[guess.marker], guess.corners_px, side_px)
+                    _add_mark(marks, self._names[guess.marker], guess.corners_px, side_px)
         # Group markers into cards, and add the cards that cannot be read.
         cards, twins = self._cards(view, marks)
         return [*cards, *self._unread(view, cards, quads)], twins
@@ -95,10 +95,10 @@ class CardFinder:
         Returns quadrangles (4, 2) px of the same size that are no markers.
         """
         # Markers of another size are not at the height of the board, or are none.
-        hits = self._finder.find(picture, _LEAST_SIDE * side_px)
+        hits = self._finder.find(picture, _MIN_SIDE * side_px)
         for sighting in hits.sightings:
             for quad in _whole_among(sighting.corners_px[None], side_px):
-                _note(marks, self._names[sighting.marker], quad, side_px)
+                _add_mark(marks, self._names[sighting.marker], quad, side_px)
         return _whole_among(hits.rejected, side_px)
 
     def _cards(self, view: CardView, marks: _Marks) -> tuple[list[OpenCard], set[int]]:
@@ -146,7 +146,7 @@ def _bold_squares(view: CardView, side_px: float) -> list[Points]:
     for square in _whole_among(np.array(squares, np.float64).reshape(-1, 4, 2), side_px):
         # A marker has a dark rim.
         rim, _ = dark_shares(modules_in(view.even, square))
-        if rim >= _LEAST_RIM:
+        if rim >= _MIN_RIM:
             bold.append(square)
     return bold
 
@@ -155,7 +155,7 @@ def _whole_among(quads: Points, side_px: float) -> list[Points]:
     """Return those of the quadrangles (N, 4, 2) that have the size of a marker."""
     # All four sides, relative to a marker's side.
     sides = np.linalg.norm(quads - np.roll(quads, -1, axis=1), axis=2)
-    return list(quads[(np.abs(sides / side_px - 1) <= _SIDE).all(axis=1)])
+    return list(quads[(np.abs(sides / side_px - 1) <= _MAX_SIDE_ERROR).all(axis=1)])
 
 
 def _middles(quads: Sequence[Points]) -> Points:
@@ -168,7 +168,7 @@ def _is_near(quad: Points, middles: Points, reach: float) -> bool:
     return bool((np.abs(middles - quad.mean(axis=0)).max(axis=1) < reach).any())
 
 
-def _note(marks: _Marks, name: str, quad: Points, side_px: float) -> None:
+def _add_mark(marks: _Marks, name: str, quad: Points, side_px: float) -> None:
     """Add a marker of a card, unless one is already known in this place."""
     if not _is_near(quad, _middles(marks[name]), _SAME * side_px):
         marks[name].append(quad)

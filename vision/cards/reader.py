@@ -24,13 +24,13 @@ from vision.pose.pose import Maps, Points, Pose, boxes_mm, flat
 
 CARD_Z_MM = 0.3
 """Height of a card's face above the board."""
-_ROOM_MM = 40.0
+_MAX_OUTSIDE_MM = 40.0
 """Maximum distance in mm by which cards stick out of the board."""
-_LARGER = 1.3
+_MAGNIFICATION = 1.3
 """Magnification of the view from above, relative to the picture."""
-_MARGIN_MM = 3.0
+_MIN_INSIDE_MM = 3.0
 """Minimum distance in mm from the middle of a card to the edge of its zone."""
-_WIDEST_STEP = 1.9
+_MAX_STEPS = 1.9
 """Maximum distance between two cards of a fan, in steps. Beyond it, a hidden card may lie between
 them.
 """
@@ -66,32 +66,32 @@ class CardReader:
         px.
         """
         # View the board from straight above, with even paper.
-        maps, shown = self._above(pose)
+        maps, shown = self._view_from_above(pose)
         view = card_view(luma, maps, shown, self._board.square_mm)
         cards, twins = self._finder.find(view)
         # Sort the cards into zones, and find the zones that stay unknown.
         by_zone, unknown, beside = self._in_zones(cards, pose)
-        unknown |= self._cut_off(pose) | self._cover.covered(view, cards)
+        unknown |= self._zones_cut_off(pose) | self._cover.covered(view, cards)
         if moving_px is not None:
-            unknown |= self._moving(pose, moving_px)
+            unknown |= self._moving_zones(pose, moving_px)
         fans = {}
         for zone, lying in by_zone.items():
             if zone not in unknown:
                 # Fans grow away from their seat.
                 up = 1.0 if self._deck.zones[Seat.SOUTH] == zone.rank else -1.0
-                fans[zone] = fan_order(lying, up, _WIDEST_STEP * self._deck.step_mm)
+                fans[zone] = fan_order(lying, up, _MAX_STEPS * self._deck.step_mm)
         return OpenCards(fans, frozenset(unknown), tuple(sorted(beside)), tuple(sorted(twins)))
 
-    def _above(self, pose: Pose) -> tuple[Maps, Mask]:
+    def _view_from_above(self, pose: Pose) -> tuple[Maps, Mask]:
         """Return the view of the board with a margin, and which pixels of it are inside the
         picture.
         """
         if self._maps is None or self._maps[0] is not pose:
-            low = (-_ROOM_MM, -_ROOM_MM)
-            high = (self._board.width_mm + _ROOM_MM, self._board.height_mm + _ROOM_MM)
+            low = (-_MAX_OUTSIDE_MM, -_MAX_OUTSIDE_MM)
+            high = (self._board.width_mm + _MAX_OUTSIDE_MM, self._board.height_mm + _MAX_OUTSIDE_MM)
             # No larger than the picture's own resolution is worth: a small picture costs less.
             middle = np.array([[self._board.width_mm / 2, self._board.height_mm / 2, CARD_Z_MM]])
-            scale = min(MAX_SCALE, _LARGER * float(pose.px_per_mm(middle)[0]))
+            scale = min(MAX_SCALE, _MAGNIFICATION * float(pose.px_per_mm(middle)[0]))
             maps = pose.plane_maps(low, high, CARD_Z_MM, scale)
             self._maps = pose, maps, maps.shown(pose.size)
         return self._maps[1:]
@@ -107,7 +107,7 @@ class CardReader:
         for card in cards:
             # Sample the places where the card may be, given the uncertainty of the pose.
             spread = float(pose.spread_mm(flat(card.middle, CARD_Z_MM))[0])
-            margin = _MARGIN_MM + 2 * spread
+            margin = _MIN_INSIDE_MM + 2 * spread
             places = set()
             for across, up in ((margin, 0.0), (-margin, 0.0), (0.0, margin), (0.0, -margin)):
                 places.add(self._board.square_at(card.x_mm + across, card.y_mm + up))
@@ -121,7 +121,7 @@ class CardReader:
                 beside.append(card.name)
         return by_zone, doubtful, beside
 
-    def _moving(self, pose: Pose, moving_px: Points) -> set[Square]:
+    def _moving_zones(self, pose: Pose, moving_px: Points) -> set[Square]:
         """Return the zones in which something moves."""
         places = pose.to_plane(moving_px)
         on_board = places[np.isfinite(places).all(axis=1)]
@@ -130,7 +130,7 @@ class CardReader:
     def _zones_among(self, squares: Iterable[Square | None]) -> set[Square]:
         return {square for square in squares if square is not None and square in self.zones}
 
-    def _cut_off(self, pose: Pose) -> set[Square]:
+    def _zones_cut_off(self, pose: Pose) -> set[Square]:
         """Return the zones that are not completely in the picture."""
         board = self._board
         middles = np.array([board.centre_mm(zone) for zone in self.zones])

@@ -22,23 +22,23 @@ from vision.pieces.snapshots import LINE, Snapshot, Tone, high_values, outlines
 from vision.pieces.square_cells import GENTLE_MM, Mask, SquareCells, cells_of
 
 _DARK, _DIM, _BRIGHT = 0.50, 0.86, 1.20
-_GENTLE = 0.2
+_MAX_GENTLE = 0.2
 """Maximum change of paper's brightness (a logarithm) by a soft shadow within `GENTLE_MM`."""
-_MOST_MISSING = 1 / 9
+_MAX_MISSING = 1 / 9
 """Maximum share of the visible parts of an outline that may be missing under a shadow."""
-_LEAST_LINES = 3
+_MIN_LINES = 3
 """Minimum number of the twelve parts of its outline that a bare square shows: one side, or as many
 of several sides if pieces stand in front.
 """
-_MOST_GLARE = 0.12
+_MAX_GLARE = 0.12
 """Maximum share of burnt-out pixels of a square that is judged."""
-_LEAST_SEEN, _MOST_SEEN = 0.4, 0.98
+_MIN_SEEN, _MIN_SEEN_TO_LEARN = 0.4, 0.98
 """Minimum visible share of a square that is judged, and of one whose look is learned."""
-_FADE = 0.2
+_NEWEST_WEIGHT = 0.2
 """Weight of the newest look of an empty square in the running average."""
-_OF_LINE = 0.4
+_MIN_LINE_SHARE = 0.4
 """Minimum depth of a part of an outline, as a share of the expected depth."""
-_PRINT = 0.08
+_TONE_OFFSET = 0.08
 """Offset added to tones before they are divided, so that the noise of dark print does not count."""
 
 
@@ -64,11 +64,11 @@ def empty_among(bare: Bare, board: Board, shot: Snapshot, squares: Iterable[Squa
     cells, empty = cells_of(board), set()
     plain, marked = list[Square](), list[Square]()
     for square in squares:
-        if shot.glare[shot.row[square]] > _MOST_GLARE:
+        if shot.glare[shot.row[square]] > _MAX_GLARE:
             continue
         # Compare with its known look, otherwise with how any empty square looks.
         known = bare.get(square)
-        if known is not None and _as_known(shot, square, known):
+        if known is not None and _shows_known(shot, square, known):
             empty.add(square)
         else:
             alike = marked if square in cells.marked else plain
@@ -78,7 +78,7 @@ def empty_among(bare: Bare, board: Board, shot: Snapshot, squares: Iterable[Squa
     for alike, is_marked in ((plain, False), (marked, True)):
         if alike:
             # All squares of a kind at once.
-            is_paper = _as_paper(bare, cells, shot, alike, is_marked)
+            is_paper = _shows_paper(bare, cells, shot, alike, is_marked)
             empty.update(map(alike.__getitem__, np.flatnonzero(is_paper)))
     return empty
 
@@ -96,8 +96,8 @@ def shaded_among(
     for square in squares:
         if len(vain) == most:
             break
-        is_clear = shot.glare[shot.row[square]] <= _MOST_GLARE
-        is_bare = is_clear and _as_shaded(cells, shot, square)
+        is_clear = shot.glare[shot.row[square]] <= _MAX_GLARE
+        is_bare = is_clear and _shows_shaded(cells, shot, square)
         (shaded if is_bare else vain).add(square)
     return shaded, vain
 
@@ -107,12 +107,12 @@ def learn_bare(bare: Bare, shot: Snapshot, empty: Iterable[Square]) -> Bare:
     learned, kernel = dict(bare), np.ones((3, 3), np.uint8)
     for square in empty:
         row = shot.row[square]
-        if shot.visible[row].mean() < _MOST_SEEN:
+        if shot.visible[row].mean() < _MIN_SEEN_TO_LEARN:
             continue
         tone = shot.tones[row]
         if square in learned:
             # Earlier looks fade.
-            tone = (1 - _FADE) * learned[square].tone + _FADE * tone
+            tone = (1 - _NEWEST_WEIGHT) * learned[square].tone + _NEWEST_WEIGHT * tone
         tone = np.asarray(tone, np.float32)
         # Minimum and maximum over each pixel and its neighbours.
         low = np.asarray(cv2.erode(tone, kernel), np.float32)
@@ -124,7 +124,7 @@ def learn_bare(bare: Bare, shot: Snapshot, empty: Iterable[Square]) -> Bare:
 # ---- three judgements ----------------------------------------------------------------------------
 
 
-def _as_paper(
+def _shows_paper(
     bare: Bare, cells: SquareCells, shot: Snapshot, squares: Sequence[Square], is_marked: bool
 ) -> Mask:
     """Return (N,): whether each square shows white paper inside and an outline around it.
@@ -149,7 +149,7 @@ def _as_paper(
 
     # Limits are stricter for a square with a known look, as it has just failed that comparison.
     is_known = np.array([square in bare for square in squares])
-    good = (visible.mean(axis=1) >= _LEAST_SEEN) & (bright <= 0.12)
+    good = (visible.mean(axis=1) >= _MIN_SEEN) & (bright <= 0.12)
     good &= dark <= np.where(is_known, 0.01, 0.03)
     good &= ~is_known | ((dim <= 0.03) & shot.line_depth.any())
     is_shaded = dim > 0.08
@@ -162,15 +162,15 @@ def _as_paper(
     else:
         for place in np.flatnonzero(good & is_shaded):
             good[place] = _is_smooth(cells, shot, rows[place])
-    good &= _has_outline(shot, rows, _OF_LINE * shot.line_depth, is_shaded)
+    good &= _has_outline(shot, rows, _MIN_LINE_SHARE * shot.line_depth, is_shaded)
     return np.asarray(good)
 
 
-def _as_known(shot: Snapshot, square: Square, known: Known) -> bool:
+def _shows_known(shot: Snapshot, square: Square, known: Known) -> bool:
     """Return whether a square shows the same print as before, possibly under another light."""
     row = shot.row[square]
     tone, visible = shot.tones[row], shot.visible[row]
-    if visible.mean() < _LEAST_SEEN:
+    if visible.mean() < _MIN_SEEN:
         return False
 
     # A small overall change of brightness is due to the light.
@@ -180,8 +180,8 @@ def _as_known(shot: Snapshot, square: Square, known: Known) -> bool:
 
     # Compare with the darkest and the brightest neighbour of each pixel, as print may be shifted by
     # one pixel.
-    darker = (tone + _PRINT) / (known.low + _PRINT)
-    brighter = (tone + _PRINT) / (known.high + _PRINT)
+    darker = (tone + _TONE_OFFSET) / (known.low + _TONE_OFFSET)
+    brighter = (tone + _TONE_OFFSET) / (known.high + _TONE_OFFSET)
     ratios = np.where(tone > known.high, brighter, np.minimum(darker, 1))
     ratio = ratios[visible]
     dark = float((ratio < _DARK).mean())
@@ -189,7 +189,7 @@ def _as_known(shot: Snapshot, square: Square, known: Known) -> bool:
     bright = float((ratio > _BRIGHT).mean())
     if dark > 0.02 or bright > 0.08:
         return False
-    needed = np.where(known.lines >= LINE, _OF_LINE * known.lines, 0).astype(np.float32)
+    needed = np.where(known.lines >= LINE, _MIN_LINE_SHARE * known.lines, 0).astype(np.float32)
     is_shaded = np.array([dim > 0.06])
     return bool(_has_outline(shot, np.array([row]), needed, is_shaded)[0])
 
@@ -204,11 +204,11 @@ def _is_smooth(cells: SquareCells, shot: Snapshot, row: int) -> bool:
     kernel = np.ones((side, side), np.uint8)
     change = cv2.dilate(values, kernel) - cv2.erode(values, kernel)
     visible = shot.visible[row].ravel()[cells.far_inside]
-    steep = change.ravel()[cells.far_inside][visible] > _GENTLE
+    steep = change.ravel()[cells.far_inside][visible] > _MAX_GENTLE
     return bool(steep.size and steep.mean() <= 0.02)
 
 
-def _as_shaded(cells: SquareCells, shot: Snapshot, square: Square) -> bool:
+def _shows_shaded(cells: SquareCells, shot: Snapshot, square: Square) -> bool:
     """Return whether a square shows paper and outline under a shadow with edges."""
     row, number = shot.row[square], cells.number[square]
     if not shot.line_depth.any():
@@ -224,8 +224,8 @@ def _as_shaded(cells: SquareCells, shot: Snapshot, square: Square) -> bool:
     (depths,), _ = outlines(cells, print_[None], visible[None], cells.walled[[number]])
     # All visible parts of its outline have to be present, but for a few.
     there = ~np.isnan(depths)
-    missing = there & (np.where(there, depths, 0) < _OF_LINE * shot.line_share)
-    return bool(there.sum() >= 3 and missing.sum() <= _MOST_MISSING * there.sum())
+    missing = there & (np.where(there, depths, 0) < _MIN_LINE_SHARE * shot.line_share)
+    return bool(there.sum() >= 3 and missing.sum() <= _MAX_MISSING * there.sum())
 
 
 def _has_outline(shot: Snapshot, rows: NDArray[np.int_], needed: Tone, is_shaded: Mask) -> Mask:
@@ -243,7 +243,7 @@ def _has_outline(shot: Snapshot, rows: NDArray[np.int_], needed: Tone, is_shaded
     good = missing.sum(axis=1) <= there.sum(axis=1) / 6
     # If no outline is visible, as in glare, a bare square cannot be recognised.
     clear = there & ~missing & (lines >= LINE)
-    good &= clear.sum(axis=1) >= _LEAST_LINES
+    good &= clear.sum(axis=1) >= _MIN_LINES
     darkened = there & (shade < _DIM)
     is_whole = ~(darkened & missing).any(axis=1)
     in_shade = darkened.any(axis=1) & is_whole & shot.line_depth.any()

@@ -19,7 +19,7 @@ from vision.pose.pose import Points, Pose, flat, rectangle_corners_mm, square_mm
 _ABOVE_MM = 3.0
 """Maximum height in mm of a piece above its marker."""
 _STEPS = 3
-_BLURRED = 0.08
+_MAX_SPREAD = 0.08
 """Maximum standard deviation of the pose, as a share of a square, to call a square empty."""
 _INNER = 0.4
 """The middle part of a square, as a share of its side. If any of it is outside the picture, a piece
@@ -101,7 +101,7 @@ def vague_squares(board: Board, pose: Pose) -> frozenset[Square]:
     centres = corners.mean(axis=1, keepdims=True)
     inner = centres + _INNER * (corners - centres)
     is_inside = pose.is_in_picture(pose.to_px(inner)).reshape(-1, 4).all(axis=1)
-    is_vague = (spread > _BLURRED * board.pitch_mm) | ~is_inside
+    is_vague = (spread > _MAX_SPREAD * board.pitch_mm) | ~is_inside
     return frozenset(squares[number] for number in np.flatnonzero(is_vague).tolist())
 
 

@@ -19,31 +19,31 @@ from vision.detection.stillness import middle_of
 
 Values = NDArray[np.float32]
 
-_REACHES_DEG: tuple[tuple[float, ...], ...] = ((-20, -10, 10, 20), (-6, -3, 3, 6), (-1.5, 1.5))
+_SEARCH_DEG: tuple[tuple[float, ...], ...] = ((-20, -10, 10, 20), (-6, -3, 3, 6), (-1.5, 1.5))
 """Offsets in degrees of three searches for the direction of the edge. The first is around the
 direction in which the picture changes most, the others around the best one.
 """
-_CROSSED_DEG = (0.0, -4.0, 4.0, -10.0, 10.0)
+_CROSSING_DEG = (0.0, -4.0, 4.0, -10.0, 10.0)
 """Offsets in degrees from the first direction, for a soft rim of another shadow that crosses the
 edge.
 """
-_STEP_MM, _FEW = 0.8, 4
+_STEP_MM, _MIN_PIXELS = 0.8, 4
 """Step in mm of the light's profile across the edge, and minimum number of pixels in a step."""
-_STRAY, _STRAY_SHARE = 0.14, 0.03
+_MAX_STRAY, _MAX_STRAY_SHARE = 0.14, 0.03
 """Maximum difference (a logarithm) between paper and the estimated light, and the share of the
 paper that may differ more.
 """
-_NARROW_MM, _STRIPE = 5.0, 0.2
-"""Minimum width of a shadow in mm. A narrower stripe that differs by more than `_STRIPE` (a
+_MIN_SHADOW_MM, _MIN_STRIPE = 5.0, 0.2
+"""Minimum width of a shadow in mm. A narrower stripe that differs by more than `_MIN_STRIPE` (a
 logarithm) is an object.
 """
 _DARKEST = 0.03
 """Minimum tone. Darker ones carry no information."""
-_MOST, _ALL = (0.1, 0.9), (0.03, 0.97)
+_MOST_QUANTILES, _ALL_QUANTILES = (0.1, 0.9), (0.03, 0.97)
 """Quantiles that bound the tones of most of a square's paper, and of all paper beyond it."""
 _HALF_MM = 20.0
 """About half a square, which scales places along an edge to about 1."""
-_LEAST_INSIDE, _LEAST_BEYOND = 0.4, 0.12
+_MIN_INSIDE, _MIN_BEYOND = 0.4, 0.12
 """Minimum shares of the paper that must be in sight: inside the outline, and beyond it on all four
 sides together.
 """
@@ -95,7 +95,7 @@ class _Light:
 
     @property
     def explains(self) -> bool:
-        return self.strays <= _STRAY_SHARE and not self.narrow
+        return self.strays <= _MAX_STRAY_SHARE and not self.narrow
 
     def at(self, places_mm: Values) -> Values:
         """Return (N,): the light at places (N, 2)."""
@@ -119,8 +119,8 @@ def reflectance(
     inside = paper.inside[shown[paper.inside]]
     parts = [part[shown[part]] for part, there in zip(paper.beyond, sides, strict=True) if there]
     beyond = np.concatenate([np.zeros(0, int), *parts])
-    enough = _LEAST_BEYOND * sum(part.size for part in paper.beyond)
-    if inside.size < _LEAST_INSIDE * paper.inside.size or beyond.size < enough:
+    enough = _MIN_BEYOND * sum(part.size for part in paper.beyond)
+    if inside.size < _MIN_INSIDE * paper.inside.size or beyond.size < enough:
         return None
     values = np.log(np.maximum(tone, _DARKEST))
     angle = _direction(values, inside, beyond)
@@ -142,25 +142,25 @@ def _best_light(cell: _Cell, angle: float) -> _Light:
     this direction.
     """
     first, best = angle, _light(cell, angle)
-    for reach in _REACHES_DEG:
+    for reach in _SEARCH_DEG:
         if best.explains:
             return best
         middle = best.angle
         for off in np.radians(reach):
             other = _light(cell, middle + off)
             best = other if other.strays < best.strays else best
-    if best.explains or not _goes_on(cell):
+    if best.explains or not _continues_beyond(cell):
         return best
     # Where two shadows cross, the steepest change is the edge of one. The rest of the other is
     # gentle.
-    for way in (best.angle, *(first + np.radians(off) for off in _CROSSED_DEG)):
+    for way in (best.angle, *(first + np.radians(off) for off in _CROSSING_DEG)):
         best = _light(cell, way, uneven=True)
         if best.explains:
             break
     return best
 
 
-def _goes_on(cell: _Cell) -> bool:
+def _continues_beyond(cell: _Cell) -> bool:
     """Return whether the paper beyond a cell's outline is as dark and as bright as within.
 
     A tone that occurs only within belongs to an object on the square.
@@ -169,9 +169,9 @@ def _goes_on(cell: _Cell) -> bool:
     if cell.is_beyond.all() or not cell.is_beyond.any():
         # Paper on one side alone proves nothing.
         return False
-    dark, bright = np.quantile(own[~cell.is_beyond], _MOST)
-    dark_beyond, bright_beyond = np.quantile(own[cell.is_beyond], _ALL)
-    most = _STRAY + cell.print_.step
+    dark, bright = np.quantile(own[~cell.is_beyond], _MOST_QUANTILES)
+    dark_beyond, bright_beyond = np.quantile(own[cell.is_beyond], _ALL_QUANTILES)
+    most = _MAX_STRAY + cell.print_.step
     return bool(dark > dark_beyond - most and bright < bright_beyond + most)
 
 
@@ -214,7 +214,7 @@ def _light(cell: _Cell, angle: float, *, uneven: bool = False) -> _Light:
     first_mm = float(across_mm.min())
     steps = ((across_mm - first_mm) / _STEP_MM).astype(int)
     number = np.bincount(steps)
-    known = np.flatnonzero(number >= _FEW)
+    known = np.flatnonzero(number >= _MIN_PIXELS)
     if not known.size:
         return _Light(angle)
     own, slopes, tone = np.asarray(cell.values[cell.paper], np.float64), None, 0.0
@@ -233,7 +233,7 @@ def _light(cell: _Cell, angle: float, *, uneven: bool = False) -> _Light:
             tone = min(max(tone + step, -cell.print_.step), cell.print_.step)
     light = _Light(angle, (known, mean[known]), slopes, first_mm)
     off = own - tone * cell.is_beyond - light.at(places_mm)
-    strays = float(np.count_nonzero(np.abs(off - middle_of(off)) > _STRAY) / off.size)
+    strays = float(np.count_nonzero(np.abs(off - middle_of(off)) > _MAX_STRAY) / off.size)
     return replace(light, strays=strays, narrow=_has_narrow_stripes(mean[known]))
 
 
@@ -250,13 +250,13 @@ def _slopes(
     for column in (*gently.T, cell.is_beyond, cell.values[cell.paper]):
         off.append(column - (np.bincount(steps, column) / number)[steps])
     *changes, beyond, values = off
-    found = _least_squares([*changes, beyond], values)
-    tone, most = float(found[-1]), cell.print_.step
+    coefficients = _least_squares([*changes, beyond], values)
+    tone, most = float(coefficients[-1]), cell.print_.step
     if abs(tone) > most:
         # Paper differs by no more than this: the rest has to be light.
         rest = values - np.copysign(most, tone) * beyond
-        found = _least_squares(changes, rest)
-    return found[: gently.shape[1]]
+        coefficients = _least_squares(changes, rest)
+    return coefficients[: gently.shape[1]]
 
 
 def _least_squares(
@@ -274,7 +274,7 @@ def _has_narrow_stripes(profile: NDArray[np.float64]) -> bool:
 
     The profile has one value for each `_STEP_MM`.
     """
-    wide = round(_NARROW_MM / _STEP_MM) // 2 * 2 + 1
+    wide = round(_MIN_SHADOW_MM / _STEP_MM) // 2 * 2 + 1
     line = cv2.copyMakeBorder(
         profile.astype(np.float32)[None], 0, 0, wide, wide, cv2.BORDER_REPLICATE
     )
@@ -282,4 +282,4 @@ def _has_narrow_stripes(profile: NDArray[np.float64]) -> bool:
     kernel = np.ones((1, wide))
     opened = cv2.morphologyEx(line, cv2.MORPH_OPEN, kernel)
     closed = cv2.morphologyEx(line, cv2.MORPH_CLOSE, kernel)
-    return bool(max((line - opened).max(), (closed - line).max()) > _STRIPE)
+    return bool(max((line - opened).max(), (closed - line).max()) > _MIN_STRIPE)

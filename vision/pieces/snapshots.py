@@ -27,9 +27,9 @@ LINE = 0.05
 """Minimum depth of an outline: how much darker it is than its surroundings."""
 _MIN_LINES = 0.1
 """Minimum share of the visible parts of outlines that have to show a line."""
-_LEAST_SHOWN = 0.6
+_MIN_SHOWN = 0.6
 """Minimum visible share of a part of an outline. Parts with less are not judged."""
-_GLINT, _MOST_GLINT = 1.35, 0.25
+_GLINT, _MAX_GLINT_SHARE = 1.35, 0.25
 """Brightness of a reflection, relative to a cell's paper, and its maximum share of a cell. A larger
 one is light, or hides too much.
 """
@@ -117,7 +117,7 @@ def take_snapshot(
     places = cells.corners[numbers]
     if squares is not None and chosen:
         # For a few squares a part of the view is enough.
-        maps, visible, places = _part_round(cells, maps, visible, places)
+        maps, visible, places = _part_around(cells, maps, visible, places)
     view = maps.rectify(luma)
     if squares is None:
         sheet = _with_paper(sheet, cells, view, corners, maps)
@@ -151,7 +151,7 @@ def _with_view(sheet: Sheet, cells: SquareCells, pose: Pose) -> Sheet:
     return replace(sheet, view=(pose, maps, maps.shown(pose.size)))
 
 
-def _part_round(
+def _part_around(
     cells: SquareCells, maps: Maps, visible: Mask, places: Places
 ) -> tuple[Maps, Mask, Places]:
     """Return the part of a view that contains the cells at these `places` (N, 2), and their places
@@ -196,7 +196,7 @@ def _glints(cells: SquareCells, tones: Tone) -> Mask:
         tone = tones[number]
         bright = (tone > _GLINT * max(1.0, np.median(tone))).view(np.uint8)
         wide = cv2.dilate(bright, _AROUND, iterations=cells.rim).view(np.bool_)
-        if wide.mean() <= _MOST_GLINT:
+        if wide.mean() <= _MAX_GLINT_SHARE:
             glints[number] = wide
     return glints
 
@@ -302,7 +302,7 @@ def outlines(cells: SquareCells, tones: Tone, visible: Mask, walled: Mask) -> tu
     after = np.maximum.accumulate(brightest[:, :, ::-1], axis=2)[:, :, ::-1]
     below = np.minimum(before, after) - profile
     depths = np.where(is_seen, below, -np.inf).max(axis=2)
-    is_hidden = walled | (number.sum(axis=2) < _LEAST_SHOWN * places[0].size)
+    is_hidden = walled | (number.sum(axis=2) < _MIN_SHOWN * places[0].size)
     depths[is_hidden] = np.nan
     shade = high_values(profile, is_seen, 0.8)
     shade[is_hidden] = np.nan
@@ -318,5 +318,5 @@ def high_values(values: Tone, is_seen: Mask, share: float) -> Tone:
     below = np.floor(place).astype(int)
     low = np.take_along_axis(ordered, below, axis=-1)
     high = np.take_along_axis(ordered, np.ceil(place).astype(int), axis=-1)
-    with np.errstate(invalid="ignore"):  # infinite where nothing is seen
+    with np.errstate(invalid="ignore"):  # infinite where nothing is visible
         return np.asarray((low + (place - below) * (high - low))[..., 0])

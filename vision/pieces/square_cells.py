@@ -23,17 +23,17 @@ Places = NDArray[np.int_]
 
 THIRDS = 3
 """Number of parts into which each side of an outline is divided."""
-_LEAST_MM = 30.0
+_MIN_SQUARE_MM = 30.0
 """Minimum size in mm of a square for the resolution. Cells of smaller squares are enlarged to the
 same number of px.
 """
 _PX_PER_MM = 1.6
 """Resolution of the view in px per mm."""
-_ASTRAY_MM = 3.0
+_SEARCH_MM = 3.0
 """Search range in mm for a line that a slightly wrong pose has shifted, on a board without gaps.
-The next constant is the range on a board with gaps.
+`_SEARCH_IN_GAPS_MM` is the range on a board with gaps.
 """
-_ASTRAY_IN_GAPS_MM = 2.0
+_SEARCH_IN_GAPS_MM = 2.0
 GENTLE_MM = 2.0
 """Distance in mm within which the paper's brightness is compared, to tell a soft shadow from
 print.
@@ -50,11 +50,11 @@ class SquareCells:
 
     def __init__(self, board: Board) -> None:
         self.board = board
-        self.pitch = round(_PX_PER_MM * max(_LEAST_MM, board.pitch_mm))
+        self.pitch = round(_PX_PER_MM * max(_MIN_SQUARE_MM, board.pitch_mm))
         """Distance between cells in px."""
         self.scale = self.pitch / board.pitch_mm
         """Resolution in px per mm."""
-        self.edge = max(2, round((_ASTRAY_IN_GAPS_MM if board.gap_mm else _ASTRAY_MM) * self.scale))
+        self.edge = max(2, round((_SEARCH_IN_GAPS_MM if board.gap_mm else _SEARCH_MM) * self.scale))
         """Overlap of a cell with its neighbours in px."""
         self.side = self.pitch + 2 * self.edge
         """Width and height of a cell in px."""

@@ -32,9 +32,9 @@ from vision.reading.motion import motion
 from vision.reading.place import misprinted_size, place
 from vision.reading.vote import vote
 
-_ALONE = Budget(closer=48, shaded=60)
+_SINGLE_BUDGET = Budget(closer=48, shaded=60)
 """Budget for a single picture that is not followed by others."""
-_TURN_FRAMES = 6
+_MIRROR_INTERVAL = 6
 """Interval, in pictures without a board, at which the mirror image is tried."""
 
 Colours = Callable[[], NDArray[np.uint8] | None]
@@ -95,8 +95,8 @@ class BoardReader:
         self.seen = BoardDetails(memory.located.tuner.lens)
         self.mirror = Mirror()
         """Flips mirrored pictures back. `pose` refers to the flipped picture."""
-        self._lock, self._asking = threading.Lock(), threading.Lock()
-        self._asked: tuple[Kit | None] | None = None
+        self._lock, self._request_lock = threading.Lock(), threading.Lock()
+        self._requested: tuple[Kit | None] | None = None
 
     @property
     def is_stirred(self) -> bool:
@@ -130,8 +130,8 @@ class BoardReader:
         None prefers no kit: any board in view is read. Takes effect from the next frame on and
         never waits for the reader.
         """
-        with self._asking:
-            self._asked = (kit,)
+        with self._request_lock:
+            self._requested = (kit,)
 
     def read(self, frame: Frame, *, glance: bool = False) -> Reading:
         """Return the reading after this frame.
@@ -141,18 +141,18 @@ class BoardReader:
         prevent reading.
         """
         with self._lock:
-            if self._asked is not None:
+            if self._requested is not None:
                 self._restart()
             # Mirrored pictures are flipped first.
             frame = self.mirror.as_read(frame)
-            look = self._through(Look(frame.luma, may_glance=glance))
+            look = self._run_stages(Look(frame.luma, may_glance=glance))
             if look.is_known:
                 settled = self.memory.settled
                 # The last reading still holds.
                 last = settled or self.memory.latest
                 assert last is not None
                 return self._reading(last.told, frame, quiet=settled is not None)
-            self._look_back(look)
+            self._store_details(look)
             return self._reading(look.told, frame, quiet=look.quiet)
 
     def read_picture(self, luma: Luma) -> Reading:
@@ -162,13 +162,13 @@ class BoardReader:
             self.memory = replace(self.memory, background=Background())
             if self.mirror.is_mirrored:
                 luma = mirrored(luma)
-            look = self._through(Look(luma, _ALONE))
-            self._look_back(look)
+            look = self._run_stages(Look(luma, _SINGLE_BUDGET))
+            self._store_details(look)
             return self._reading(look.vote, Frame(luma, 0.0, 0))
 
     # ---- inside ----
 
-    def _through(self, picture: Look) -> Look:
+    def _run_stages(self, picture: Look) -> Look:
         """Run a picture through the six stages, and then its mirror image if that shows a board."""
         look, memory = picture, self.memory
         for stage in (motion, detect, locate, place, judge, vote):
@@ -181,15 +181,15 @@ class BoardReader:
             self.memory = replace(
                 memory, votes=(), background=Background(), last=None, settled=None
             )
-            return self._through(replace(picture, luma=mirrored(picture.luma)))
+            return self._run_stages(replace(picture, luma=mirrored(picture.luma)))
         return look
 
     def _restart(self) -> None:
         """Forget the board and everything derived from it, and prefer the requested kit."""
-        with self._asking:
+        with self._request_lock:
             # Requested from another thread since the last picture.
-            kit = self._asked[0] if self._asked is not None else self.memory.active
-            self._asked = None
+            kit = self._requested[0] if self._requested is not None else self.memory.active
+            self._requested = None
         # Facts about the camera stay: its lens and its noise.
         before = self.memory
         self.memory = Memory(
@@ -215,7 +215,7 @@ class BoardReader:
             vote.markers,
         )
 
-    def _look_back(self, look: Look) -> None:
+    def _store_details(self, look: Look) -> None:
         """Store the details of a picture that was read."""
         located, pose, mirror = self.memory.located, look.pose, self.mirror
         advice, notes = list[Advice](), [located.twin]
@@ -277,7 +277,7 @@ class Mirror:
         self.is_mirrored = self.is_inverted = False
         self.is_proven = False
         """Whether a board has been read in the current orientation."""
-        self._blind = 0
+        self._boardless_pictures = 0
         """Number of pictures without a board until then."""
 
     def as_read(self, frame: Frame) -> Frame:
@@ -295,9 +295,9 @@ class Mirror:
         """
         if self.is_proven:
             return False
-        self._blind += 1
+        self._boardless_pictures += 1
         # Due for the first picture without a board, then at regular intervals.
-        is_due = self._blind % _TURN_FRAMES == 1
+        is_due = self._boardless_pictures % _MIRROR_INTERVAL == 1
         if not is_due:
             return False
         if not shows_board(mirrored(luma), memory):

@@ -25,11 +25,11 @@ from vision.pose.pose import Points, corner_points_mm, nearest_pose
 from vision.reading.locate import held
 from vision.reading.look import NO_SQUARES, Look, Memory
 
-_UNMOVED_PX = 0.3
+_MAX_SHIFT_PX = 0.3
 """Maximum shift in px of a corner marker that has not moved."""
-_PART = 0.35
+_MAX_PART = 0.35
 """Share of the picture above which all of it is searched again."""
-_EVEN_PX = 19
+_EVENING_PX = 19
 """Window in px for evening the light, two to four modules of a board's markers. Measured under
 blinds: 13 and 27 px find fewer markers.
 """
@@ -83,19 +83,19 @@ def _in_all(look: Look, memory: Memory) -> tuple[Kit | None, tuple[Sighting, ...
         if kit is not None and len(corners_among(kit, quick)) >= least:
             if look.still and not kit.deck and not _has_all_pieces(kit, quick):
                 # Some pieces may be too small at half size: scan again at full size.
-                quick = _joined(quick, MarkerFinder().find(luma).sightings)
-            return kit, _with_corners(luma, kit, quick, memory)
+                quick = _add_new(quick, MarkerFinder().find(luma).sightings)
+            return kit, _add_lost_corners(luma, kit, quick, memory)
     sightings = MarkerFinder(thorough=memory.thorough).find(luma).sightings
     kit = _kit_in_view(sightings, memory)
     if kit is None or len(corners_among(kit, sightings)) < 2:
         # Sharp edges of shadows join the outlines of markers: scan again in evened light.
-        even = without_shadows(luma, _EVEN_PX)
-        sightings = _joined(sightings, scan_quickly(even) or ())
+        even = without_shadows(luma, _EVENING_PX)
+        sightings = _add_new(sightings, scan_quickly(even) or ())
         kit = _kit_in_view(sightings, memory)
-    return kit, _with_corners(luma, kit, sightings, memory) if kit else sightings
+    return kit, _add_lost_corners(luma, kit, sightings, memory) if kit else sightings
 
 
-def _joined(sightings: tuple[Sighting, ...], more: Iterable[Sighting]) -> tuple[Sighting, ...]:
+def _add_new(sightings: tuple[Sighting, ...], more: Iterable[Sighting]) -> tuple[Sighting, ...]:
     """Return `sightings` and those of `more` whose ids are new."""
     known = {sighting.marker for sighting in sightings}
     return (*sightings, *(sighting for sighting in more if sighting.marker not in known))
@@ -126,7 +126,7 @@ def _has_all_pieces(kit: Kit, sightings: Iterable[Sighting]) -> bool:
     return all(any(marker in ids for _, marker in tag) for tag in kit.tags)
 
 
-def _with_corners(
+def _add_lost_corners(
     luma: Luma, kit: Kit, sightings: tuple[Sighting, ...], memory: Memory
 ) -> tuple[Sighting, ...]:
     """Add corner markers that the scan missed, if at least one was found."""
@@ -141,7 +141,7 @@ def _with_corners(
     more = lost_corners(kit.board, pose, luma, corners) if pose else ()
     # One corner predicts the others badly. With a second one the prediction is better.
     return (
-        _with_corners(luma, kit, (*sightings, *more), memory)
+        _add_lost_corners(luma, kit, (*sightings, *more), memory)
         if more and len(corners) == 1
         else (*sightings, *more)
     )
@@ -169,14 +169,14 @@ def _in_parts(look: Look, memory: Memory, last: Look) -> tuple[Look, Memory] | N
     area = 0
     for rows, columns in boxes:
         area += (rows.stop - rows.start) * (columns.stop - columns.start)
-    if area > _PART * luma.size:
+    if area > _MAX_PART * luma.size:
         return None
 
     # All others have not moved.
     gone = frozenset(touched)
-    kept = [*last.sightings]
+    unmoved = [*last.sightings]
     for sighting in touched:
-        kept.remove(sighting)
+        unmoved.remove(sighting)
 
     # Corner markers of other kits: another board is being put on the table.
     new, foreign = [], set[int]()
@@ -186,12 +186,12 @@ def _in_parts(look: Look, memory: Memory, last: Look) -> tuple[Look, Memory] | N
     for sighting in scan_parts(luma, boxes, 0.4 * tag_px):
         if sighting.marker in foreign:
             return None
-        if not any(sighting.is_same(other) for other in kept):
+        if not any(sighting.is_same(other) for other in unmoved):
             new.append(sighting)
-    sightings = (*kept, *new)
+    sightings = (*unmoved, *new)
 
     # Corners in the due blocks may have moved with the board.
-    if not _is_held(kit, kept, new, touched):
+    if not _is_unmoved(kit, unmoved, new, touched):
         located = held(memory.located, kit.board, sightings)
         if located is None:
             return None
@@ -201,13 +201,13 @@ def _in_parts(look: Look, memory: Memory, last: Look) -> tuple[Look, Memory] | N
     return replace(look, before=last, kit=kit, pose=pose, sightings=sightings, gone=gone), memory
 
 
-def _is_held(
-    kit: Kit, kept: Iterable[Sighting], new: Iterable[Sighting], touched: Iterable[Sighting]
+def _is_unmoved(
+    kit: Kit, unmoved: Iterable[Sighting], new: Iterable[Sighting], touched: Iterable[Sighting]
 ) -> bool:
     """Return whether the corner markers that are still seen show that the board has not moved."""
     before = corners_among(kit, touched)
     for marker, corners_px in corners_among(kit, new).items():
         was = before.get(marker)
-        if was is None or np.abs(corners_px - was).max() > _UNMOVED_PX:
+        if was is None or np.abs(corners_px - was).max() > _MAX_SHIFT_PX:
             return False
-    return bool(corners_among(kit, kept))
+    return bool(corners_among(kit, unmoved))

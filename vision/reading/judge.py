@@ -17,7 +17,7 @@ from vision.pieces.snapshots import Snapshot, take_snapshot
 from vision.reading.look import Look, Memory, Pieces, Vote
 from vision.reading.place import bodies_mm, placed_pieces
 
-_CLEARLY = 0.85
+_MIN_CLEAR_SCORE = 0.85
 """Correlation from which a marker that does not decode is identified without doubt."""
 
 
@@ -41,7 +41,7 @@ def judge(look: Look, memory: Memory) -> tuple[Look, Memory]:
         # The snapshot before markers are searched for again.
         first = shot
         if (look.still or not whole) and ask - empty:
-            look, pieces, bare = _look_closer(look, memory, pieces, shot, ask - empty, times)
+            look, pieces, bare = _examine_closer(look, memory, pieces, shot, ask - empty, times)
             empty |= bare
         # A piece found in the closer look overrides the evidence of bare paper.
         empty -= pieces.doubtful | pieces.seen.keys()
@@ -68,7 +68,7 @@ def _snapshot(
     return shot, replace(memory, sheet=sheet)
 
 
-def _look_closer(  # noqa: PLR0917 - what is known of one picture
+def _examine_closer(  # noqa: PLR0917 - what is known of one picture
     look: Look,
     memory: Memory,
     pieces: Pieces,
@@ -85,12 +85,12 @@ def _look_closer(  # noqa: PLR0917 - what is known of one picture
     board, bare = pieces.kit.board, set[Square]()
 
     # A marker has more contrast than print or shadows, so squares with contrast come first.
-    candidates = set(_ranked(missing, times, shot, most=1)[: look.budget.closer])
+    candidates = set(_rank_squares(missing, times, shot, most=1)[: look.budget.closer])
     for ways in (PLAIN, BETTER):
         more = _read_closer(look, pieces, candidates, ways)
         if not more:
             continue
-        look, pieces = _with_more(look, memory, pieces, more)
+        look, pieces = _add_sightings(look, memory, pieces, more)
         missing = missing - pieces.seen.keys()
         if not missing:
             break
@@ -105,14 +105,14 @@ def _look_closer(  # noqa: PLR0917 - what is known of one picture
     if look.still:
         # Paper has less contrast than what lies on it, also under shadows.
         in_shade = missing - pieces.doubtful - look.vague
-        ranked = _ranked(in_shade, times, shot, most=-1)
+        ranked = _rank_squares(in_shade, times, shot, most=-1)
         shaded, vain = shaded_among(board, shot, ranked, look.budget.shaded)
         times.update(vain)
         bare |= shaded
     return look, pieces, bare
 
 
-def _ranked(
+def _rank_squares(
     squares: Set[Square], times: Counter[Square], shot: Snapshot, *, most: int
 ) -> list[Square]:
     """Return the squares, those with the fewest failed attempts first.
@@ -140,7 +140,7 @@ def _read_closer(
     return read_closer(pieces.kit, pieces.pose, look.luma, known=known, squares=squares, ways=ways)
 
 
-def _with_more(
+def _add_sightings(
     look: Look, memory: Memory, pieces: Pieces, more: tuple[Sighting, ...]
 ) -> tuple[Look, Pieces]:
     """Return look and pieces with these markers added. They replace those of the same ids."""
@@ -162,7 +162,7 @@ def _with_vote(look: Look, pieces: Pieces) -> Look:
             beside.append(piece.face.name)
     for square, marker in pieces.markers.items():
         sureness[square] = scores[marker]
-        if scores[marker] < _CLEARLY:
+        if scores[marker] < _MIN_CLEAR_SCORE:
             guessed.add(square)
 
     # The vote of this picture alone.

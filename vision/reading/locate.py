@@ -29,26 +29,26 @@ from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, corner_points_mm, nearest_pose, refined_pose, solve_pose
 from vision.reading.look import NO_SQUARES, Located, Look, Memory
 
-_HOLD_PX = 1.0 / 1280
+_MAX_SHIFT = 1.0 / 1280
 """Maximum RMS shift, as a share of the picture width, of corners that have not moved since the pose
 was found.
 """
-_ANCHOR_PX = 2.0 / 1280
-_MISFIT_PX, _TOUCHED = 0.3 / 1280, 3.0
+_MAX_ANCHOR_SHIFT = 2.0 / 1280
+_MIN_MISFIT, _OUTLIER_FACTOR = 0.3 / 1280, 3.0
 """Residual of four corner markers, as a share of the picture width, above which one may have been
 moved. By the pose from the best three, its corners are off by more than this many times the median.
 """
-_LEFT_OVER_PX, _OF_DIAGONAL = 2.5, 0.01
+_MAX_RESIDUAL_PX, _MAX_RESIDUAL_SHARE = 2.5, 0.01
 """Residual in px, or as a share of the diagonal between the corners, above which they do not lie as
 on the board.
 """
-_TRIES = 4
+_MAX_TRIES = 4
 """Maximum number of searches in a row for another lens model."""
-_SURE_LINES, _SURE_SHARE = 60, 0.8
+_MIN_LINES, _MIN_CONFIRMED_SHARE = 60, 0.8
 """Minimum number of lines, and minimum share of the squares, for a view to teach the lens although
 corners are hidden.
 """
-_BY_CORNERS = np.diag([0.1, 0.05]) ** 2
+_CORNERS_COVARIANCE = np.diag([0.1, 0.05]) ** 2
 """(2, 2): covariance of a lens of another angle that is known from corner markers alone, see
 `LensTuner.told`.
 """
@@ -111,11 +111,11 @@ def find_pose(
     corners: Corners = _single_markers(own)
 
     # A marker that is there twice cannot be used before it is known which one is the board's.
-    known = _held(located, board, corners, others) if len(corners) == len(own) else None
+    known = _confirm_pose(located, board, corners, others) if len(corners) == len(own) else None
     if known is None:
         # The board may have been moved, or there may be two boards.
         corners, located = _own_corners(located, kit, own, others, size)
-        known = _held(located, board, corners, others)
+        known = _confirm_pose(located, board, corners, others)
     if known is not None:
         return known.pose, known
     if len(corners) >= 2:
@@ -135,7 +135,7 @@ def held(located: Located, board: Board, sightings: Iterable[Sighting]) -> Locat
     """
     own, others = _split_markers(board, sightings)
     corners = _single_markers(own)
-    return _held(located, board, corners, others) if len(corners) == len(own) else None
+    return _confirm_pose(located, board, corners, others) if len(corners) == len(own) else None
 
 
 def _split_markers(
@@ -151,7 +151,7 @@ def _split_markers(
     )
 
 
-def _held(
+def _confirm_pose(
     located: Located, board: Board, corners: Corners, others: Mapping[int, Points]
 ) -> Located | None:
     pose = located.pose
@@ -166,7 +166,7 @@ def _held(
         ]
         # Root mean square of the shifts.
         error = np.vstack(expected) - np.vstack(list(corners.values()))
-        is_same = np.sqrt((error**2).sum(axis=1).mean()) <= _HOLD_PX * pose.size[0]
+        is_same = np.sqrt((error**2).sum(axis=1).mean()) <= _MAX_SHIFT * pose.size[0]
     else:
         off = [
             np.abs(px - located.anchors[m]).max()
@@ -174,7 +174,7 @@ def _held(
             if m in located.anchors
         ]
         # All corners are hidden: pieces that have not moved confirm the pose.
-        is_same = len(off) >= 2 and max(off) <= _ANCHOR_PX * pose.size[0]
+        is_same = len(off) >= 2 and max(off) <= _MAX_ANCHOR_SHIFT * pose.size[0]
     return replace(located, anchors={**located.anchors, **others}) if is_same else None
 
 
@@ -239,8 +239,10 @@ def _solve(
     before, limit = _pose_of(board, corners, tuner.lens, size)
     # With a lens that is not known yet, residuals prove nothing.
     is_known = tuner.exact or tuner.views
-    if is_known and before is not None and before.rms_px > _MISFIT_PX * size[0]:
-        points_mm, points_px, before = _without_moved(board, corners, before, points_mm, points_px)
+    if is_known and before is not None and before.rms_px > _MIN_MISFIT * size[0]:
+        points_mm, points_px, before = _drop_moved_marker(
+            board, corners, before, points_mm, points_px
+        )
 
     # Evidence for the pose: corner markers, and pieces where corners are hidden.
     evidence = Evidence(points_mm, points_px, _tags(kit, others))
@@ -248,14 +250,16 @@ def _solve(
     if len(corners) >= 3 and before is not None and before.rms_px <= 3 * limit:
         tuner = tuner.taught(points_mm, points_px, before)
     pose = solve_pose(points_mm, points_px, tuner.lens, size, located.pose)
-    if (pose is None or pose.rms_px > limit) and not tuner.exact and located.tries < _TRIES:
+    if (pose is None or pose.rms_px > limit) and not tuner.exact and located.tries < _MAX_TRIES:
         # No pose fits: the assumed lens may be wrong.
         wide = best_start(evidence, located.nominal, size)
         if wide is None or wide[1].pose.rms_px > limit:
             located = replace(located, tries=located.tries + 1)
         else:
             pose = wide[1].pose
-            tuner = LensTuner.of(located.nominal).told(pose.lens, _BY_CORNERS, by_lines=False)
+            tuner = LensTuner.of(located.nominal).told(
+                pose.lens, _CORNERS_COVARIANCE, by_lines=False
+            )
     if pose is None or pose.rms_px > limit:
         problem = located.problem or say(
             "The corner markers do not lie as on the board “{board}”: "
@@ -288,7 +292,7 @@ def _tags(kit: Kit, others: Mapping[int, Points]) -> list[Tag]:
     return tags
 
 
-def _without_moved(
+def _drop_moved_marker(
     board: Board, corners: Corners, pose: Pose, points_mm: Points, points_px: Points
 ) -> tuple[Points, Points, Pose | None]:
     """Leave out a corner marker that was moved: something touches one of four or hides a part of
@@ -305,8 +309,8 @@ def _without_moved(
         if other is not None and other.rms_px < pose.rms_px:
             pose = other
     off_px = np.linalg.norm(pose.to_px(points_mm) - points_px, axis=1)
-    least_px = _MISFIT_PX * pose.size[0]
-    is_good = off_px <= max(least_px, _TOUCHED * float(np.median(off_px)))
+    least_px = _MIN_MISFIT * pose.size[0]
+    is_good = off_px <= max(least_px, _OUTLIER_FACTOR * float(np.median(off_px)))
     points_mm, points_px = points_mm[is_good], points_px[is_good]
     return points_mm, points_px, refined_pose(pose, points_mm, points_px, pose.lens)
 
@@ -320,7 +324,7 @@ def _pose_of(
     # Uneven paper and an assumed lens leave larger residuals on large boards.
     diagonal_px = float(np.linalg.norm(np.ptp(points_px, axis=0)))
     return nearest_pose(points_mm, points_px, lens, size), max(
-        _LEFT_OVER_PX, _OF_DIAGONAL * diagonal_px
+        _MAX_RESIDUAL_PX, _MAX_RESIDUAL_SHARE * diagonal_px
     )
 
 
@@ -338,7 +342,7 @@ def _align_to_lines(located: Located, luma: Luma, board: Board) -> Located:
     located = replace(located, is_aligned=True)
     if pose.markers >= 4:
         # Four corners: lines only check whether the lens is right.
-        if tuner.exact or located.tries >= _TRIES or is_explained(luma, board, pose):
+        if tuner.exact or located.tries >= _MAX_TRIES or is_explained(luma, board, pose):
             return located
         return _fit_lens(located, luma, board, evidence)
     spread = _lens_spread(tuner)
@@ -348,7 +352,7 @@ def _align_to_lines(located: Located, luma: Luma, board: Board) -> Located:
     if not is_explained(luma, board, by_markers.pose):
         return _fit_lens(located, luma, board, evidence)
     fit = fit_lines(luma, board, evidence, by_markers, Belief(tuner.lens, spread))
-    return _with_fit(located, board, fit)
+    return _use_fit(located, board, fit)
 
 
 def _lens_spread(tuner: LensTuner) -> Points:
@@ -367,10 +371,10 @@ def _fit_lens(located: Located, luma: Luma, board: Board, evidence: Evidence) ->
     # A fit that explains the lines no better than before has failed too.
     is_good = fit is not None and is_explained(luma, board, fit.pose)
     located = replace(located, tries=0 if is_good else located.tries + 1)
-    return located if fit is None else _with_fit(located, board, fit)
+    return located if fit is None else _use_fit(located, board, fit)
 
 
-def _with_fit(located: Located, board: Board, fit: Fit) -> Located:
+def _use_fit(located: Located, board: Board, fit: Fit) -> Located:
     """Use the pose of a fit, which may also teach the lens."""
     assert located.pose is not None
     markers = located.pose.markers
@@ -378,15 +382,15 @@ def _with_fit(located: Located, board: Board, fit: Fit) -> Located:
     # Squares around which the lines are where the pose predicts them.
     confirmed = confirmed_squares(board, fit, middles)
     squares = frozenset(board.squares) - board.holes
-    are_most = len(confirmed) >= _SURE_SHARE * len(squares)
+    are_most = len(confirmed) >= _MIN_CONFIRMED_SHARE * len(squares)
     if markers >= 4 and not are_most:
-        return located  # four corners that no line contradicts for certain stay as they are
+        return located  # four corners stay unless lines clearly contradict them
     located = replace(located, pose=replace(fit.pose, markers=markers))
     if markers == 2:
         # Two corners alone may misplace the far end of the board.
         located = replace(located, unconfirmed=squares - confirmed)
     # A board that is nearly all confirmed determines the lens better than corners do.
-    is_sure = fit.lines is not None and fit.lines.is_found.sum() >= _SURE_LINES
+    is_sure = fit.lines is not None and fit.lines.is_found.sum() >= _MIN_LINES
     if is_sure and are_most and not located.tuner.exact:
         located = replace(located, tuner=located.tuner.told(fit.pose.lens, fit.lens_spread))
     return located

@@ -37,25 +37,25 @@ RELIT = 0.04
 """Relative change of brightness since the whole picture was read, from which all of it is read
 again.
 """
-_LASTING, _FAR = 5, 0.12
+_RELIT_FRAMES, _RELIT_AT_ONCE = 5, 0.12
 """Number of frames for which the change has to last, as lamps flicker, or the change that needs no
 wait. No flicker of a whole picture is that strong, and beyond it squares look different.
 """
-_CLUSTER, _CLEAR = 3.0, 6.0
+_MIN_CLUSTER, _MIN_CLEAR = 3.0, 6.0
 """Thresholds of a movement and of a clear movement. The squares of the changes, relative to the
 noise bound, are summed over three by three blocks.
 """
-_PART = 0.3
+_MIN_PART = 0.3
 """Minimum squared change of a block in a cluster to count as part of the movement."""
-_BY_LIGHT = 0.15
+_LIGHT_TOLERANCE = 0.15
 """Share of a change of light by which a block may differ in addition."""
-_FOLLOW = 0.33
+_AVERAGE_WEIGHT = 0.33
 """Weight of a still frame in the running average for the next comparison. Something that moves
 slowly runs ahead of its own average.
 """
-_AVERAGED = 12
+_MAX_AVERAGED = 12
 """Maximum number of still frames averaged into what a block looked like when it was read."""
-_LEARNING, _SELDOM = 20, 4
+_LEARNING_FRAMES, _LEARNING_INTERVAL = 20, 4
 """Number of still frames after which noise is learned less often, and the interval from then on."""
 _RETRY_FRAMES = 10
 """Number of still frames after which squares that stayed unknown are looked at again."""
@@ -115,7 +115,9 @@ def _due(movement: Movement, memory: Memory, is_retry_due: bool) -> tuple[Blocks
     """
     last = memory.last
     lights = memory.background.lights
-    is_relit = len(lights) == _LASTING or (bool(lights) and abs(lights[-1] - 1) > _FAR)
+    is_relit = len(lights) == _RELIT_FRAMES or (
+        bool(lights) and abs(lights[-1] - 1) > _RELIT_AT_ONCE
+    )
     if (
         last is None
         or last.kit is None
@@ -157,17 +159,17 @@ def compare(past: Background, luma: Luma) -> tuple[Movement, Background]:
     # Changes of light are removed first, then differences above the noise are searched for.
     exposure = exposure_between(past.read, now)
     rest, shift = unexplained(past.read, now, exposure)
-    changed, faint = _cluster(past.noise, rest, shift, past.faint_read)
+    changed, faint = _find_clusters(past.noise, rest, shift, past.faint_read)
     lights = _lights(past, now)
     background = replace(past, now=now, exposure=exposure, faint_read=faint, lights=lights)
     places, near = None, None
     if changed is None:
         # While nothing differs from what was read last, nothing moves either: one comparison is
         # enough.
-        movement = Movement(False, len(lights) == _LASTING, None, np.zeros(now.shape, bool))
-        background = _calm(background, rest)
+        movement = Movement(False, len(lights) == _RELIT_FRAMES, None, np.zeros(now.shape, bool))
+        background = _learn_still_picture(background, rest)
     else:
-        moving, rest, background = _moving(background, now)
+        moving, rest, background = _detect_movement(background, now)
         if moving is not None:
             # Noise is learned, and the picture averaged, only where nothing moves.
             near = wider(moving)
@@ -176,8 +178,8 @@ def compare(past: Background, luma: Luma) -> tuple[Movement, Background]:
         movement = Movement(moving is not None, True, places, changed)
 
     # The next frame is compared with the running average, except where something has moved.
-    followed = now - rest * np.float32(1 - _FOLLOW)
-    before = followed if near is None else np.where(near, now, followed)
+    average = now - rest * np.float32(1 - _AVERAGE_WEIGHT)
+    before = average if near is None else np.where(near, now, average)
     return movement, replace(background, before=before)
 
 
@@ -191,10 +193,10 @@ def _lights(past: Background, now: Small) -> tuple[float, ...]:
     # The history restarts when the brightness returns to normal, or changes in the other direction.
     if is_lit or (lights and (light > 1) != (lights[-1] > 1)):
         lights = ()
-    return lights if is_lit else (*lights, light)[-_LASTING:]
+    return lights if is_lit else (*lights, light)[-_RELIT_FRAMES:]
 
 
-def _calm(background: Background, rest: Small) -> Background:
+def _learn_still_picture(background: Background, rest: Small) -> Background:
     """Update the noise and the averages of the blocks while nothing differs from what was read."""
     assert background.read is not None
     assert background.looks is not None
@@ -204,17 +206,17 @@ def _calm(background: Background, rest: Small) -> Background:
         background.read,
         background.looks,
     )
-    if calm < _LEARNING or calm % _SELDOM == 0:
+    if calm < _LEARNING_FRAMES or calm % _LEARNING_INTERVAL == 0:
         noise = learn_noise(noise, rest, None)
     # Blocks that average only a few pictures: each further one makes their mean less noisy.
-    young = looks < _AVERAGED
+    young = looks < _MAX_AVERAGED
     if young.any():
         read = read + np.where(young, rest / (looks + 1), 0)
         looks = looks + young
     return replace(background, noise=noise, read=read, looks=looks, calm=calm, faint_before=None)
 
 
-def _moving(background: Background, now: Small) -> tuple[Blocks | None, Small, Background]:
+def _detect_movement(background: Background, now: Small) -> tuple[Blocks | None, Small, Background]:
     """Return the blocks that differ from the frames before, or None, and the difference of every
     block.
 
@@ -223,12 +225,12 @@ def _moving(background: Background, now: Small) -> tuple[Blocks | None, Small, B
     assert background.before is not None
     exposure = exposure_between(background.before, now)
     rest, shift = unexplained(background.before, now, exposure)
-    moving, faint = _cluster(background.noise, rest, shift, background.faint_before)
+    moving, faint = _find_clusters(background.noise, rest, shift, background.faint_before)
     noise = learn_noise(background.noise, rest, None if moving is None else wider(moving))
     return moving, rest, replace(background, noise=noise, faint_before=faint)
 
 
-def _cluster(
+def _find_clusters(
     noise: Noise, rest: Small, shift: Small, faint: Blocks | None
 ) -> tuple[Blocks | None, Blocks | None]:
     """Return the connected blocks that changed by more than noise, and the faint ones. None if
@@ -237,7 +239,7 @@ def _cluster(
     Blocks that were not `faint` in the frame before have to be clear.
     """
     # A strong change of light may be uneven, so it widens the bounds.
-    bounds = bounds_of(noise, rest) + np.float32(_BY_LIGHT) * shift
+    bounds = bounds_of(noise, rest) + np.float32(_LIGHT_TOLERANCE) * shift
 
     # Relative to the bound: noise alone rarely exceeds 1.
     share = rest / bounds
@@ -245,10 +247,10 @@ def _cluster(
     sums = cv2.boxFilter(share, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT)
 
     # Faint clusters, and those that are clear or last for two pictures.
-    cores = sums >= _CLUSTER
+    cores = sums >= _MIN_CLUSTER
     if not cores.any():
         return None, None
-    lasting = sums >= _CLEAR
+    lasting = sums >= _MIN_CLEAR
     if faint is not None and faint.shape == cores.shape:
         lasting |= cores & faint
     near = wider(cores, 3)
@@ -257,7 +259,7 @@ def _cluster(
 
     # Everything connected with a movement belongs to it.
     around = wider(lasting, 5)
-    cluster = around & near & (share >= _PART)
+    cluster = around & near & (share >= _MIN_PART)
     return cluster, near & ~around
 
 

@@ -32,15 +32,15 @@ _SIZE, _CORNER_PX = 0.10, 1.0
 corners.
 """
 _AROUND = (0, 0), (1, 1), (-1, -1), (1, -1), (-1, 1)
-_EDGE_MM, _OF_PITCH = 1.5, 0.05
+_EDGE_MM, _EDGE_SHARE = 1.5, 0.05
 """Margin at the edge of a square, in mm and as a share of the pitch. A piece nearer to the edge may
 lie on the next square.
 """
-_OFF_SQUARES = 0.35
+_MAX_OFF_SQUARES = 0.35
 """Maximum offset, in squares, of a piece of several squares. Beyond it, its squares are
 uncertain.
 """
-_OFF_DEG = 42.0
+_MAX_OFF_DEG = 42.0
 """Maximum rotation of an oblong piece from the files and ranks. Beyond it, the piece lies neither
 along nor across.
 """
@@ -48,9 +48,9 @@ _SHARES = np.linspace(0.04, 0.96, 9)
 """Sample points along the sides of a piece of several squares. Squares that it covers by less are
 not counted.
 """
-_ON_TOP_MM = 3.0
+_MIN_ON_TOP_MM = 3.0
 """Minimum difference in height of two markers on a square to tell which one is on top."""
-_MIN_MISPRINTS, _ALIKE = 3, 0.12
+_MIN_MISPRINTS, _MAX_SIZE_SPREAD = 3, 0.12
 """Minimum number of pieces, and maximum spread of their sizes, to conclude that they were printed
 at another scale than the board.
 """
@@ -70,11 +70,11 @@ def place(look: Look, memory: Memory) -> tuple[Look, Memory]:
         cards_open = memory.cards.read(look.luma, pose, look.moving_px)
         return replace(look, cards=cards_open), replace(memory, last=None)
     pieces = placed_pieces(kit, pose, look.sightings, memory.located.unconfirmed)
-    due = _asked(look, kit, pose, pieces.placed, memory.resigned)
+    due = _squares_to_judge(look, kit, pose, pieces.placed, memory.resigned)
     return replace(look, pieces=pieces, asked=due), memory
 
 
-def _asked(
+def _squares_to_judge(
     look: Look, kit: Kit, pose: Pose, placed: Iterable[Placed], resigned: frozenset[Square]
 ) -> frozenset[Square]:
     """Return the squares to judge anew: all of them, or those that the due blocks affect."""
@@ -103,7 +103,7 @@ def _asked(
 
 
 @dataclass(frozen=True, eq=False)
-class _Seen:
+class _MarkedPiece:
     """A piece's marker, its face, and the piece that may be hidden beneath it."""
 
     sighting: Sighting
@@ -130,7 +130,7 @@ def placed_pieces(
         if face is not None:
             # Only pieces of one square can be stacked.
             below = beneath[face.carried] if face.size == (1, 1) else None
-            seen.append(_Seen(sighting, face, below))
+            seen.append(_MarkedPiece(sighting, face, below))
     placed = []
     for piece in _place_pieces(kit, pose, seen):
         # Two markers with the same id cannot be told apart.
@@ -162,7 +162,7 @@ def _beneath(kit: Kit, in_view: Set[int]) -> dict[bool, Face | None]:
     return {True: tallest[False], False: tallest[has_carried]}
 
 
-def _place_pieces(kit: Kit, pose: Pose, seen: Sequence[_Seen]) -> list[Placed]:
+def _place_pieces(kit: Kit, pose: Pose, seen: Sequence[_MarkedPiece]) -> list[Placed]:
     """Return the pieces whose markers' rays meet the board.
 
     All rays are computed at once, which is much faster.
@@ -189,7 +189,7 @@ def _place_pieces(kit: Kit, pose: Pose, seen: Sequence[_Seen]) -> list[Placed]:
         fits = abs(size - 1) <= _SIZE + _CORNER_PX / piece.sighting.side_px
         if piece.face.size == (1, 1):
             # The square is sure only if all possible places are on it.
-            margin = max(_EDGE_MM, _OF_PITCH * kit.board.pitch_mm) + spread
+            margin = max(_EDGE_MM, _EDGE_SHARE * kit.board.pitch_mm) + spread
             squares, sure = _squares_near(kit.board, {middle, lifted}, margin)
         else:
             squares, sure = _squares_beneath(kit, piece.face, (*middle, turn), spread)
@@ -210,7 +210,7 @@ def _place_pieces(kit: Kit, pose: Pose, seen: Sequence[_Seen]) -> list[Placed]:
     return placed
 
 
-def _rays(pose: Pose, seen: Sequence[_Seen]) -> tuple[Points, Points, list[float]]:
+def _rays(pose: Pose, seen: Sequence[_MarkedPiece]) -> tuple[Points, Points, list[float]]:
     """Return where the markers' rays meet the planes of their heights: places (N, 2, 2) and sides
     (N,) in mm, and rotations in degrees.
 
@@ -267,7 +267,7 @@ def _squares_beneath(
     # Angle to the nearest right angle.
     askew = abs(turn_deg - 90 * round(turn_deg / 90)) if face.size[0] != face.size[1] else 0.0
     squares = frozenset(first.area(size))
-    if off <= _OFF_SQUARES and askew <= _OFF_DEG and squares <= set(board.squares):
+    if off <= _MAX_OFF_SQUARES and askew <= _MAX_OFF_DEG and squares <= set(board.squares):
         return squares, True
 
     # It is not properly on any squares: collect all that its foot may touch.
@@ -307,7 +307,7 @@ def faces_on_squares(
             # A flag or a ball may lie beside its carrier on the square, as well as above or below
             # it.
             is_carried = len(pieces) == 2 and top.face.carried != other.face.carried
-            is_clear = is_carried or top.face.height_mm - other.face.height_mm >= _ON_TOP_MM
+            is_clear = is_carried or top.face.height_mm - other.face.height_mm >= _MIN_ON_TOP_MM
             if other is not top and not (is_clear and top.face.size == other.face.size == (1, 1)):
                 doubtful.add(square)
         # The face on top is certain.
@@ -326,7 +326,7 @@ def misprinted_size(placed: Collection[Placed]) -> float | None:
     for piece in placed:
         if not piece.fits:
             off.append(piece.size)
-    if len(off) < max(_MIN_MISPRINTS, len(placed) / 2) or max(off) - min(off) > _ALIKE:
+    if len(off) < max(_MIN_MISPRINTS, len(placed) / 2) or max(off) - min(off) > _MAX_SIZE_SPREAD:
         return None
     # All alike, and none fits this board: another scale.
     return float(np.median(off))

@@ -1,5 +1,4 @@
-"""The opponent for Kahmate: it searches own rounds and the reply, and plays cards by mixed
-strategies.
+"""The opponent for Kahmate: it searches rounds and replies, and plays cards by mixed strategies.
 
 A face-off is a matrix game of the cards in hand. Its stake is the value of the board afterwards. To
 keep two opponents from passing forever, repetitions and idle rounds lose value with every quiet
@@ -198,9 +197,7 @@ class _Duel:
 
 
 def _reason_lines(search: Search, state: State, best: Candidate) -> tuple[str, ...]:
-    """Return the reasons for a round: odds of its face-off, the best answer, and the second best
-    round.
-    """
+    """Return the reasons for a round: its odds, the best answer, and the second best round."""
     if best.value >= TRY - 1:
         return (_SCORES,)
     odds = answer = ""

@@ -1,5 +1,4 @@
-"""Value of a state of Kahmate: chances of a try, possession, ground, pieces that are down, and
-cards.
+"""Value of a state of Kahmate: chances of a try, possession, ground, fallen pieces, and cards.
 
 Values are points for the seat on turn. A try is worth `TRY` points.
 """
@@ -281,9 +280,7 @@ def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[floa
 
 
 def _carry_chance(state: State, runner: int, held: dict[int, float]) -> float:
-    """Return the chance that a team-mate carries the ball to a square from which it can pass to the
-    runner.
-    """
+    """Return the chance that a team-mate carries the ball to where it can pass to the runner."""
     end = state.places[runner]
     seat = state.seat
     best = 0.0

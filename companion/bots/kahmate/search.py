@@ -77,9 +77,7 @@ _OVERLOOKED_SHARE = 0.34
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """A possible end of a round: its chance, the state after it, and the chance of a try before
-    that.
-    """
+    """A possible end of a round: its chance, the state after it, and a try's chance."""
 
     chance: float
     after: State | None
@@ -135,8 +133,7 @@ class Search:
         return self.ranked[0]
 
     def loss(self, state: State, course: Course | None) -> float | None:
-        """Return the difference between the best round and the best one that begins with this
-        course.
+        """Return how much better the best round is than the best one with this course.
 
         Return None if the search has no such round.
         """
@@ -317,9 +314,7 @@ def _ranks_gained(state: State, after: State) -> int:
 
 
 def _potential(state: State) -> float:
-    """Return the potential of an unfinished round: the carrier can still run, or a piece can fetch
-    the ball.
-    """
+    """Return the potential of an unfinished round, such as a carrier that can still run."""
     if len(state.ran) >= 2:
         return 0.0
     carrier = state.carrier

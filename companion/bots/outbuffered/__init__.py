@@ -166,9 +166,7 @@ class OutbufferedBot(Bot):
         return 0.9 * math.tanh(0.22 * ahead)
 
     def _steps_home(self, position: Position, seat: int) -> float:
-        """Return the number of steps that a seat needs to bring the flag home without
-        interference.
-        """
+        """Return the number of steps a seat needs to bring the flag home undisturbed."""
         robot = position[seat]
         flag = position[3 - seat]
         base = self._turns.bases[seat]

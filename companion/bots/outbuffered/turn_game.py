@@ -73,8 +73,7 @@ def _distinct_rows(table: NDArray[np.int32]) -> list[int]:
 
 
 def balance(payoff: Matrix, guess: Vector | None, trust: float) -> tuple[Vector, Vector, float]:
-    """Return both sides' mixed strategies by regret matching+, and the row player's guaranteed
-    value.
+    """Return both sides' mixed strategies by regret matching+, and the rows' guaranteed value.
 
     The column player plays `guess` with probability `trust`, and freely otherwise. Averages are
     weighted by round (Tammelin, 2014).

@@ -1,5 +1,4 @@
-"""Fast rules of Outbuffered: positions as tuples of numbers, and all 216 by 216 pairs of buffers at
-once.
+"""Fast rules of Outbuffered: positions as tuples, and all 216 by 216 pairs of buffers at once.
 
 A position is (South's robot, North's robot, South's flag, North's flag). Squares are numbers, and
 `CARRIED` is a flag that the other side carries. A turn ends in a position, or in one of `WON`,
@@ -97,9 +96,7 @@ class Turns:
         return answers_
 
     def step(self, position: Position, south: int, north: int) -> tuple[Position, bool]:
-        """Return the position after one pair of commands, and whether a flag was taken or a robot
-        hit.
-        """
+        """Return the position after a pair of commands, and whether it took a flag or hit."""
         robots = [position[0], position[1]]
         flags = [position[2], position[3]]
         stirs = self._move(robots, flags, (south, north))

@@ -1,6 +1,4 @@
-"""Robot Arena: secret orders for all robots of both sides, carried out together in a fixed
-order.
-"""
+"""Robot Arena: secret orders for all robots, carried out together in a fixed order."""
 
 from __future__ import annotations
 
@@ -123,9 +121,7 @@ class Arena(Game[State, Orders]):
             yield from marches(state.numbers(seat.number), "N" if seat is Seat.SOUTH else "S")
 
     def check(self, state: State, seat: Seat, action: Orders) -> None:
-        """Raise `Illegal` for orders to robots that are not on the board. All other orders are
-        legal.
-        """
+        """Raise `Illegal` for orders to robots off the board. All other orders are legal."""
         if state.outcome:
             raise Illegal(
                 Reason.GAME_OVER, say("The game is over: no more orders are accepted"), "winning"

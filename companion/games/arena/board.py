@@ -147,9 +147,7 @@ def terrain_of(text: str) -> Terrain:
 
 @lru_cache(maxsize=64)
 def kit_of(text: str) -> Kit:
-    """Return the kit: sixteen robots with one face each, and the board with walls and spawn
-    points.
-    """
+    """Return the kit: sixteen robots with one face each, and the board."""
     terrain = terrain_of(text)
     marks = [Mark(wall, "wall") for wall in sorted(terrain.walls)]
     for seat, drawing, spawns in zip(SEATS, ("spawn-s", "spawn-n"), terrain.spawns, strict=True):

@@ -54,9 +54,7 @@ class OrdersPad(PadGrammar):
         return str(Orders(orders or ((self.numbers[0], NOTHING),)))
 
     def spell(self, text: str) -> tuple[str, ...]:
-        """Return the keys for orders: one or two for each robot, and ready for one that does
-        nothing.
-        """
+        """Return the keys of orders: one or two for each robot, ready for an idle one."""
         orders = dict(parse_orders(text).given)
         pads = {key.letter: (key.pad,) for key in self.keys}
         keys_by_code = {DESTRUCT: ("a", "a"), NOTHING: (_READY,), **pads}

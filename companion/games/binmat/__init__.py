@@ -1,6 +1,4 @@
-"""BINMAT: attacker against defender in six lanes, with hidden hands and sums that are powers of
-two.
-"""
+"""BINMAT: attacker against defender in six lanes, with hidden hands and power-of-two sums."""
 
 from __future__ import annotations
 
@@ -88,8 +86,7 @@ class Binmat(Game[Any, str]):
         return Counter(options, options.turns)
 
     def drawn(self, options: BinmatOptions) -> Drawn:
-        """Return `SETUP` for the full game and `NEVER` for real cards, which people shuffle
-        themselves.
+        """Return `SETUP` for the full game, and `NEVER` for real cards.
 
         With a chosen deal it is still `SETUP`, because later reshuffles are random.
         """
@@ -149,9 +146,7 @@ class Binmat(Game[Any, str]):
         return play(state, action, rng)
 
     def how_it_ended(self, state: State | Counter) -> str:
-        """Return how the game ended: all turns over, the attacker out of cards, or a lane deck
-        empty.
-        """
+        """Return how the game ended, by turns, the attacker's cards, or a lane deck."""
         outcome = self.outcome(state)
         if outcome and Seat.SOUTH in outcome.winners:
             all_over = say("All turns are over.")
@@ -174,17 +169,13 @@ class Binmat(Game[Any, str]):
         return plain(state)
 
     def parse(self, text: str) -> str:
-        """Return the action of a notation, of the full game or of real cards. Raises
-        `Malformed`.
-        """
+        """Return the action of a notation, for both ways to play. Raises `Malformed`."""
         if counter.is_counted(text):
             return counter.parse_counter(text)
         return parse_order(text)
 
     def lead(self, state: State | Counter) -> float | None:
-        """Return South's lead by turns and cards. None with real cards, which the program does not
-        know.
-        """
+        """Return South's lead by turns and cards, or None with real cards."""
         if isinstance(state, Counter):
             return None
         return lead(state)
@@ -199,9 +190,7 @@ class Binmat(Game[Any, str]):
         return (command_word(action),)
 
     def time_limit(self, state: State | Counter) -> float | None:
-        """Return the seconds of a turn. None for a casual game and during a combat with real
-        cards.
-        """
+        """Return the seconds of a turn. None if casual, or in a combat with real cards."""
         if isinstance(state, Counter) and (state.called or state.due):
             return None
         return state.options.seconds or None

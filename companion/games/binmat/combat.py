@@ -1,5 +1,4 @@
-"""Resolve a combat and explain it: TRAPs, BOUNCEs, sums, WILDs, powers, damage, and every card
-moved.
+"""Resolve a combat and explain it: TRAPs, BOUNCEs, sums, WILDs, powers, damage, card moves.
 
 This module knows only the two stacks, so that the full game, the referee of real cards and the
 command line can share it. It computes how many cards the lane deck owes, not whether the deck has
@@ -82,8 +81,7 @@ class Fight:
 
 @dataclass(frozen=True)
 class Trap:
-    """One TRAP that acted: its seat, its card, and the card it took from the top of the other
-    stack.
+    """One TRAP that acted: its seat, its card, and the top card that it took.
 
     `taken` is None if the other stack was empty.
     """
@@ -310,9 +308,7 @@ class _Combat(TurnLog):
             self.add(BinmatEvent.KEPT, DEFENDER, text, rule)
 
     def _bounce(self) -> None:
-        """Move each BOUNCE to the opponent's discard and the other attacker cards to the attacker
-        discard.
-        """
+        """Move BOUNCEs to the opponent's discard, other attacker cards to the attacker discard."""
         thrown = [card for card in self.attacker if card[0] == BOUNCE]
         rest = [card for card in self.attacker if card[0] != BOUNCE]
         back = [card for card in self.defender if card[0] == BOUNCE]
@@ -487,9 +483,7 @@ def _cards_of(fight: Fight) -> tuple[Tally, ...]:
 
 
 def _headline(combat: Combat, lane: int | None) -> str:
-    """Return the result of a combat that did not bounce, for both sides, in at most 40
-    characters.
-    """
+    """Return the result of a combat without a bounce, in at most 40 characters."""
     mine = combat.attack
     theirs = combat.defence
     assert mine is not None  # set unless the combat bounced

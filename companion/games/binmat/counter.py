@@ -288,9 +288,7 @@ def laid_open(state: Counter, fans: Layout, before: Layout) -> str | None:
 
 
 def _open_lane(fans: Layout, before: Layout) -> int | None:
-    """Return the lane whose attacker stack is laid open. Among several, return the one that
-    changed.
-    """
+    """Return the lane whose attacker stack is laid open, or of several the changed one."""
     lanes = [zone.file for zone, cards in fans.items() if zone.rank == _ZONE[ATTACKER] and cards]
     changed = {zone.file for zone, cards in fans.items() if cards != before.get(zone, ())}
     lanes = [lane for lane in lanes if lane in changed] or lanes

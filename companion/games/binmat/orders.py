@@ -67,9 +67,7 @@ _EXPECTED = {
 
 
 def parse_order(text: str) -> str:
-    """Return the action of a notation. Raises `Malformed` with a text that says what was
-    expected.
-    """
+    """Return the action of a notation. Raises `Malformed` with the expected form."""
     if text[:1] in (DOWN, UP, DISCARD) and text[1:3] == "10":
         text = f"{text[0]}a{text[3:]}"  # a ten as it is displayed
     if text in ORDERS:

@@ -48,9 +48,7 @@ FIRST_MARKER = 100
 BOARD = Board(
     say("six lanes"), 6, 2, square_mm=70.0, gap_mm=2.0, corners=(16, 17, 18, 19), depth_mm=208.0
 )
-"""The table: each lane has two zones, the defender's stack on rank 1 and the attacker's on rank
-2.
-"""
+"""Each lane has two zones: the defender's stack on rank 1, the attacker's on rank 2."""
 
 KIT = Kit(
     "binmat",

@@ -44,8 +44,7 @@ class BinmatOptions(Options, frozen=True):
 
 
 def check_options(options: BinmatOptions) -> None:
-    """Raise `Malformed` unless `deck` is a complete deck and `hands` leave lane decks of equal
-    size.
+    """Raise `Malformed` unless `deck` is complete and `hands` leave equal lane decks.
 
     The types cannot express this.
     """
@@ -221,8 +220,7 @@ def plain(state: State) -> dict[str, Any]:
 
 
 def lead(state: State) -> float:
-    """Return the share of turns played, minus the share of cards gone from the lane with the
-    fewest.
+    """Return the share of turns played, minus that of cards gone from the smallest lane.
 
     The defender wins when all turns are played, the attacker when a lane runs out. Everybody can
     count both.

@@ -50,9 +50,7 @@ def combat_of(
 
 
 def explain(combat: Combat) -> Iterator[str]:
-    """Yield a combat in sentences, step by step with rule titles, then the final place of every
-    card.
-    """
+    """Yield a combat in sentences, step by step, then the final place of every card."""
     for step in combat.steps:
         yield step.title
         for event in step.events:

@@ -365,9 +365,7 @@ class _Turn(TurnLog):
 
 
 def _payment_text(known: str | None, paid: int, lane: int) -> str:
-    """Say which cards a lane deck gives for damage: the card that lay open, if any, and how many
-    more.
-    """
+    """Say which cards a lane deck gives for damage. Only a card that lay open is named."""
     parts: dict[str, object] = {"role": ROLES[ATTACKER], "lane": lane}
     if known is None:
         return say_n(

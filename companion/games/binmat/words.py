@@ -1,6 +1,4 @@
-"""Options and rules of BINMAT in words: the rulebook retold, with the hackmud edition's
-differences.
-"""
+"""Options and rules of BINMAT in words: the rulebook, and how the hackmud edition differs."""
 
 from companion.core.i18n import joined, say
 from companion.core.kit import Seat

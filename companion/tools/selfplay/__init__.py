@@ -1,6 +1,4 @@
-"""Self-play of whole games through the real interfaces: simulated people use phones, pads and the
-board.
-"""
+"""Self-play of whole games: simulated people use the real phones, pads and board."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Simulated people who play on the whole service by phone (HTTP) or pad (mock pins), on a fake
-clock.
+"""Simulated people who play by phone (HTTP) or pad (mock pins), on a fake clock.
 
 They use the game's own rules and keep their own state, so that the table can be checked against it.
 """
@@ -47,9 +46,7 @@ class Report(msgspec.Struct):
     seconds: float = 0.0
 
     def is_good(self) -> bool:
-        """Return whether the game ended, all layouts were correct, and all wrong placements were
-        noticed.
-        """
+        """Return whether the game ended without a misread layout or an unnoticed placement."""
         noticed = self.wrong_placements_made == self.wrong_placements_noticed
         return self.winners is not None and noticed and self.misread_layouts == 0
 
@@ -182,9 +179,7 @@ class Match(ABC):
         return view.moment, view.turn.stage, view.phase
 
     def chance(self) -> Random:
-        """Return the random numbers of the present turn, the same as the table's because the seed
-        is chosen.
-        """
+        """Return the random numbers of the present turn, the same as the table's."""
         return chance(self.seed, len(self.companion.table.progress().turns) + 1)
 
     def round(self, frames: int = 1) -> None:
@@ -199,9 +194,7 @@ class Match(ABC):
                 self.check(before, self.look())
 
     def played(self) -> dict[Seat, Any]:
-        """Return the actions of the last turn from the journal, the only source of a machine's
-        action.
-        """
+        """Return the actions of the last turn from the journal, including a machine's."""
         turn = self.companion.journal.restore().turns[-1]
         actions = {seat: sealed.action for seat, sealed in turn.sealed.items()}
         return {seat: self.game.parse(action) for seat, action in actions.items()}

@@ -91,9 +91,7 @@ class PieceMatch(Match):
         self.until("Hands are done", place)
 
     def _is_done(self, move: HandMove) -> bool:
-        """Return whether a move is already done on the table, although the camera does not see
-        it.
-        """
+        """Return whether a move is already done on the table, though not yet seen."""
         if move.origin == move.target:
             return False
         lying = [(piece.face, piece.square) for piece in self.simulation.world.pieces()]
@@ -262,8 +260,7 @@ class PieceMatch(Match):
         return self.rng.choice(free) if free else None
 
     def put(self, piece: WorldPiece, square: Square | None, turn_deg: float = 0.0) -> None:
-        """Carry a piece to a square, wait one frame with the hand over it, and put it down slightly
-        askew.
+        """Carry a piece to a square, show the hand there, and put the piece down slightly askew.
 
         `turn_deg` is the intended orientation. A piece that covers two squares lies across, or
         along a file with 90.

@@ -147,9 +147,7 @@ class PlayMatch(PieceMatch):
         raise Stuck(f"{face} is back on {origin}, but the table says “{sign}”")
 
     def _illegal_move(self, seat: Seat, view: TableView) -> tuple[Square, Square, str] | None:
-        """Return origin, target and face of a move with an own single piece that is not a legal
-        play.
-        """
+        """Return origin, target and face of an illegal move with an own single piece."""
         kit = view.kit
         if kit is None:
             return None
