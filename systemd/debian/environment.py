@@ -1,4 +1,5 @@
-"""Builds the content of Debian's package: the program and its Python dependencies, for any machine.
+"""Builds the content of Debian's package: the program and its Python dependencies, for any
+architecture.
 
     WHEEL=program.whl UV=uv environment.py PACKAGE ARCHITECTURE
 

@@ -68,8 +68,8 @@ _MAX_NOISE_RATIO, _STEP_SHARE, _MIN_NOISE_CAP = 3.0, 0.6, 0.8
 of a codec's step, and this number of levels.
 """
 _MIN_JUMP = 4.0, 1.0
-"""A block is a codec step if it differs by so many standard deviations and levels, and no neighbour
-does.
+"""Minimum change of a codec step in standard deviations and in levels. No neighbour of its block
+changes as much.
 """
 _MIN_JUMPS = 12
 """Minimum number of single steps before they count as a codec's."""

@@ -26,7 +26,9 @@ _FIXED_SPREAD = 1e-6
 _WIDER_FOCALS = (0.72, 0.52, 0.38)
 """Focal lengths to try for an unknown lens, relative to the assumed one."""
 _LINE_PX, _MISSING_COST = 0.8, 2.0
-"""Standard deviation of a line at 1280 px, and the cost of a missing line in multiples of it."""
+"""Standard deviation of a line at 1280 px, and the offset, in multiples of it, that a missing line
+counts as.
+"""
 _MIN_GAIN = 10.0
 """Minimum gain in cost before another model replaces the assumed one: odds of 20,000 to 1."""
 _MAX_OFFSET_PX = 1.5

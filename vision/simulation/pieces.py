@@ -317,7 +317,7 @@ class Cards(MovablePieces):
         hidden: set[tuple[float, float, float]] = set()
         for index in reversed(range(len(pieces))):
             piece = pieces[index]
-            # A card lies on all earlier ones that are near it.
+            # Count the lower cards that overlap this one.
             below = np.hypot(*(places[:index] - places[index]).T) < deck.height_mm / 2
             block = _block(piece, CARD_THICK_MM * float(below.sum()))
             place = piece.x_mm, piece.y_mm, piece.turn_deg
