@@ -248,10 +248,11 @@ def lamps_of(signal: Signal, seat: Seat, silent: bool = False) -> Mapping[str, T
         if isinstance(signal.cue, Cue)
         else _EVENT_LAMPS[signal.cue.lamps]
     )
+    # their turn lamp already says it, without an end
     if silent and signal.cue not in (
         Cue.OFF_WAIT,
         Cue.OFF,
-    ):  # their turn lamp already says it, without an end
+    ):
         return {**tracks, "turn": rhythm_of(row_of(signal.cue).tone)}
     return tracks
 

@@ -190,9 +190,8 @@ class Panel(Closeable):
         """Open a device. Return it, or None and a problem."""
         try:
             return opening()
-        except (
-            Exception
-        ) as error:  # every pin library has its own; one bad pin must not take the rest with it
+        except Exception as error:
+            # every pin library has its own; one bad pin must not take the rest with it
             self._complain(
                 say(
                     "{name} on GPIO {pin} cannot be used: {remedy}",
@@ -264,9 +263,8 @@ class Panel(Closeable):
                 continue
             try:
                 is_down = key.line.is_down()
-            except (
-                Exception
-            ) as error:  # only keys that are down are read: which one it is stays a secret
+            except Exception as error:
+                # only keys that are down are read: which one it is stays a secret
                 self._failed.add(key.pin.name)
                 pad = key.pin.seat or say("table")
                 self._complain(
@@ -295,9 +293,8 @@ class Panel(Closeable):
                 listener = self._on_release
             try:
                 listener(press)
-            except (
-                Exception
-            ) as error:  # whatever the table does with a press, the next one must count
+            except Exception as error:
+                # whatever the table does with a press, the next one must count
                 _log.error(
                     "The listener failed on a press: %s", trace_of(error)
                 )  # which key is its owner's secret

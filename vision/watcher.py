@@ -284,8 +284,7 @@ class Pace:
             return ""
         return say(
             "A picture of a changed board takes this machine {ms} ms. While hands move it reads "
-            "about {rate} a second "
-            "and otherwise only looks whether they have gone.",
+            "about {rate} a second and otherwise only looks whether they have gone.",
             ms=f"{1000 * hard[len(hard) // 2]:.0f}",
             rate=round(1 / ((1 + GLANCES) * hard[len(hard) // 2]), 1),
         )

@@ -59,8 +59,7 @@ METHODS = ("GET", "HEAD", "OPTIONS", "POST")
 MAX_BODY_BYTES = 16 * 1024
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
-    "connect-src 'self'; "
-    "form-action 'self'; frame-ancestors 'self'; base-uri 'none'"
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'self'; base-uri 'none'"
 )
 
 

@@ -178,8 +178,7 @@ class Hotspot:
             self._update_phones(WifiSettings())
         return (
             "The hotspot is off; its password is forgotten. If phones join a Wi-Fi of yours, name "
-            "it "
-            "on the settings page."
+            "it on the settings page."
         )
 
     def _require_root(self) -> None:

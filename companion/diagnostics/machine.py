@@ -134,8 +134,7 @@ def space(machine: Machine, folder: Path) -> Finding:
     if mount and mount.read_only:
         text = say(
             "{folder} is on a read-only file system. Restart the machine. If that does not help, "
-            "the "
-            "card is worn out: save a backup and use a new card.",
+            "the card is worn out: save a backup and use a new card.",
             folder=str(existing),
         )
         return Finding("disk", Grade.FAIL, text)
@@ -165,9 +164,8 @@ def forgetful(machine: Machine, folder: Path) -> str:
         return ""
     return say(
         "Games are kept in memory only: they are lost when the power goes off. Switch the overlay "
-        "file system off "
-        "(sudo raspi-config, Performance Options), or set state_dir to a folder on the card or a "
-        "USB stick."
+        "file system off (sudo raspi-config, Performance Options), or set state_dir to a folder on "
+        "the card or a USB stick."
     )
 
 

@@ -84,8 +84,7 @@ send.
 """
 CLONED = say(
     "Another machine is connected to the hub as this table. On one of the two run “companion hub "
-    "leave”, and join "
-    "again."
+    "leave”, and join again."
 )
 _OLD_JOURNAL = say(
     "This table’s journal is older than what the other table knows: this game cannot go on."

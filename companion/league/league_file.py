@@ -233,11 +233,10 @@ class LeagueFile:
             result = entry.result
             # a game may be reported again, but only by the table that reported it first
             run(
-                "INSERT INTO results (key, tableid, game, ended_s, south, north, winner, data)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET south = "
-                "excluded.south,"
-                " north = excluded.north, winner = excluded.winner, data = excluded.data"
-                " WHERE results.tableid = excluded.tableid",
+                "INSERT INTO results (key, tableid, game, ended_s, south, north, winner, data) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET south = "
+                "excluded.south, north = excluded.north, winner = excluded.winner, data = "
+                "excluded.data WHERE results.tableid = excluded.tableid",
                 (
                     result.key,
                     result.table,

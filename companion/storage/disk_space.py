@@ -76,8 +76,7 @@ class DiskSpace:
         if self.level is DiskLevel.FULL:
             return say(
                 "The disk is full: the current game can be finished, but no new one can start. "
-                "Remove "
-                "old games or other files."
+                "Remove old games or other files."
             )
         if self.level is DiskLevel.SHORT:
             return say(

@@ -233,7 +233,8 @@ def record_of(content: bytes) -> AnyRecord | None:
         msgspec.DecodeError,
         UnicodeDecodeError,
         TypeError,
-    ):  # a damaged value may be of any type
+    ):
+        # a damaged value may be of any type
         return None
     return record
 

@@ -80,8 +80,7 @@ def advice(fault: WriteFault, path: Path) -> str:
         WriteFault.FULL: say("Free some space on the disk."),
         WriteFault.READ_ONLY: say(
             "The disk can only be read now. Restart the machine. If that does not help, save a "
-            "backup and use a new "
-            "card."
+            "backup and use a new card."
         ),
         WriteFault.FORBIDDEN: say(
             "The companion may not write to {file}: make the file and its folder its user's own.",

@@ -146,9 +146,8 @@ class TableStore:
             # On a full disk the next restart comes to the same result.
             with contextlib.suppress(JournalError):
                 journal.append(session.number, pause, clock.wall_s(), clock.monotonic_s())
-        if (
-            session.phase is Phase.OVER and session.remote is None
-        ):  # new players did not see the game
+        # new players did not see the game
+        if session.phase is Phase.OVER and session.remote is None:
             session = session.at_home()
         self.live = TableState(session, stage_since_s=clock.monotonic_s(), notices=self._notices)
         self.live = self.time_headline(self.live)

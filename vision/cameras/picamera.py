@@ -145,9 +145,8 @@ class PiCamera(Device):
                 request.release()
         except CameraError:
             raise
-        except (
-            Exception
-        ) as error:  # TimeoutError, and whatever libcamera raises when the cable comes off
+        except Exception as error:
+            # TimeoutError, and whatever libcamera raises when the cable comes off
             if isinstance(error, TimeoutError):
                 words = say(
                     "The Raspberry Pi camera has stopped sending pictures: use a shorter ribbon "
@@ -178,8 +177,7 @@ class PiCamera(Device):
                 raise CameraError(
                     say(
                         "The Raspberry Pi camera sends {what} where a plane of {width} x {height} "
-                        "was "
-                        "asked for: update Picamera2",
+                        "was asked for: update Picamera2",
                         what=shape_of(plane),
                         width=width,
                         height=height,
@@ -298,9 +296,8 @@ class PiCamera(Device):
         if mine := {name: value for name, value in controls.items() if name in known}:
             try:
                 self.device.set_controls(mine)
-            except (
-                Exception
-            ) as error:  # libcamera's RuntimeError, also when the camera has just gone
+            except Exception as error:
+                # libcamera's RuntimeError, also when the camera has just gone
                 words = ", ".join(mine)
                 raise CameraError(
                     say(

@@ -121,8 +121,7 @@ class UsbCamera(Device):
             raise CameraError(
                 say(
                     "USB camera {number} cannot be opened ({path}): close other programs that use "
-                    "it, "
-                    "and add the user to the group “video”",
+                    "it, and add the user to the group “video”",
                     number=number,
                     path=path,
                 )
@@ -161,9 +160,8 @@ class UsbCamera(Device):
     def _read(self) -> Any:
         try:
             good, picture = self._device.read()
-        except (
-            cv2.error
-        ) as error:  # OpenCV asserts when a buffer is smaller than the picture should be
+        except cv2.error as error:
+            # OpenCV asserts when a buffer is smaller than the picture should be
             raise CameraError(
                 say(
                     "USB camera {name} sends unreadable data: {error}: plug it in again",
@@ -197,21 +195,18 @@ class UsbCamera(Device):
         if not isinstance(sent, np.ndarray) or sent.dtype != np.uint8:
             raise self._unreadable(sent)
         width, height = self._size
-        if (
-            sent.ndim == 3 and sent.shape[2] == 3
-        ):  # BGR: this camera is converted whatever is asked for
+        # BGR: this camera is converted whatever is asked for
+        if sent.ndim == 3 and sent.shape[2] == 3:
             return np.asarray(cv2.cvtColor(sent, cv2.COLOR_BGR2GRAY), np.uint8)
-        if (
-            sent.ndim == 3 and sent.shape[2] == 2
-        ):  # YUYV: brightness and a colour by turns; UYVY the other way round
+        # YUYV: brightness and a colour by turns; UYVY the other way round
+        if sent.ndim == 3 and sent.shape[2] == 2:
             return np.ascontiguousarray(sent[:, :, 1 if self._fourcc == "UYVY" else 0])
         if sent.ndim == 3 and sent.shape[2] == 1:
             sent = sent[:, :, 0]
         if sent.ndim == 1 or 1 in sent.shape:
             return self._decoded(sent.ravel())
-        if (
-            sent.ndim == 2 and sent.shape[1] == width and sent.shape[0] == height * 3 // 2
-        ):  # NV12, YU12: colour below
+        # NV12, YU12: colour below
+        if sent.ndim == 2 and sent.shape[1] == width and sent.shape[0] == height * 3 // 2:
             return np.ascontiguousarray(sent[:height])
         if sent.ndim == 2 and min(sent.shape) >= 64:
             return np.asarray(sent, np.uint8)

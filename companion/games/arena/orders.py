@@ -60,8 +60,7 @@ def parse_orders(text: str) -> Orders:
             shown = part if len(part) <= _MAX_SHOWN else f"{part[:_MAX_SHOWN]}…"
             text = say(
                 "“{text}” is not an order: write a robot from 1 to 8, a colon, and one of "
-                "{orders}, such "
-                "as 1:N 2:aE 3:D, separated by single spaces",
+                "{orders}, such as 1:N 2:aE 3:D, separated by single spaces",
                 text=Verbatim(shown),
                 orders=Verbatim(" ".join(CODES)),
             )

@@ -103,10 +103,8 @@ RULES = (
         say(
             "The player below rank 1 is petrol. Put your robots on your starts, robot 1 on the one "
             "nearest to file a, and so on: petrol on b1, e1 and h1, coral on b9, e9 and h9. Keep "
-            "the "
-            "other robots beside the board. Every robot starts with 30 hit points. The four "
-            "brackets "
-            "are spawn points."
+            "the other robots beside the board. Every robot starts with 30 hit points. The four "
+            "brackets are spawn points."
         ),
     ),
     Rule(
@@ -117,9 +115,8 @@ RULES = (
             "attack north, east, south or west, defend, self-destruct, or nothing. Directions are "
             "those of the board for both: north is towards the highest rank. A robot without an "
             "order does nothing. Only robots on the board can be given orders. If an order turns "
-            "out "
-            "to be impossible, the robot does nothing. When both are done, all orders are revealed "
-            "and carried out together."
+            "out to be impossible, the robot does nothing. When both are done, all orders are "
+            "revealed and carried out together."
         ),
     ),
     Rule(
@@ -127,8 +124,7 @@ RULES = (
         say("Order of a turn"),
         say(
             "First, robots that defend take shelter; then self-destructs are armed; then all "
-            "moves; "
-            "then, in a spawning turn, new robots appear; then all attacks; last, all "
+            "moves; then, in a spawning turn, new robots appear; then all attacks; last, all "
             "self-destructs. Within a part everything happens at once."
         ),
     ),
@@ -147,10 +143,8 @@ RULES = (
         say("Self-destruct"),
         say(
             "A robot that is told to self-destruct stays where it is and blows up at the end of "
-            "the turn, whatever "
-            "happens to it before. Every robot on the eight squares around it loses 6 points, "
-            "friend or enemy; walls "
-            "do not shield. The robot itself ends with 0."
+            "the turn, whatever happens to it before. Every robot on the eight squares around it "
+            "loses 6 points, friend or enemy; walls do not shield. The robot itself ends with 0."
         ),
         Example(("1:X | 1:- 2:-",), {"board": "..n\n.s.\nn.."}, stage=1),
     ),
@@ -159,8 +153,7 @@ RULES = (
         say("Moving"),
         say(
             "A robot moves one square. All moves are made at once, so robots can follow each "
-            "other, change places or "
-            "go round in a ring."
+            "other, change places or go round in a ring."
         ),
         Example(("1:E 2:E | 1:W 2:W",), {"board": ".nn\n...\nss."}),
     ),
@@ -171,8 +164,7 @@ RULES = (
             "A move fails when it leads off the board or into a wall, when two or more robots try "
             "for the same square (all of them fail), or when a robot stands there that does not "
             "leave in this turn, for whatever reason. A robot that fails stays where it is, "
-            "without "
-            "a shield, and so can make the next one fail."
+            "without a shield, and so can make the next one fail."
         ),
         Example(("1:E 2:W | 1:-",), {"board": ".n.\n...\ns.s"}),
     ),
@@ -181,12 +173,10 @@ RULES = (
         say("New robots"),
         say(
             "Every fifth turn is a spawning turn, the last turn included. After the moves every "
-            "spawn point that is "
-            "free brings a robot of its side, with the lowest number that is free, up to eight "
-            "robots a side; robots "
-            "that are armed still count. A spawn point on which any robot stands brings none. A "
-            "new robot has no order "
-            "in that turn but can be hit."
+            "spawn point that is free brings a robot of its side, with the lowest number that is "
+            "free, up to eight robots a side; robots that are armed still count. A spawn point on "
+            "which any robot stands brings none. A new robot has no order in that turn but can be "
+            "hit."
         ),
     ),
     Rule(
@@ -194,10 +184,8 @@ RULES = (
         say("Attacking"),
         say(
             "An attack hits the one square next to the robot in its direction, as robots stand "
-            "after "
-            "the moves: so aim where the other robot will be. An enemy loses 12 points, a friend "
-            "8. "
-            "On an empty square, a wall or beyond the edge it hits nothing."
+            "after the moves: so aim where the other robot will be. An enemy loses 12 points, a "
+            "friend 8. On an empty square, a wall or beyond the edge it hits nothing."
         ),
         Example(("1:aN | 1:-",), {"board": _DUEL_MAP}),
     ),
@@ -206,8 +194,7 @@ RULES = (
         say("Leaving the board"),
         say(
             "Robots with 0 points or less leave the board at the end of the turn, all together. "
-            "Until then they do "
-            "what they were told."
+            "Until then they do what they were told."
         ),
     ),
     Rule(
@@ -224,10 +211,9 @@ RULES = (
         say("Tips"),
         say(
             "Think about where everybody will be after the moves: a step aside dodges an attack. "
-            "Defend when you can "
-            "hardly escape a hit, or to hold a square. Self-destruct when the robot is as good as "
-            "lost and several "
-            "enemies stand around it: the blast hits them all."
+            "Defend when you can hardly escape a hit, or to hold a square. Self-destruct when the "
+            "robot is as good as lost and several enemies stand around it: the blast hits them "
+            "all."
         ),
     ),
     Rule(
@@ -235,10 +221,9 @@ RULES = (
         say("Notation"),
         say(
             "Receipts and game files use the same letters in every language: N, E, S or W moves a "
-            "robot north, east, "
-            "south or west, with an a in front it attacks that way; D defends, X self-destructs. "
-            "1:N 2:aE 3:D are the "
-            "orders of three robots. The keys show the letters of your own language."
+            "robot north, east, south or west, with an a in front it attacks that way; D defends, "
+            "X self-destructs. 1:N 2:aE 3:D are the orders of three robots. The keys show the "
+            "letters of your own language."
         ),
     ),
 )

@@ -65,10 +65,8 @@ KIT = Kit(
         say("A stack grows away from its owner: every card lies on the one played before it."),
         say(
             "For a combat, turn both stacks of the lane face up and fan them out: the oldest card "
-            "at "
-            "its owner’s edge, each next one 17 mm further on, so that the value, suit and marker "
-            "of "
-            "every card can be seen."
+            "at its owner’s edge, each next one 17 mm further on, so that the value, suit and "
+            "marker of every card can be seen."
         ),
         say(
             "A zone holds a fan of eight. Lay any further cards on the eighth: the phone asks for "

@@ -65,11 +65,9 @@ RULES = (
         say("Setting up"),
         say(
             "Shuffle 78 cards and deal six lane decks of thirteen at the defender’s end. Lanes are "
-            "numbered 0 to 5 "
-            "from the defender’s left. The decks of lanes 3, 4 and 5 lie face up, the others face "
-            "down. Leave room for "
-            "a discard pile behind every lane deck, and beside the lanes for the attacker deck and "
-            "its discard pile."
+            "numbered 0 to 5 from the defender’s left. The decks of lanes 3, 4 and 5 lie face up, "
+            "the others face down. Leave room for a discard pile behind every lane deck, and "
+            "beside the lanes for the attacker deck and its discard pile."
         ),
     ),
     Rule(
@@ -77,8 +75,7 @@ RULES = (
         say("Cards"),
         say(
             "Six suits of thirteen cards: numbers 2 to 10, and the modifiers TRAP @, WILD *, "
-            "BOUNCE ? and BREAK >. "
-            "Suits: FORM &, KIN %, DATA +, CHAOS !, VOID ^, CHOICE #."
+            "BOUNCE ? and BREAK >. Suits: FORM &, KIN %, DATA +, CHAOS !, VOID ^, CHOICE #."
         ),
     ),
     Rule(
@@ -86,10 +83,9 @@ RULES = (
         say("Turns"),
         say(
             "Defender and attacker alternate, the defender begins. A turn is one action: draw a "
-            "card, play a card, "
-            "declare combat, or pass. Turns are counted down from 110; a turn takes five seconds "
-            "at most. A turn that "
-            "takes longer is a pass, or only sounds the alarm."
+            "card, play a card, declare combat, or pass. Turns are counted down from 110; a turn "
+            "takes five seconds at most. A turn that takes longer is a pass, or only sounds the "
+            "alarm."
         ),
     ),
     Rule(
@@ -97,8 +93,7 @@ RULES = (
         say("Drawing"),
         say(
             "The defender draws from any lane deck. The attacker draws from lane decks without a "
-            "defender stack before "
-            "them, and from the attacker deck."
+            "defender stack before them, and from the attacker deck."
         ),
     ),
     Rule(
@@ -106,10 +101,9 @@ RULES = (
         say("Empty decks"),
         say(
             "When a card is to be drawn from an empty deck, its discard pile is shuffled into it "
-            "first. In the "
-            "rulebook edition the deck lies face down from then on. With both empty there is "
-            "nothing to draw; in the "
-            "hackmud edition an attacker who draws there wins, if it is a lane deck."
+            "first. In the rulebook edition the deck lies face down from then on. With both empty "
+            "there is nothing to draw; in the hackmud edition an attacker who draws there wins, if "
+            "it is a lane deck."
         ),
     ),
     Rule(
@@ -117,10 +111,9 @@ RULES = (
         say("What is open"),
         say(
             "The top card of a face-up deck, face-up stacks, discard piles, and the number of "
-            "cards "
-            "in each place are open to all. Hands and face-down stacks are known to their owners, "
-            "the order of a deck to nobody. In the hackmud edition the top cards of the lane decks "
-            "3, 4 and 5 lie face up always, also after a reshuffle."
+            "cards in each place are open to all. Hands and face-down stacks are known to their "
+            "owners, the order of a deck to nobody. In the hackmud edition the top cards of the "
+            "lane decks 3, 4 and 5 lie face up always, also after a reshuffle."
         ),
     ),
     Rule(
@@ -128,8 +121,7 @@ RULES = (
         say("The defender plays a card"),
         say(
             "Put it on any of your six stacks: face up if the stack lies face up, else face down. "
-            "In the hackmud "
-            "edition the first card of a stack may be played either way."
+            "In the hackmud edition the first card of a stack may be played either way."
         ),
     ),
     Rule(
@@ -137,8 +129,7 @@ RULES = (
         say("The attacker plays a card"),
         say(
             "Put it face down on any of your six stacks. Only BOUNCE and BREAK may be played face "
-            "up. In the hackmud "
-            "edition any card may; it stays face up in the stack."
+            "up. In the hackmud edition any card may; it stays face up in the stack."
         ),
     ),
     Rule(
@@ -146,11 +137,10 @@ RULES = (
         say("BREAK face up"),
         say(
             "A BREAK goes face up on a stack of yours that holds a card, and combat begins there "
-            "at "
-            "once; the attacker stack must hold a card. The defender’s stack may not hold a "
-            "face-up "
-            "BREAK already, and the defender never plays a BREAK on an empty stack, not even face "
-            "down. The attacker, too, plays a BREAK face down only on a stack that holds a card."
+            "at once; the attacker stack must hold a card. The defender’s stack may not hold a "
+            "face-up BREAK already, and the defender never plays a BREAK on an empty stack, not "
+            "even face down. The attacker, too, plays a BREAK face down only on a stack that holds "
+            "a card."
         ),
     ),
     Rule(
@@ -158,10 +148,9 @@ RULES = (
         say("BOUNCE face up"),
         say(
             "The attacker may play a BOUNCE face up on an empty stack. The defender stack there "
-            "turns face up and "
-            "stays so, its BOUNCEs go to the attacker discard, the BOUNCE played goes to the lane "
-            "discard. It is no "
-            "combat: TRAPs do not act. In the hackmud edition it is one."
+            "turns face up and stays so, its BOUNCEs go to the attacker discard, the BOUNCE played "
+            "goes to the lane discard. It is no combat: TRAPs do not act. In the hackmud edition "
+            "it is one."
         ),
     ),
     Rule(
@@ -169,13 +158,11 @@ RULES = (
         say("Combat"),
         say(
             "Combat needs a card in the attacker stack; the defender stack may be empty. Both "
-            "stacks are turned up; "
-            "then come TRAPs, BOUNCEs, sums and damage. A defender stack that survives stays face "
-            "up; an emptied one "
-            "is face down again. In the rulebook edition either side declares combat. In the "
-            "hackmud edition only the "
-            "attacker does, and a defender stack is enough: an empty attacker stack has power 0 "
-            "and does no damage."
+            "stacks are turned up; then come TRAPs, BOUNCEs, sums and damage. A defender stack "
+            "that survives stays face up; an emptied one is face down again. In the rulebook "
+            "edition either side declares combat. In the hackmud edition only the attacker does, "
+            "and a defender stack is enough: an empty attacker stack has power 0 and does no "
+            "damage."
         ),
     ),
     Rule(
@@ -183,10 +170,9 @@ RULES = (
         say("TRAP"),
         say(
             "Each TRAP that is turned up now and still lies in its stack sends the last card "
-            "played "
-            "on the other stack to its owner’s discard pile: attacker discard or lane discard. A "
-            "TRAP that lay face up before does nothing. The side that began the combat springs its "
-            "TRAPs first."
+            "played on the other stack to its owner’s discard pile: attacker discard or lane "
+            "discard. A TRAP that lay face up before does nothing. The side that began the combat "
+            "springs its TRAPs first."
         ),
         Example(
             ("c", "@& 4% 4+ / 8# 8!"),
@@ -219,8 +205,7 @@ RULES = (
         say("WILD"),
         say(
             "Each WILD lifts the sum of its stack to the next higher power of two. In a stack "
-            "without number cards the "
-            "first WILD counts 2."
+            "without number cards the first WILD counts 2."
         ),
         Example(("c", "3& *% / 4^ *!"), _REFEREE),
     ),
@@ -230,13 +215,12 @@ RULES = (
         say(
             "A weaker attacker stack goes to the lane discard, the defender stack stays. Otherwise "
             "the damage is the difference of the powers plus one; with a BREAK in the attacker "
-            "stack "
-            "it is the attacker’s power. Each point of damage sends the last card played on the "
-            "defender stack to the attacker discard; when there is none, the top card of the lane "
-            "deck to the attacker’s hand. Then the attacker stack goes to the attacker discard. "
-            "Hackmud edition: with a BREAK in either stack the damage is the larger of the "
-            "attacker’s power and the number of cards in the defender stack; two powers of 0 do no "
-            "damage; an empty lane deck is reshuffled."
+            "stack it is the attacker’s power. Each point of damage sends the last card played on "
+            "the defender stack to the attacker discard; when there is none, the top card of the "
+            "lane deck to the attacker’s hand. Then the attacker stack goes to the attacker "
+            "discard. Hackmud edition: with a BREAK in either stack the damage is the larger of "
+            "the attacker’s power and the number of cards in the defender stack; two powers of 0 "
+            "do no damage; an empty lane deck is reshuffled."
         ),
         Example(("c", "5& 3% >+ / 4^ 2#"), _REFEREE),
     ),
@@ -246,8 +230,7 @@ RULES = (
         say(
             "Hackmud edition: the defender may discard a card to a lane discard pile. The attacker "
             "may discard one to the attacker discard and then draws two from the attacker deck; "
-            "that "
-            "deck or its pile must hold a card beforehand."
+            "that deck or its pile must hold a card beforehand."
         ),
     ),
     Rule(
@@ -255,9 +238,8 @@ RULES = (
         say("Passing"),
         say(
             "Hackmud edition: the second and every further pass in a row of a player costs the "
-            "hand, the newest card "
-            "first: the attacker’s to the attacker discard, the defender’s each to the smallest "
-            "lane discard."
+            "hand, the newest card first: the attacker’s to the attacker discard, the defender’s "
+            "each to the smallest lane discard."
         ),
     ),
     Rule(
@@ -266,11 +248,9 @@ RULES = (
         say(
             "With real cards the program counts the turns. Ready ends a turn, on either pad, the "
             "table’s button, a phone or the table screen. Holding ready, or A, declares combat: "
-            "the "
-            "clock stops until it is over. The camera then reads both stacks, laid open in fans, "
-            "or "
-            "you tap the cards on a phone. The table screen says what happens; hands move the "
-            "cards."
+            "the clock stops until it is over. The camera then reads both stacks, laid open in "
+            "fans, or you tap the cards on a phone. The table screen says what happens; hands move "
+            "the cards."
         ),
     ),
     Rule(
@@ -278,9 +258,8 @@ RULES = (
         say("Winning"),
         say(
             "The attacker wins when a lane deck owes a card to damage and has none. The defender "
-            "wins when all turns "
-            "are over, and when the attacker can draw from no lane deck and has no card in hand or "
-            "stacks."
+            "wins when all turns are over, and when the attacker can draw from no lane deck and "
+            "has no card in hand or stacks."
         ),
     ),
 )

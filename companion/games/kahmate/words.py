@@ -46,14 +46,11 @@ RULES = (
         say("Setting up"),
         say(
             "The board has 8 files and 11 ranks, and an in-goal strip behind each end. South is "
-            "blue and plays towards "
-            "rank 11, North is pink and plays towards rank 1. Each side has six pieces. Both place "
-            "them at the same "
-            "time, hidden from each other, one to a square on their own two ranks: blue on 1 and "
-            "2, pink on 10 and 11. "
-            "Then one strength card is drawn for the ball: card 1 puts it on b6, 2 on c6, 3 on d6, "
-            "4 on e6, 5 on f6, 6 "
-            "on g6; that card belongs to no hand. Who begins is drawn too."
+            "blue and plays towards rank 11, North is pink and plays towards rank 1. Each side has "
+            "six pieces. Both place them at the same time, hidden from each other, one to a square "
+            "on their own two ranks: blue on 1 and 2, pink on 10 and 11. Then one strength card is "
+            "drawn for the ball: card 1 puts it on b6, 2 on c6, 3 on d6, 4 on e6, 5 on f6, 6 on "
+            "g6; that card belongs to no hand. Who begins is drawn too."
         ),
     ),
     Rule(
@@ -61,8 +58,7 @@ RULES = (
         say("Pieces"),
         say(
             "Each piece has a speed, an attack and a defence. Two regular: 3, 0, 0. Big: 2, 2, 1. "
-            "Tough: 3, 1, 0. "
-            "Fast: 4, −1, −1. Smart: 3, 0, 1."
+            "Tough: 3, 1, 0. Fast: 4, −1, −1. Smart: 3, 0, 1."
         ),
     ),
     Rule(
@@ -70,12 +66,9 @@ RULES = (
         say("A turn"),
         say(
             "The sides take turns, a turn each. In a turn up to two different pieces run, each "
-            "once and in one go. "
-            "Before, between and after the runs you pass and kick as often as you like. A tackle "
-            "ends the turn; "
-            "otherwise you end it yourself. Doing nothing is allowed. Ahead is the direction in "
-            "which you play, behind "
-            "the other one."
+            "once and in one go. Before, between and after the runs you pass and kick as often as "
+            "you like. A tackle ends the turn; otherwise you end it yourself. Doing nothing is "
+            "allowed. Ahead is the direction in which you play, behind the other one."
         ),
     ),
     Rule(
@@ -85,8 +78,7 @@ RULES = (
             "A run takes as many steps as the piece’s speed allows, along file or rank, never "
             "diagonally. Its whole path is announced at once; it may cross itself and end where it "
             "began. It goes freely through team-mates and pieces that are turned over, but stops "
-            "on "
-            "neither."
+            "on neither."
         ),
         Example(_BALL_PICKED_UP, _BALL_ON_B6, files=6, ranks=7),
     ),
@@ -109,10 +101,9 @@ RULES = (
         say(
             "A runner that enters the square of a loose ball has it from then on. A ball that "
             "reaches the square of a standing piece belongs to that piece, whichever side it is "
-            "on. "
-            "On the square of a piece that is turned over it lies loose: the piece has it when it "
-            "stands up, unless somebody fetches it first. A ball that would go behind rank 1 or 11 "
-            "stays on the nearest square of the board."
+            "on. On the square of a piece that is turned over it lies loose: the piece has it when "
+            "it stands up, unless somebody fetches it first. A ball that would go behind rank 1 or "
+            "11 stays on the nearest square of the board."
         ),
     ),
     Rule(
@@ -144,8 +135,7 @@ RULES = (
             "The carrier kicks the ball 1 to 3 ranks ahead and at most 3 files sideways, on the "
             "board, not into goal. No team-mate, turned over or not, may be on a rank ahead of the "
             "kicker. Nobody intercepts a kick. A standing piece on the target square gets the "
-            "ball, "
-            "even an opponent; otherwise the ball lies there."
+            "ball, even an opponent; otherwise the ball lies there."
         ),
         Example((*_BALL_PICKED_UP, "b6!c8"), _BALL_ON_B6, files=6, ranks=9),
     ),
@@ -167,11 +157,10 @@ RULES = (
         say("The ball after a tackle"),
         say(
             "When the attack’s total is more than 2 ahead, the tackler (the first one named) has "
-            "the "
-            "ball. Otherwise it goes one square behind the carrier. On the carrier’s own goal line "
-            "it goes beside the carrier, on the side away from the first tackler; if that tackler "
-            "came from straight ahead, towards the middle of the line; if that would be off the "
-            "board, to the other side."
+            "the ball. Otherwise it goes one square behind the carrier. On the carrier’s own goal "
+            "line it goes beside the carrier, on the side away from the first tackler; if that "
+            "tackler came from straight ahead, towards the middle of the line; if that would be "
+            "off the board, to the other side."
         ),
         Example(
             (*_BALL_PICKED_UP, ".", "b10-b9-b8-b7xb6", "1 | 6"),
@@ -190,8 +179,7 @@ RULES = (
             "Each side has six cards, 1 to 6; everybody sees which have been used. Both choose one "
             "in secret and reveal it together. Card and strength are added, and the higher total "
             "wins. If the totals are equal, both choose again. Cards that were played are used up. "
-            "A "
-            "hand is refilled with 1 to 6 as soon as it is empty."
+            "A hand is refilled with 1 to 6 as soon as it is empty."
         ),
     ),
     Rule(
@@ -199,8 +187,7 @@ RULES = (
         say("Turned over"),
         say(
             "A piece that is turned over sits out the next turn of its side and stands up at the "
-            "end of it. Until "
-            "then it cannot run, receive, intercept, tackle or cause a face-off."
+            "end of it. Until then it cannot run, receive, intercept, tackle or cause a face-off."
         ),
     ),
     Rule(
@@ -217,10 +204,8 @@ RULES = (
         say("Limits"),
         say(
             "There is no limit of turns unless you agree on one before the game. Then it is a draw "
-            "when the last turn "
-            "is over without a try, or after the agreed number of turns in a row without a "
-            "face-off. The turns of "
-            "both sides are counted together."
+            "when the last turn is over without a try, or after the agreed number of turns in a "
+            "row without a face-off. The turns of both sides are counted together."
         ),
     ),
 )
@@ -255,8 +240,7 @@ _POINTS = (
         say("Face-off"),
         say(
             "Each adds one secret card. The higher total wins; equal totals are played again. All "
-            "six spent: "
-            "you get them back."
+            "six spent: you get them back."
         ),
     ),
 )

@@ -15,8 +15,7 @@ OPTION_ROWS = (
         say("Board"),
         say(
             "Three files and four ranks, a larger one with walls, or your own map: a dot is a free "
-            "tile, # a wall, "
-            "s and n starts, S and N bases."
+            "tile, # a wall, s and n starts, S and N bases."
         ),
         (("3 x 4", STANDARD_MAP), (say("Walls"), WALLS_MAP)),
         free_text=True,
@@ -40,8 +39,7 @@ OPTION_ROWS = (
         say("Order tiles"),
         say(
             "Camera: lay three tiles behind your wall and press ready; no phone is needed. "
-            "Pictures then show only the "
-            "board."
+            "Pictures then show only the board."
         ),
         ((say("No"), False), (say("Camera"), True)),
     ),
@@ -68,8 +66,7 @@ RULES = (
         say("Setting up"),
         say(
             "Put your robot on your start tile (the corner brackets) and your flag on your base "
-            "tile "
-            "(South’s ring, North’s diamond). The player below rank 1 is purple."
+            "tile (South’s ring, North’s diamond). The player below rank 1 is purple."
         ),
     ),
     Rule(
@@ -77,17 +74,15 @@ RULES = (
         say("Orders"),
         say(
             "Each turn both players hand in a buffer of three orders in secret: up, down, left, "
-            "right, wait (idle) or "
-            "shoot; an order may repeat. Directions are seen from your own seat: up is away from "
-            "you. Then the buffers "
-            "are revealed, one pair of orders after the other."
+            "right, wait (idle) or shoot; an order may repeat. Directions are seen from your own "
+            "seat: up is away from you. Then the buffers are revealed, one pair of orders after "
+            "the other."
         ),
         Example(
             ("URS | ULI",),
             caption=say(
                 "Purple’s buffer: up, right, shoot. Lime’s: up, left, wait. The first pair moves "
-                "both up, each away "
-                "from its own seat."
+                "both up, each away from its own seat."
             ),
         ),
     ),
@@ -96,13 +91,10 @@ RULES = (
         say("Bouncing back"),
         say(
             "A robot bounces and stays where it is when its way leads off the board, into a wall, "
-            "onto a tile where "
-            "its own flag lies, onto the tile that the other robot tries for too, or onto the "
-            "other robot when that "
-            "does not leave in the same step. Changing places and following are fine. A robot that "
-            "carries the other "
-            "flag may enter its own base although its own flag lies there, unless the house rule "
-            "says otherwise."
+            "onto a tile where its own flag lies, onto the tile that the other robot tries for "
+            "too, or onto the other robot when that does not leave in the same step. Changing "
+            "places and following are fine. A robot that carries the other flag may enter its own "
+            "base although its own flag lies there, unless the house rule says otherwise."
         ),
         Example(("RII | RII",), {"board": _NARROW_MAP}),
     ),
@@ -111,8 +103,7 @@ RULES = (
         say("Order of a step"),
         say(
             "Both move at once; then it is checked who has won; then both shoot at once; then it "
-            "is checked again. "
-            "When somebody has won, the rest of the buffers is not carried out."
+            "is checked again. When somebody has won, the rest of the buffers is not carried out."
         ),
     ),
     Rule(
@@ -120,10 +111,8 @@ RULES = (
         say("Shots"),
         say(
             "A shot goes along the rank and the file in all four directions, over any distance, "
-            "until a wall. A robot "
-            "that is hit drops the flag that it carries and returns to its start tile. Its "
-            "remaining orders go on "
-            "from there."
+            "until a wall. A robot that is hit drops the flag that it carries and returns to its "
+            "start tile. Its remaining orders go on from there."
         ),
         Example(("UII | UUI", "SII | III")),
     ),
@@ -132,10 +121,9 @@ RULES = (
         say("Flags"),
         say(
             "A robot that ends its move on the other side’s flag takes it at once; the flag lies "
-            "under or on the robot "
-            "and moves with it. A dropped flag stays where the robot was hit until it is taken "
-            "again. A robot sent "
-            "back to a start tile on which the other flag lies takes that flag as well."
+            "under or on the robot and moves with it. A dropped flag stays where the robot was hit "
+            "until it is taken again. A robot sent back to a start tile on which the other flag "
+            "lies takes that flag as well."
         ),
         Example(("UUU | UII", "RII | III")),
     ),
@@ -150,9 +138,8 @@ RULES = (
         say("Draws"),
         say(
             "It is a draw when both flags come home in the same step, when the turn limit is "
-            "reached, "
-            "or when too many turns in a row pass without a flag taken or a robot hit. A draw is "
-            "played again from the beginning; the match keeps the count."
+            "reached, or when too many turns in a row pass without a flag taken or a robot hit. A "
+            "draw is played again from the beginning; the match keeps the count."
         ),
     ),
     Rule(

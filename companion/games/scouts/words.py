@@ -52,10 +52,8 @@ RULES = (
         say("Setting up"),
         say(
             "Each side has five scouts, a boulder and a rock. Boulders and rocks wait beside the "
-            "board. White and "
-            "black take turns to place one scout each, plain side up, on an empty square of their "
-            "own home rank, until "
-            "all ten stand."
+            "board. White and black take turns to place one scout each, plain side up, on an empty "
+            "square of their own home rank, until all ten stand."
         ),
     ),
     Rule(
@@ -64,8 +62,7 @@ RULES = (
         say(
             "A turn is two moves with two different scouts; White’s first turn is one move. A move "
             "is either one dash or any number of jumps of one scout. If a move is possible it has "
-            "to "
-            "be made; when no scout can be moved that has not been moved in this turn, the turn "
+            "to be made; when no scout can be moved that has not been moved in this turn, the turn "
             "may end without it. The player ends the turn by pressing the clock."
         ),
     ),
@@ -74,10 +71,9 @@ RULES = (
         say("Dash"),
         say(
             "A scout goes to one of the eight squares around it. The square is free of rocks and "
-            "empty, or holds one "
-            "other scout (see stacks). A diagonal dash passes between any two things. A dash is "
-            "the whole move: a "
-            "scout cannot dash, then jump, nor jump, then dash."
+            "empty, or holds one other scout (see stacks). A diagonal dash passes between any two "
+            "things. A dash is the whole move: a scout cannot dash, then jump, nor jump, then "
+            "dash."
         ),
         Example((*_PLACINGS, "d1-c2"), files=6, ranks=3),
     ),
@@ -86,12 +82,9 @@ RULES = (
         say("Jump"),
         say(
             "A scout jumps over exactly one scout of either side that stands next to it along the "
-            "file or the rank, to "
-            "the empty square right behind, never diagonally. After a jump the same scout may jump "
-            "on, as often as "
-            "there is something to jump over, or stop. It visits no square twice in a move, the "
-            "one where it began "
-            "included."
+            "file or the rank, to the empty square right behind, never diagonally. After a jump "
+            "the same scout may jump on, as often as there is something to jump over, or stop. It "
+            "visits no square twice in a move, the one where it began included."
         ),
         Example((*_PLACINGS, "e1^c1^a1"), files=6, ranks=3),
     ),
@@ -100,11 +93,9 @@ RULES = (
         say("Stacks"),
         say(
             "A dash may end on one other scout of either side: the two form a stack, never more. "
-            "Only the upper one "
-            "can be moved, and it can only dash; the lower one waits until it is uncovered. "
-            "Nothing jumps over a "
-            "stack, and no jump ends on a scout. By the house rule without stacks a dash needs an "
-            "empty square."
+            "Only the upper one can be moved, and it can only dash; the lower one waits until it "
+            "is uncovered. Nothing jumps over a stack, and no jump ends on a scout. By the house "
+            "rule without stacks a dash needs an empty square."
         ),
         Example((*_PLACINGS, "d1-e1"), files=6, ranks=3),
     ),
@@ -113,13 +104,10 @@ RULES = (
         say("Boulders and rocks"),
         say(
             "Each side may lay its boulder (two files by two ranks) and its rock (two squares side "
-            "by side, either "
-            "way) once in the game: at any moment of its own turn, before, between or after the "
-            "moves, White’s first "
-            "turn included, and it counts as no move. All squares covered are free of scouts and "
-            "rocks, home ranks too "
-            "may be covered, and no side touches another boulder or rock along a file or a rank; "
-            "corner to corner is "
+            "by side, either way) once in the game: at any moment of its own turn, before, between "
+            "or after the moves, White’s first turn included, and it counts as no move. All "
+            "squares covered are free of scouts and rocks, home ranks too may be covered, and no "
+            "side touches another boulder or rock along a file or a rank; corner to corner is "
             "fine. Nothing enters a boulder or a rock or jumps over it, and it stays where it is."
         ),
         Example((*_PLACINGS, "B@b2", "R@e2-e3"), files=6, ranks=4),
@@ -129,10 +117,8 @@ RULES = (
         say("Gathering intel"),
         say(
             "A scout that lands on the other side’s home rank for the first time is turned over: "
-            "it has intel. That "
-            "ends its move, even after a jump. Landing there on top of another scout counts; being "
-            "uncovered there "
-            "does not. Any number of scouts may gather intel."
+            "it has intel. That ends its move, even after a jump. Landing there on top of another "
+            "scout counts; being uncovered there does not. Any number of scouts may gather intel."
         ),
     ),
     Rule(
@@ -145,10 +131,9 @@ RULES = (
         say("Common mistakes"),
         say(
             "Nobody jumps diagonally, and nobody dashes and then jumps. The two moves of a turn "
-            "belong to two "
-            "different scouts. Turning a scout over ends its move. A scout can dash from stack to "
-            "stack, but not "
-            "jump. White’s first turn is one move. Press the clock when your turn is over."
+            "belong to two different scouts. Turning a scout over ends its move. A scout can dash "
+            "from stack to stack, but not jump. White’s first turn is one move. Press the clock "
+            "when your turn is over."
         ),
     ),
     Rule(
@@ -156,10 +141,8 @@ RULES = (
         say("Clock"),
         say(
             "The clock starts when the set-up is complete and passes to the other side at the end "
-            "of each turn. A side "
-            "whose time runs out loses. With an increment a side gets some seconds back at the end "
-            "of each of its "
-            "turns."
+            "of each turn. A side whose time runs out loses. With an increment a side gets some "
+            "seconds back at the end of each of its turns."
         ),
     ),
     Rule(
@@ -167,10 +150,8 @@ RULES = (
         say("Notation"),
         say(
             "@c1 places a scout; c1-d2 is a dash; c1^c3^e3 are jumps of one move; B@d5 lays the "
-            "boulder, d5 being its "
-            "lowest square on the left; R@d5-e5 lays the rock on two squares, the lower file or "
-            "rank first; a full "
-            "stop ends the turn."
+            "boulder, d5 being its lowest square on the left; R@d5-e5 lays the rock on two "
+            "squares, the lower file or rank first; a full stop ends the turn."
         ),
     ),
 )

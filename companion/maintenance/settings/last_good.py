@@ -77,8 +77,7 @@ class LastGoodSettings:
         """Return the message for people."""
         return say(
             "The companion did not start three times, so the last settings that worked are back. "
-            "The others are in "
-            "{file}.",
+            "The others are in {file}.",
             file=self.refused_path.name,
         )
 

@@ -100,8 +100,7 @@ ON_PAGE: Mapping[str, Words] = {
         say("Coach"),
         say(
             "Who may ask what it would do: people who play against the machine, everybody, or "
-            "nobody. "
-            "Such games are marked."
+            "nobody. Such games are marked."
         ),
         choices={
             "machine": say("Against the machine"),

@@ -35,8 +35,7 @@ _TEXT_X, _PICTURE_WIDTH, _PICTURE_HEIGHT = 16.0, 58.0, 36.0
 _PRINT = (
     say(
         "Matt white paper of 160 to 200 g. In the print dialogue choose 100 % or “actual size”, "
-        "never “fit to page”. "
-        "Then measure the black and white bar below: it must be 100 mm long."
+        "never “fit to page”. Then measure the black and white bar below: it must be 100 mm long."
     ),
     say("Glossy paper and plastic film reflect the lamp, and the camera cannot read through that."),
 )
@@ -58,8 +57,7 @@ _JOIN = (
 )
 _CUT = say(
     "Cut out the tags along the thin lines and fold them along the dashes: flaps go down over the "
-    "sides of the block, "
-    "two faces go round the piece."
+    "sides of the block, two faces go round the piece."
 )
 _CAMERA = (
     say(
@@ -74,8 +72,7 @@ _CAMERA = (
 )
 _SWITCH_ON = say(
     "Switch the companion on, or run “companion play” on a computer. Open the address that the "
-    "table screen shows; "
-    "phones scan its code."
+    "table screen shows; phones scan its code."
 )
 _SET_UP_PIECES = say(
     "Lay the board in view of the camera and set up the pieces as the screen says."

@@ -59,10 +59,9 @@ class Report(msgspec.Struct):
             who = " and ".join(self.winners) + " won"
         wrong = f"{self.wrong_placements_noticed} of {self.wrong_placements_made}"
         return (
-            f"Game {self.seed}: {who} after {self.turns} turns. {self.reason} "
-            f"{self.frames} frames, "
-            f"{wrong} wrong placements noticed, "
-            f"{self.misread_layouts} layouts misread, {self.seconds:.1f} s."
+            f"Game {self.seed}: {who} after {self.turns} turns. {self.reason} {self.frames} "
+            f"frames, {wrong} wrong placements noticed, {self.misread_layouts} layouts misread, "
+            f"{self.seconds:.1f} s."
         )
 
 
