@@ -115,7 +115,7 @@ def _flashes(count: int, period_ms: float) -> Track:
 
 
 class CueRow(NamedTuple):
-    """How a cue ranks and sounds; whose key it was is never heard."""
+    """Rank and tone of a cue. The keys of both seats sound alike, so that a tone tells nobody's."""
 
     rank: Rank
     tone: Tone
@@ -178,7 +178,7 @@ _WON_RUNS = 3
 
 
 def _run_up(runs: int) -> dict[str, Track]:
-    """Fill the lamps from left to right, 100 ms each, `times` times."""
+    """Fill the lamps from left to right, 100 ms each, `runs` times."""
     tracks = {}
     for place, lamp in enumerate(LAMPS):
         once = (
@@ -248,11 +248,8 @@ def lamps_of(signal: Signal, seat: Seat, silent: bool = False) -> Mapping[str, T
         if isinstance(signal.cue, Cue)
         else _EVENT_LAMPS[signal.cue.lamps]
     )
-    # their turn lamp already says it, without an end
-    if silent and signal.cue not in (
-        Cue.OFF_WAIT,
-        Cue.OFF,
-    ):
+    # these two already blink or darken the turn lamp without an end
+    if silent and signal.cue not in (Cue.OFF_WAIT, Cue.OFF):
         return {**tracks, "turn": rhythm_of(row_of(signal.cue).tone)}
     return tracks
 

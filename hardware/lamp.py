@@ -1,13 +1,14 @@
-"""The system lamp: one lamp that says how the machine is, also before the service runs and after it
-has ended.
+"""The system lamp shows the state of the machine, also before the service starts and after it has
+ended.
 
-It is driven by a process of its own (`companion lamp`), from the word that the service leaves under
-`/run` (`companion.service.systemd`): so it tells of a service that has crashed or hangs.
+A process of its own drives it (`companion lamp`). It reads the word that the service writes again
+and again under `/run` (`companion.service.systemd`), so that it also shows when the service has
+crashed or hangs.
 
 ============ ================================== ================================================
 shown        lamp                               when
 ============ ================================== ================================================
-booting      blinks slowly, 2 s                 no word yet, or the service begins once more
+booting      blinks slowly, 2 s                 no word yet, or the service restarts
 ready        on                                 the pages answer and nothing is wrong
 hotspot      three flashes every 3 s            the same, and the table has opened its own Wi-Fi
 fault        two flashes every 2 s              camera, pads or disk in trouble, or no word left
@@ -58,24 +59,24 @@ _WORDS: Mapping[str, LampState] = {
 }
 
 
-class Sense:
+class StatusReader:
     """Decides what the lamp shows from the service's word, in a file that may come and go."""
 
     def __init__(self, word: Path, clock: Clock) -> None:
         self._word = word
         self._clock = clock
-        self._heard_s = clock.monotonic_s()
-        self._mark: tuple[int, str] | None = None
+        self._renewed_s = clock.monotonic_s()
+        self._last_read: tuple[int, str] | None = None
         self._last: LampState | None = None
 
-    def shown(self) -> LampState:
+    def state(self) -> LampState:
         """Read the word and return the state."""
         now_s = self._clock.monotonic_s()
         mark = self._read()
-        if mark is not None and mark != self._mark:
-            self._heard_s, self._last = now_s, _WORDS.get(mark[1], LampState.FAULT)
-        self._mark = mark
-        silent_s = now_s - self._heard_s
+        if mark is not None and mark != self._last_read:
+            self._renewed_s, self._last = now_s, _WORDS.get(mark[1], LampState.FAULT)
+        self._last_read = mark
+        silent_s = now_s - self._renewed_s
         if self._last is None:
             return LampState.BOOTING if silent_s < BOOT_S else LampState.FAULT
         if self._last is LampState.STOPPING:
@@ -115,7 +116,7 @@ class SystemLamp(Closeable):
         return LOOK_S if math.isinf(left_ms) else min(LOOK_S, max(0.001, left_ms / 1000))
 
     def close(self) -> None:
-        """Give the pin back."""
+        """Switch the lamp off and release its pin."""
         if not self._device.closed:
             self._device.off()
             self._device.close()

@@ -1,4 +1,7 @@
-"""The machine's own pins: what they need, and how gpiozero and lgpio open them."""
+"""The machine's own pins: what they need, and how gpiozero and lgpio open them.
+
+Their numbers are settings: see `PanelSettings` in `companion.core.config`.
+"""
 
 from __future__ import annotations
 

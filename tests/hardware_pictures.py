@@ -25,7 +25,7 @@ from web.rendering.wiring import PINS, wires
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 CAD, PICTURES = DOCS / "cad", DOCS / "pictures"
-MOST_BYTES = 150_000
+MAX_GAME_BYTES = 150_000
 _SUPERSAMPLED = 2
 _MARGIN_PX = 16
 _INK, _INK_2, _PAPER, _PLATE, _WELL = "#111", "#444", "#fff", "#fff", "#eee"

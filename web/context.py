@@ -108,7 +108,7 @@ class PageContext:
     """Code that is needed to sit down, or None if anybody may."""
     features: Features
     presence: Presence
-    """Seats whose phone is gone."""
+    """The pages that each seat has open, and the seats whose phone is gone."""
     worker: Worker = field(default_factory=Worker)
     """Thread that makes pictures, PDFs and films."""
     _urls: tuple[str, ...] = ()
@@ -169,10 +169,10 @@ class PageContext:
         """
         key = FragmentKey(page, viewer, own_screen, at_table, spoken(), request.script_root)
         with self._fragment_locks[key]:
-            version, fragment = self._fragments.get(key, (-1, ""))
-            if version != self.table.version:
-                self._fragments[key] = version, fragment = self._draw(key)
-        return fragment
+            drawing = self._fragments.get(key)
+            if drawing is None or drawing[0] != self.table.version:
+                drawing = self._fragments[key] = self._draw(key)
+        return drawing[1]
 
     @property
     def is_game_on(self) -> bool:
@@ -213,11 +213,9 @@ class PageContext:
 
     def _about_game(self, view: TableView, key: FragmentKey) -> dict[str, Any]:
         """Return the template values that describe the current or last game."""
-        features, coaching, south = (
-            self.features,
-            self.table.coaching,
-            self.table.settings.tip_south,
-        )
+        features = self.features
+        coaching = self.table.coaching
+        south = self.table.settings.tip_south
         finale = None
         minutes: Mapping[str, int] = {}
         if features.past and view.phase is Phase.OVER:

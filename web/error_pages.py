@@ -26,7 +26,7 @@ from web.security.host_names import UnknownName
 
 log = logging.getLogger(__name__)
 
-_WORDS = {
+_TITLES = {
     400: say("This request cannot be read"),
     403: say("This is not for this browser"),
     404: say("There is no such page"),
@@ -34,8 +34,8 @@ _WORDS = {
     409: say("That is not possible now"),
     413: say("That is too much text"),
     415: say("Send JSON"),
-    429: say("That was too much at once"),
     421: say("This is not the table’s address"),
+    429: say("That was too much at once"),
     500: say("Something went wrong here"),
     503: say("The table cannot answer now"),
 }
@@ -49,7 +49,7 @@ _ADVICE = {
     500: say("Nothing was changed. The companion’s log says more."),
     503: say("Wait a moment and load the page again."),
 }
-AGAIN_S = 5
+RETRY_AFTER_S = 5
 """Seconds after which a browser retries if the table could not answer."""
 
 
@@ -110,8 +110,8 @@ def _answer_unexpected(error: Exception) -> Response:
     return _answer(500, "internal", _ADVICE[500])
 
 
-def _words(status: int) -> str:
-    return _WORDS.get(status, HTTPStatus(status).phrase)
+def _title(status: int) -> str:
+    return _TITLES.get(status, HTTPStatus(status).phrase)
 
 
 def wants_page() -> bool:
@@ -138,18 +138,18 @@ def _answer(
         page = render_template(
             "error.html",
             status=status,
-            title=_words(status),
+            title=_title(status),
             message=message,
             link=link,
-            again_s=AGAIN_S,
+            again_s=RETRY_AFTER_S,
         )
         answer = make_response(page)
     else:
-        sentence = joined(". ", (_words(status), message)) if kind.startswith("http_") else message
+        sentence = joined(". ", (_title(status), message)) if kind.startswith("http_") else message
         answer = jsonify(
             error={"kind": kind, "message": sentence, "rule": rule, "reason": reason, "link": link}
         )
     answer.status_code = status
     if status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS):
-        answer.headers["Retry-After"] = str(AGAIN_S)
+        answer.headers["Retry-After"] = str(RETRY_AFTER_S)
     return answer

@@ -6,7 +6,7 @@ import math
 
 import msgspec
 
-from companion.archive.played_games import MOST_BYTES, Ending, GameLine
+from companion.archive.played_games import MAX_GAME_BYTES, Ending, GameLine
 from companion.archive.replay import GameFile
 from companion.archive.replay_scenes import Replay, ended_by_word
 from companion.core.errors import Malformed
@@ -15,7 +15,7 @@ from companion.core.i18n import say
 from companion.core.names import is_printable
 from companion.games import game_named
 
-MOST_TURNS = 2000
+MAX_TURNS = 2000
 """Maximum number of turns of an imported game."""
 _LATEST_START = 4_102_444_800.0
 """Latest valid start of a game: the beginning of the year 2100, Unix time."""
@@ -24,8 +24,8 @@ _MAX_NAME_LENGTH = 24
 
 def read_game(content: bytes) -> GameFile:
     """Parse a game file in JSON. Raises `Malformed`."""
-    if len(content) > MOST_BYTES:
-        raise Malformed(say("A game file may have at most {number} bytes", number=MOST_BYTES))
+    if len(content) > MAX_GAME_BYTES:
+        raise Malformed(say("A game file may have at most {number} bytes", number=MAX_GAME_BYTES))
     try:
         text = content.decode("utf-8-sig")
         if is_dense(content):
@@ -44,12 +44,12 @@ def read_game(content: bytes) -> GameFile:
 
 def check_game(played: GameFile) -> None:
     """Raise `Malformed` unless the game can be replayed to its end and all receipts match."""
-    if not 0 < len(played.turns) <= MOST_TURNS:
+    if not 0 < len(played.turns) <= MAX_TURNS:
         raise Malformed(
             say(
                 "The game has {number} turns: an imported game may have 1 to {most}",
                 number=len(played.turns),
-                most=MOST_TURNS,
+                most=MAX_TURNS,
             )
         )
     if not (math.isfinite(played.begun) and 0 <= played.begun <= _LATEST_START):
@@ -61,6 +61,7 @@ def check_game(played: GameFile) -> None:
                     "A name may have at most {number} printable characters", number=_MAX_NAME_LENGTH
                 )
             )
+    # raises unless the game can be replayed to its end
     end_reason(played)
 
 

@@ -17,7 +17,7 @@ from companion.games.screen import Badge, HandCard, Lane, Pile, Tally, UnitOrder
 
 NOBODY = "—"
 """Placeholder for the name of a forgotten player."""
-MOST_BYTES = 1_000_000
+MAX_GAME_BYTES = 1_000_000
 """Maximum size of a game file, in bytes."""
 
 

@@ -49,9 +49,11 @@ def add_history(commands: Commands) -> None:
 
 @contextmanager
 def _open_history(settings: Settings, *, read_only: bool = True) -> Iterator[History]:
-    """Open the games of an installation. Its newest own game is on the table."""
+    """Open the history of an installation. The newest game played here counts as the one on the
+    table.
+    """
     from companion.archive.history import History  # noqa: PLC0415
-    from companion.core.clock import RealClock  # noqa: PLC0415 - brings the games
+    from companion.core.clock import RealClock  # noqa: PLC0415 - imports all games, which is slow
     from companion.storage.journal import Journal  # noqa: PLC0415
 
     with Journal(settings.journal_path, read_only=read_only) as journal:
@@ -92,7 +94,7 @@ def _player_words(line: GameLine, seat: Seat) -> str:
 
 
 def _export(options: argparse.Namespace) -> None:
-    from companion.archive.scoresheet import write_sheet  # noqa: PLC0415 - brings the games
+    from companion.archive.scoresheet import write_sheet  # noqa: PLC0415 - imports all games, which is slow
 
     with _open_history(settings_of(options)) as past:
         played = past.file(options.number)
@@ -127,7 +129,7 @@ def _content(path: Path) -> bytes:
 
 
 def _replay(options: argparse.Namespace) -> None:
-    from companion.archive.game_files import read_game  # noqa: PLC0415 - brings the games
+    from companion.archive.game_files import read_game  # noqa: PLC0415 - imports all games, which is slow
     from companion.archive.replay import retell  # noqa: PLC0415
 
     if options.game.isdigit():

@@ -41,7 +41,7 @@ def run_lamp(settings: PanelSettings, folder: Path, factory: Any = None) -> int:
     arrives last, once every service has ended and the disks are synced.
     """
     from companion.service.systemd import LAMP_FILE  # noqa: PLC0415
-    from hardware.lamp import Sense, SystemLamp  # noqa: PLC0415 - brings gpiozero
+    from hardware.lamp import StatusReader, SystemLamp  # noqa: PLC0415 - brings gpiozero
 
     if settings.enabled == "no" or not isinstance(settings.system_lamp, int):
         print("No system lamp is wired.")
@@ -52,10 +52,10 @@ def run_lamp(settings: PanelSettings, folder: Path, factory: Any = None) -> int:
     factory = factory or _pins()
     if factory is None:
         return 0
-    sense = Sense(folder / LAMP_FILE, clock)
+    reader = StatusReader(folder / LAMP_FILE, clock)
     with SystemLamp(settings.system_lamp, settings.system_lamp_active_low, factory) as lamp:
         while True:
-            pause_s = lamp.show(sense.shown(), clock.monotonic_s())
+            pause_s = lamp.show(reader.state(), clock.monotonic_s())
             if signal.sigtimedwait(ENDS, pause_s) is not None:
                 return 0
 

@@ -104,6 +104,7 @@ class MachineMemory:
 
 
 def memory(machine: Machine) -> MachineMemory | None:
+    """Return the memory of the machine. None if it is unknown."""
     fields = dict(re.findall(r"^(\w+):\s+(\d+) kB", machine.text("proc/meminfo"), re.MULTILINE))
     if "MemTotal" not in fields or "MemAvailable" not in fields:
         return None

@@ -20,18 +20,19 @@ from companion.games.screen import CardChoice, CardUi, Play
 class SpelledOrder:
     """A part of an action for readers: a drawing if there is one, a letter or name, and words.
 
-    With `is_units` it is for one of several pieces, whose name is the letter.
+    With `is_for_unit` it is the order of one of several pieces, and `letter` is the name of
+    that piece.
     """
 
     drawing: str
     letter: str
     words: str
-    is_units: bool = False
+    is_for_unit: bool = False
 
     @property
     def whole(self) -> str:
         """Return the order in words, with its piece if it has one."""
-        if self.is_units:
+        if self.is_for_unit:
             return say("{unit}: {order}", unit=self.letter, order=self.words)
         return self.words
 
@@ -75,11 +76,13 @@ def play_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> Play | N
 
 
 def _spell_units(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> Iterator[SpelledOrder]:
-    stages = (Stage("", {}, (), None),)  # a single last stage reveals all
+    # As if both seats had given this action: a single last stage reveals all of it. Only the part
+    # of this seat is used.
+    stages = (Stage("", {}, (), None),)
     opened = game.opened(state, {player: game.parse(text) for player in SEATS}, stages, 0)
     for unit in opened.get(seat, ()) if opened else ():
         if unit.order is not None:
-            yield SpelledOrder(unit.drawing, unit.unit, unit.words, is_units=True)
+            yield SpelledOrder(unit.drawing, unit.unit, unit.words, is_for_unit=True)
 
 
 def _spell_placing(names: Mapping[str, str], text: str) -> Iterator[SpelledOrder]:
@@ -110,11 +113,13 @@ def _spell_choice(card_ui: CardUi, text: str) -> str:
 
 
 Way = tuple[Square | None, Square | None]
-"""Start and end of an arrow. The start None is the only piece of the seat."""
+"""Start and end of an arrow. None as the start stands for the only piece of the seat."""
 
 
 def ways_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[Way, ...]:
-    """Return the arrows of an action on the board: step by step, per piece, or of its first
+    """Return the arrows that show an action on the board.
+
+    There is one for each step of a play, one for each piece on a sheet, else one for the first
     order.
     """
     if play := play_of(game, state, seat, text):

@@ -24,9 +24,10 @@ class Membership(msgspec.Struct, frozen=True):
 
     `address` is that of the hub's pages, `servers` are its NATS servers. `table` is the table's
     name in subjects, `number` the one for people. `seed` is the table's secret NKey, made on this
-    machine. Inputs of the journal after `start` are sent. `names`: whether people's names are sent.
-    `ca` is a file with the certificate that has signed the hub's, empty if this machine trusts it
-    anyway. `closed`: whether the hub's owner has closed this table.
+    machine. Inputs of the journal with a number above `start` are sent. `names`: whether people's
+    names are sent. `ca` is a file with the certificate of the authority that signed the hub's. It
+    is empty if this machine trusts it anyway. `closed`: whether the hub's owner has closed this
+    table.
     """
 
     address: str
@@ -49,11 +50,11 @@ def membership_path(settings: Settings) -> Path:
     return settings.journal_path.with_name(FILE)
 
 
-def session_id(journal: Path) -> str:
-    """Return an identifier of this machine and its journal. It differs on a machine with a copy of
-    the files.
+def run_id(journal: Path) -> str:
+    """Return an identifier of this boot of the machine and of its journal. A copy of the files on
+    another machine gets a different one.
     """
-    # the boot id differs on every machine, even if it boots from a copied card
+    # the kernel makes a boot id at every start, so that a copied card has another one
     try:
         machine = BOOT_ID.read_text()
     except OSError:

@@ -31,7 +31,7 @@ from companion.core.errors import CompanionError, Illegal, JournalError, Malform
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.hub.loop_thread import line_time_s
-from companion.hub.membership import session_id
+from companion.hub.membership import run_id
 from companion.hub.pairing import (
     Pair,
     PairAgain,
@@ -130,7 +130,7 @@ class PairLine:
         self._journal = journal
         self._clock = clock
         self._own_table = own
-        self._session = session_id(journal.path)
+        self._session = run_id(journal.path)
         self._claim_s = 0.0
         self.is_shared = False
         """Whether another machine has tried to connect as this table."""

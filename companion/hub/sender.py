@@ -46,8 +46,8 @@ from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicRecord, encode_public, read_record
 
 log = logging.getLogger(__name__)
-CONNECT_S, ANSWERS_S = 5, 3.0
-AGAIN_S, AGAIN_MOST_S = 0.25, 30.0
+CONNECT_TIMEOUT_S, ANSWER_TIMEOUT_S = 5, 3.0
+RECONNECT_S, MAX_RECONNECT_S = 0.25, 30.0
 """Minimum and maximum pause in seconds before reconnecting."""
 REFUSED_RECONNECT_S = 5.0
 """Maximum pause in seconds before reconnecting if the hub refuses this table. Its owner may be
@@ -75,7 +75,7 @@ _DISK_FULL = say(
 )
 
 
-class KeepsNothing(CompanionError, RuntimeError):
+class HubStoresNothing(CompanionError, RuntimeError):
     """The hub is connected but cannot store messages, or does not confirm them."""
 
     kind = "hub_keeps_nothing"
@@ -140,37 +140,37 @@ class HubLine:
 
     async def _run(self) -> None:
         try:
-            await self._reconnect()
+            await self._keep_connected()
         finally:
             self._pairs.close()
             self._set_line(False, "")
 
-    async def _reconnect(self) -> None:
-        pause_s = AGAIN_S
+    async def _keep_connected(self) -> None:
+        pause_s = RECONNECT_S
         while not self._is_closing:
             try:
-                await self._connect()
+                await self._connect_and_serve()
             except (OSError, NatsError, TimeoutError, CompanionError) as error:
                 was_connected = self.is_connected
                 self._set_line(False, _trouble_of(error))
-                most_s = REFUSED_RECONNECT_S if _is_refusal(error) else AGAIN_MOST_S
-                pause_s = AGAIN_S if was_connected else min(most_s, pause_s * 2)
+                most_s = REFUSED_RECONNECT_S if _is_refusal(error) else MAX_RECONNECT_S
+                pause_s = RECONNECT_S if was_connected else min(most_s, pause_s * 2)
             except Exception:
                 log.exception("Hub: the line broke")
                 self._set_line(
                     False,
                     say("Something went wrong with the connection to the hub: the log says more."),
                 )
-                pause_s = AGAIN_MOST_S
+                pause_s = MAX_RECONNECT_S
             if not self._is_closing:
                 await self._wait(pause_s)
 
-    async def _connect(self) -> None:
+    async def _connect_and_serve(self) -> None:
         """Connect, and serve the connection until it breaks."""
         own = self._membership
         lost = asyncio.Event()
 
-        async def is_over(*_: Any) -> None:
+        async def note_lost(*_: Any) -> None:
             lost.set()
             self.wake()
 
@@ -185,11 +185,11 @@ class HubLine:
                 allow_reconnect=False,
                 max_reconnect_attempts=1,
                 reconnect_time_wait=0,
-                connect_timeout=CONNECT_S,
+                connect_timeout=CONNECT_TIMEOUT_S,
                 ping_interval=10,
                 error_cb=note_fault,
-                closed_cb=is_over,
-                disconnected_cb=is_over,
+                closed_cb=note_lost,
+                disconnected_cb=note_lost,
             )
             await client.subscribe(command_subject(own.table), cb=self._on_command)
             await self._serve(client, lost)
@@ -199,7 +199,7 @@ class HubLine:
 
     async def _serve(self, client: Client, lost: asyncio.Event) -> None:
         """Send records and states until the connection is `lost` or this line closes."""
-        stream = client.jetstream(timeout=ANSWERS_S)
+        stream = client.jetstream(timeout=ANSWER_TIMEOUT_S)
         await self._pairs.claim(client)
         # continue after the last input that the hub has
         sequence = await self._seek(stream)
@@ -216,7 +216,7 @@ class HubLine:
                 try:
                     sequence = await self._send_all(client, stream, sequence)
                     self._set_line(True, "")
-                except KeepsNothing as error:  # staff calls still need the connection
+                except HubStoresNothing as error:  # staff calls still need the connection
                     if lost.is_set():  # no answer because the connection broke
                         raise ConnectionClosedError from None
                     self._set_line(True, error.message)
@@ -231,7 +231,7 @@ class HubLine:
 
     async def _send_all(self, client: Client, stream: JetStreamContext, sequence: int) -> int:
         """Send all pending records. Return the number of the last message. Raises
-        `KeepsNothing`.
+        `HubStoresNothing`.
         """
         await self._exchange(client, stream)
         while (record := self._outbox.next()) and not self._is_closing:
@@ -250,7 +250,7 @@ class HubLine:
                 await self._look_for_pair(client)
             await self._pairs.exchange(client, stream)
         except (NatsTimeout, NoStreamResponseError):
-            raise KeepsNothing(_DISK_FULL) from None
+            raise HubStoresNothing(_DISK_FULL) from None
 
     async def _look_for_pair(self, client: Client) -> None:
         """Ask which game at two tables is ours. Schedule another attempt if the hub does not
@@ -297,9 +297,9 @@ class HubLine:
                 record_subject(self._membership.table), encode_public(record), headers=headers
             )
         except (NatsTimeout, NoStreamResponseError):
-            raise KeepsNothing(_DISK_FULL) from None
-        if answer.duplicate:  # nothing was stored, although our messages have no ids
-            raise KeepsNothing(say("The hub did not keep a message: trying again."))
+            raise HubStoresNothing(_DISK_FULL) from None
+        if answer.duplicate:  # JetStream stored nothing; this should not happen without message ids
+            raise HubStoresNothing(say("The hub did not keep a message: trying again."))
         self._set_line(True, "")
         return answer.seq
 

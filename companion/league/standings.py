@@ -35,8 +35,8 @@ The direct encounter is always the last tie-break.
 class TournamentRow:
     """One entrant's row of the standings.
 
-    Points are in halves, `sonneborn` in quarters. `direct` are the points against the entrants that
-    are level.
+    Points are in halves, and `sonneborn` is in quarters. `direct` counts the points against those
+    entrants that are level with this one.
     """
 
     place: int
@@ -50,23 +50,23 @@ class TournamentRow:
     @property
     def points(self) -> str:
         """Return the points as people write them."""
-        return half_words(self.halves)
+        return format_halves(self.halves)
 
 
-def half_words(halves: int) -> str:
+def format_halves(halves: int) -> str:
     """Format points that are given in halves.
 
-    >>> half_words(5), half_words(1), half_words(4)
+    >>> format_halves(5), format_halves(1), format_halves(4)
     ('2½', '½', '2')
     """
     whole, half = divmod(halves, 2)
     return f"{whole or ''}½" if half else str(whole)
 
 
-def quarter_words(quarters: int) -> str:
+def format_quarters(quarters: int) -> str:
     """Format points that are given in quarters.
 
-    >>> quarter_words(9), quarter_words(6)
+    >>> format_quarters(9), format_quarters(6)
     ('2¼', '1½')
     """
     whole, rest = divmod(quarters, 4)

@@ -56,8 +56,7 @@ def font(*, bold: bool = False) -> Path:
 
 
 def film_webp(film: Film) -> bytes:
-    """Draw a film as a WebP that loops. Raises `FilmError`."""
-    # drawing takes long and much memory, so it runs in a separate process
+    """Draw a film as a WebP that loops, in a child process. Raises `FilmError`."""
     command = [sys.executable, "-m", "companion.printing.film"]
     try:
         result = subprocess.run(
@@ -73,8 +72,8 @@ def film_webp(film: Film) -> bytes:
     return result.stdout
 
 
-def drawn(film: Film) -> bytes:
-    """Draw a film in this process."""
+def draw_webp(film: Film) -> bytes:
+    """Draw a film as a WebP that loops, in this process. Only the child process calls it."""
     import resvg_py  # noqa: PLC0415 - the parent needs neither
     from PIL import Image  # noqa: PLC0415
 
@@ -107,4 +106,4 @@ def drawn(film: Film) -> bytes:
 
 if __name__ == "__main__":
     os.nice(_NICENESS)
-    sys.stdout.buffer.write(drawn(msgspec.json.decode(sys.stdin.buffer.read(), type=Film)))
+    sys.stdout.buffer.write(draw_webp(msgspec.json.decode(sys.stdin.buffer.read(), type=Film)))

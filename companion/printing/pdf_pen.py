@@ -69,14 +69,14 @@ _NARROW_SIGNS = {"&": (0.8, 1.0, 0.0), "%": (0.65, 0.92, 0.02), "@": (0.6, 0.74,
 their lines as thick as those of other signs.
 """
 
-_FIXED, _STAND_IN = "\N{NO-BREAK SPACE}", "\N{MIDDLE DOT}"
-"""The library breaks lines at every kind of space. The stand-in replaces non-breaking spaces
-meanwhile.
+_NBSP, _PLACEHOLDER = "\N{NO-BREAK SPACE}", "\N{MIDDLE DOT}"
+"""reportlab breaks lines at every kind of space. The placeholder replaces non-breaking spaces while
+a text is broken into lines.
 """
-_STAND_INS = str.maketrans(
+_REPLACEMENTS = str.maketrans(
     {
-        "\N{NARROW NO-BREAK SPACE}": _FIXED,
-        "\N{THIN SPACE}": _FIXED,
+        "\N{NARROW NO-BREAK SPACE}": _NBSP,
+        "\N{THIN SPACE}": _NBSP,
         "\N{MINUS SIGN}": "-",
         "\N{NON-BREAKING HYPHEN}": "-",
         "\N{SOFT HYPHEN}": "",
@@ -615,7 +615,7 @@ def printable(words: str) -> str:
     >>> printable("\N{MINUS SIGN}1 \N{RIGHTWARDS ARROW} 2")
     '-1 > 2'
     """
-    return translate(words).translate(_STAND_INS).encode("cp1252", "replace").decode("cp1252")
+    return translate(words).translate(_REPLACEMENTS).encode("cp1252", "replace").decode("cp1252")
 
 
 def text_width(words: str, size: float, *, bold: bool = False) -> float:
@@ -634,10 +634,10 @@ def broken(words: str, width: float, size: float, *, bold: bool = False) -> list
     ['une plaque', 'de 5\\xa0mm']
     """
     # no line break between a number and its unit
-    unbroken = re.sub(r"(?<=\d) (?=mm\b|g\b|%)", _STAND_IN, printable(words))
-    unbroken = unbroken.replace(_FIXED, _STAND_IN)
+    unbroken = re.sub(r"(?<=\d) (?=mm\b|g\b|%)", _PLACEHOLDER, printable(words))
+    unbroken = unbroken.replace(_NBSP, _PLACEHOLDER)
     lines = simpleSplit(unbroken, BOLD if bold else REGULAR, size, width)
-    lines = [line.replace(_STAND_IN, _FIXED) for line in lines]
+    lines = [line.replace(_PLACEHOLDER, _NBSP) for line in lines]
     if len(lines) > 1 and " " not in lines[-1] and lines[-2].count(" ") > 1:
         before, _, word = lines[-2].rpartition(" ")
         last = f"{word} {lines[-1]}"

@@ -139,7 +139,7 @@ def _await_orders(session: Session, now_s: float) -> Advance:
 
 
 def _with_clock(opened: Session, now_s: float) -> Advance:
-    """Set the clock of the decision that is due.
+    """Set the clock of the decision that is due, and return the cue that asks for it.
 
     A lesson has no clock. After a lesson the clock starts paused.
     """
@@ -215,9 +215,9 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
     if asked is not None and text != asked:
         raise Illegal(Refusal.LESSON, lesson_reminder(game, session.state, seat, asked))
     # A later player of this seat may take the order back, but never see it.
-    owner = session.seats[seat].nonce if seat in session.seats else ""
+    sitter_nonce = session.seats[seat].nonce if seat in session.seats else ""
     sealed = Sealed(
-        text, record.salt, record.at, receipt(session.moment, seat, text, record.salt), owner
+        text, record.salt, record.at, receipt(session.moment, seat, text, record.salt), sitter_nonce
     )
     full = replace(session, sealed={**session.sealed, seat: sealed})
     signal = Signal(Cue.SEALED, frozenset({seat}))

@@ -12,7 +12,7 @@ import pytest
 from history_tools import SHORT, made_game, play
 from inside import database_of
 
-from companion.archive.game_files import MOST_TURNS
+from companion.archive.game_files import MAX_TURNS
 from companion.archive.history import History
 from companion.archive.photographs import PhotographFolder
 from companion.archive.played_games import Ending
@@ -251,7 +251,7 @@ def test_a_file_that_does_not_fit_is_refused(room: Room, old: str, new: str, wor
 
 def test_files_of_no_sense_are_refused(room: Room) -> None:
     game = made_game("outbuffered", 4, 2)
-    endless = msgspec.structs.replace(game, turns=game.turns * MOST_TURNS)
+    endless = msgspec.structs.replace(game, turns=game.turns * MAX_TURNS)
     action = game.turns[0].orders[SOUTH].action
     changed = msgspec.json.encode(game).replace(action.encode(), b"UUX", 1)
     for content, words in (

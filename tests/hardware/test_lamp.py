@@ -16,7 +16,7 @@ from companion.cli.lamp import run_lamp
 from companion.core.clock import FakeClock
 from companion.core.config import PanelSettings
 from companion.service.systemd import Manager, Word
-from hardware.lamp import BOOT_S, END_S, SILENT_S, LampState, Sense, SystemLamp
+from hardware.lamp import BOOT_S, END_S, SILENT_S, LampState, StatusReader, SystemLamp
 
 
 @pytest.fixture
@@ -39,40 +39,40 @@ class Service:
 
 
 def test_booting_ready_and_gone(tmp_path: Path, clock: FakeClock) -> None:
-    service, sense = Service(tmp_path), Sense(tmp_path / "lamp", clock)
-    assert sense.shown() is LampState.BOOTING
+    service, reader = Service(tmp_path), StatusReader(tmp_path / "lamp", clock)
+    assert reader.state() is LampState.BOOTING
     clock.advance(BOOT_S - 1)
-    assert sense.shown() is LampState.BOOTING
+    assert reader.state() is LampState.BOOTING
     clock.advance(1)
-    assert sense.shown() is LampState.FAULT, "it never came up"
+    assert reader.state() is LampState.FAULT, "it never came up"
     service.says(Word.READY)
-    assert sense.shown() is LampState.READY
+    assert reader.state() is LampState.READY
     service.word.unlink()
-    assert sense.shown() is LampState.BOOTING, "killed: it begins once more"
+    assert reader.state() is LampState.BOOTING, "killed: it begins once more"
     clock.advance(SILENT_S)
-    assert sense.shown() is LampState.FAULT
+    assert reader.state() is LampState.FAULT
 
 
 def test_a_word_not_renewed_is_a_fault_but_the_end(tmp_path: Path, clock: FakeClock) -> None:
-    service, sense = Service(tmp_path), Sense(tmp_path / "lamp", clock)
+    service, reader = Service(tmp_path), StatusReader(tmp_path / "lamp", clock)
     for _ in range(2):
         service.says(Word.READY)
-        assert sense.shown() is LampState.READY
+        assert reader.state() is LampState.READY
         clock.advance(SILENT_S - 1)
-        assert sense.shown() is LampState.READY
+        assert reader.state() is LampState.READY
     clock.advance(1)
-    assert sense.shown() is LampState.FAULT
+    assert reader.state() is LampState.FAULT
     service.says(Word.FAULT)
-    assert sense.shown() is LampState.FAULT
+    assert reader.state() is LampState.FAULT
     service.says(Word.READY)
-    assert sense.shown() is LampState.READY
+    assert reader.state() is LampState.READY
     service.says(Word.STOPPING)
-    assert sense.shown() is LampState.STOPPING
+    assert reader.state() is LampState.STOPPING
     service.word.unlink()
     clock.advance(END_S - 1)
-    assert sense.shown() is LampState.STOPPING
+    assert reader.state() is LampState.STOPPING
     clock.advance(1)
-    assert sense.shown() is LampState.FAULT, "the machine is on, the service is not"
+    assert reader.state() is LampState.FAULT, "the machine is on, the service is not"
 
 
 @pytest.mark.parametrize(

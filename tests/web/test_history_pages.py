@@ -18,7 +18,7 @@ from inside import session_of
 from PIL import Image
 from web_fixtures import HOST_KEY, Place, flat, open_place, page_of
 
-from companion.archive.played_games import MOST_BYTES
+from companion.archive.played_games import MAX_GAME_BYTES
 from companion.core.kit import SEATS
 from companion.games import GAMES
 from web.routes.history import day, length, seconds
@@ -123,7 +123,7 @@ def test_files_are_taken_away_and_brought_in(place: Place) -> None:
     assert plain.json["players"]["south"] == "Ann & Co"
     for content, status, words in (
         (plain.data, 400, "This game is here already: number 1"),
-        (b"x" * (MOST_BYTES + 5000), 413, "at most 1000000 bytes"),
+        (b"x" * (MAX_GAME_BYTES + 5000), 413, "at most 1000000 bytes"),
         (b"[" + b" " * 900_000, 400, "JSON file"),
     ):
         refused = bring(browser, content, **HOST)

@@ -32,7 +32,7 @@ Corners = Mapping[int, Points]
 """Corners (4, 2) px of the corner markers, by id."""
 
 
-def apart(sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
+def without_duplicates(sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
     """Return the sightings without duplicates, which show the same marker in the same place."""
     distinct: list[Sighting] = []
     for sighting in sightings:
@@ -97,7 +97,7 @@ def _extend_pair(
 def _fit_group(
     board: Board, group: Sequence[Sighting], lens: Lens, size: tuple[int, int]
 ) -> tuple[Pose | None, float]:
-    # The best pose, if its residual is small enough.
+    """Return the best pose and its residual in px. None and infinity if it does not fit."""
     points_mm = np.vstack([corner_points_mm(board, sighting.marker) for sighting in group])
     points_px = np.vstack([sighting.corners_px for sighting in group])
     pose = solve_pose(points_mm, points_px, lens, size)
@@ -107,7 +107,7 @@ def _fit_group(
     return pose, pose.rms_px
 
 
-def played_on(
+def copy_in_play(
     kit: Kit,
     groups: Sequence[Corners],
     pieces: Mapping[int, Points],

@@ -35,7 +35,7 @@ _MIN_REACH_PX, _FINAL_REACH_PX = 2.0, 3.0
 _CONVERGED_PX = 1.0
 """Once all visible lines are in use, the fit has converged when no line moves by more than this."""
 _MIN_GAIN = 1e-2
-"""Steps with a smaller expected gain in misfit are not taken."""
+"""Steps with a smaller expected gain in misfit are not was_clear."""
 _MAX_REACH_SHARE = 0.36
 """A line is used only if its search range is at most this share of the distance to the next
 line.
@@ -85,7 +85,7 @@ class Fit:
     """The printed lines as measured against the last pose. None if they were not measured."""
 
     @property
-    def lens_spread(self) -> Points:
+    def lens_covariance(self) -> Points:
         """Covariance (2, 2) of log focal length and k1."""
         assert self.pose.covariance is not None
         return self.pose.covariance[6:8, 6:8]
@@ -111,21 +111,21 @@ def fit_board(evidence: Evidence, start: Pose, lens_spread: Points) -> Fit:
 def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, belief: Belief) -> Fit:
     """Return the fit, refined with all printed lines that are unambiguous."""
     printed = lines_of(board)
-    taken = np.zeros(len(printed.middles_mm), bool)
-    constrained = taken
+    was_clear = np.zeros(len(printed.middles_mm), bool)
+    is_clear = was_clear
 
     # Each round adds the lines whose predicted position has become certain, from the corners
     # outwards.
     evidence = replace(evidence, tags=fit.tags)
     for _ in range(_LINE_ROUNDS):
         pose = fit.pose
-        # the search range of each line, and whether it stays clear of the next line
+        # the search range of each line, which is clear if it does not reach the next line
         _, normals, scale = printed.geometry(pose)
         spread = _spreads_px(pose, printed.middles_mm, normals)
         reach = np.maximum(_SEARCH_SIGMAS * spread, _MIN_REACH_PX)
-        constrained = reach <= _MAX_REACH_SHARE * printed.period_mm * scale
+        is_clear = reach <= _MAX_REACH_SHARE * printed.period_mm * scale
         lines = printed.look(
-            luma, pose, np.where(constrained, np.maximum(reach, _FINAL_REACH_PX), np.nan)
+            luma, pose, np.where(is_clear, np.maximum(reach, _FINAL_REACH_PX), np.nan)
         )
         # Fit corners, tags and these lines together.
         problem = _Problem(evidence, pose, belief.spread, belief.lens, (printed.middles_mm, lines))
@@ -133,12 +133,12 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, belief: Be
         # Stop when the pose is stable with all visible lines, or with no more lines than in the
         # last round.
         is_at_rest = _shift_px(pose, fit.pose, printed.middles_mm) < _CONVERGED_PX
-        if is_at_rest and (constrained[lines.is_in].all() or constrained.sum() <= taken.sum()):
+        if is_at_rest and (is_clear[lines.is_in].all() or is_clear.sum() <= was_clear.sum()):
             break
-        taken = constrained
+        was_clear = is_clear
 
     # Measure the lines against the final pose.
-    final = printed.look(luma, fit.pose, np.where(constrained, _FINAL_REACH_PX + 1, np.nan))
+    final = printed.look(luma, fit.pose, np.where(is_clear, _FINAL_REACH_PX + 1, np.nan))
     return replace(fit, lines=final)
 
 
@@ -167,10 +167,10 @@ class _TagScene:
     """All tags as arrays."""
 
     def __init__(self, tags: Sequence[Tag]) -> None:
-        # Corners of each tag's square as complex numbers, so that a rotation is a product.
         self._px = np.array([tag.corners_px for tag in tags]).reshape(-1, 2)
         self._heights = np.repeat([tag.height_mm for tag in tags], 4)
         sides_mm = np.array([tag.side_mm for tag in tags]).reshape(-1, 1)
+        # the corners of a square as complex numbers, so that a rotation is a product
         self._models = sides_mm * _complex(square_corners_mm(0, 0, 1.0))
 
     def misfits_px(self, pose: Pose) -> Points:
@@ -332,7 +332,7 @@ def _least_squares(problem: _Problem) -> Fit:
     corners = rest[:seen] * _CORNER_PX
     rms = float(np.sqrt(2 * (corners**2).mean()))
 
-    # Residuals larger than expected raise the covariance of all parameters.
+    # cost is half the sum of squares, so that only residuals of twice the expected size count
     excess = max(1.0, cost / max(1, problem.number - 9))
     covariance = excess * np.linalg.pinv(slopes.T @ (slopes * weights[:, None]), hermitian=True)
     fitted = replace(pose, rms_px=rms, covariance=np.asarray(covariance, np.float64))

@@ -16,7 +16,7 @@ from companion.core.i18n import say
 from companion.core.kit import Board, Kit
 from vision.detection.markers import Luma, Sighting
 from vision.pieces.regions import vague_squares
-from vision.pose.board_copies import Corners, apart, boards_among, played_on
+from vision.pose.board_copies import Corners, boards_among, copy_in_play, without_duplicates
 from vision.pose.board_fit import Belief, Evidence, Fit, Tag, fit_board, fit_lines
 from vision.pose.lens_choice import (
     best_start,
@@ -144,7 +144,7 @@ def _split_markers(
     """Return the board's corner markers, and the corners (4, 2) px of other markers that are seen
     exactly once, by id.
     """
-    every = apart(sightings)
+    every = without_duplicates(sightings)
     own = [sighting for sighting in every if sighting.marker in board.corners]
     return own, _single_markers(
         [sighting for sighting in every if sighting.marker not in board.corners]
@@ -212,7 +212,7 @@ def _own_corners(
     twin = say("The camera sees two boards “{board}”: put one of them away", board=kit.board.name)
 
     # Choose the board by the last pose, or by the pieces on it.
-    own = played_on(kit, groups, others, lens, located.pose or size)
+    own = copy_in_play(kit, groups, others, lens, located.pose or size)
     return own or {}, replace(located, twin=twin, problem=twin)
 
 
@@ -392,5 +392,5 @@ def _use_fit(located: Located, board: Board, fit: Fit) -> Located:
     # A board that is nearly all confirmed determines the lens better than corners do.
     is_sure = fit.lines is not None and fit.lines.is_found.sum() >= _MIN_LINES
     if is_sure and are_most and not located.tuner.exact:
-        located = replace(located, tuner=located.tuner.told(fit.pose.lens, fit.lens_spread))
+        located = replace(located, tuner=located.tuner.told(fit.pose.lens, fit.lens_covariance))
     return located

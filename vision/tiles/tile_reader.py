@@ -23,7 +23,7 @@ from companion.core.kit import (
     Seat,
 )
 from vision.detection.markers import Luma, MarkerFinder, Sighting, sharpened
-from vision.pose.board_copies import apart
+from vision.pose.board_copies import without_duplicates
 from vision.pose.pose import Points, Pose, square_corners_mm
 
 AGREEING = 3
@@ -86,7 +86,9 @@ class TileReader:
 
     def _own_among(self, sightings: Iterable[Sighting]) -> list[Sighting]:
         """Return the markers of rows and tiles, each once."""
-        return list(apart(sighting for sighting in sightings if sighting.marker in self._own))
+        return list(
+            without_duplicates(sighting for sighting in sightings if sighting.marker in self._own)
+        )
 
     def _rows(
         self, seats: Iterable[Seat], sightings: Sequence[Sighting], pose: Pose

@@ -15,7 +15,7 @@ from companion.core.i18n import say
 from companion.games import GAMES
 from companion.league import director
 from companion.league.people import player_name
-from companion.league.standings import half_words
+from companion.league.standings import format_halves
 from companion.league.tournament import BoardEnd, Place, System, Tournament
 from web.error_pages import status_of
 from web.hub.room import HubContext, HubGroup
@@ -85,7 +85,7 @@ class DirectorPages(HubGroup):
             ],
             tables=self._room.tables(),
             system=SYSTEM_WORDS[tournament.system],
-            halves=half_words,
+            halves=format_halves,
             System=System,
             error=error,
         )

@@ -18,7 +18,7 @@ from web.hub.room import HubGroup
 from web.routes.route import form, get, host_only, host_page
 
 MAX_RESULTS = 100
-EXPORTED = 1_000_000
+MAX_EXPORTED_RESULTS = 1_000_000
 
 
 class StandingsPages(HubGroup):
@@ -56,7 +56,8 @@ class StandingsPages(HubGroup):
         """Return all results with their receipts as a file, newest first."""
         numbers = {table.id: table.number for table in self._room.tables()}
         rows = [
-            self._result_json(result, numbers) for result in self._league.results.last(EXPORTED)
+            self._result_json(result, numbers)
+            for result in self._league.results.last(MAX_EXPORTED_RESULTS)
         ]
         columns = (
             "ended_s",

@@ -12,7 +12,7 @@ from companion.core.i18n import Verbatim, joined, say, translate
 from companion.games import GAMES
 from companion.league.league import League
 from companion.league.people import shown_name
-from companion.league.standings import half_words, quarter_words, standings
+from companion.league.standings import format_halves, format_quarters, standings
 from companion.league.tournament import BoardEnd, System, Tournament
 from web.hub.drawing import sentence
 from web.hub.room import HubContext, HubGroup, Room
@@ -193,8 +193,8 @@ class TournamentPages(HubGroup):
             shown=round_,
             rows=standings(tournament, wanted),
             w=self.words,
-            halves=half_words,
-            quarters=quarter_words,
+            halves=format_halves,
+            quarters=format_quarters,
             system=SYSTEM_WORDS[tournament.system],
             due_s=self._room.due_s(round_.ends_s) if round_ else None,
             System=System,

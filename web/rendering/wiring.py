@@ -32,6 +32,9 @@ PINS: list[tuple[int, str, bool]] = sorted(
 RESISTOR_OHM = 330
 """Resistor in series with a lamp. It limits a red one to some 4 mA, below the maximum of a pin."""
 GROUND_PINS = {"left": 9, "right": 6}
+"""Ground pin that the drawing uses on each side of the header."""
+ROW_HEIGHT = 34
+"""Distance between two rows of pins in the drawing, as in `_wiring.html`."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Wire:
     @property
     def y(self) -> int:
         """Return the y coordinate of the pin's row in the drawing."""
-        return (self.pin - 1) // 2 * 34
+        return (self.pin - 1) // 2 * ROW_HEIGHT
 
     @property
     def between(self) -> str:
@@ -67,7 +70,7 @@ class Wire:
         return say("Key") if self.kind == "key" else say("Passive piezo buzzer")
 
     @property
-    def end(self) -> str:
+    def other_end(self) -> str:
         """Describe where the other end is connected."""
         if self.is_active_low:
             return say("3V3, pin 1")

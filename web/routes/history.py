@@ -15,7 +15,7 @@ from werkzeug.exceptions import NotFound, RequestEntityTooLarge
 from companion.archive.finale import turns_to_review
 from companion.archive.history import History
 from companion.archive.played_games import (
-    MOST_BYTES,
+    MAX_GAME_BYTES,
     Ending,
     GameLine,
     ReplayStep,
@@ -112,7 +112,7 @@ class HistoryPages(PageGroup):
     def bring_in(self) -> Any:
         """Import a game from a file. The list shows what is wrong with it."""
         # a game's file is larger than the default limit
-        request.max_content_length = request.max_form_memory_size = MOST_BYTES + _FORM_BYTES
+        request.max_content_length = request.max_form_memory_size = MAX_GAME_BYTES + _FORM_BYTES
         try:
             file = request.files.get("file")
             if file is None or not file.filename:
@@ -120,7 +120,7 @@ class HistoryPages(PageGroup):
             with file.stream:
                 number = self._past.bring_in(file.read())
         except RequestEntityTooLarge:
-            error = say("A game file may have at most {number} bytes", number=MOST_BYTES)
+            error = say("A game file may have at most {number} bytes", number=MAX_GAME_BYTES)
             return self.games(error, 413)
         except CompanionError as error_:
             return self.games(error_.message, 400)

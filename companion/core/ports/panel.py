@@ -27,8 +27,8 @@ class PadKey(StrEnum):
 class Press:
     """A debounced press, stamped at its first edge.
 
-    `held`: the key has been down for a second (sent once more). `is_long`: a Back key has been down
-    for two seconds (sent once more).
+    `held`: a second `Press` of a key that has been down for a second. `is_long`: a third one of a
+    Back key, after two seconds.
     """
 
     seat: Seat | None
@@ -72,7 +72,7 @@ class Cue(StrEnum):
 
 
 class TurnLamp(StrEnum):
-    """Steady patterns of the turn lamp, in ascending priority."""
+    """Steady patterns of the turn lamp, in ascending priority. `blink_N` has a period of N ms."""
 
     OFF = "off"
     ON = "on"
@@ -90,8 +90,7 @@ class TurnLamp(StrEnum):
 class SeatLamps:
     """The steady pattern of one seat's four lamps: the order lamps that are on, and the turn lamp.
 
-    `order_lamps` lists which of the lamps 1, 2, 3 are on. On a pad the rules fix the number of
-    orders, so that a count would say nothing.
+    `order_lamps` lists which of the lamps 1, 2 and 3 are on.
     """
 
     order_lamps: frozenset[int] = frozenset()

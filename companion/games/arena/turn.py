@@ -124,11 +124,11 @@ class _Turn(TurnLog):
                 _Robot(side, *robot, codes.get(robot.number, NOTHING)) for robot in robots
             ]
 
-    def at(self) -> dict[int, _Robot]:
+    def robots_by_place(self) -> dict[int, _Robot]:
         """Return the robots by their place."""
         return {robot.place: robot for robot in self.robots}
 
-    def tell(
+    def add_robot_event(
         self,
         kind: EventKind,
         robot: _Robot,
@@ -163,7 +163,7 @@ def _shelter(turn: _Turn) -> None:
     for robot in sheltered:
         square = turn.terrain.texts[robot.place]
         text = say("{robot!c} takes shelter on {square}.", robot=robot.name, square=square)
-        turn.tell(ArenaEvent.DEFEND, robot, text, "defending")
+        turn.add_robot_event(ArenaEvent.DEFEND, robot, text, "defending")
     if sheltered:
         text = say_n("{n} robot takes shelter", "{n} robots take shelter", len(sheltered))
         turn.headlines.append(Headline(text))
@@ -175,7 +175,7 @@ def _arm(turn: _Turn) -> None:
     for robot in armed:
         square = turn.terrain.texts[robot.place]
         text = say("{robot!c} arms its self-destruct on {square}.", robot=robot.name, square=square)
-        turn.tell(ArenaEvent.ARMED, robot, text, "self-destruct")
+        turn.add_robot_event(ArenaEvent.ARMED, robot, text, "self-destruct")
     if armed:
         text = say_n("{n} robot is going to blow up", "{n} robots are going to blow up", len(armed))
         turn.headlines.append(Headline(text))
@@ -202,13 +202,15 @@ def _move(turn: _Turn) -> None:
         if index in failed:
             why = _failure_text(turn, index, failed[index], tries)
             text = say("{robot!c} bounces and stays on {square}.", robot=robot.name, square=here)
-            turn.tell(CommonEvent.BOUNCE, robot, text, "bounce", why=why, edge=STEPS[direction])
+            turn.add_robot_event(
+                CommonEvent.BOUNCE, robot, text, "bounce", why=why, edge=STEPS[direction]
+            )
         elif target is not None:
             parts = {"direction": WORDS[direction], "origin": here, "target": texts[target]}
             text = say(
                 "{robot!c} moves {direction}, {origin} to {target}.", robot=robot.name, **parts
             )
-            turn.tell(CommonEvent.MOVE, robot, text, "moving", to=target)
+            turn.add_robot_event(CommonEvent.MOVE, robot, text, "moving", to=target)
     # places change only now, because the sentences above name the old squares
     for index, target in tries.items():
         if index not in failed and target is not None:
@@ -229,7 +231,7 @@ def _bump_headlines(
         place = tries[index]
         # walls and the edge have no place, so each such move gets its own negative key
         of_square.setdefault(-1 - index if place is None else place, []).append(index)
-    at = turn.at()
+    at = turn.robots_by_place()
     headlines = []
     for place, indexes in of_square.items():
         faces = [names[index] for index in indexes]
@@ -260,7 +262,7 @@ def _failure_text(
         return _barrier(turn, robot, MOVES[robot.code])
     square = turn.terrain.texts[target]
     if failure is Failure.HELD:
-        robot = turn.at()[target]
+        robot = turn.robots_by_place()[target]
         return say("{robot!c} does not leave {square}.", robot=robot.name, square=square)
     entrants = [turn.robots[other].name for other, tried in tries.items() if tried == target]
     return say("{robots!c} try to enter {square}.", robots=listed(entrants), square=square)
@@ -279,7 +281,7 @@ def _barrier(turn: _Turn, robot: _Robot, direction: int) -> str:
 def _spawn(turn: _Turn) -> None:
     """In a spawning turn, put a new robot on every free spawn point, up to the side's limit."""
     options = turn.options
-    at = turn.at()
+    at = turn.robots_by_place()
     if not is_spawning(options, turn.number):
         return
     for side, spawns in enumerate(turn.terrain.spawns):
@@ -308,7 +310,7 @@ def _spawn(turn: _Turn) -> None:
                     robot=robot.name,
                     square=square,
                 )
-                turn.tell(ArenaEvent.SPAWN, robot, text, "spawning")
+                turn.add_robot_event(ArenaEvent.SPAWN, robot, text, "spawning")
                 continue
             text = say("No {colour} robot appears on {square}.", colour=NAMES[side], square=square)
             turn.add(ArenaEvent.NO_SPAWN, side, text, "spawning", at=square, why=why)
@@ -320,7 +322,7 @@ def _spawn(turn: _Turn) -> None:
 def _attack(turn: _Turn) -> None:
     """Carry out all attacks together, each on the square next to the robot."""
     terrain = turn.terrain
-    at = turn.at()
+    at = turn.robots_by_place()
     attackers = [robot for robot in turn.robots if robot.code in ATTACKS]
     for robot in attackers:
         direction = ATTACKS[robot.code]
@@ -337,7 +339,7 @@ def _attack(turn: _Turn) -> None:
             robot=robot.name,
             direction=WORDS[direction],
         )
-        turn.tell(CommonEvent.MISS, robot, text, "attacking", why=why, to=target)
+        turn.add_robot_event(CommonEvent.MISS, robot, text, "attacking", why=why, to=target)
     # show the hardest hit last
     turn.headlines.sort(key=lambda headline: headline.lost)
     if attackers and not turn.headlines:
@@ -349,7 +351,11 @@ def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
     """Carry out an attack that hits a robot of either side."""
     is_friend = victim.side == robot.side
     damage = _hurt(victim, turn.options.friendly if is_friend else turn.options.attack)
-    reasons = is_friend and say("It is on its own side."), victim.code == DEFEND and _SHIELDED
+    reasons = []
+    if is_friend:
+        reasons.append(say("It is on its own side."))
+    if victim.code == DEFEND:
+        reasons.append(_SHIELDED)
     text = say_n(
         "{robot!c} attacks {direction} and hits {victim} on {square}: {n} point.",
         "{robot!c} attacks {direction} and hits {victim} on {square}: {n} points.",
@@ -360,7 +366,7 @@ def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
         square=turn.terrain.texts[victim.place],
     )
     why = joined(" ", reasons) or None
-    turn.tell(CommonEvent.SHOT, robot, text, "attacking", why=why, to=victim.place)
+    turn.add_robot_event(CommonEvent.SHOT, robot, text, "attacking", why=why, to=victim.place)
     parts = {"side": NAMES[robot.side], "number": victim.number, "points": damage}
     text = say("{side!c} hits own robot {number} for {points}", **parts)
     if not is_friend:
@@ -370,8 +376,17 @@ def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
     square = turn.terrain.squares[victim.place]
     # points can be negative here, since a robot without points stays until the end of the turn
     points_left = max(0, victim.points)
-    most = turn.options.hit_points
-    turn.headlines.append(Headline(text, "hit", faces, square, damage, points_left, most))
+    turn.headlines.append(
+        Headline(
+            text,
+            "hit",
+            faces,
+            square,
+            lost=damage,
+            left=points_left,
+            most=turn.options.hit_points,
+        )
+    )
 
 
 def _blow_up(turn: _Turn) -> None:
@@ -380,7 +395,7 @@ def _blow_up(turn: _Turn) -> None:
     Each hits the eight neighbours and leaves its robot with 0 points.
     """
     armed = [robot for robot in turn.robots if robot.code == DESTRUCT]
-    at = turn.at()
+    at = turn.robots_by_place()
     for robot in armed:
         # neighbours of both sides are hit, and walls protect nobody (Ruling 3)
         victims = [at[place] for place in turn.terrain.around[robot.place] if place in at]
@@ -394,7 +409,7 @@ def _blow_up(turn: _Turn) -> None:
             )
             text = say("{robot!c} blows up on {square} and hits {robots}.", robots=hits, **parts)
         why = _SHIELDED if any(victim.code == DEFEND for victim in victims) else None
-        turn.tell(CommonEvent.BLAST, robot, text, "self-destruct", why=why)
+        turn.add_robot_event(CommonEvent.BLAST, robot, text, "self-destruct", why=why)
         text = say(
             "{side!c}’s robot {number} blows up: {victims} hit",
             side=NAMES[robot.side],
@@ -430,7 +445,7 @@ def _end(turn: _Turn) -> None:
             if robot.code == DESTRUCT:
                 why = say("It has blown itself up.")
             text = say("{robot!c} leaves the board.", robot=robot.name)
-            turn.tell(ArenaEvent.LEAVE, robot, text, "leaving", why=why)
+            turn.add_robot_event(ArenaEvent.LEAVE, robot, text, "leaving", why=why)
     turn.robots = [robot for robot in turn.robots if robot.points > 0]
     sides = [[robot for robot in turn.robots if robot.side == side] for side in (0, 1)]
     counts = [len(robots) for robots in sides]

@@ -67,8 +67,8 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class FaceOff:
-    """A face-off of a course: the defender, and the squares of attacker and ball after a lost
-    one.
+    """One face-off of a course. `stop` and `ball` are the squares of attacker and ball if the
+    attacker loses it.
     """
 
     defender: int
@@ -78,8 +78,8 @@ class FaceOff:
 
 @dataclass(frozen=True)
 class Course:
-    """The result of an action: its face-offs in order, and the squares of mover and ball after
-    winning all.
+    """What an action leads to: its face-offs in order, and the squares of mover and ball if all
+    are won.
 
     The first of `movers` runs, passes, kicks or leads the tackle. Two actions with the same course
     have the same consequences. For a tackle, `ball` is the square of the ball if the attack wins by
@@ -97,10 +97,11 @@ class Course:
 class State:
     """A position between two decisions, without any secrets.
 
-    `places` holds the squares of the pieces, and is empty during placings. `down` is the number of
-    their owner's rounds that a turned-over piece still lies, including the present one, and 0 for a
-    standing piece. `course` waits for cards, and `won` of its face-offs are won. Pairs are (South,
-    North).
+    `places` holds the squares of the pieces, and is empty during placings. `down` says for each
+    piece for how many more turns of its owner it lies turned over, this one included, and is 0 for
+    a standing piece. `ran` lists the pieces that have run or tackled in this turn, `hands` the
+    cards that each seat still has. `course` is the action that waits for cards, and `won` counts
+    the face-offs of it that the mover has won. Pairs are (South, North).
     """
 
     options: KahmateOptions

@@ -31,6 +31,9 @@ used.
 """
 _HEAD_MM, _FIGURE_MM = 6.4, 14.0
 _TEXT_X, _PICTURE_WIDTH, _PICTURE_HEIGHT = 16.0, 58.0, 36.0
+"""Heights of a step's title and of its number, left edge of its text, and size of its picture, all
+in mm.
+"""
 
 _PRINT = (
     say(
@@ -448,7 +451,7 @@ def _piece_picture(pen: Pen, kit: Kit) -> None:
     face = kit.face(kit.pieces[0][0])
     side = side_of(kit, face) or kit.sides[SEATS[0]]
     size, x, low = 30.0, 12.0, 1.0
-    # height of the block in proportion to a tag with its white
+    # in proportion to a tag, which has 7 modules and one of white at each side
     high = max(1.5, min(14.0, size * face.height_mm / (kit.tag_mm * 9 / 7)))
     right = x + size
     top = low + high
