@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from jinja2 import Environment, FileSystemLoader
+from jinja2 import Environment
 from PIL import Image, ImageChops
 
 from companion.core.config import PanelSettings
@@ -25,7 +25,7 @@ from web.rendering.wiring import PINS, wires
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 CAD, PICTURES = DOCS / "cad", DOCS / "pictures"
-MAX_GAME_BYTES = 150_000
+MAX_PICTURE_BYTES = 150_000
 _SUPERSAMPLED = 2
 _MARGIN_PX = 16
 _INK, _INK_2, _PAPER, _PLATE, _WELL = "#111", "#444", "#fff", "#fff", "#eee"
@@ -77,10 +77,8 @@ def wiring_svg() -> str:
     style = "\n".join(rules)
     for name, colour in colours.items():
         style = style.replace(f"var(--{name})", colour)
-    pages = Environment(
-        loader=FileSystemLoader(DOCS.parent / "web/templates"), trim_blocks=True, lstrip_blocks=True
-    )
-    page = pages.get_template("_wiring.html")
+    source = (DOCS.parent / "web/templates/_wiring.html").read_text(encoding="utf-8")
+    page = Environment(trim_blocks=True, lstrip_blocks=True).from_string(source)
     drawing = page.render(wires=wires(PanelSettings()), pins=PINS, say=say)
     tag = re.search(r"<svg[^>]*>", drawing)
     assert tag is not None

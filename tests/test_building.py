@@ -4,7 +4,7 @@ without support.
 
 from __future__ import annotations
 
-from hardware_pictures import DOCS, MAX_GAME_BYTES, PICTURES, SHOTS, wiring_svg
+from hardware_pictures import DOCS, MAX_PICTURE_BYTES, PICTURES, SHOTS, wiring_svg
 
 PAGE = DOCS / "building.md"
 
@@ -20,5 +20,5 @@ def test_every_picture_is_there_small_and_shown() -> None:
     names = {*(f"{shot.name}.png" for shot in SHOTS), "wiring.svg"}
     assert {path.name for path in PICTURES.iterdir()} == names
     for name in names:
-        assert (PICTURES / name).stat().st_size <= MAX_GAME_BYTES, name
+        assert (PICTURES / name).stat().st_size <= MAX_PICTURE_BYTES, name
         assert f'src="pictures/{name}"' in shown, name

@@ -23,7 +23,7 @@ from companion.core.network import bracketed, from_here
 from companion.hub.pairing import Pair
 from companion.hub.subjects import SAID, inbox_prefix, may_be_told, may_publish, may_publish_paired
 from companion.hub_server.folder import HubFile, HubSettings, KnownTable, public_key
-from companion.table.public.messages import MAX_GAME_BYTES
+from companion.table.public.messages import MAX_MESSAGE_BYTES
 
 log = logging.getLogger(__name__)
 READY_S, PAUSE_S, RELOADS_S = 15.0, 0.02, 5.0
@@ -232,7 +232,7 @@ class NatsServer:
         options: dict[str, object] = {
             "server_name": "hub",
             "listen": f"{bracketed(self._host)}:{self._port}",
-            "max_payload": MAX_GAME_BYTES * 2,
+            "max_payload": MAX_MESSAGE_BYTES * 2,
             "max_connections": MAX_CONNECTIONS,
             "write_deadline": "5s",
             "jetstream": {

@@ -56,7 +56,7 @@ from companion.hub.subjects import (
 )
 from companion.hub_server.listener import HubListener, RecordPlace
 from companion.hub_server.nats_server import NatsServer
-from companion.table.public.messages import MAX_GAME_BYTES, read_record, read_state
+from companion.table.public.messages import MAX_MESSAGE_BYTES, read_record, read_state
 from web.security.rate_limit import Buckets, Rate
 
 log = logging.getLogger(__name__)
@@ -311,7 +311,7 @@ class HubStore:
             max_msgs_per_subject=MAX_RECORDS_EACH,
             # most of the space is for records, some for games at two tables
             max_bytes=self._keep_bytes * 9 // 10,
-            max_msg_size=MAX_GAME_BYTES * 2,
+            max_msg_size=MAX_MESSAGE_BYTES * 2,
             duplicate_window=SHORTEST_WINDOW_S,
             allow_direct=True,
         )
@@ -331,7 +331,7 @@ class HubStore:
             max_msgs_per_subject=1,
             max_age=PAIRS_KEPT_S,
             max_bytes=self._keep_bytes // 20,
-            max_msg_size=MAX_GAME_BYTES,
+            max_msg_size=MAX_MESSAGE_BYTES,
             duplicate_window=SHORTEST_WINDOW_S,
             allow_direct=True,
         )

@@ -13,7 +13,7 @@ from companion.core.errors import Malformed
 from companion.core.i18n import LANGUAGES, Verbatim, packed, say, say_n, translate
 from companion.core.kit import Seat
 from companion.table.public.messages import (
-    MAX_GAME_BYTES,
+    MAX_MESSAGE_BYTES,
     PublicRecord,
     PublicState,
     PublicView,
@@ -91,7 +91,7 @@ def test_what_is_no_message_or_too_large_is_refused() -> None:
             with pytest.raises(Malformed, match="cannot be read"):
                 read(payload)
     with pytest.raises(Malformed, match="too large"):
-        read_record(record("x" * MAX_GAME_BYTES))
+        read_record(record("x" * MAX_MESSAGE_BYTES))
 
 
 @pytest.mark.parametrize("mark", ["", "0123456789AB", "pair.0011223344556677"])

@@ -23,7 +23,7 @@ from companion.core.ports import CameraState
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 
-MAX_GAME_BYTES = 32 * 1024
+MAX_MESSAGE_BYTES = 32 * 1024
 """Maximum size of a message in bytes. The view of a game with a custom map has some 5 kB."""
 _MOST_DEPTH, _MOST_NAMED = 8, 2
 """Maximum nesting of sentences, and maximum number of uses of a part in a pattern. They keep a
@@ -207,7 +207,7 @@ def read_state(payload: bytes) -> PublicState:
 
 def strictly_read(decoder: msgspec.json.Decoder[Any], payload: bytes) -> Any:
     """Decode a message strictly. Raises `Malformed` if it is too large or not valid."""
-    if len(payload) > MAX_GAME_BYTES or is_dense(payload):
+    if len(payload) > MAX_MESSAGE_BYTES or is_dense(payload):
         raise Malformed(say("This message is too large"))
     try:
         return decoder.decode(payload)

@@ -15,7 +15,7 @@ from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.core.kit import Seat
 
-MAX_GAME_BYTES = 32 * 1024
+MAX_MESSAGE_BYTES = 32 * 1024
 """Maximum size of a message in bytes."""
 SETUP_STEP = -1
 """Number of the step in which the board is set up, in `StepShown`."""
@@ -187,7 +187,7 @@ def encode_message(game: str, number: int, message: RemoteMessage) -> bytes:
 
 def read_message(game: str, number: int, payload: bytes) -> RemoteMessage:
     """Decode the message of this number. Raises `Malformed` if it is not a valid one."""
-    if len(payload) > MAX_GAME_BYTES:
+    if len(payload) > MAX_MESSAGE_BYTES:
         raise Malformed(say("This message is too large"))
     try:
         envelope = _decode(payload)
