@@ -48,7 +48,7 @@ def test_keys_are_seen_and_have_no_effect(rig: Rig) -> None:
     rig.after(100)
     assert (trial.trial().down, trial.trial().tried) == (set(), {"south_up"})
     assert rig.presses == []
-    trial.end()
+    trial.other_end()
     rig.hands.press("south_up")
     rig.after(100)
     assert [press.key for press in rig.presses] == ["up"]
@@ -141,8 +141,8 @@ def test_the_header_is_the_raspberry_pis() -> None:
 def test_a_wire_says_its_pin_its_part_and_its_end() -> None:
     wired = {wire.name: wire for wire in wires(PanelSettings())}
     assert len(wired) == 27
-    assert (wired["south_up"].pin, wired["south_up"].end) == (29, "ground, pin 9")
-    assert wired["north_turn"].end == "3V3, pin 1"
+    assert (wired["south_up"].pin, wired["south_up"].other_end) == (29, "ground, pin 9")
+    assert wired["north_turn"].other_end == "3V3, pin 1"
     assert wired["south_1"].between == "330 ohms, then the lamp"
 
 
