@@ -48,7 +48,7 @@ def test_keys_are_seen_and_have_no_effect(rig: Rig) -> None:
     rig.after(100)
     assert (trial.trial().down, trial.trial().tried) == (set(), {"south_up"})
     assert rig.presses == []
-    trial.other_end()
+    trial.end()
     rig.hands.press("south_up")
     rig.after(100)
     assert [press.key for press in rig.presses] == ["up"]
