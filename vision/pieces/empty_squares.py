@@ -21,6 +21,9 @@ from vision.pieces.shaded_squares import reflectance
 from vision.pieces.snapshots import LINE, Snapshot, Tone, high_values, outlines
 from vision.pieces.square_cells import GENTLE_MM, Mask, SquareCells, cells_of
 
+Shares = NDArray[np.float64]
+"""Shares of pixels, one for each row."""
+
 _DARK, _DIM, _BRIGHT = 0.50, 0.86, 1.20
 _MAX_GENTLE = 0.2
 """Maximum change of paper's brightness (a logarithm) by a soft shadow within `GENTLE_MM`."""
@@ -141,11 +144,7 @@ def _shows_paper(
     own = high_values(tones[:, ::4], visible[:, ::4], 0.9)
     is_usual = (own >= 0.8) & (own <= 1.25)
     values = tones / np.where(is_usual, own, 1)[:, None]
-    number, shares = np.maximum(visible.sum(axis=1), 1), []
-    for is_so in (values < _DARK, values < _DIM, values > _BRIGHT):
-        shares.append((is_so & visible).sum(axis=1) / number)
-    dark, below, bright = shares
-    dim = below - dark
+    dark, dim, bright = _tone_shares(values, visible)
 
     # Limits are stricter for a square with a known look, as it has just failed that comparison.
     is_known = np.array([square in bare for square in squares])
@@ -166,6 +165,18 @@ def _shows_paper(
     return np.asarray(good)
 
 
+def _tone_shares(tones: Tone, visible: Mask) -> tuple[Shares, Shares, Shares]:
+    """Return the shares of dark, dim and bright pixels among the visible ones, along the last
+    axis.
+    """
+    number = np.maximum(visible.sum(axis=-1), 1)
+    dark, below, bright = (
+        (is_so & visible).sum(axis=-1) / number
+        for is_so in (tones < _DARK, tones < _DIM, tones > _BRIGHT)
+    )
+    return dark, below - dark, bright
+
+
 def _shows_known(shot: Snapshot, square: Square, known: Known) -> bool:
     """Return whether a square shows the same print as before, possibly under another light."""
     row = shot.row[square]
@@ -183,10 +194,7 @@ def _shows_known(shot: Snapshot, square: Square, known: Known) -> bool:
     darker = (tone + _TONE_OFFSET) / (known.low + _TONE_OFFSET)
     brighter = (tone + _TONE_OFFSET) / (known.high + _TONE_OFFSET)
     ratios = np.where(tone > known.high, brighter, np.minimum(darker, 1))
-    ratio = ratios[visible]
-    dark = float((ratio < _DARK).mean())
-    dim = float((ratio < _DIM).mean()) - dark
-    bright = float((ratio > _BRIGHT).mean())
+    dark, dim, bright = _tone_shares(ratios.ravel(), visible.ravel())
     if dark > 0.02 or bright > 0.08:
         return False
     needed = np.where(known.lines >= LINE, _MIN_LINE_SHARE * known.lines, 0).astype(np.float32)
