@@ -125,7 +125,6 @@ def _find_all(finder: MarkerFinder, luma: Luma) -> list[Sighting]:
 
 
 def _add_new(sightings: list[Sighting], others: Iterable[Sighting]) -> None:
-    """Add the markers that are not in the list yet."""
     for other in others:
         if not any(other.is_same(sighting) for sighting in sightings):
             sightings.append(other)

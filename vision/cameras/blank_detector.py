@@ -82,7 +82,6 @@ def _lasts(since_s: float | None, now_s: float, limit_s: float) -> bool:
 
 
 def _rough_time(seconds: float) -> str:
-    """Return a duration in words that change rarely."""
     if seconds < 60:
         return f"{max(_FROZEN_S, 15 * (seconds // 15)):.0f} s"
     return f"{seconds // 60:.0f} min"

@@ -21,9 +21,6 @@ from vision.pieces.shaded_squares import reflectance
 from vision.pieces.snapshots import LINE, Snapshot, Tone, high_values, outlines
 from vision.pieces.square_cells import GENTLE_MM, Mask, SquareCells, cells_of
 
-Shares = NDArray[np.float64]
-"""Shares of pixels, one for each row."""
-
 _DARK, _DIM, _BRIGHT = 0.50, 0.86, 1.20
 _MAX_GENTLE = 0.2
 """Maximum change of paper's brightness (a logarithm) by a soft shadow within `GENTLE_MM`."""
@@ -144,7 +141,11 @@ def _shows_paper(
     own = high_values(tones[:, ::4], visible[:, ::4], 0.9)
     is_usual = (own >= 0.8) & (own <= 1.25)
     values = tones / np.where(is_usual, own, 1)[:, None]
-    dark, dim, bright = _tone_shares(values, visible)
+    number, shares = np.maximum(visible.sum(axis=1), 1), []
+    for is_so in (values < _DARK, values < _DIM, values > _BRIGHT):
+        shares.append((is_so & visible).sum(axis=1) / number)
+    dark, below, bright = shares
+    dim = below - dark
 
     # Limits are stricter for a square with a known look, as it has just failed that comparison.
     is_known = np.array([square in bare for square in squares])
@@ -153,11 +154,8 @@ def _shows_paper(
     good &= ~is_known | ((dim <= 0.03) & shot.line_depth.any())
     is_shaded = dim > 0.08
     if is_marked:
-        # If only the middle can be examined, a grey object may extend beyond it. So the paper has
-        # to be as bright as along the outline, or as 0 if no outline is visible.
-        along = shot.shade[rows]
-        along[np.isnan(along).all(axis=1)] = 0
-        good &= ~is_shaded & (own >= _DIM * np.nanmedian(along, axis=1))
+        # If only the middle can be examined, a grey object may extend beyond it.
+        good &= ~is_shaded & (own >= _DIM * _outline_tones(shot.shade[rows]))
     else:
         for place in np.flatnonzero(good & is_shaded):
             good[place] = _is_smooth(cells, shot, rows[place])
@@ -165,16 +163,10 @@ def _shows_paper(
     return np.asarray(good)
 
 
-def _tone_shares(tones: Tone, visible: Mask) -> tuple[Shares, Shares, Shares]:
-    """Return the shares of dark, dim and bright pixels among the visible ones, along the last
-    axis.
-    """
-    number = np.maximum(visible.sum(axis=-1), 1)
-    dark, below, bright = (
-        (is_so & visible).sum(axis=-1) / number
-        for is_so in (tones < _DARK, tones < _DIM, tones > _BRIGHT)
-    )
-    return dark, below - dark, bright
+def _outline_tones(along: Tone) -> Tone:
+    """Return (N,): the median of the tones along each square's outline. 0 if none is visible."""
+    along[np.isnan(along).all(axis=1)] = 0
+    return np.asarray(np.nanmedian(along, axis=1))
 
 
 def _shows_known(shot: Snapshot, square: Square, known: Known) -> bool:
@@ -194,7 +186,10 @@ def _shows_known(shot: Snapshot, square: Square, known: Known) -> bool:
     darker = (tone + _TONE_OFFSET) / (known.low + _TONE_OFFSET)
     brighter = (tone + _TONE_OFFSET) / (known.high + _TONE_OFFSET)
     ratios = np.where(tone > known.high, brighter, np.minimum(darker, 1))
-    dark, dim, bright = _tone_shares(ratios.ravel(), visible.ravel())
+    ratio = ratios[visible]
+    dark = float((ratio < _DARK).mean())
+    dim = float((ratio < _DIM).mean()) - dark
+    bright = float((ratio > _BRIGHT).mean())
     if dark > 0.02 or bright > 0.08:
         return False
     needed = np.where(known.lines >= LINE, _MIN_LINE_SHARE * known.lines, 0).astype(np.float32)

@@ -331,13 +331,11 @@ class SimulatedTable:
         raise KeyError(f"there is no piece {number} on the table")
 
     def _put_on_top(self, piece: Piece) -> None:
-        """Put a piece on top of all others."""
         self._pieces.remove(piece)
         self._pieces.append(piece)
         self._changed()
 
     def _blocks(self) -> list[RenderedBlock]:
-        """Return all blocks in drawing order."""
         return self._things.blocks(self._pieces, self.staged().pose.eye_mm)
 
     def _changed(self) -> None:
