@@ -243,13 +243,6 @@ const low = [...document.querySelectorAll('#commit')].filter(each => each.getBou
 return [...heads.map(each => `cut: ${each.innerText}`), ...low.map(each => `too low for a finger: ${each.innerText}`)];
 """
 
-_SQUARE = """
-const board = document.querySelector('.view .board');
-return Number(board.dataset.grid.split(' ')[2]) * board.getScreenCTM().a;
-"""
-LEAST_PX = {"outbuffered": 30, "scouts": 42, "arena": 30, "kahmate": 36}
-"""How wide a square is at least on a low phone while one chooses."""
-
 Found = Iterator[tuple[str, str]]
 """What is wrong with a page, and at which size or in which theme."""
 
@@ -329,11 +322,6 @@ def below_the_edge(window: WebDriver, stop: Stop) -> Found:
     if (height := window.execute_async_script(_HEIGHT)) > LOW[1]:
         yield f"scrolls: {height} px high in {LOW[1]}", ""
     yield from ((what, "") for what in window.execute_script(_SMALLEST))
-    game, _, state = stop.name.partition("-")
-    if game in LEAST_PX and state == "orders-south":
-        square_px = window.execute_script(_SQUARE)
-        if square_px < LEAST_PX[game]:
-            yield f"small: a square is {square_px:.0f} px wide", ""
 
 
 def at_other_sizes(window: WebDriver, game: str) -> Found:

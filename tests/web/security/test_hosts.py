@@ -44,12 +44,13 @@ def status(server: Server, head: bytes) -> int:
 @pytest.mark.parametrize(
     "host",
     [
-        b"", b"a:80:b", b"localhost:80:80", b"localhost:", b"localhost:99999999",
+        b"", b"a:80:b", b"localhost:80:80", b"localhost:", b"localhost:0", b"localhost:65536", b"localhost:99999999",
         b"localhost:-80", b"localhost:+80", b"localhost:8 0", b"localhost:http", b"user@localhost", b"localhost@evil",
         b"user:pass@localhost", b"localhost..", b".localhost", b".", b"local host", b"localhost, localhost",
         b"localhost/", b"http://localhost", b"localhost?x", b"localhost#x", b"localhost\\evil", b"local\x00host",
-        b"::1", b"[::1", b"::1]", b"[::1]x", b"[::1]:", b"[::1]:80:90", b"[::g]", b"[]", b"[::1%]",
-        b"loc\xc3\xa4l", b"%6cocalhost", b"a" * 301, b"<script>", b"localhost'",
+        b"::1", b"[::1", b"::1]", b"[::1]x", b"[::1]:", b"[::1]:80:90", b"[127.0.0.1]", b"[::g]", b"[]", b"[::1%]",
+        b"127.1", b"127.0.0.256", b"127.0.0.1.1", b"0x7f000001", b"2130706433", b"loc\xc3\xa4l", b"%6cocalhost",
+        b"-localhost", b"a" * 64, b".".join([b"a" * 60] * 5), b"<script>", b"localhost'",
     ],
 )  # fmt: skip
 def test_a_malformed_host_is_refused_before_anything_is_looked_at(
