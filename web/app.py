@@ -29,7 +29,7 @@ from web.routes.api.host import HostDoors
 from web.routes.api.opponents import Lessons, Opponents
 from web.routes.api.seat import SeatDoors
 from web.routes.api.table import SharedDoors, StaffKeys, TableDoors
-from web.routes.camera import CameraPictures
+from web.routes.camera import CameraLooks, CameraPictures
 from web.routes.health import HealthPages
 from web.routes.history import HistoryPages
 from web.routes.host import HostPages
@@ -148,11 +148,13 @@ def route_groups(page_context: PageContext) -> Iterator[RouteGroup]:
     ):
         yield always(page_context)
     features = page_context.features
-    optional: tuple[tuple[Any, Any], ...] = (
+    looks = CameraLooks(page_context)
+    # groups of pages, the part without which there are none, and what else they need
+    optional: tuple[tuple[Any, ...], ...] = (
         (SettingsPage, features.upkeep),
-        (FirstEvening, features.upkeep),
+        (FirstEvening, features.upkeep, looks),
         (PanelTrials, features.check),
-        (HealthPages, features.health),
+        (HealthPages, features.health, looks),
         (StaffKeys, features.staff),
         (HubDoor, features.hub),
         (HistoryPages, features.past),
@@ -161,9 +163,9 @@ def route_groups(page_context: PageContext) -> Iterator[RouteGroup]:
         (CameraPictures, features.camera),
         (WifiPage, features.own_wifi),
     )
-    for group, feature in optional:
-        if feature:
-            yield group(page_context, feature)
+    for group, part, *more in optional:
+        if part:
+            yield group(page_context, part, *more)
 
 
 def create_phone_app(main: Flask, phone: PhoneRoom, settings: WebSettings) -> Flask:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from flask import Response, jsonify, make_response, render_template, request
+from flask import Response, jsonify, render_template, request
 from werkzeug.exceptions import NotFound, ServiceUnavailable
 
 from companion.core.clock import Clock
@@ -73,7 +73,7 @@ class CameraLooks:
     """Measures the board for all viewers of a page, at most every `MEASURE_S`."""
 
     def __init__(self, page_context: PageContext) -> None:
-        self._page_context = page_context
+        self.page_context = page_context
         self._lock = threading.Lock()
         self._measured_s, self._frame = -MEASURE_S, 0
         self._look = CameraLook(CameraState.NO_BOARD, False, say("No board is seen."))
@@ -81,7 +81,7 @@ class CameraLooks:
     @property
     def room(self) -> CameraRoom | None:
         """Return the camera and the photographs, or None."""
-        return self._page_context.features.camera
+        return self.page_context.features.camera
 
     @property
     def eye(self) -> BoardEye | None:
@@ -90,14 +90,14 @@ class CameraLooks:
 
     def now(self) -> CameraLook:
         """Return how well the camera sees, measured again after `MEASURE_S`."""
-        status = self._page_context.table.view().devices.camera
+        status = self.page_context.table.view().devices.camera
         if self.eye is None or status.state is CameraState.NONE:
             sentence = status.sentence or say("No camera: confirm by hand")
             return CameraLook(CameraState.NONE, True, sentence)
         if status.state is CameraState.TROUBLE:
             return CameraLook(status.state, False, status.sentence)
         with self._lock:
-            now_s = self._page_context.clock.monotonic_s()
+            now_s = self.page_context.clock.monotonic_s()
             if now_s - self._measured_s >= MEASURE_S:
                 # if the worker's queue is full, the last measurement stays
                 with contextlib.suppress(ServiceUnavailable):
@@ -107,11 +107,11 @@ class CameraLooks:
     def pictures(self) -> list[tuple[SettledFrame, str]]:
         """Return the settled frames with their times, newest first."""
         frames = self.eye.settled() if self.eye else ()
-        clock = self._page_context.clock
+        clock = self.page_context.clock
         return [(frame, _capture_time(frame, clock)) for frame in reversed(frames)]
 
     def _measure(self, eye: BoardEye, state: CameraState, now_s: float) -> CameraLook:
-        board = self._page_context.worker.make(eye.board)
+        board = self.page_context.worker.make(eye.board)
         number, age_s = eye.number(), now_s - self._measured_s
         # over a long pause the count would not give the present rate
         is_recent = self._frame and age_s < 10 * MEASURE_S
@@ -147,15 +147,14 @@ def _judge(board: BoardSeen | None, blind: tuple[Advice, ...]) -> tuple[str, str
     return say("Every square is sharp and bright"), "", True
 
 
+@dataclass
 class CameraPictures(PageGroup):
     """The routes under `/camera`, and those of photographs."""
 
     name = "camera"
-
-    def __init__(self, page_context: PageContext, room: CameraRoom) -> None:
-        super().__init__(page_context)
-        self._room = room
-        self._picture: tuple[int, bytes] = (0, b"")
+    room: CameraRoom
+    _picture: tuple[int, bytes] = (0, b"")
+    """Number of the last frame, and the frame as JPEG."""
 
     # ---- for the owner ---------------------------------------------------------------------------
 
@@ -189,7 +188,7 @@ class CameraPictures(PageGroup):
             board=board,
             drawing=seen_svg(board) if board else "",
             words=joined("", (read_words(board), ".")) if board else say("No board was seen."),
-            at=_capture_time(frame, self._page_context.clock),
+            at=_capture_time(frame, self.page_context.clock),
             name=square_words,
         )
 
@@ -211,8 +210,8 @@ class CameraPictures(PageGroup):
         if body.source not in [offer.source for offer in self._eye().cameras()]:
             raise NotFound
         # this replaces an old phone as the camera
-        if self._room.phone:
-            self._room.phone.pairing.remove()
+        if self.room.phone:
+            self.room.phone.pairing.remove()
         self._eye().choose(body.source)
 
     # ---- photographs, for everybody --------------------------------------------------------------
@@ -224,24 +223,22 @@ class CameraPictures(PageGroup):
         game, turns = progress.number, progress.turns
         photographs = [
             {"game": game, "moment": moment, "title": turn_title(moment, turns)}
-            for moment in self._room.album.moments(game)
+            for moment in self.room.album.moments(game)
         ]
         return jsonify(photographs=photographs)
 
     @get("/api/photograph/<int:game>/<moment>")
     def photograph(self, game: int, moment: str) -> Response:
         """Return the photograph of the board at the end of a turn."""
-        return _jpeg(self._room.album.photograph(game, moment))
+        return _jpeg(self.room.album.photograph(game, moment))
 
     def _eye(self) -> BoardEye:
-        if self._room.eye is None:
+        if self.room.eye is None:
             raise NotFound
-        return self._room.eye
+        return self.room.eye
 
 
 def _jpeg(picture: Any) -> Response:
     if not picture:
         raise NotFound
-    answer = make_response(picture)
-    answer.mimetype = "image/jpeg"
-    return answer
+    return Response(picture, mimetype="image/jpeg")

@@ -22,14 +22,13 @@ from companion.core.i18n import say
 from companion.core.network import shown
 from companion.core.ports import CameraState
 from companion.diagnostics.findings import Finding, Grade, HealthRoom, Status, worst
-from web.context import PageContext
 from web.rendering.answers import FindingsJson, HealthJson
 from web.rendering.json_view import plain_fields, plain_json
 from web.rendering.wiring import PINS, wires
 from web.routes.camera import FRAME_PX, CameraLook, CameraLooks
 from web.routes.history import day
 from web.routes.owner.check import cues
-from web.routes.route import PageGroup, get, host_only, host_page
+from web.routes.route import PageGroup, download, get, host_only, host_page
 from web.server.sse import Audience
 from web.templating.phrases import tenths
 
@@ -99,15 +98,13 @@ needed.
 """
 
 
+@dataclass
 class HealthPages(PageGroup):
     """The routes of the page, its stream and the support bundle."""
 
     name = "health"
-
-    def __init__(self, page_context: PageContext, room: HealthRoom) -> None:
-        super().__init__(page_context)
-        self._room = room
-        self._looks = CameraLooks(page_context)
+    room: HealthRoom
+    looks: CameraLooks
 
     # ---- for machines ----------------------------------------------------------------------------
 
@@ -117,7 +114,7 @@ class HealthPages(PageGroup):
 
         Nothing in it is secret.
         """
-        state = self._room.state()
+        state = self.room.state()
         answer = jsonify(
             ok=state.status is not Status.FAILING,
             uptime_s=round(state.uptime_s, 1),
@@ -132,7 +129,7 @@ class HealthPages(PageGroup):
     @get("/api/doctor", guard=host_only, answer=FindingsJson)
     def findings(self) -> Response:
         """Return the findings for `companion doctor`."""
-        findings = self._room.examine()
+        findings = self.room.examine()
         return jsonify(worst=worst(findings), findings=plain_json(findings))
 
     # ---- for the owner ---------------------------------------------------------------------------
@@ -140,34 +137,34 @@ class HealthPages(PageGroup):
     @get(PAGE, guard=host_page)
     def page(self) -> Response:
         """Show the page."""
-        check, eye = self._features.check, self._looks.eye
+        check, eye = self._features.check, self.looks.eye
         page = render_template(
             "health.html",
             live="/live/health",
             size=FRAME_PX,
             offers=eye.cameras() if eye else (),
             chosen=eye.source() if eye else "",
-            phone=self._looks.room.phone if self._looks.room else None,
+            phone=self.looks.room.phone if self.looks.room else None,
             check=check,
             broker=check.broker() if check else "",
             wires=wires(check.settings) if check else (),
             pins=PINS,
             cues=cues().items(),
-            is_on=self._page_context.is_game_on,
-            **self._parts(self._room.examine()),
+            is_on=self.page_context.is_game_on,
+            **self._parts(self.room.examine()),
         )
         return make_response(page)
 
     @get("/live/health", guard=host_only)
     def live(self) -> Response:
         """Stream the changing parts of the page."""
-        findings, examined_s = self._room.examine(), time.monotonic()
+        findings, examined_s = self.room.examine(), time.monotonic()
 
         def draw() -> str:
             nonlocal findings, examined_s
             # examining the machine takes seconds, so it happens less often than drawing
             if time.monotonic() - examined_s > EXAMINE_S:
-                findings, examined_s = self._room.examine(), time.monotonic()
+                findings, examined_s = self.room.examine(), time.monotonic()
             return render_template("_health.html", **self._parts(findings))
 
         return self._streams.watch(draw, Audience.SEAT)
@@ -182,16 +179,14 @@ class HealthPages(PageGroup):
     @get("/host/health/bundle.zip", guard=host_only)
     def bundle(self) -> Response:
         """Return the support bundle as a download."""
-        answer = make_response(self._make(self._room.bundle))
-        answer.mimetype = "application/zip"
-        answer.headers["Content-Disposition"] = 'attachment; filename="companion-support.zip"'
-        return answer
+        bundle = self._make(self.room.bundle)
+        return download(bundle, "application/zip", "companion-support.zip")
 
     # ---- inside ----------------------------------------------------------------------------------
 
     def _parts(self, findings: tuple[Finding, ...]) -> dict[str, Any]:
         """Return the template values of the changing parts."""
-        look, eye = self._looks.now(), self._looks.eye
+        look, eye = self.looks.now(), self.looks.eye
         grades = list(Grade)
         details: dict[str, list[Finding]] = {}
         # worst findings first, which also sorts topics by their worst finding
@@ -204,8 +199,8 @@ class HealthPages(PageGroup):
             "rows": self._rows(findings, look),
             "details": details.items(),
             "topics": TOPICS,
-            "pictures": self._looks.pictures(),
-            "trouble": self._looks.room.album.trouble if self._looks.room else "",
+            "pictures": self.looks.pictures(),
+            "trouble": self.looks.room.album.trouble if self.looks.room else "",
         }
 
     def _rows(
@@ -242,7 +237,7 @@ class HealthPages(PageGroup):
         return say("Sees the board"), True
 
     def _phones(self, findings: tuple[Finding, ...]) -> _State:
-        urls, own_wifi = self._page_context.join_urls(), self._features.own_wifi
+        urls, own_wifi = self.page_context.join_urls(), self._features.own_wifi
         if unreachable(findings) or not urls:
             return say("No network"), False
         if own_wifi and own_wifi.hotspot:
@@ -263,7 +258,7 @@ class HealthPages(PageGroup):
         return say("On, {n} %", n=round(settings.voice.volume * 100)), True
 
     def _storage(self) -> _State:
-        state = self._room.state()
+        state = self.room.state()
         free_gb = state.disk_free_mb / 1000
         # below ten gigabytes the decimal matters
         figure = round(free_gb) if free_gb >= 10 else tenths(free_gb)
@@ -273,7 +268,7 @@ class HealthPages(PageGroup):
         at_s = self._features.upkeep.backed_up_s() if self._features.upkeep else None
         if at_s is None:
             return say("None yet"), None
-        is_new = self._page_context.clock.wall_s() - at_s < OLD_BACKUP_S
+        is_new = self.page_context.clock.wall_s() - at_s < OLD_BACKUP_S
         return day(at_s), True if is_new else None
 
 

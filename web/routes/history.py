@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -34,14 +35,13 @@ from companion.core.i18n import (
 )
 from companion.core.kit import SEATS, Seat
 from companion.table.session import named_sides
-from web.context import PageContext
 from web.rendering.answers import GamesJson, NameForgotten
 from web.rendering.board import board_svg
 from web.rendering.board_picture import scene_picture
 from web.rendering.json_view import plain_json
 from web.rendering.time_line import lead_path, marked_moments
 from web.routes.api.body import Body, Text
-from web.routes.route import PageGroup, form, get, host_only, post
+from web.routes.route import PageGroup, download, form, get, host_only, post
 
 _MAX_HINTS = 200
 GAMES_A_PAGE = 50
@@ -62,15 +62,13 @@ class Forget(Body, frozen=True):
     name: Text
 
 
+@dataclass
 class HistoryPages(PageGroup):
     """The routes under `/history`. Everybody may read, but only the owner may change anything."""
 
     name = "history"
-
-    def __init__(self, page_context: PageContext, past: History) -> None:
-        super().__init__(page_context)
-        self._past = past
-        self._hints: dict[tuple[int, str, Seat, str], Hint] = {}
+    past: History
+    _hints: dict[tuple[int, str, Seat, str], Hint] = field(default_factory=dict)
 
     # ---- the list ----
 
@@ -78,7 +76,7 @@ class HistoryPages(PageGroup):
     def games(self, error: str = "", status: int = 200) -> Response:
         """Show all games, newest first, fifty per page."""
         page, lines = self._page_of_games()
-        count, records = self._past.count(), self._past.statistics()
+        count, records = self.past.count(), self.past.statistics()
         html = render_template(
             "history.html",
             lines=lines,
@@ -101,12 +99,12 @@ class HistoryPages(PageGroup):
     def api_games(self) -> Response:
         """Return one page of the list for programs, chosen by `page`."""
         _, lines = self._page_of_games()
-        return jsonify(count=self._past.count(), games=plain_json(lines))
+        return jsonify(count=self.past.count(), games=plain_json(lines))
 
     def _page_of_games(self) -> tuple[int, Sequence[GameLine]]:
         """Return the number of the requested page, and the games on it."""
         page = max(request.args.get("page", 1, type=int), 1)
-        return page, self._past.lines((page - 1) * GAMES_A_PAGE, GAMES_A_PAGE)
+        return page, self.past.lines((page - 1) * GAMES_A_PAGE, GAMES_A_PAGE)
 
     @form("/history", file="file", guard=host_only)
     def bring_in(self) -> Any:
@@ -118,7 +116,7 @@ class HistoryPages(PageGroup):
             if file is None or not file.filename:
                 raise Malformed(say("Choose a file first"))
             with file.stream:
-                number = self._past.bring_in(file.read())
+                number = self.past.bring_in(file.read())
         except RequestEntityTooLarge:
             error = say("A game file may have at most {number} bytes", number=MAX_GAME_BYTES)
             return self.games(error, 413)
@@ -129,12 +127,12 @@ class HistoryPages(PageGroup):
     @post("/api/history/remove", body=Remove, guard=host_only)
     def remove(self, body: Remove) -> None:
         """Remove a game with its photographs."""
-        self._past.remove(body.number)
+        self.past.remove(body.number)
 
     @post("/api/history/forget", body=Forget, guard=host_only, answer=NameForgotten)
     def forget(self, body: Forget) -> Response:
         """Remove a name from all games."""
-        return jsonify(games=self._past.forget(body.name))
+        return jsonify(games=self.past.forget(body.name))
 
     # ---- one game ----
 
@@ -154,7 +152,7 @@ class HistoryPages(PageGroup):
         speak(spoken(), self._names(line))
         if not line.has_replay:
             return render_template("game.html", replay=None, **values)
-        replay = self._past.replay(number)
+        replay = self.past.replay(number)
         place = min(max(request.args.get("at", 0, type=int), 0), replay.places - 1)
         return render_template(
             "game.html",
@@ -227,7 +225,7 @@ class HistoryPages(PageGroup):
 
     def _replay(self, number: int) -> Replay:
         """Return the replay of a game. From here on sentences have the names of its players."""
-        replay = self._past.replay(self._line(number).number)
+        replay = self.past.replay(self._line(number).number)
         speak(spoken(), self._names(replay.line))
         return replay
 
@@ -241,7 +239,7 @@ class HistoryPages(PageGroup):
             return translate(line.reason or result(line))
 
     def _line(self, number: int) -> GameLine:
-        line = self._past.line(number)
+        line = self.past.line(number)
         if line is None:
             raise NotFound
         return line
@@ -251,20 +249,20 @@ class HistoryPages(PageGroup):
     @get("/history/<int:number>.json")
     def as_json(self, number: int) -> Response:
         """Return the game as a file."""
-        content = self._past.as_json(self._line(number).number)
-        return _file(content, "application/json", f"game-{number}.json")
+        content = self.past.as_json(self._line(number).number)
+        return download(content, "application/json", f"game-{number}.json")
 
     @get("/history/<int:number>.txt")
     def as_text(self, number: int) -> Response:
         """Return the game in notation."""
-        text = self._past.as_text(self._line(number).number)
-        return _file(text.encode(), "text/plain; charset=utf-8", f"game-{number}.txt")
+        text = self.past.as_text(self._line(number).number)
+        return download(text.encode(), "text/plain; charset=utf-8", f"game-{number}.txt")
 
     @get("/history/<int:number>.webp")
     def picture(self, number: int, turn: int = 0) -> Response:
         """Return the game as a moving picture of its board, with the photographs beside it."""
         game = self._line(number).number
-        picture = self._make(lambda: self._past.picture(game, turn))
+        picture = self._make(lambda: self.past.picture(game, turn))
         return Response(picture, mimetype="image/webp")
 
     @get("/history/<int:number>/turn/<int:turn>.webp")
@@ -278,12 +276,6 @@ class HistoryPages(PageGroup):
     def old_address(self) -> Response:
         """Redirect to the list of games, which has the statistics below it."""
         return make_response(redirect("/history#players"))
-
-
-def _file(content: bytes, kind: str, name: str) -> Response:
-    answer = Response(content, content_type=kind)
-    answer.headers["Content-Disposition"] = f'attachment; filename="{name}"'
-    return answer
 
 
 # ---- words and drawings --------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 from flask import Response, make_response, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 
-from companion.core.errors import CompanionError
+from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
 from companion.games.base import Game, OptionRow
 from companion.table.session import Phase
@@ -59,9 +59,9 @@ class HostPages(PageGroup):
     @get("/owner")
     def owner(self) -> Any:
         """Lead the owner in. People at the machine see the host key until it is first used."""
-        if not self._page_context.is_newcomer():
+        if not self.page_context.is_newcomer():
             return redirect("/host")
-        urls = self._page_context.join_urls()
+        urls = self.page_context.join_urls()
         address = f"{urls[0]}host" if urls else "/host"
         return render_template("owner_key.html", host_key=self._guard.host_key, address=address)
 
@@ -71,7 +71,7 @@ class HostPages(PageGroup):
         back = request.form.get("back", "")
         # a forged form may name any address
         if back not in BACK:
-            back = "/host/first/1" if self._page_context.is_first_evening else "/host"
+            back = "/host/first/1" if self.page_context.is_first_evening else "/host"
         wrong = say(
             "That is not the owner’s key. It is on the table’s own screen, or run: companion "
             "host-key"
@@ -90,7 +90,7 @@ class HostPages(PageGroup):
         return redirect(f"/host?game={game.name}", 303)
 
     def _page(self, game: Game[Any, Any], chosen: Mapping[str, Any], error: str = "") -> str:
-        seats, match, foot = self._page_context.fragment("host", None).split("<!--part-->")
+        seats, match, foot = self.page_context.fragment("host", None).split("<!--part-->")
         return render_template(
             "host.html",
             seats=seats,
@@ -109,20 +109,29 @@ class HostPages(PageGroup):
         return self._games[name]
 
 
-def chosen_options(game: Game[Any, Any], form: Mapping[str, str]) -> dict[str, Any]:
-    """Return the options in a form, given by the index of a choice or as text.
+def chosen_options(game: Game[Any, Any], fields: Mapping[str, str]) -> dict[str, Any]:
+    """Return the options in a form or a query, given by the index of a choice or as text.
 
-    Options with other values are omitted.
+    Raises `Malformed`.
     """
     options: dict[str, Any] = {}
     for row in game.option_rows:
-        text = form.get(row.name, "")
+        text = fields.get(row.name, "")
         number = whole_number(text)
-        if text == OWN and row.free_text:
-            # browsers end lines with CRLF
-            options[row.name] = form.get(f"{row.name}-text", "").replace("\r\n", "\n").strip("\n")
-        elif number is not None and number < len(row.choices):
+        if number is not None and number < len(row.choices):
             options[row.name] = row.choices[number][1]
+        elif text and row.free_text:
+            typed = fields.get(f"{row.name}-text", "") if text == OWN else text
+            # browsers end lines with CRLF
+            options[row.name] = typed.replace("\r\n", "\n").strip("\n")
+        elif text:
+            raise Malformed(
+                say(
+                    "“{text}” is not a choice for {option}: go back and choose",
+                    text=text,
+                    option=row.title,
+                )
+            )
     return options
 
 

@@ -7,6 +7,7 @@ other enters that code.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from flask import Response, jsonify, make_response, redirect, render_template, request
@@ -15,7 +16,6 @@ from msgspec import Meta
 from companion.core.errors import CompanionError
 from companion.core.kit import Seat
 from companion.table.remote.remote_table import is_playable, require_playable
-from web.context import PageContext
 from web.features import HubSeat
 from web.rendering.answers import OfferedGame
 from web.routes.api.body import SEAT, Body, Text
@@ -55,29 +55,27 @@ class TakeGame(Body, frozen=True):
     name: PlayerName = ""
 
 
+@dataclass
 class HubDoor(PageGroup):
     """The routes under `/api/host/hub`, and the forms."""
 
     name = "hub"
-
-    def __init__(self, page_context: PageContext, hub: HubSeat) -> None:
-        super().__init__(page_context)
-        self._hub = hub
+    hub: HubSeat
 
     @get("/host/hub", guard=host_page)
     def page(self) -> Any:
         """Show the form for joining a hub."""
-        return render_template("join_hub.html", hub=self._hub, error="", address="", names=False)
+        return render_template("join_hub.html", hub=self.hub, error="", address="", names=False)
 
     @form("/host/hub", guard=host_only)
     def join_by_form(self) -> Any:
         """Join a hub by the page's form."""
         address, names = request.form.get("address", "").strip()[:200], "names" in request.form
         try:
-            self._hub.join(address, request.form.get("code", "")[:64], names)
+            self.hub.join(address, request.form.get("code", "")[:64], names)
         except CompanionError as error:
             page = render_template(
-                "join_hub.html", hub=self._hub, error=error.message, address=address, names=names
+                "join_hub.html", hub=self.hub, error=error.message, address=address, names=names
             )
             return make_response(page, 400)
         return redirect("/host", 303)
@@ -85,7 +83,7 @@ class HubDoor(PageGroup):
     @post("/api/host/hub/join", body=JoinHub, guard=host_only)
     def join(self, body: JoinHub) -> None:
         """Join a hub."""
-        self._hub.join(body.address, body.code, body.names, body.ca)
+        self.hub.join(body.address, body.code, body.names, body.ca)
 
     @get(f"/seat/{SEAT}/card")
     def card_page(self, seat: str, error: str = "", status: int = 200) -> Response:
@@ -96,7 +94,7 @@ class HubDoor(PageGroup):
             "seat_card.html",
             seat=mine,
             view=self._table.view(),
-            hub=self._hub,
+            hub=self.hub,
             error=error,
             back=self._back(mine),
         )
@@ -106,7 +104,7 @@ class HubDoor(PageGroup):
     def show_card(self, seat: str) -> Any:
         """Use the card in the page's form. An empty code removes it."""
         mine, code = Seat(seat), request.form.get("code", "").strip()[:64]
-        self._hub.show_card(mine, code, self._sitting(mine))
+        self.hub.show_card(mine, code, self._sitting(mine))
         return redirect(self._back(mine), 303)
 
     @post(f"/api/seat/{SEAT}/begin-round", guard=sitting)
@@ -129,7 +127,7 @@ class HubDoor(PageGroup):
     @post("/api/host/hub/leave", guard=host_only)
     def leave(self) -> None:
         """Leave the hub."""
-        self._hub.leave()
+        self.hub.leave()
 
     # ---- one game at two tables ----
 
@@ -145,9 +143,9 @@ class HubDoor(PageGroup):
         name = " ".join(form.get("name", "").split())[:24]
         try:
             if "withdraw" in form:
-                self._hub.withdraw_game()
+                self.hub.withdraw_game()
             elif "code" in form:
-                self._hub.take_game(form["code"][:64], name)
+                self.hub.take_game(form["code"][:64], name)
                 return redirect("/host", 303)
             else:
                 seat = Seat.NORTH if form.get("seat") == Seat.NORTH else Seat.SOUTH
@@ -165,15 +163,15 @@ class HubDoor(PageGroup):
     @post("/api/host/hub/take", body=TakeGame, guard=host_only)
     def take(self, body: TakeGame) -> None:
         """Accept the game that another table offers."""
-        self._hub.take_game(body.code, body.name)
+        self.hub.take_game(body.code, body.name)
 
     @post("/api/host/hub/withdraw", guard=host_only)
     def withdraw(self) -> None:
         """Withdraw the offered game."""
-        self._hub.withdraw_game()
+        self.hub.withdraw_game()
 
     def _offer(self, game: str, seat: Seat, name: str) -> str:
-        return self._hub.offer_game(game, self._options_of(game), seat, name)
+        return self.hub.offer_game(game, self._options_of(game), seat, name)
 
     def _options_of(self, game: str) -> Mapping[str, Any]:
         """Return options that two tables can play: the owner's last ones, or else a preset's."""
@@ -196,9 +194,9 @@ class HubDoor(PageGroup):
                 refusals.append(refusal.message)
         return render_template(
             "two_tables.html",
-            hub=self._hub,
+            hub=self.hub,
             games=games,
             refusals=refusals,
-            is_on=self._page_context.is_game_on,
+            is_on=self.page_context.is_game_on,
             error=error,
         )

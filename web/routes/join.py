@@ -47,7 +47,7 @@ class Joining(PageGroup):
             return self._page("join_seat.html", seat=mine)
         name = request.form.get("name", "")
         try:
-            self._page_context.let_in(request.form.get("code", ""))
+            self.page_context.let_in(request.form.get("code", ""))
             nonce = self._table.take_seat(mine, name)
         except (Malformed, Illegal) as error:
             reason = error.reason if isinstance(error, Illegal) else None
@@ -73,11 +73,11 @@ class Joining(PageGroup):
         back = _table_screen()
         if self._guard.seats_of():
             return redirect(_one_window(back), 303)
-        if self._page_context.has_sitters:
+        if self.page_context.has_sitters:
             return redirect(back, 303)
         left, right = self._seats_from_left()
         try:
-            self._page_context.let_in(request.form.get("code", ""))
+            self.page_context.let_in(request.form.get("code", ""))
             nonce = self._table.take_seat(left, "")
         except Illegal:
             # the page of the seat shows the reason
@@ -85,8 +85,8 @@ class Joining(PageGroup):
         if self._features.opponents:
             self._table.machines.seat(right, self._features.opponents[0].name)
         lesson = request.form.get("lesson", "")
-        if lesson in self._games and not self._page_context.is_game_on:
-            begin_lesson(self._page_context, lesson)
+        if lesson in self._games and not self.page_context.is_game_on:
+            begin_lesson(self.page_context, lesson)
         answer = make_response(redirect(_one_window(back), 303))
         self._guard.seat_cookie(answer, left, nonce)
         return answer
@@ -114,7 +114,7 @@ class Joining(PageGroup):
 
     def _leave_game(self) -> None:
         """End a game against the machine. A game with another person continues."""
-        if not self._page_context.is_game_on:
+        if not self.page_context.is_game_on:
             self._table.go_home()
             return
         own, seats = self._guard.seats_of(), self._table.view().seats
@@ -139,7 +139,7 @@ class Joining(PageGroup):
         if self._guard.sits(mine):
             return redirect(f"/seat/{mine}", 303)
         try:
-            self._page_context.let_in(request.form.get("code", ""))
+            self.page_context.let_in(request.form.get("code", ""))
             nonce = self._table.move_to_phone(mine)
         except Illegal as error:
             return self.taken(mine, status_of(error), error)

@@ -42,7 +42,7 @@ class Pages(PageGroup):
     def table_screen(self) -> Any:
         """Show the table screen. The machine's own screen first asks a new owner some questions."""
         is_kiosk, is_own = "kiosk" in request.args, is_own_screen()
-        if is_kiosk and is_own and self._page_context.is_first_evening:
+        if is_kiosk and is_own and self.page_context.is_first_evening:
             return redirect("/host/first/1")
         is_screen = "screen" in request.args
         theme = self._theme()
@@ -59,7 +59,7 @@ class Pages(PageGroup):
 
     def _table_fragment(self) -> str:
         is_at_table = self._guard.is_at_table()
-        return self._page_context.fragment("table", None, is_own_screen(), is_at_table)
+        return self.page_context.fragment("table", None, is_own_screen(), is_at_table)
 
     @get("/watch")
     def watch(self) -> Any:
@@ -68,7 +68,7 @@ class Pages(PageGroup):
         if streams.has_room:
             return render_template(
                 "watch.html",
-                fragment=self._page_context.fragment("watch", None),
+                fragment=self.page_context.fragment("watch", None),
                 live="/live/watch",
                 viewer=None,
             )
@@ -83,7 +83,7 @@ class Pages(PageGroup):
         """Show the page of a seat to the browser that has it."""
         mine = Seat(seat)
         if not self._guard.sits(mine):
-            joining = Joining(self._page_context)
+            joining = Joining(self.page_context)
             changed = joining.lead_to_swapped_seat()
             if changed is not None:
                 return changed
@@ -99,7 +99,7 @@ class Pages(PageGroup):
             passed = "openly" if open_seat(view) else "covered"
             # the stream covers the side once this reason has changed
             live += f"?why={quote(stage_of_passing(view, mine))}"
-        fragment = self._page_context.fragment(_seat_part(view, mine), mine)
+        fragment = self.page_context.fragment(_seat_part(view, mine), mine)
         return render_template(
             "seat.html",
             fragment=fragment,
@@ -135,7 +135,7 @@ class Pages(PageGroup):
         if is_stream and not streams.has_room:
             full = message('<main id="live" data-go="/watch"></main>')
             return Response(full, mimetype="text/event-stream")
-        return streams.follow(self._table, partial(self._page_context.fragment, "watch", None))
+        return streams.follow(self._table, partial(self.page_context.fragment, "watch", None))
 
     def _look(self) -> str:
         """Return the settings that are in the table screen's page itself."""
@@ -146,14 +146,14 @@ class Pages(PageGroup):
         theme = self._table.settings.theme
         if theme != "night":
             return theme
-        hour = time.localtime(self._page_context.clock.wall_s()).tm_hour
+        hour = time.localtime(self.page_context.clock.wall_s()).tm_hour
         # the interval includes midnight
         return "dark" if hour >= DARK_FROM_H or hour < DARK_TO_H else "light"
 
     @get("/live/host", guard=host_only)
     def live_host(self) -> Response:
         """Stream the owner's page."""
-        render = partial(self._page_context.fragment, "host", None)
+        render = partial(self.page_context.fragment, "host", None)
         return self._streams.follow(self._table, render, Audience.SEAT)
 
     @get(f"/live/seat/{SEAT}", guard=sitting)
@@ -165,9 +165,9 @@ class Pages(PageGroup):
                 return f'<main id="live" data-go="/join/{seat}"></main>'
             if must_cover(self._guard, seat, self._table.view):
                 return COVER
-            return self._page_context.fragment(_seat_part(self._table.view(), seat), seat)
+            return self.page_context.fragment(_seat_part(self._table.view(), seat), seat)
 
-        leave = self._page_context.presence.begin(seat)
+        leave = self.page_context.presence.begin(seat)
         return self._streams.follow(self._table, render, Audience.SEAT, leave)
 
     # ---- the rest ----

@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from flask import Response, make_response, render_template, request
 from werkzeug.exceptions import NotFound
 
 from companion.core.errors import Malformed
-from companion.core.i18n import listed, say, say_n, spoken
+from companion.core.i18n import listed, say_n, spoken
 from companion.core.kit import Kit
 from companion.games.base import Game, OptionRow
 from companion.printing.kit_printer import PAPERS, KitPrinter
-from web.context import PageContext
 from web.error_pages import wants_page
+from web.routes.host import chosen_options
 from web.routes.route import PageGroup, get
 from web.security.auth import is_own_screen
-from web.templating.phrases import whole_number
 
 _LETTER_LANDS = ("us", "ca", "mx", "co", "cl", "ve", "ph", "gt", "cr", "sv", "ni", "pa", "do")
 """Countries that print on Letter (Unicode CLDR, measurement data: paper sizes)."""
 _BOARD = "-board"
 
 
+@dataclass
 class KitPages(PageGroup):
     """The page of all printable sheets, and the PDFs."""
 
     name = "kit"
-
-    def __init__(self, page_context: PageContext, printer: KitPrinter) -> None:
-        super().__init__(page_context)
-        self._printer = printer
+    printer: KitPrinter
 
     @get("/kit", strict_slashes=False)
     def page(self, error: str = "", refused: str = "") -> str:
@@ -61,17 +59,17 @@ class KitPages(PageGroup):
         if game is None:
             raise NotFound
         try:
-            raw = _options(game)
+            raw = chosen_options(game, request.args)
             game.options(raw)
         except Malformed as error:
             if not wants_page():
                 raise
             return make_response(self.page(error.message, game.name), 400)
         if name.endswith(_BOARD):
-            pdf = make(lambda: self._printer.board(game.name, raw, language))
+            pdf = make(lambda: self.printer.board(game.name, raw, language))
             return _answer(pdf, f"{name}-{language}")
         low_ink = _low_ink()
-        pdf = make(lambda: self._printer.kit(game.name, raw, paper, language, low_ink=low_ink))
+        pdf = make(lambda: self.printer.kit(game.name, raw, paper, language, low_ink=low_ink))
         ink = "-low-ink" if low_ink else ""
         return _answer(pdf, f"{name}-kit-{paper}-{language}{ink}")
 
@@ -79,14 +77,14 @@ class KitPages(PageGroup):
         """Return the card for the table. Only for the owner and the own screen it has the Wi-Fi's
         password.
         """
-        urls, wifi = self._page_context.join_urls(), None
+        urls, wifi = self.page_context.join_urls(), None
         if self._may_have_wifi():
             wifi = self._features.welcome.wifi()
-        card = self._make(lambda: self._printer.join_card(urls, wifi, paper, language))
+        card = self._make(lambda: self.printer.join_card(urls, wifi, paper, language))
         return _answer(card, f"table-card-{paper}-{language}", is_cached=False)
 
     def _may_have_wifi(self) -> bool:
-        return is_own_screen() or self._page_context.guard.is_host()
+        return is_own_screen() or self.page_context.guard.is_host()
 
     def _offer(self, game: Game[Any, Any], paper: str, language: str) -> dict[str, Any]:
         """Return the template values for one game."""
@@ -107,7 +105,7 @@ class KitPages(PageGroup):
                 elif kit != _kit(game, {}):
                     # a kit that differs from the usual one adds other parts
                     others.append((row, query))
-        plan = self._printer.plan(game.name, paper, language)
+        plan = self.printer.plan(game.name, paper, language)
         return {
             "game": game,
             "plan": plan,
@@ -120,30 +118,6 @@ class KitPages(PageGroup):
 
 def _kit(game: Game[Any, Any], raw: Mapping[str, Any]) -> Kit:
     return game.kit(game.options(raw))
-
-
-def _options(game: Game[Any, Any]) -> Mapping[str, Any]:
-    """Return the options in the query, given by the index of a choice or as text.
-
-    Raises `Malformed`.
-    """
-    raw = {}
-    for row in game.option_rows:
-        text = request.args.get(row.name, "")
-        number = whole_number(text)
-        if number is not None and number < len(row.choices):
-            raw[row.name] = row.choices[number][1]
-        elif text and row.free_text:
-            raw[row.name] = text.replace("\r\n", "\n").strip("\n")
-        elif text:
-            raise Malformed(
-                say(
-                    "“{text}” is not a choice for {option}: go back and choose",
-                    text=text,
-                    option=row.title,
-                )
-            )
-    return raw
 
 
 def _paper() -> str:

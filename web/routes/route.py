@@ -81,6 +81,13 @@ def enter_key(back: str, wrong: str) -> Response:
     return answer
 
 
+def download(content: bytes, kind: str, name: str) -> Response:
+    """Return a file that browsers save under a name."""
+    answer = Response(content, content_type=kind)
+    answer.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return answer
+
+
 def own_seat(values: dict[str, Any]) -> None:
     """Permit only the browser that has the seat and, on a shared phone, shows its side."""
     values["seat"] = current_app.extensions["guard"].require_seat(values["seat"])
@@ -180,17 +187,22 @@ class RouteGroup(Protocol):
         """Return the name, such as `history`."""
 
 
+@dataclass
 class PageGroup:
-    """Base class of a table's route groups. Subclasses set `name`."""
+    """Base class of a table's route groups.
 
-    def __init__(self, page_context: PageContext) -> None:
-        self._page_context = page_context
-        self._table = page_context.table
-        self._guard = page_context.guard
-        self._games = page_context.games
-        self._features = page_context.features
-        self._streams = page_context.streams
-        self._make = page_context.worker.make
+    Subclasses set `name`. Those of an optional part have it as a field.
+    """
+
+    page_context: PageContext
+
+    def __post_init__(self) -> None:
+        self._table = self.page_context.table
+        self._guard = self.page_context.guard
+        self._games = self.page_context.games
+        self._features = self.page_context.features
+        self._streams = self.page_context.streams
+        self._make = self.page_context.worker.make
 
 
 def add_routes(app: Flask, group: RouteGroup) -> None:

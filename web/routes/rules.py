@@ -56,7 +56,7 @@ class RulesPages(PageGroup):
     @post(f"/api/seat/{SEAT}/help", body=Entered, guard=own_seat)
     def help(self, seat: Seat, body: Entered) -> Response:
         """Return a seat's options after the orders entered so far, as a fragment of its page."""
-        table, games = self._page_context.table, self._games
+        table, games = self.page_context.table, self._games
         view = table.view(seat)
         game = games.get(view.game or "")
         if game is None:
@@ -82,7 +82,7 @@ class RulesPages(PageGroup):
     @post("/api/table/help", body=Wanted, guard=at_table)
     def table_help(self, body: Wanted) -> None:
         """Show on the table screen what the rules allow, or the machine's reasons."""
-        self._page_context.table.help(body.is_wanted, body.reasons)
+        self.page_context.table.help(body.is_wanted, body.reasons)
 
 
 def figure(shown: Illustration) -> Markup:

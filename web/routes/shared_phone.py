@@ -38,13 +38,13 @@ class SharedPhonePages(PageGroup):
     def page(self) -> Any:
         """Show the cover, an open game's seat, or the form for taking both seats."""
         if not self._guard.passes():
-            return Joining(self._page_context).lead_to_swapped_seat() or self._begin_page()
+            return Joining(self.page_context).lead_to_swapped_seat() or self._begin_page()
         seat = open_seat(self._table.view())
         if seat is not None:
             return self._show(seat)
         page = render_template(
             "pass.html",
-            fragment=self._page_context.fragment("pass", None),
+            fragment=self.page_context.fragment("pass", None),
             live="/live/pass",
         )
         answer = make_response(page)
@@ -61,7 +61,7 @@ class SharedPhonePages(PageGroup):
         try:
             # the code is needed only to take a seat
             if len(own) < len(SEATS):
-                self._page_context.let_in(request.form.get("code", ""))
+                self.page_context.let_in(request.form.get("code", ""))
             for seat in SEATS:
                 if seat not in own:
                     nonces[seat] = self._table.take_seat(seat, names[seat])
@@ -100,11 +100,11 @@ class SharedPhonePages(PageGroup):
         def render() -> str:
             if not self._guard.passes() or open_seat(self._table.view()) is not None:
                 return COVER
-            return self._page_context.fragment("pass", None)
+            return self.page_context.fragment("pass", None)
 
         if not self._guard.passes():
             return self._streams.follow(self._table, render)
-        leave = self._page_context.presence.begin(*SEATS)
+        leave = self.page_context.presence.begin(*SEATS)
         return self._streams.follow(self._table, render, Audience.SEAT, leave)
 
     # ---- inside ----

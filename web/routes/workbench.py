@@ -8,14 +8,13 @@ import json
 import time
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
 from flask import (
     Response,
     jsonify,
-    make_response,
     render_template,
 )
 from msgspec import Meta
@@ -26,11 +25,10 @@ from companion.core.grid import Square
 from companion.core.i18n import say, translate
 from companion.core.kit import Seat
 from companion.core.ports import PanelView
-from web.context import PageContext
 from web.features import Workbench
 from web.rendering.answers import WorkbenchJson, WorldJson
 from web.routes.api.body import Body, Text
-from web.routes.route import get, post
+from web.routes.route import PageGroup, get, post
 from web.server.sse import Audience, message
 
 LOOK_S = 0.02
@@ -75,27 +73,13 @@ class Finger(Body, frozen=True):
 
 
 @dataclass
-class _StreamState:
-    """The latest values that a stream has sent, and when."""
-
-    shown: int = -1
-    crc: int = 0
-    lamps: dict[str, float] = field(default_factory=dict)
-    tone_hz: float | None = None
-    world_s: float = -1.0
-    lamps_s: float = -1.0
-
-
-class Bench:
+class Bench(PageGroup):
     """The routes under `/workbench`."""
 
     name = "bench"
-
-    def __init__(self, page_context: PageContext, workbench: Workbench) -> None:
-        self._page_context = page_context
-        self._world = workbench.world
-        self._hands = workbench.hands
-        self._hand: Square | None = None
+    workbench: Workbench
+    _hand: Square | None = None
+    """The square under the hand."""
 
     # ---- looking ----
 
@@ -105,17 +89,15 @@ class Bench:
         return render_template(
             "workbench.html",
             live="/workbench/live",
-            buttons=frozenset(self._hands.buttons()),
-            size=self._world.size_px(),
-            view=self._page_context.table.view(),
+            buttons=frozenset(self.workbench.hands.buttons()),
+            size=self.workbench.world.size_px(),
+            view=self._table.view(),
         )
 
     @get("/workbench/frame.jpg")
     def frame(self) -> Response:
         """Return the camera's current picture."""
-        picture = make_response(self._page_context.worker.make(self._world.jpeg))
-        picture.mimetype = "image/jpeg"
-        return picture
+        return Response(self._make(self.workbench.world.jpeg), mimetype="image/jpeg")
 
     @get("/workbench/state", answer=WorkbenchJson)
     def state(self) -> Response:
@@ -123,39 +105,45 @@ class Bench:
         return jsonify(
             {
                 **self._world_now(),
-                **_panel_words(self._hands.view()),
-                "buttons": self._hands.buttons(),
+                **_panel_words(self.workbench.hands.view()),
+                "buttons": self.workbench.hands.buttons(),
             }
         )
 
     @get("/workbench/live")
     def live(self) -> Response:
         """Stream the fragment, the world (`event: world`) and the panel (`event: panel`)."""
-        news = partial(self._news, _StreamState())
-        return self._page_context.streams.hold(news, partial(time.sleep, LOOK_S), Audience.TABLE)
+        version, frame = -1, 0
+        panel: dict[str, Any] = {"tone": None}
+        panel_s = world_s = -1.0
 
-    def _news(self, sent: _StreamState) -> str:
-        """Return the changes since the last call as messages."""
-        news, now_s = "", time.monotonic()
-        panel = self._hands.view()
-        # lamps dim in many steps and can be delayed, but tones cannot
-        dims = now_s - sent.lamps_s >= LAMPS_S and panel.lamps != sent.lamps
-        if dims or panel.tone_hz != sent.tone_hz:
-            sent.lamps, sent.tone_hz, sent.lamps_s = dict(panel.lamps), panel.tone_hz, now_s
-            news += message(json.dumps(_panel_words(panel)), "panel")
-        if now_s - sent.world_s >= WORLD_S:
-            sent.world_s = now_s
-            if self._page_context.table.version != sent.shown:
-                sent.shown = self._page_context.table.version
-                news += message(self._page_context.fragment("workbench", None))
+        def news() -> str:
+            """Return the changes since the last call as messages."""
+            nonlocal version, frame, panel, panel_s, world_s
+            messages, now_s = "", time.monotonic()
+            panel_now = _panel_words(self.workbench.hands.view())
+            # lamps dim in many steps and can be delayed, but tones cannot
+            is_due = now_s - panel_s >= LAMPS_S or panel_now["tone"] != panel["tone"]
+            if is_due and panel_now != panel:
+                panel, panel_s = panel_now, now_s
+                messages += message(json.dumps(panel), "panel")
+            if now_s - world_s < WORLD_S:
+                return messages
+            world_s = now_s
+            if self._table.version != version:
+                version = self._table.version
+                messages += message(self.page_context.fragment("workbench", None))
             world = self._world_now()
-            if world["frame"] != sent.crc:
-                sent.crc = world["frame"]
-                news += message(json.dumps(world), "world")
-        return news
+            if world["frame"] != frame:
+                frame = world["frame"]
+                messages += message(json.dumps(world), "world")
+            return messages
+
+        return self._streams.hold(news, partial(time.sleep, LOOK_S), Audience.TABLE)
 
     def _world_now(self) -> dict[str, Any]:
         """Return all positions in the picture in pixels. `frame` changes whenever they do."""
+        world = self.workbench.world
         pieces = [
             {
                 "id": piece.id,
@@ -163,15 +151,15 @@ class Bench:
                 "square": str(piece.square) if piece.square else None,
                 "outline": [[round(x, 1), round(y, 1)] for x, y in piece.outline_px],
             }
-            for piece in self._world.pieces()
+            for piece in world.pieces()
         ]
-        kit = self._page_context.table.view().kit
-        squares = {str(s): self._world.square_px(s) for s in kit.board.squares} if kit else {}
+        kit = self._table.view().kit
+        squares = {str(s): world.square_px(s) for s in kit.board.squares} if kit else {}
         board = {name: [round(x), round(y)] for name, (x, y) in squares.items()}
         hand = str(self._hand) if self._hand else None
-        world = {"size": self._world.size_px(), "pieces": pieces, "squares": board, "hand": hand}
+        scene = {"size": world.size_px(), "pieces": pieces, "squares": board, "hand": hand}
         # a checksum of the scene, which is sent again only when this changes
-        return {**world, "frame": zlib.crc32(json.dumps(world).encode())}
+        return {**scene, "frame": zlib.crc32(json.dumps(scene).encode())}
 
     # ---- hands ----
 
@@ -180,10 +168,10 @@ class Bench:
         """Put a piece on a square or at a point."""
         if body.square is not None:
             square = self._square(body.square)
-            self._with_piece(lambda: self._world.move_to(body.id, square))
+            self._with_piece(lambda: self.workbench.world.move_to(body.id, square))
         elif body.x is not None and body.y is not None:
             x_px, y_px = body.x, body.y
-            self._with_piece(lambda: self._world.drag_to(body.id, x_px, y_px))
+            self._with_piece(lambda: self.workbench.world.drag_to(body.id, x_px, y_px))
         else:
             raise Malformed(say("Say where: a square, or x and y in the picture"))
         return jsonify(self._world_now())
@@ -191,15 +179,15 @@ class Bench:
     @post("/workbench/flip", body=Flip, answer=WorldJson)
     def flip(self, body: Flip) -> Response:
         """Flip a piece."""
-        self._with_piece(lambda: self._world.flip(body.id))
+        self._with_piece(lambda: self.workbench.world.flip(body.id))
         return jsonify(self._world_now())
 
     @post("/workbench/tidy", answer=WorldJson)
     def tidy(self) -> Response:
         """Put all pieces where the table expects them."""
-        view = self._page_context.table.view()
+        view = self._table.view()
         if view.kit is not None and view.board.target is not None:
-            self._world.set_up(view.board.target, by_hand=True)
+            self.workbench.world.set_up(view.board.target, by_hand=True)
         return jsonify(self._world_now())
 
     @post("/workbench/hand", body=Hand, answer=WorldJson)
@@ -207,28 +195,28 @@ class Bench:
         """Hold a hand over a square, or remove it."""
         text = body.square
         self._hand = self._square(text) if text is not None else None
-        self._world.hold_hand(self._hand)
+        self.workbench.world.hold_hand(self._hand)
         return jsonify(self._world_now())
 
     @post("/workbench/tiles", body=Tiles)
     def tiles(self, body: Tiles) -> None:
         """Lay order tiles behind a wall. No answer reveals them."""
-        self._world.lay_tiles(body.seat, body.letters.upper())
+        self.workbench.world.lay_tiles(body.seat, body.letters.upper())
 
     @post("/workbench/press", body=Finger)
     def press(self, body: Finger) -> None:
         """Press a key and hold it down."""
-        self._hands.press(self._button(body))
+        self.workbench.hands.press(self._button(body))
 
     @post("/workbench/release", body=Finger)
     def release(self, body: Finger) -> None:
         """Release a key."""
-        self._hands.release(self._button(body))
+        self.workbench.hands.release(self._button(body))
 
     # ---- inside ----
 
     def _button(self, body: Finger) -> str:
-        if body.button not in self._hands.buttons():
+        if body.button not in self.workbench.hands.buttons():
             raise NotFound
         return body.button
 
@@ -239,7 +227,7 @@ class Bench:
             raise NotFound from None
 
     def _square(self, text: str) -> Square:
-        kit = self._page_context.table.view().kit
+        kit = self._table.view().kit
         square = Square.parse(text)
         if kit is not None and square not in kit.board.squares:
             raise Malformed(say("{square} is not on this board", square=square))

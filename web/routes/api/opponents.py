@@ -50,7 +50,7 @@ class Opponents(PageGroup):
     @post(f"/api/seat/{SEAT}/machine", body=Ask, answer=MachineSeated)
     def machine(self, seat: str, body: Ask) -> Response:
         """Let a character play a free seat, or replace another character."""
-        self._page_context.let_in(body.code)
+        self.page_context.let_in(body.code)
         known = [character.name for character in self._features.opponents]
         if body.name not in known:
             text = say(
@@ -68,7 +68,7 @@ class Opponents(PageGroup):
     @post(f"/api/seat/{SEAT}/machine-leaves", body=Leave, answer=Seated)
     def machine_leaves(self, seat: str, body: Leave) -> Response:
         """Remove the machine from a seat."""
-        self._page_context.let_in(body.code)
+        self.page_context.let_in(body.code)
         self._require_at_table()
         self._table.machines.unseat(Seat(seat))
         return jsonify(seat=None)
@@ -86,7 +86,7 @@ class Opponents(PageGroup):
     def _require_at_table(self) -> None:
         """Raise `Illegal` if a stranger tries to remove the opponent during a game."""
         may_ask = self._guard.is_at_table() or self._guard.is_host()
-        if self._page_context.is_game_on and not may_ask:
+        if self.page_context.is_game_on and not may_ask:
             text = say(
                 "A game is on: only the players, the owner or the table’s own screen can change "
                 "the opponent"
@@ -105,9 +105,9 @@ class Lessons(PageGroup):
 
         The machine plays a free seat.
         """
-        if not self._page_context.has_sitters:
+        if not self.page_context.has_sitters:
             raise wrong_phase(say("Nobody sits here: sit down first"))
-        begin_lesson(self._page_context, body.game)
+        begin_lesson(self.page_context, body.game)
 
     @shared("skip-lesson", "seat", "table")
     def skip(self, by: str) -> None:

@@ -66,7 +66,7 @@ class SeatDoors(PageGroup):
     @post(f"/api/seat/{SEAT}/take", body=Take, answer=Seated)
     def take(self, seat: str, body: Take) -> Response:
         """Sit down. A cookie with the seat's token is set."""
-        self._page_context.let_in(body.code)
+        self.page_context.let_in(body.code)
         nonce = self._table.take_seat(Seat(seat), body.name)
         answer = jsonify(seat=seat)
         self._guard.seat_cookie(answer, Seat(seat), nonce)
@@ -84,7 +84,7 @@ class SeatDoors(PageGroup):
     @post(f"/api/seat/{SEAT}/by-pad", guard=own_seat)
     def by_pad(self, seat: Seat) -> None:
         """Continue by the pad. This phone may return."""
-        self._page_context.require_pads()
+        self.page_context.require_pads()
         self._table.play_by(seat, "pad", self._guard.sitting(seat))
 
     @post(f"/api/seat/{SEAT}/by-phone", guard=own_seat)

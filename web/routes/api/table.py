@@ -4,6 +4,7 @@ clock.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from flask import Response, g, jsonify
@@ -12,7 +13,6 @@ from companion.core.errors import Illegal, Refusal, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.table.seats.staff_call import StaffBell
-from web.context import PageContext
 from web.rendering.answers import StaffCall, ViewJson
 from web.rendering.json_view import plain_view
 from web.routes.api.body import (
@@ -144,10 +144,10 @@ class TableDoors(PageGroup):
         """Let the pad, the machine or another phone continue for a seat whose phone is gone."""
         gone, features = Seat(seat), self._features
         # the phone may have returned since the page was drawn
-        if gone not in self._page_context.presence.gone:
+        if gone not in self.page_context.presence.gone:
             raise wrong_phase(say("That phone is back."))
         if body.by == "pad":
-            self._page_context.require_pads()
+            self.page_context.require_pads()
             self._table.play_by(gone, "pad", body.sitting)
             return
         self._require_nothing_secret(gone)
@@ -171,28 +171,26 @@ class TableDoors(PageGroup):
             raise Illegal(Refusal.NOT_YOUR_SEAT, text)
 
 
+@dataclass
 class StaffKeys(PageGroup):
     """The routes under `/api/staff`."""
 
     name = "staff"
-
-    def __init__(self, page_context: PageContext, bell: StaffBell) -> None:
-        super().__init__(page_context)
-        self._bell = bell
+    bell: StaffBell
 
     @post("/api/staff/call", answer=StaffCall)
     def call(self) -> Response:
         """Call the staff. The bell raises if nobody would hear it."""
         by = self._caller()
-        self._bell.ring(by)
-        return jsonify(call=self._bell.call)
+        self.bell.ring(by)
+        return jsonify(call=self.bell.call)
 
     @post("/api/staff/cancel", answer=StaffCall)
     def cancel(self) -> Response:
         """Cancel the call."""
         self._caller()
-        self._bell.cancel()
-        return jsonify(call=self._bell.call)
+        self.bell.cancel()
+        return jsonify(call=self.bell.call)
 
     def _caller(self) -> str:
         """Return the seat, `host` or `table` that sends the request. Raises `Illegal` for

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,6 @@ from companion.core.kit import SEATS
 from companion.core.ports import Cue
 from companion.games import event_cues
 from companion.maintenance.requests import CheckRoom, PanelCheck, Trial
-from web.context import PageContext
 from web.rendering.answers import TrialJson
 from web.rendering.json_view import plain_fields
 from web.routes.api.body import Body, Text
@@ -74,14 +74,12 @@ class PlayCue(Body, frozen=True):
     cue: Text
 
 
+@dataclass
 class PanelTrials(PageGroup):
     """The routes of the panel's check. They are for the owner only, because keys may be secrets."""
 
     name = "check"
-
-    def __init__(self, page_context: PageContext, room: CheckRoom) -> None:
-        super().__init__(page_context)
-        self._room = room
+    room: CheckRoom
 
     @get("/live/check", guard=host_only)
     def live(self) -> Response:
@@ -94,7 +92,7 @@ class PanelTrials(PageGroup):
             nonlocal sent, renewed_s
             now_s = time.monotonic()
             # a game that starts takes the keys back
-            if self._page_context.is_game_on:
+            if self.page_context.is_game_on:
                 panel.end()
             elif now_s - renewed_s > RENEW_S:
                 # the check expires by itself once no stream renews it
@@ -146,7 +144,7 @@ class PanelTrials(PageGroup):
 
     def _run(self, act: Callable[[PanelCheck], None]) -> Response:
         panel = self._panel()
-        if self._page_context.is_game_on:
+        if self.page_context.is_game_on:
             raise wrong_phase(
                 say("A game is on, and its keys belong to the players. Check between games."),
             )
@@ -154,9 +152,9 @@ class PanelTrials(PageGroup):
         return jsonify(_plain(panel.trial()))
 
     def _panel(self) -> PanelCheck:
-        if self._room.panel is None:
-            raise wrong_phase(self._room.why_not or say("No pads: phones only."))
-        return self._room.panel
+        if self.room.panel is None:
+            raise wrong_phase(self.room.why_not or say("No pads: phones only."))
+        return self.room.panel
 
 
 def _plain(trial: Trial) -> dict[str, Any]:

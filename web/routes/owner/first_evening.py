@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from flask import (
@@ -17,7 +18,6 @@ from companion.core.i18n import LANGUAGES, spoken
 from companion.core.ports import CameraState
 from companion.maintenance.upkeep import Upkeep
 from companion.printing.kit_printer import PAPERS
-from web.context import PageContext
 from web.routes.camera import FRAME_PX, CameraLooks
 from web.routes.route import PageGroup, ask_for_key, form, get, host_only, host_page
 from web.security.auth import is_own_screen
@@ -26,6 +26,7 @@ from web.server.sse import Audience
 PAGES = ("language", "camera", "print", "seats")
 
 
+@dataclass
 class FirstEvening(PageGroup):
     """The routes under `/host/first`.
 
@@ -34,18 +35,15 @@ class FirstEvening(PageGroup):
     """
 
     name = "first"
-
-    def __init__(self, page_context: PageContext, upkeep: Upkeep) -> None:
-        super().__init__(page_context)
-        self._upkeep = upkeep
-        self._looks = CameraLooks(page_context)
+    upkeep: Upkeep
+    looks: CameraLooks
 
     @get("/host/first/<int:number>", asks=host_page)
     def page(self, number: int) -> Any:
         """Show one of the four pages."""
         if not 1 <= number <= len(PAGES):
             raise NotFound
-        is_new = is_own_screen() and self._page_context.is_first_evening
+        is_new = is_own_screen() and self.page_context.is_first_evening
         if not is_new and not self._guard.is_host():
             return ask_for_key("/host")
         name = PAGES[number - 1]
@@ -74,7 +72,7 @@ class FirstEvening(PageGroup):
 
         def draw() -> str:
             return render_template(
-                "_first_camera.html", look=self._looks.now(), number=2, pages=len(PAGES)
+                "_first_camera.html", look=self.looks.now(), number=2, pages=len(PAGES)
             )
 
         return self._streams.watch(draw, Audience.SEAT)
@@ -93,7 +91,7 @@ class FirstEvening(PageGroup):
     @form("/host/first/seats", "turn", guard=host_only)
     def seats(self) -> Any:
         """Swap the sides, or turn the table by a quarter."""
-        table = self._upkeep.running().table
+        table = self.upkeep.running().table
         if request.form.get("turn", "") == "table":
             self._change({"table.upright": not table.upright})
         else:
@@ -103,19 +101,19 @@ class FirstEvening(PageGroup):
     @form("/host/first/done", guard=host_only)
     def done(self) -> Any:
         """End the questions for good."""
-        self._upkeep.welcome()
+        self.upkeep.welcome()
         return redirect("/", 303)
 
     def _change(self, values: dict[str, Any]) -> None:
-        self._upkeep.change(values, self._upkeep.on_file()[1])
+        self.upkeep.change(values, self.upkeep.on_file()[1])
 
     def _camera(self) -> dict[str, Any]:
-        look = self._looks.now()
+        look = self.looks.now()
         return {
             "look": look,
             "size": FRAME_PX,
             "has_camera": look.state is not CameraState.NONE,
-            "has_phone": bool(self._looks.room and self._looks.room.phone),
+            "has_phone": bool(self.looks.room and self.looks.room.phone),
         }
 
     def _print(self) -> dict[str, Any]:
@@ -130,5 +128,5 @@ class FirstEvening(PageGroup):
         return {"games": games, "plans": plans, "paper": paper, "papers": PAPERS, "chosen": chosen}
 
     def _seats(self) -> dict[str, Any]:
-        table = self._upkeep.running().table
+        table = self.upkeep.running().table
         return {"is_swapped": table.tip_south == "right", "is_upright": table.upright}

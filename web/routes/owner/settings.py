@@ -8,6 +8,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Container, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,6 @@ from companion.maintenance.settings.rows import (
 )
 from companion.maintenance.settings.words import PAD_PARTS
 from companion.maintenance.upkeep import Upkeep
-from web.context import PageContext
 from web.rendering.answers import SettingsSaved
 from web.routes.api.body import Body, Text
 from web.routes.history import day
@@ -71,14 +71,12 @@ class Reset(Body, frozen=True):
     games: bool = False
 
 
+@dataclass
 class SettingsPage(PageGroup):
     """The routes under `/settings`, for the owner only."""
 
     name = "settings"
-
-    def __init__(self, page_context: PageContext, upkeep: Upkeep) -> None:
-        super().__init__(page_context)
-        self._upkeep = upkeep
+    upkeep: Upkeep
 
     # ---- looking and writing ----
 
@@ -90,18 +88,18 @@ class SettingsPage(PageGroup):
     @post("/api/settings/change", body=Change, guard=host_only, answer=SettingsSaved)
     def change(self, body: Change) -> Response:
         """Save some settings. If any value is invalid, nothing is saved."""
-        on_file, revision = self._upkeep.on_file()
-        self._upkeep.change(typed_values(flat(on_file), body.values), revision)
+        on_file, revision = self.upkeep.on_file()
+        self.upkeep.change(typed_values(flat(on_file), body.values), revision)
         return jsonify(note=self._restart_words())
 
     def _page(self, note: str = "", error: str = "", status: int = 200) -> Response:
         try:
-            on_file, _ = self._upkeep.on_file()
+            on_file, _ = self.upkeep.on_file()
         except ConfigError as wrong:
             # show the running settings if the file cannot be read
-            on_file, error = self._upkeep.running(), wrong.message
-        values, running = flat(on_file), flat(self._upkeep.running())
-        ordered, backed_up_s = self._upkeep.ordered(), self._upkeep.backed_up_s()
+            on_file, error = self.upkeep.running(), wrong.message
+        values, running = flat(on_file), flat(self.upkeep.running())
+        ordered, backed_up_s = self.upkeep.ordered(), self.upkeep.backed_up_s()
 
         page = render_template(
             "settings.html",
@@ -113,27 +111,27 @@ class SettingsPage(PageGroup):
             front=_FRONT,
             pads=pad_rows(),
             parts=PAD_PARTS,
-            path=str(self._upkeep.path),
-            told=note or self._upkeep.done,
-            put_back="" if note or error else self._upkeep.put_back(),
+            path=str(self.upkeep.path),
+            told=note or self.upkeep.done,
+            put_back="" if note or error else self.upkeep.put_back(),
             error=error,
             note=self._restart_words(),
             version=__version__,
             most_bytes=MAX_UPLOAD_BYTES,
             backed_up=day(backed_up_s) if backed_up_s else say("None yet"),
-            staged=self._upkeep.staged(),
-            can_restart=self._upkeep.can_restart,
+            staged=self.upkeep.staged(),
+            can_restart=self.upkeep.can_restart,
             changes_wifi=self._features.own_wifi is not None,
         )
         return make_response(page, status)
 
     def _restart_words(self) -> str:
         """Return when changes that need a restart take effect, empty if all are in effect."""
-        if not self._upkeep.waiting():
+        if not self.upkeep.waiting():
             return ""
-        if not self._upkeep.can_restart:
+        if not self.upkeep.can_restart:
             return say("Stop the companion and start it again: then it works.")
-        if not self._page_context.is_game_on:
+        if not self.page_context.is_game_on:
             return say("The table starts again in a moment: then it works.")
         return say("After the game the table starts again: then it works.")
 
@@ -143,10 +141,10 @@ class SettingsPage(PageGroup):
     def backup(self) -> Response:
         """Return a backup as one file."""
         # into a file, because photographs may not fit into memory
-        target = tempfile.TemporaryFile(dir=self._upkeep.running().journal_path.parent)  # noqa: SIM115 - sent below
+        target = tempfile.TemporaryFile(dir=self.upkeep.running().journal_path.parent)  # noqa: SIM115 - sent below
         try:
             with_photographs = "photographs" in request.args
-            self._make(lambda: self._upkeep.backup(with_photographs, target))
+            self._make(lambda: self.upkeep.backup(with_photographs, target))
             target.seek(0)
         except BaseException:
             target.close()
@@ -162,7 +160,7 @@ class SettingsPage(PageGroup):
         # a backup is the largest upload of all
         request.max_content_length = MAX_UPLOAD_BYTES
         request.max_form_memory_size = UPLOAD_CHUNK_BYTES
-        folder = self._upkeep.running().journal_path.parent
+        folder = self.upkeep.running().journal_path.parent
         try:
             upload = request.files.get("backup")
             if upload is None or not upload.filename:
@@ -170,7 +168,7 @@ class SettingsPage(PageGroup):
             with tempfile.NamedTemporaryFile(dir=folder, prefix="upload-") as file:
                 upload.save(file)
                 file.flush()
-                note = self._upkeep.restore(Path(file.name))
+                note = self.upkeep.restore(Path(file.name))
         except Malformed as error:
             return self._page(error=error.message, status=400)
         except (CompanionError, OSError) as error:
@@ -182,21 +180,21 @@ class SettingsPage(PageGroup):
     @post("/api/settings/restart", guard=host_only)
     def restart(self) -> None:
         """Restart the service."""
-        if not self._upkeep.can_restart:
+        if not self.upkeep.can_restart:
             raise Stale(
                 say("The companion cannot restart itself here: stop it and start it again.")
             )
-        self._upkeep.restart()
+        self.upkeep.restart()
 
     @post("/api/settings/unstage", guard=host_only)
     def unstage(self) -> None:
         """Drop the backup or reset that waits for the next start."""
-        self._upkeep.unstage()
+        self.upkeep.unstage()
 
     @post("/api/settings/reset", body=Reset, guard=host_only)
     def reset(self, body: Reset) -> None:
         """Reset all settings, and delete the games if requested."""
-        self._upkeep.reset(body.games)
+        self.upkeep.reset(body.games)
 
 
 # ---- the fold ------------------------------------------------------------------------------------

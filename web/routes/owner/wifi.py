@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from flask import Response, make_response, render_template, request
 
 from companion.core.errors import wrong_phase
 from companion.core.network import Wifi
 from companion.maintenance.own_wifi import OwnWifi
-from web.context import PageContext
 from web.routes.route import PageGroup, ask_for_key, form, get, host_page
 
 
+@dataclass
 class WifiPage(PageGroup):
     """The route `/wifi`: for the host, and before there is one for people at the machine
     (`is_newcomer`).
     """
 
     name = "wifi"
-
-    def __init__(self, page_context: PageContext, own: OwnWifi) -> None:
-        super().__init__(page_context)
-        self._own = own
+    own: OwnWifi
 
     @get("/wifi", asks=host_page)
     def page(self) -> Response:
@@ -34,21 +33,21 @@ class WifiPage(PageGroup):
             return ask_for_key("/wifi")
         fields = request.form
         name, is_hidden = fields.get("name", "").strip(), "hidden" in fields
-        self._own.join(Wifi(name, fields.get("password", ""), is_hidden))
-        if self._own.trouble:
-            raise wrong_phase(self._own.trouble)
+        self.own.join(Wifi(name, fields.get("password", ""), is_hidden))
+        if self.own.trouble:
+            raise wrong_phase(self.own.trouble)
         return self._page()
 
     def _may(self) -> bool:
-        return self._guard.is_host() or self._page_context.is_newcomer()
+        return self._guard.is_host() or self.page_context.is_newcomer()
 
     def _page(self, error: str = "", status: int = 200) -> Response:
-        is_new = self._page_context.is_newcomer()
-        urls = self._page_context.join_urls()
+        is_new = self.page_context.is_newcomer()
+        urls = self.page_context.join_urls()
         page = render_template(
             "wifi.html",
-            own=self._own,
-            error=error or self._own.trouble,
+            own=self.own,
+            error=error or self.own.trouble,
             name=request.form.get("name", "").strip() if error else "",
             later=next((url for url in urls if ".local" in url), urls[-1]),
             host_key=self._guard.host_key if is_new else "",
