@@ -139,7 +139,7 @@ class Watched:
         self.known = {
             each.endpoint: validator_of(document, each.route.answer)
             for each in routes_of(app)
-            if each.route.answer is not Nothing
+            if isinstance(each.route.answer, type) and each.route.answer is not Nothing
         }
         self._nothing = validator_of(document, Nothing)
         app.after_request(self._check)
@@ -247,6 +247,7 @@ def test_every_other_answer_is_as_described(watched: Watched) -> None:
     table.use(msgspec.structs.replace(table.settings, coach="always"))
     for door, body in (
         ("plan", moment(entered="U")),
+        ("help", moment(entered="U")),
         ("coach", moment(about="now")),
         ("hand-in", moment(action="UUU")),
         ("take-back", moment()),

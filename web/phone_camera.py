@@ -23,6 +23,7 @@ from vision.network.phone import MAX_JPEG_BYTES
 from web.features import PhoneRoom
 from web.rendering.answers import EyeJson
 from web.rendering.camera_overlay import seen_svg
+from web.rendering.json_view import answer_of
 from web.routes.api.body import Body, Text
 from web.routes.route import get, host_only, host_page, post
 from web.security.auth import Auth, is_own_screen
@@ -40,11 +41,11 @@ class PairBody(Body, frozen=True):
 
 
 class _Feedback(NamedTuple):
-    """The latest answer to the phone's pictures. `number` counts drawings."""
+    """The latest answer to the phone's pictures. `drawn` counts drawings."""
 
     at_s: float
     language: str = ""
-    number: int = 0
+    drawn: int = 0
     drawing: str = ""
     is_well: bool = False
     words: str = ""
@@ -80,7 +81,7 @@ class PhoneCameraPages:
         is_camera = room.pairing.is_camera(self._guard.camera_mark())
         return render_template("eye.html", code=code, is_camera=is_camera)
 
-    @post("/api/eye/pair", body=PairBody)
+    @post("/api/eye/pair")
     def pair(self, body: PairBody) -> Response:
         """Make this phone the camera. Every code pairs only one phone."""
         room = self._room
@@ -92,8 +93,8 @@ class PhoneCameraPages:
         self._guard.camera_cookie(answer, mark)
         return answer
 
-    @post("/api/eye/picture", body=None, answer=EyeJson)
-    def picture(self) -> Response:
+    @post("/api/eye/picture", body=None)
+    def picture(self) -> EyeJson:
         """Receive a picture from the phone.
 
         Return when to send the next one, and the reading of the board. `taken_ms` in the query is
@@ -110,14 +111,13 @@ class PhoneCameraPages:
             room.line.put(jpeg, request.args.get("taken_ms", 0.0, float) / 1000)
         feedback = self._feedback()
         # omit a drawing that the phone has already
-        is_drawn = request.args.get("drawn", -1, int) == feedback.number
-        return jsonify(
+        is_drawn = request.args.get("drawn", -1, int) == feedback.drawn
+        return answer_of(
+            EyeJson,
+            feedback,
             now_ms=1000 * room.clock.monotonic_s(),
             wait_ms=round(1000 * room.line.period_s),
-            drawn=feedback.number,
             drawing=None if is_drawn else feedback.drawing,
-            is_well=feedback.is_well,
-            words=feedback.words,
         )
 
     def _feedback(self) -> _Feedback:
@@ -136,8 +136,8 @@ class PhoneCameraPages:
             is_well = not board.advice
             words = translate(say("I see the whole board") if is_well else board.advice[0].text)
         # the number changes only with the drawing
-        number = last.number + (drawing != last.drawing)
-        self._last = _Feedback(now_s, spoken(), number, drawing, is_well, words)
+        drawn = last.drawn + (drawing != last.drawing)
+        self._last = _Feedback(now_s, spoken(), drawn, drawing, is_well, words)
         return self._last
 
 

@@ -46,12 +46,12 @@ class StaticFiles:
         return answer
 
     @get("/favicon.svg")
-    @get("/favicon.ico")
+    @get("/favicon.ico", answer="image/svg+xml")
     def favicon(self) -> Response:
         """Return the favicon."""
         return self.static("", "favicon.svg")
 
-    @get("/static/<version>/<name>")
+    @get("/static/<version>/<name>", answer="*/*")
     def static(self, version: str, name: str) -> Response:
         """Return a style sheet or a script.
 

@@ -282,6 +282,13 @@ class AdviceJson(TypedDict):
     html: str
 
 
+class HelpJson(TypedDict):
+    """What a seat can do now, as HTML, and the squares that it concerns."""
+
+    html: str
+    squares: list[str]
+
+
 class PlaysJson(TypedDict):
     """The moves that a seat can tap now. Each has notation, squares, label, key, path and the
     pieces that it meets.

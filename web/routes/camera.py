@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from flask import Response, jsonify, render_template, request
+from flask import Response, render_template, request
 from werkzeug.exceptions import NotFound, ServiceUnavailable
 
 from companion.core.clock import Clock
@@ -21,7 +21,7 @@ from companion.core.ports import Advice, BoardSeen, CameraState, SettledFrame
 from companion.table.views import turn_title
 from web.context import PageContext
 from web.features import CameraRoom
-from web.rendering.answers import PhotographsJson
+from web.rendering.answers import PhotographJson, PhotographsJson
 from web.rendering.camera_overlay import read_words, seen_svg, square_words
 from web.routes.api.body import Body, Text
 from web.routes.route import PageGroup, get, host_only, post
@@ -199,12 +199,12 @@ class CameraPictures(PageGroup):
         take = partial(self._eye().settled_picture, number, width_px)
         return _jpeg(self._make(take))
 
-    @post("/api/camera/lock", body=LockBody, guard=host_only)
+    @post("/api/camera/lock", guard=host_only)
     def lock(self, body: LockBody) -> None:
         """Lock focus or exposure, or make them automatic."""
         self._eye().lock(body.focus, body.exposure)
 
-    @post("/api/camera/choose", body=ChooseBody, guard=host_only)
+    @post("/api/camera/choose", guard=host_only)
     def choose(self, body: ChooseBody) -> None:
         """Use another one of the available cameras."""
         if body.source not in [offer.source for offer in self._eye().cameras()]:
@@ -216,18 +216,18 @@ class CameraPictures(PageGroup):
 
     # ---- photographs, for everybody --------------------------------------------------------------
 
-    @get("/api/photographs", answer=PhotographsJson)
-    def photographs(self) -> Response:
+    @get("/api/photographs")
+    def photographs(self) -> PhotographsJson:
         """Return the photographs of the current game, oldest first."""
         progress = self._table.progress()
         game, turns = progress.number, progress.turns
-        photographs = [
+        photographs: list[PhotographJson] = [
             {"game": game, "moment": moment, "title": turn_title(moment, turns)}
             for moment in self.room.album.moments(game)
         ]
-        return jsonify(photographs=photographs)
+        return {"photographs": photographs}
 
-    @get("/api/photograph/<int:game>/<moment>")
+    @get("/api/photograph/<int:game>/<moment>", answer="image/jpeg")
     def photograph(self, game: int, moment: str) -> Response:
         """Return the photograph of the board at the end of a turn."""
         return _jpeg(self.room.album.photograph(game, moment))

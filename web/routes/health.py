@@ -12,7 +12,6 @@ from typing import Any
 
 from flask import (
     Response,
-    jsonify,
     make_response,
     redirect,
     render_template,
@@ -23,7 +22,7 @@ from companion.core.network import shown
 from companion.core.ports import CameraState
 from companion.diagnostics.findings import Finding, Grade, HealthRoom, Status, worst
 from web.rendering.answers import FindingsJson, HealthJson
-from web.rendering.json_view import plain_fields, plain_json
+from web.rendering.json_view import answer_of, plain_json
 from web.rendering.wiring import PINS, wires
 from web.routes.camera import FRAME_PX, CameraLook, CameraLooks
 from web.routes.history import day
@@ -109,28 +108,27 @@ class HealthPages(PageGroup):
     # ---- for machines ----------------------------------------------------------------------------
 
     @get("/health", answer=HealthJson)
-    def health(self) -> Response:
+    def health(self) -> tuple[HealthJson, int]:
         """Return the state of the service, with status 503 if it is failing.
 
         Nothing in it is secret.
         """
         state = self.room.state()
-        answer = jsonify(
-            ok=state.status is not Status.FAILING,
+        is_ok = state.status is not Status.FAILING
+        answer = answer_of(
+            HealthJson,
+            state,
+            ok=is_ok,
             uptime_s=round(state.uptime_s, 1),
             late={name: round(age_s, 1) for name, age_s in state.late.items()},
-            **plain_fields(
-                state, "status", "version", "journal", "camera", "pins", "disk_free_mb", "machine"
-            ),
         )
-        answer.status_code = 503 if state.status is Status.FAILING else 200
-        return answer
+        return answer, 200 if is_ok else 503
 
-    @get("/api/doctor", guard=host_only, answer=FindingsJson)
-    def findings(self) -> Response:
+    @get("/api/doctor", guard=host_only)
+    def findings(self) -> FindingsJson:
         """Return the findings for `companion doctor`."""
         findings = self.room.examine()
-        return jsonify(worst=worst(findings), findings=plain_json(findings))
+        return {"worst": worst(findings), "findings": plain_json(findings)}
 
     # ---- for the owner ---------------------------------------------------------------------------
 

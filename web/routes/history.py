@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from flask import Response, jsonify, make_response, redirect, render_template, request
+from flask import Response, make_response, redirect, render_template, request
 from markupsafe import Markup
 from msgspec import Meta
 from werkzeug.exceptions import NotFound, RequestEntityTooLarge
@@ -95,11 +95,11 @@ class HistoryPages(PageGroup):
         )
         return make_response(html, status)
 
-    @get("/api/history", answer=GamesJson)
-    def api_games(self) -> Response:
+    @get("/api/history")
+    def api_games(self) -> GamesJson:
         """Return one page of the list for programs, chosen by `page`."""
         _, lines = self._page_of_games()
-        return jsonify(count=self.past.count(), games=plain_json(lines))
+        return {"count": self.past.count(), "games": plain_json(lines)}
 
     def _page_of_games(self) -> tuple[int, Sequence[GameLine]]:
         """Return the number of the requested page, and the games on it."""
@@ -124,15 +124,15 @@ class HistoryPages(PageGroup):
             return self.games(error_.message, 400)
         return redirect(f"/history/{number}", 303)
 
-    @post("/api/history/remove", body=Remove, guard=host_only)
+    @post("/api/history/remove", guard=host_only)
     def remove(self, body: Remove) -> None:
         """Remove a game with its photographs."""
         self.past.remove(body.number)
 
-    @post("/api/history/forget", body=Forget, guard=host_only, answer=NameForgotten)
-    def forget(self, body: Forget) -> Response:
+    @post("/api/history/forget", guard=host_only)
+    def forget(self, body: Forget) -> NameForgotten:
         """Remove a name from all games."""
-        return jsonify(games=self.past.forget(body.name))
+        return {"games": self.past.forget(body.name)}
 
     # ---- one game ----
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from flask import Response, jsonify, make_response, redirect, render_template, request
+from flask import Response, make_response, redirect, render_template, request
 from msgspec import Meta
 
 from companion.core.errors import CompanionError
@@ -80,7 +80,7 @@ class HubDoor(PageGroup):
             return make_response(page, 400)
         return redirect("/host", 303)
 
-    @post("/api/host/hub/join", body=JoinHub, guard=host_only)
+    @post("/api/host/hub/join", guard=host_only)
     def join(self, body: JoinHub) -> None:
         """Join a hub."""
         self.hub.join(body.address, body.code, body.names, body.ca)
@@ -154,13 +154,12 @@ class HubDoor(PageGroup):
             return make_response(self._game_page(error.message), 400)
         return redirect("/host/hub/game", 303)
 
-    @post("/api/host/hub/offer", body=OfferGame, guard=host_only, answer=OfferedGame)
-    def offer(self, body: OfferGame) -> Response:
+    @post("/api/host/hub/offer", guard=host_only)
+    def offer(self, body: OfferGame) -> OfferedGame:
         """Offer a game for two tables."""
-        answer: OfferedGame = {"code": self._offer(body.game, body.seat, body.name)}
-        return jsonify(answer)
+        return {"code": self._offer(body.game, body.seat, body.name)}
 
-    @post("/api/host/hub/take", body=TakeGame, guard=host_only)
+    @post("/api/host/hub/take", guard=host_only)
     def take(self, body: TakeGame) -> None:
         """Accept the game that another table offers."""
         self.hub.take_game(body.code, body.name)

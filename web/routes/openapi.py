@@ -6,35 +6,34 @@ It depends on no game and no table, so it is the same for everybody and has no s
 from __future__ import annotations
 
 import inspect
+import mimetypes
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from flask import Response, current_app, jsonify, request
+from flask import current_app, request
 
 from companion import __version__
 from web.rendering.answers import Nothing
 from web.routes.api.body import Body
-from web.routes.route import Declared, Guard, Route, get, host_only, host_page, own_seat, sitting
+from web.routes.route import (
+    HTML,
+    Declared,
+    Guard,
+    Route,
+    get,
+    host_only,
+    host_page,
+    own_seat,
+    sitting,
+)
 from web.security.auth import Auth
 
 PATH = "/api/openapi.json"
 _PARAMETER = re.compile(r"<(?:(\w+)(?:\(([^()]*)\))?:)?(\w+)>")
 """A parameter in the path: its converter, the allowed words, its name."""
 _SCHEMAS = "#/components/schemas/"
-_SUFFIXES = {
-    ".jpg": "image/jpeg",
-    ".webp": "image/webp",
-    ".pdf": "application/pdf",
-    ".zip": "application/zip",
-    ".txt": "text/plain",
-    ".json": "application/json",
-    ".svg": "image/svg+xml",
-    ".ico": "image/svg+xml",
-}
-_DOCUMENTS = ("described.document", "history.as_json")
-"""Endpoints that answer with a JSON document in a format of its own."""
 _SECURITY = {
     "hostKey": {
         "type": "apiKey",
@@ -86,10 +85,10 @@ class Description:
     name = "described"
 
     @get(PATH)
-    def document(self) -> Response:
+    def document(self) -> dict[str, Any]:
         """Return this description."""
         routes, guard = current_app.extensions["routes"], current_app.extensions["guard"]
-        return jsonify(describe(routes, guard) | {"servers": [{"url": request.script_root or "/"}]})
+        return describe(routes, guard) | {"servers": [{"url": request.script_root or "/"}]}
 
 
 def describe(routes: Sequence[Declared], guard: Auth) -> dict[str, Any]:
@@ -98,7 +97,7 @@ def describe(routes: Sequence[Declared], guard: Auth) -> dict[str, Any]:
         Body,
         Nothing,
         *(declared.route.body or Body for declared in routes),
-        *(declared.route.answer for declared in routes),
+        *(declared.route.answer for declared in routes if isinstance(declared.route.answer, type)),
     }
     by_name = sorted(kinds, key=lambda kind: str(kind.__name__))
     _, schemas = msgspec.json.schema_components(by_name, ref_template=f"{_SCHEMAS}{{name}}")
@@ -134,10 +133,11 @@ def _operation(declared: Declared) -> dict[str, Any]:
     route = declared.route
     media_type = _media_type(route)
     schema: dict[str, Any] = {}
-    if media_type == "application/json":
+    if isinstance(route.answer, type):
         schema = {"$ref": f"{_SCHEMAS}{route.answer.__name__}"}
-        if declared.endpoint in _DOCUMENTS:
-            schema = {"type": "object"}
+    elif media_type == "application/json":
+        # a document in a format of its own
+        schema = {"type": "object"}
     operation: dict[str, Any] = {
         "operationId": f"{declared.endpoint}.{route.method.lower()}",
         "tags": [declared.endpoint.partition(".")[0]],
@@ -195,13 +195,11 @@ def _body(route: Route) -> dict[str, Any]:
 
 
 def _media_type(route: Route) -> str:
-    path = route.path
-    if path.startswith("/live/") or path.endswith("/live"):
+    """Return the media type of a route's answer."""
+    if isinstance(route.answer, type):
+        return "application/json"
+    if "/live/" in f"{route.path}/":
         return "text/event-stream"
-    if path.startswith("/static/"):
-        return "*/*"
-    if "/photograph/" in path:
-        return "image/jpeg"
-    suffix = next((kind for end, kind in _SUFFIXES.items() if path.endswith(end)), None)
-    is_json = route.body or route.answer is not Nothing or path.startswith("/api/")
-    return suffix or ("application/json" if is_json else "text/html")
+    # files of a page's group are told by their address
+    is_file = route.answer == HTML
+    return (mimetypes.guess_type(route.path, strict=False)[0] if is_file else "") or route.answer

@@ -10,7 +10,6 @@ from urllib.parse import quote
 
 from flask import (
     Response,
-    jsonify,
     make_response,
     redirect,
     render_template,
@@ -172,10 +171,10 @@ class Pages(PageGroup):
 
     # ---- the rest ----
 
-    @get("/clock", answer=ClockTime)
-    def clock(self) -> Response:
+    @get("/clock")
+    def clock(self) -> ClockTime:
         """Return the time on which the table's clocks run."""
-        return jsonify(now_s=self._table.now_s())
+        return {"now_s": self._table.now_s()}
 
 
 def _seat_part(view: TableView, seat: Seat) -> str:

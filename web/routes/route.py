@@ -1,7 +1,7 @@
 """Routes, declared at the method that answers them: address, guard, body and answer.
 
-    @post(f"/api/seat/{SEAT}/hand-in", body=HandIn, guard=own_seat, answer=Receipt)
-    def hand_in(self, seat: Seat, body: HandIn) -> Response: ...
+    @post(f"/api/seat/{SEAT}/hand-in", guard=own_seat)
+    def hand_in(self, seat: Seat, body: HandIn) -> Receipt: ...
 
 The API's description is generated from the same declarations.
 """
@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, wraps
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, get_type_hints, is_typeddict
 
 import msgspec
 from flask import (
@@ -21,7 +21,6 @@ from flask import (
     Response,
     abort,
     current_app,
-    jsonify,
     make_response,
     redirect,
     render_template,
@@ -41,6 +40,7 @@ Guard = Callable[[dict[str, Any]], None]
 """Raises `Illegal` unless the request is permitted. May replace the name of a seat in the address
 by the seat.
 """
+HTML = "text/html"
 Method = TypeVar("Method", bound=Callable[..., Any])
 T = TypeVar("T")
 
@@ -108,10 +108,10 @@ class Route:
     """One address and method.
 
     `asks` is a guard that the method itself applies, because there are exceptions. `body` is parsed
-    strictly from JSON and passed on, unless it is empty. `fields` are the fields of a form, and
-    `file` is the field of its upload. `by` is passed on as the actor: `table`, `host`, or `seat`
-    for the seat in the address. `page` is the method of the same group that shows a refused form
-    again, with the reason.
+    strictly from JSON and passed on, unless it is empty. `answer` is the type of a JSON answer, or
+    the media type of any other. `fields` are the fields of a form, and `file` is the field of its
+    upload. `by` is passed on as the actor: `table`, `host`, or `seat` for the seat in the address.
+    `page` is the method of the same group that shows a refused form again, with the reason.
     """
 
     path: str
@@ -120,7 +120,7 @@ class Route:
     guard: Guard | None = None
     asks: Guard | None = None
     body: type[Body] | None = None
-    answer: Any = Nothing
+    answer: Any = None
     fields: tuple[str, ...] = ()
     file: str = ""
     strict_slashes: bool = True
@@ -151,7 +151,10 @@ def get(path: str, **more: Any) -> Callable[[Method], Method]:
 
 
 def post(path: str, body: type[Body] | None = Body, **more: Any) -> Callable[[Method], Method]:
-    """Declare a POST route that reads and returns JSON."""
+    """Declare a POST route that reads and returns JSON.
+
+    The types of its body and its answer are those of the method's signature.
+    """
     return _declare(Route(path, "POST", body=body, **more))
 
 
@@ -211,6 +214,7 @@ def add_routes(app: Flask, group: RouteGroup) -> None:
     for name in dir(type(group)):
         for route in getattr(getattr(type(group), name), "routes", ()):
             method = getattr(group, name)
+            route = _typed(route, get_type_hints(method))  # noqa: PLW2901 - the same, completed
             actor = f"{route.by}_" if route.by else ""
             endpoint = f"{group.name}.{route.endpoint or actor + name}"
             # several addresses of one method share one view
@@ -225,6 +229,16 @@ def add_routes(app: Flask, group: RouteGroup) -> None:
                 strict_slashes=route.strict_slashes,
             )
             declared.append(Declared(endpoint, route, inspect.getdoc(method) or ""))
+
+
+def _typed(route: Route, hints: Mapping[str, Any]) -> Route:
+    """Return a route with the types of body and answer in its method's signature."""
+    body = hints.get("body", Body) if route.body is Body else route.body
+    answer = route.answer
+    if answer is None:
+        default = Nothing if body else HTML
+        answer = hints["return"] if is_typeddict(hints["return"]) else default
+    return replace(route, body=body, answer=answer)
 
 
 def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
@@ -246,7 +260,7 @@ def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
         # show the form again, with the reason for the refusal
         page = getattr(method.__self__, route.page)  # type: ignore[attr-defined]  # a bound method
         return page(**values, error=error.message, status=status_of(error))
-    return jsonify({}) if answer is None else answer
+    return {} if answer is None else answer
 
 
 def _read_body(asked: Request, kind: type[T]) -> T:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Response, jsonify, render_template
+from flask import render_template
 from markupsafe import Markup
 from werkzeug.exceptions import NotFound
 
@@ -12,6 +12,7 @@ from companion.core.kit import Seat
 from companion.games.spelling import first_keys
 from companion.printing.rulebook import Illustration, illustrations
 from companion.table.board_check import HandMove
+from web.rendering.answers import HelpJson
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture
 from web.routes.api.body import SEAT, Body, Entered
@@ -53,8 +54,8 @@ class RulesPages(PageGroup):
             figure=figure,
         )
 
-    @post(f"/api/seat/{SEAT}/help", body=Entered, guard=own_seat)
-    def help(self, seat: Seat, body: Entered) -> Response:
+    @post(f"/api/seat/{SEAT}/help", guard=own_seat)
+    def help(self, seat: Seat, body: Entered) -> HelpJson:
         """Return a seat's options after the orders entered so far, as a fragment of its page."""
         table, games = self.page_context.table, self._games
         view = table.view(seat)
@@ -75,11 +76,10 @@ class RulesPages(PageGroup):
             coached=view.seats[seat].coached,
             machine=view.seats[seat.other].name,
         )
-        return jsonify(
-            html=html, squares=sorted({str(square) for row in rows for square in row.squares})
-        )
+        squares = sorted({str(square) for row in rows for square in row.squares})
+        return {"html": html, "squares": squares}
 
-    @post("/api/table/help", body=Wanted, guard=at_table)
+    @post("/api/table/help", guard=at_table)
     def table_help(self, body: Wanted) -> None:
         """Show on the table screen what the rules allow, or the machine's reasons."""
         self.page_context.table.help(body.is_wanted, body.reasons)

@@ -14,7 +14,6 @@ from typing import Annotated, Any
 
 from flask import (
     Response,
-    jsonify,
     render_template,
 )
 from msgspec import Meta
@@ -27,6 +26,7 @@ from companion.core.kit import Seat
 from companion.core.ports import PanelView
 from web.features import Workbench
 from web.rendering.answers import WorkbenchJson, WorldJson
+from web.rendering.json_view import answer_of
 from web.routes.api.body import Body, Text
 from web.routes.route import PageGroup, get, post
 from web.server.sse import Audience, message
@@ -99,16 +99,12 @@ class Bench(PageGroup):
         """Return the camera's current picture."""
         return Response(self._make(self.workbench.world.jpeg), mimetype="image/jpeg")
 
-    @get("/workbench/state", answer=WorkbenchJson)
-    def state(self) -> Response:
+    @get("/workbench/state")
+    def state(self) -> WorkbenchJson:
         """Return pieces, squares, hand, lamps and tone."""
-        return jsonify(
-            {
-                **self._world_now(),
-                **_panel_words(self.workbench.hands.view()),
-                "buttons": self.workbench.hands.buttons(),
-            }
-        )
+        panel = _panel_words(self.workbench.hands.view())
+        buttons = self.workbench.hands.buttons()
+        return answer_of(WorkbenchJson, **self._world_now(), **panel, buttons=buttons)
 
     @get("/workbench/live")
     def live(self) -> Response:
@@ -141,7 +137,7 @@ class Bench(PageGroup):
 
         return self._streams.hold(news, partial(time.sleep, LOOK_S), Audience.TABLE)
 
-    def _world_now(self) -> dict[str, Any]:
+    def _world_now(self) -> WorldJson:
         """Return all positions in the picture in pixels. `frame` changes whenever they do."""
         world = self.workbench.world
         pieces = [
@@ -159,12 +155,12 @@ class Bench(PageGroup):
         hand = str(self._hand) if self._hand else None
         scene = {"size": world.size_px(), "pieces": pieces, "squares": board, "hand": hand}
         # a checksum of the scene, which is sent again only when this changes
-        return {**scene, "frame": zlib.crc32(json.dumps(scene).encode())}
+        return answer_of(WorldJson, **scene, frame=zlib.crc32(json.dumps(scene).encode()))
 
     # ---- hands ----
 
-    @post("/workbench/piece", body=Put, answer=WorldJson)
-    def piece(self, body: Put) -> Response:
+    @post("/workbench/piece")
+    def piece(self, body: Put) -> WorldJson:
         """Put a piece on a square or at a point."""
         if body.square is not None:
             square = self._square(body.square)
@@ -174,41 +170,41 @@ class Bench(PageGroup):
             self._with_piece(lambda: self.workbench.world.drag_to(body.id, x_px, y_px))
         else:
             raise Malformed(say("Say where: a square, or x and y in the picture"))
-        return jsonify(self._world_now())
+        return self._world_now()
 
-    @post("/workbench/flip", body=Flip, answer=WorldJson)
-    def flip(self, body: Flip) -> Response:
+    @post("/workbench/flip")
+    def flip(self, body: Flip) -> WorldJson:
         """Flip a piece."""
         self._with_piece(lambda: self.workbench.world.flip(body.id))
-        return jsonify(self._world_now())
+        return self._world_now()
 
-    @post("/workbench/tidy", answer=WorldJson)
-    def tidy(self) -> Response:
+    @post("/workbench/tidy")
+    def tidy(self) -> WorldJson:
         """Put all pieces where the table expects them."""
         view = self._table.view()
         if view.kit is not None and view.board.target is not None:
             self.workbench.world.set_up(view.board.target, by_hand=True)
-        return jsonify(self._world_now())
+        return self._world_now()
 
-    @post("/workbench/hand", body=Hand, answer=WorldJson)
-    def hand(self, body: Hand) -> Response:
+    @post("/workbench/hand")
+    def hand(self, body: Hand) -> WorldJson:
         """Hold a hand over a square, or remove it."""
         text = body.square
         self._hand = self._square(text) if text is not None else None
         self.workbench.world.hold_hand(self._hand)
-        return jsonify(self._world_now())
+        return self._world_now()
 
-    @post("/workbench/tiles", body=Tiles)
+    @post("/workbench/tiles")
     def tiles(self, body: Tiles) -> None:
         """Lay order tiles behind a wall. No answer reveals them."""
         self.workbench.world.lay_tiles(body.seat, body.letters.upper())
 
-    @post("/workbench/press", body=Finger)
+    @post("/workbench/press")
     def press(self, body: Finger) -> None:
         """Press a key and hold it down."""
         self.workbench.hands.press(self._button(body))
 
-    @post("/workbench/release", body=Finger)
+    @post("/workbench/release")
     def release(self, body: Finger) -> None:
         """Release a key."""
         self.workbench.hands.release(self._button(body))

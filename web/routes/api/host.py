@@ -40,16 +40,16 @@ class HostDoors(PageGroup):
 
     name = "api"
 
-    @post("/api/host/new-game", body=NewGame, guard=host_only)
+    @post("/api/host/new-game", guard=host_only)
     def new_game(self, body: NewGame) -> None:
         """Start a game with options."""
         self._table.host_starts(body.game, body.options, body.seed)
 
-    @post("/api/host/preview", body=NewGame, guard=host_only, answer=Picture)
-    def preview(self, body: NewGame) -> Response:
+    @post("/api/host/preview", guard=host_only)
+    def preview(self, body: NewGame) -> Picture:
         """Draw the start position of a game with these options. Raises `Malformed`."""
         game = self._games.get(body.game)
-        return jsonify(svg=start_board(game, body.options) if game else "")
+        return {"svg": start_board(game, body.options) if game else ""}
 
     @post("/api/host/abandon", guard=host_only)
     def abandon(self) -> None:
@@ -61,12 +61,12 @@ class HostDoors(PageGroup):
         """Take the last turn back."""
         self._table.undo()
 
-    @post("/api/host/free-seat", body=FreeSeat, guard=host_only)
+    @post("/api/host/free-seat", guard=host_only)
     def free_seat(self, body: FreeSeat) -> None:
         """Free a seat."""
         self._table.free_seat(body.seat, body.sitting)
 
-    @post("/api/host/swap-seats", body=SwapSeats, guard=host_only)
+    @post("/api/host/swap-seats", guard=host_only)
     def swap_seats(self, body: SwapSeats) -> None:
         """Swap both sides."""
         self._table.swap_seats(body.sittings)

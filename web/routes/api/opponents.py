@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Response, jsonify, render_template
+from flask import render_template
 
 from companion.core.errors import Illegal, Malformed, Refusal, wrong_phase
 from companion.core.i18n import Verbatim, listed, say
@@ -11,7 +11,7 @@ from companion.table.session import MACHINE
 from companion.table.state import About
 from web.context import PageContext
 from web.rendering.answers import AdviceJson, MachineSeated, Seated
-from web.rendering.json_view import plain_fields
+from web.rendering.json_view import answer_of
 from web.routes.api.body import SEAT, Body, GameName, Text
 from web.routes.route import PageGroup, own_seat, post, shared
 
@@ -47,8 +47,8 @@ class Opponents(PageGroup):
 
     name = "opponents"
 
-    @post(f"/api/seat/{SEAT}/machine", body=Ask, answer=MachineSeated)
-    def machine(self, seat: str, body: Ask) -> Response:
+    @post(f"/api/seat/{SEAT}/machine")
+    def machine(self, seat: str, body: Ask) -> MachineSeated:
         """Let a character play a free seat, or replace another character."""
         self.page_context.let_in(body.code)
         known = [character.name for character in self._features.opponents]
@@ -63,25 +63,25 @@ class Opponents(PageGroup):
             self._require_at_table()
             self._table.machines.unseat(Seat(seat))
         self._table.machines.seat(Seat(seat), body.name)
-        return jsonify(seat=seat, name=body.name)
+        return {"seat": Seat(seat), "name": body.name}
 
-    @post(f"/api/seat/{SEAT}/machine-leaves", body=Leave, answer=Seated)
-    def machine_leaves(self, seat: str, body: Leave) -> Response:
+    @post(f"/api/seat/{SEAT}/machine-leaves")
+    def machine_leaves(self, seat: str, body: Leave) -> Seated:
         """Remove the machine from a seat."""
         self.page_context.let_in(body.code)
         self._require_at_table()
         self._table.machines.unseat(Seat(seat))
-        return jsonify(seat=None)
+        return {"seat": None}
 
-    @post(f"/api/seat/{SEAT}/coach", body=Question, guard=own_seat, answer=AdviceJson)
-    def coach(self, seat: Seat, body: Question) -> Response:
+    @post(f"/api/seat/{SEAT}/coach", guard=own_seat)
+    def coach(self, seat: Seat, body: Question) -> AdviceJson:
         """Ask the coach what to do, how good the last action was, or why the machine acted."""
         coach = self._features.coach
         if coach is None:
             raise wrong_phase(say("There is no coach here"))
         advice = coach.ask(seat, body.moment, body.about)
         html = render_template("_advice.html", advice=advice)
-        return jsonify(html=html, **plain_fields(advice, "action", "why", "judgement"))
+        return answer_of(AdviceJson, advice, html=html)
 
     def _require_at_table(self) -> None:
         """Raise `Illegal` if a stranger tries to remove the opponent during a game."""
@@ -99,7 +99,7 @@ class Lessons(PageGroup):
 
     name = "lessons"
 
-    @shared("lesson", "seat", "table", body=GameName)
+    @shared("lesson", "seat", "table")
     def begin(self, by: str, body: GameName) -> None:
         """Start the lesson of a game for the people who sit here.
 

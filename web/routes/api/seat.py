@@ -8,10 +8,19 @@ from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.pads import Key
-from web.rendering.answers import OwnOrder, Picture, PlaysJson, Receipt, Seated, TakenBack, ViewJson
+from web.rendering.answers import (
+    KeyJson,
+    OwnOrder,
+    Picture,
+    PlaysJson,
+    Receipt,
+    Seated,
+    TakenBack,
+    ViewJson,
+)
 from web.rendering.board import plan_svg
 from web.rendering.board_picture import own_square
-from web.rendering.json_view import plain_fields, plain_view
+from web.rendering.json_view import answer_of, plain_view
 from web.rendering.piece_controls import plain_plays
 from web.routes.api.body import (
     SEAT,
@@ -52,18 +61,19 @@ class SeatDoors(PageGroup):
 
     name = "api"
 
-    @get(f"/api/seat/{SEAT}/view", guard=own_seat, answer=ViewJson)
-    def seat_view(self, seat: Seat) -> Response:
+    @get(f"/api/seat/{SEAT}/view", guard=own_seat)
+    def seat_view(self, seat: Seat) -> ViewJson:
         """Return what a seat may know. Its own order is returned by `mine`."""
-        return jsonify(plain_view(self._table.view(seat)))
+        return plain_view(self._table.view(seat))
 
-    @get(f"/api/seat/{SEAT}/plays", guard=own_seat, answer=PlaysJson)
-    def plays(self, seat: Seat) -> Response:
+    @get(f"/api/seat/{SEAT}/plays", guard=own_seat)
+    def plays(self, seat: Seat) -> PlaysJson:
         """Return the moves that a seat can tap on its board now, empty if it is not on turn."""
         moment = self._table.view(seat).moment
-        return jsonify(moment=moment, plays=plain_plays(self._table.coaching.plays(seat, moment)))
+        plays = plain_plays(self._table.coaching.plays(seat, moment))
+        return answer_of(PlaysJson, moment=moment, plays=plays)
 
-    @post(f"/api/seat/{SEAT}/take", body=Take, answer=Seated)
+    @post(f"/api/seat/{SEAT}/take", answer=Seated)
     def take(self, seat: str, body: Take) -> Response:
         """Sit down. A cookie with the seat's token is set."""
         self.page_context.let_in(body.code)
@@ -92,47 +102,44 @@ class SeatDoors(PageGroup):
         """Continue by the phone that changed to the pad."""
         self._table.play_by(seat, "phone", self._guard.sitting(seat))
 
-    @post(f"/api/seat/{SEAT}/hand-in", body=HandIn, guard=own_seat, answer=Receipt)
-    def hand_in(self, seat: Seat, body: HandIn) -> Response:
+    @post(f"/api/seat/{SEAT}/hand-in", guard=own_seat)
+    def hand_in(self, seat: Seat, body: HandIn) -> Receipt:
         """Seal an order."""
-        return jsonify(
-            receipt=self._table.hand_in(seat, body.moment, body.action, body.salt, g.at_s)
-        )
+        receipt = self._table.hand_in(seat, body.moment, body.action, body.salt, g.at_s)
+        return {"receipt": receipt}
 
-    @post(f"/api/seat/{SEAT}/take-back", body=Moment, guard=own_seat, answer=TakenBack)
-    def take_back(self, seat: Seat, body: Moment) -> Response:
+    @post(f"/api/seat/{SEAT}/take-back", guard=own_seat)
+    def take_back(self, seat: Seat, body: Moment) -> TakenBack:
         """Take back an order and return it, or null if this browser has not handed it in."""
         # read first, because it is gone afterwards
         sealed = self._table.view(seat).own.sealed
         self._table.take_back(seat, body.moment, at_s=g.at_s)
-        return jsonify(action=sealed.action if sealed else None)
+        return {"action": sealed.action if sealed else None}
 
-    @post(f"/api/seat/{SEAT}/plan", body=Entered, guard=own_seat, answer=Picture)
-    def plan(self, seat: Seat, body: Entered) -> Response:
+    @post(f"/api/seat/{SEAT}/plan", guard=own_seat)
+    def plan(self, seat: Seat, body: Entered) -> Picture:
         """Draw where the orders entered so far would lead. Nothing is stored."""
         squares = self._table.coaching.plan(seat, body.moment, body.entered)
         view = self._table.view(seat)
         # North sees the board rotated by half a turn
         drawing = plan_svg(view, squares, own_square(view, seat), 2 if seat is Seat.NORTH else 0)
-        return jsonify(svg=drawing)
+        return {"svg": drawing}
 
-    @post(f"/api/seat/{SEAT}/mine", guard=own_seat, answer=OwnOrder)
-    def mine(self, seat: Seat) -> Response:
+    @post(f"/api/seat/{SEAT}/mine", guard=own_seat)
+    def mine(self, seat: Seat) -> OwnOrder:
         """Return the own sealed order. Pages ask only while its owner looks."""
         view = self._table.view(seat)
         sealed, pad = view.own.sealed, view.own.pad
         if sealed is None:
-            return jsonify(action=None, orders=[])
+            return {"action": None, "orders": []}
         keys: dict[str, Key] = {}
         if pad and not view.board.standing:
             keys = {key.letter: key for key in pad.keys}
-        orders = []
-        for key in (keys[letter] for letter in sealed.action if letter in keys):
-            initial = key.initial or key.letter
-            orders.append({**plain_fields(key, "letter", "label", "drawing"), "initial": initial})
-        return jsonify(action=sealed.action, orders=orders)
+        own = [keys[letter] for letter in sealed.action if letter in keys]
+        orders = [answer_of(KeyJson, key, initial=key.initial or key.letter) for key in own]
+        return {"action": sealed.action, "orders": orders}
 
-    @post(f"/api/seat/{SEAT}/tiles", body=Laid, guard=own_seat)
+    @post(f"/api/seat/{SEAT}/tiles", guard=own_seat)
     def tiles(self, seat: Seat, body: Laid) -> None:
         """Report whether the seat's tiles are laid behind its wall."""
         self._table.lay_tiles(seat, body.moment, body.is_ready)
@@ -147,7 +154,7 @@ class SeatDoors(PageGroup):
         """Offer a draw, or accept one."""
         self._table.offer_draw(seat)
 
-    @post(f"/api/seat/{SEAT}/ask-back", body=Moment, guard=own_seat)
+    @post(f"/api/seat/{SEAT}/ask-back", guard=own_seat)
     def ask_back(self, seat: Seat, body: Moment) -> None:
         """Ask to take back the last turn, or agree to the other seat's request."""
         self._table.ask_back(seat, body.moment)
@@ -157,7 +164,7 @@ class SeatDoors(PageGroup):
         """Decline the other seat's request, or withdraw the own one."""
         self._table.decline(seat)
 
-    @post(f"/api/seat/{SEAT}/start", body=Start, guard=sitting)
+    @post(f"/api/seat/{SEAT}/start", guard=sitting)
     def start(self, seat: Seat, body: Start) -> None:
         """Start a game with one of its presets."""
         game = self._games.get(body.game)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from flask import Response, g, jsonify
+from flask import g
 
 from companion.core.errors import Illegal, Refusal, wrong_phase
 from companion.core.i18n import say
@@ -68,12 +68,12 @@ class SharedDoors(PageGroup):
         self._require_clock(by)
         self._table.resume(by)
 
-    @shared("read", "seat", "table", body=Read)
+    @shared("read", "seat", "table")
     def read(self, by: str, body: Read) -> None:
         """Confirm that the headline has been read."""
         self._table.read(by, body.moment, body.stage, body.told)
 
-    @shared("confirm", "seat", "host", body=Confirm)
+    @shared("confirm", "seat", "host")
     def confirm(self, by: str, body: Confirm) -> None:
         """Confirm that the board is right."""
         self._table.confirm(by, body.moment, body.stage, body.force)
@@ -83,7 +83,7 @@ class SharedDoors(PageGroup):
         """Publish the secrets of a finished game. This cannot be undone."""
         self._table.disclose(by)
 
-    @shared("choose", "seat", "table", body=GameName)
+    @shared("choose", "seat", "table")
     def choose(self, by: str, body: GameName) -> None:
         """Choose a game in the lobby, which every page then shows.
 
@@ -96,7 +96,7 @@ class SharedDoors(PageGroup):
         """Return to the choice of all games, also after a game."""
         self._table.go_home()
 
-    @shared("rematch", "seat", "table", "host", body=Rematch)
+    @shared("rematch", "seat", "table", "host")
     def rematch(self, by: str, body: Rematch) -> None:
         """Start the same game again."""
         self._table.rematch(body.swap)
@@ -114,17 +114,17 @@ class TableDoors(PageGroup):
 
     name = "api"
 
-    @get("/api/view", answer=ViewJson)
-    def view(self) -> Response:
+    @get("/api/view")
+    def view(self) -> ViewJson:
         """Return what everybody may know."""
-        return jsonify(plain_view(self._table.view()))
+        return plain_view(self._table.view())
 
-    @post("/api/table/act", body=Act, guard=at_table)
+    @post("/api/table/act", guard=at_table)
     def table_act(self, body: Act) -> None:
         """Act for the seat on turn. The table raises unless anybody may do so."""
         self._table.act(body.moment, body.action, at_s=g.at_s)
 
-    @post("/api/table/back", body=Moment, guard=at_table)
+    @post("/api/table/back", guard=at_table)
     def table_back(self, body: Moment) -> None:
         """Take back the last turn. The table raises unless anybody may do so."""
         self._table.undo(body.moment)
@@ -134,12 +134,12 @@ class TableDoors(PageGroup):
         """Start the chosen game."""
         self._table.begin_chosen()
 
-    @post("/api/table/tiles", body=LaidBy, guard=at_table)
+    @post("/api/table/tiles", guard=at_table)
     def table_tiles(self, body: LaidBy) -> None:
         """Report at the table screen whether a seat's tiles are laid."""
         self._table.lay_tiles(body.seat, body.moment, body.is_ready)
 
-    @post(f"/api/seat/{SEAT}/go-on", body=GoOn, guard=at_table)
+    @post(f"/api/seat/{SEAT}/go-on", guard=at_table)
     def go_on(self, seat: str, body: GoOn) -> None:
         """Let the pad, the machine or another phone continue for a seat whose phone is gone."""
         gone, features = Seat(seat), self._features
@@ -178,19 +178,19 @@ class StaffKeys(PageGroup):
     name = "staff"
     bell: StaffBell
 
-    @post("/api/staff/call", answer=StaffCall)
-    def call(self) -> Response:
+    @post("/api/staff/call")
+    def call(self) -> StaffCall:
         """Call the staff. The bell raises if nobody would hear it."""
         by = self._caller()
         self.bell.ring(by)
-        return jsonify(call=self.bell.call)
+        return {"call": self.bell.call}
 
-    @post("/api/staff/cancel", answer=StaffCall)
-    def cancel(self) -> Response:
+    @post("/api/staff/cancel")
+    def cancel(self) -> StaffCall:
         """Cancel the call."""
         self._caller()
         self.bell.cancel()
-        return jsonify(call=self.bell.call)
+        return {"call": self.bell.call}
 
     def _caller(self) -> str:
         """Return the seat, `host` or `table` that sends the request. Raises `Illegal` for

@@ -7,9 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
-from flask import Response, jsonify
+from flask import Response
 
 from companion.core.errors import Malformed, wrong_phase
 from companion.core.event_cues import EventCue
@@ -19,7 +18,7 @@ from companion.core.ports import Cue
 from companion.games import event_cues
 from companion.maintenance.requests import CheckRoom, PanelCheck, Trial
 from web.rendering.answers import TrialJson
-from web.rendering.json_view import plain_fields
+from web.rendering.json_view import answer_of
 from web.routes.api.body import Body, Text
 from web.routes.route import PageGroup, get, host_only, post
 from web.server.sse import Audience, message
@@ -85,7 +84,7 @@ class PanelTrials(PageGroup):
     def live(self) -> Response:
         """Stream pressed keys and lit lamps. The check continues while the stream is open."""
         panel = self._panel()
-        sent: dict[str, Any] = {}
+        sent: TrialJson | None = None
         renewed_s = time.monotonic()
 
         def news() -> str:
@@ -101,7 +100,7 @@ class PanelTrials(PageGroup):
             trial = _plain(panel.trial())
             if trial == sent:
                 return ""
-            if trial["on"] != sent.get("on"):
+            if sent is None or trial["on"] != sent["on"]:
                 self._table.notice("trial", TRIED_OUT if trial["on"] else "")
             sent = trial
             return message(json.dumps(trial), "trial")
@@ -115,8 +114,8 @@ class PanelTrials(PageGroup):
 
     # ---- trying out ----
 
-    @post("/api/check/begin", guard=host_only, answer=TrialJson)
-    def begin(self) -> Response:
+    @post("/api/check/begin", guard=host_only)
+    def begin(self) -> TrialJson:
         """Start the check. Raises `Illegal` while a game is on."""
         return self._run(lambda panel: panel.begin())
 
@@ -125,15 +124,15 @@ class PanelTrials(PageGroup):
         """Return keys and lamps to the table."""
         self._panel().end()
 
-    @post("/api/check/light", body=Light, guard=host_only, answer=TrialJson)
-    def light(self, body: Light) -> Response:
+    @post("/api/check/light", guard=host_only)
+    def light(self, body: Light) -> TrialJson:
         """Switch a lamp on or off."""
         if body.lamp not in self._panel().lamps:
             raise Malformed(say("There is no lamp {name}", name=body.lamp))
         return self._run(lambda panel: panel.light(body.lamp, body.on))
 
-    @post("/api/check/play", body=PlayCue, guard=host_only, answer=TrialJson)
-    def play(self, body: PlayCue) -> Response:
+    @post("/api/check/play", guard=host_only)
+    def play(self, body: PlayCue) -> TrialJson:
         """Play a cue with its tone and lamps."""
         cue = next((cue for cue in cues() if str(cue) == body.cue), None)
         if cue is None:
@@ -142,14 +141,14 @@ class PanelTrials(PageGroup):
 
     # ---- inside ----
 
-    def _run(self, act: Callable[[PanelCheck], None]) -> Response:
+    def _run(self, act: Callable[[PanelCheck], None]) -> TrialJson:
         panel = self._panel()
         if self.page_context.is_game_on:
             raise wrong_phase(
                 say("A game is on, and its keys belong to the players. Check between games."),
             )
         act(panel)
-        return jsonify(_plain(panel.trial()))
+        return _plain(panel.trial())
 
     def _panel(self) -> PanelCheck:
         if self.room.panel is None:
@@ -157,5 +156,5 @@ class PanelTrials(PageGroup):
         return self.room.panel
 
 
-def _plain(trial: Trial) -> dict[str, Any]:
-    return {"on": trial.left_s > 0, **plain_fields(trial, "down", "tried", "lit")}
+def _plain(trial: Trial) -> TrialJson:
+    return answer_of(TrialJson, trial, on=trial.left_s > 0)

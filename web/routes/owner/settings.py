@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flask import Response, jsonify, make_response, render_template, request, send_file
+from flask import Response, make_response, render_template, request, send_file
 
 from companion import __version__
 from companion.core.clock import EARLIEST_S
@@ -85,12 +85,12 @@ class SettingsPage(PageGroup):
         """Show the page with the values of the settings file."""
         return self._page()
 
-    @post("/api/settings/change", body=Change, guard=host_only, answer=SettingsSaved)
-    def change(self, body: Change) -> Response:
+    @post("/api/settings/change", guard=host_only)
+    def change(self, body: Change) -> SettingsSaved:
         """Save some settings. If any value is invalid, nothing is saved."""
         on_file, revision = self.upkeep.on_file()
         self.upkeep.change(typed_values(flat(on_file), body.values), revision)
-        return jsonify(note=self._restart_words())
+        return {"note": self._restart_words()}
 
     def _page(self, note: str = "", error: str = "", status: int = 200) -> Response:
         try:
@@ -191,7 +191,7 @@ class SettingsPage(PageGroup):
         """Drop the backup or reset that waits for the next start."""
         self.upkeep.unstage()
 
-    @post("/api/settings/reset", body=Reset, guard=host_only)
+    @post("/api/settings/reset", guard=host_only)
     def reset(self, body: Reset) -> None:
         """Reset all settings, and delete the games if requested."""
         self.upkeep.reset(body.games)
