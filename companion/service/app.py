@@ -19,7 +19,6 @@ from companion.core.clock import Clock, RealClock
 from companion.core.command_line import command_words, public_command
 from companion.core.config import Settings, find_settings
 from companion.core.errors import JournalError
-from companion.core.heartbeat import Heartbeats
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Kit
 from companion.core.log_fields import log_fields
@@ -234,11 +233,6 @@ class Companion(Closeable):
     def eye(self) -> BoardEye | None:
         """Return what pages ask about the camera. None without a camera."""
         return self.board.eye
-
-    @property
-    def vitals(self) -> Heartbeats:
-        """Return the heartbeats, for the watchdog."""
-        return self.health.vitals
 
     # ---- doors -----------------------------------------------------------------------------------
 

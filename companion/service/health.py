@@ -5,14 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from companion import __version__
 from companion.core.errors import JournalError
-from companion.core.heartbeat import BOUNDS_S, CAMERA, JOURNAL, TABLE, Heartbeats
 from companion.core.i18n import say
 from companion.core.log_fields import log_fields
 from companion.core.network import shown
@@ -38,17 +36,16 @@ from companion.storage.write_faults import WriteFault
 from companion.table.listeners import TableListener
 
 if TYPE_CHECKING:
-    from companion.core.clock import Clock
-    from companion.core.config import Settings
-    from companion.diagnostics.certificate import Validity
-    from companion.maintenance.own_wifi import OwnWifi
-    from companion.mqtt.adapter import MqttAdapter
-    from companion.storage.journal import Journal
+    from companion.service.app import Companion
     from companion.table.table import Table
-    from hardware.panel import Panel
-    from vision.watcher import Watcher
 
 log = logging.getLogger(__name__)
+TABLE, JOURNAL, CAMERA = "table", "journal", "camera"
+BOUNDS_S: Mapping[str, float] = {TABLE: 5.0, JOURNAL: 10.0, CAMERA: 30.0}
+"""Maximum time in seconds between two rounds of a loop. The table's loop has ten a second, and the
+journal is checked every two seconds. The camera's loop has one for every frame, or every ten
+seconds while it retries to open a camera, which may take a while longer.
+"""
 PULSE_S = 2.0
 LOOK_S = 60.0
 """Interval in seconds at which the machine is checked."""
@@ -62,31 +59,6 @@ _CAMERA = {
 _TROUBLE = (Grade.WARN, Grade.FAIL)
 
 
-class Examined(Protocol):
-    """The parts of a service that are examined. A missing part is None."""
-
-    clock: Clock
-    settings: Settings
-    settings_path: Path
-    journal: Journal
-    table: Table
-    panel: Panel | None
-    broker: MqttAdapter
-    certificate: Validity | None
-    own_wifi: OwnWifi | None
-
-    @property
-    def watcher(self) -> Watcher | None:
-        """Return the watcher of the board, if there is a camera."""
-
-    @property
-    def simulation(self) -> object | None:
-        """Return the simulated table and fingers, if table and pins are simulated."""
-
-    def urls(self) -> tuple[str, ...]:
-        """Return the addresses of the table screen, the one for phones first."""
-
-
 class ServiceHealth(Closeable):
     """The service's own health. A context manager whose `close` may be called twice.
 
@@ -96,7 +68,7 @@ class ServiceHealth(Closeable):
 
     def __init__(
         self,
-        companion: Examined,
+        companion: Companion,
         machine: Machine,
         bundle: Callable[[], bytes],
         threads: bool = True,
@@ -108,12 +80,16 @@ class ServiceHealth(Closeable):
         self._begun_s = self._clock.monotonic_s()
         self.tally = RefusalCounter()
         self.bundle = bundle
-        loops: dict[str, Callable[[], float]] = {TABLE: lambda: companion.table.round_s}
-        if watcher := companion.watcher:
-            loops[CAMERA] = lambda: watcher.round_s
-        # Without threads no loop beats by itself, so none can be late.
-        bounds = {name: BOUNDS_S[name] for name in (TABLE, JOURNAL, *loops)} if threads else {}
-        self.vitals = Heartbeats(self._clock, bounds, loops)
+        self._watched_s = self._checked_journal_s = self._begun_s
+        self._loops: dict[str, Callable[[], float]] = {}
+        """Monotonic time of the last round of each loop. Without threads no loop is watched."""
+        if threads:
+            self._loops = {
+                TABLE: lambda: companion.table.round_s,
+                JOURNAL: lambda: self._checked_journal_s,
+            }
+            if watcher := companion.watcher:
+                self._loops[CAMERA] = lambda: watcher.round_s
         self._journal, self._free_bytes = "ok", machinery.free_bytes(self._folder)
         self._findings: tuple[Finding, ...] = ()
         self._checked_s: float | None = None
@@ -129,8 +105,7 @@ class ServiceHealth(Closeable):
 
     def start(self) -> None:
         """Start the checks in their own thread. The watched loops count as alive now."""
-        for name in self.vitals.ages():
-            self.vitals.beat(name)
+        self._watched_s = self._clock.monotonic_s()
         if self._thread:
             self._thread.start()
 
@@ -147,7 +122,7 @@ class ServiceHealth(Closeable):
         if companion.watcher:
             companion.watcher.tell_stall()
         companion.journal.clock_of("")  # any answer shows that it is alive
-        self.vitals.beat(JOURNAL)
+        self._checked_journal_s = self._clock.monotonic_s()
         self._free_bytes = machinery.free_bytes(self._folder)
         self._judge_journal()
         if self._checked_s is None or now_s - self._checked_s >= LOOK_S:
@@ -208,9 +183,21 @@ class ServiceHealth(Closeable):
 
     # ---- what the pages ask ----------------------------------------------------------------------
 
+    def late(self) -> Mapping[str, float]:
+        """Return the loops that exceed their bound, with the seconds since their last round.
+
+        A loop that never starts is late as well. Empty if all are alive.
+        """
+        now_s = self._clock.monotonic_s()
+        ages_s = {
+            name: now_s - max(self._watched_s, last_round_s())
+            for name, last_round_s in self._loops.items()
+        }
+        return {name: age_s for name, age_s in ages_s.items() if age_s > BOUNDS_S[name]}
+
     def state(self) -> Health:
         """Return the present health. It measures nothing."""
-        companion, late = self._companion, self.vitals.late()
+        companion, late = self._companion, self.late()
         journal = "silent" if JOURNAL in late else self._journal
         camera = pins = "none"
         if companion.watcher:
@@ -244,7 +231,7 @@ class ServiceHealth(Closeable):
 
     def _look_at_all(self) -> Iterator[Finding]:
         companion, machine = self._companion, self.machine
-        yield from self._loops()
+        yield from self._late_loops()
         yield from settings_findings(companion.settings_path)
         yield board_camera(
             companion.table.view().devices.camera,
@@ -271,14 +258,14 @@ class ServiceHealth(Closeable):
         """Return whether phones will accept the certificate today."""
         return certificate(self._companion.certificate, self._clock.wall_s())
 
-    def _loops(self) -> Iterator[Finding]:
+    def _late_loops(self) -> Iterator[Finding]:
         """Yield the loops that are late."""
         words = {
             TABLE: say("The table does not answer"),
             JOURNAL: say("The journal does not answer"),
             CAMERA: say("The camera’s reader does not answer"),
         }
-        for name, age_s in self.vitals.late().items():
+        for name, age_s in self.late().items():
             text = say(
                 "{who} for {seconds} s: restart the companion; the game is kept.",
                 who=words[name],

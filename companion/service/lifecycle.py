@@ -95,7 +95,7 @@ def run(
                 received = signal.sigtimedwait(end_signals, WELL_AFTER_S)
                 # The service was not ended because it started too late.
                 is_quick = time.monotonic() - begun_s < WELL_AFTER_S
-                if (received is None or is_quick) and not companion.vitals.late():
+                if (received is None or is_quick) and not companion.health.late():
                     last_good.succeeded(tried)
                 is_over = (
                     signal.sigwait(end_signals) if received is None else received.si_signo
@@ -147,15 +147,15 @@ def _restore_backup(settings_of: Callable[[], Settings], path: Path) -> tuple[Se
     return (settings_of() if notices else settings), notices, ""
 
 
-# ---- what the manager is told --------------------------------------------------------------------
+# ---- reports to the manager ------------------------------------------------------------------------
 
 
 class ManagerNotifier(Closeable):
     """Reports the state of one companion to the manager. A context manager whose `close` may be
     called twice.
 
-    The watchdog is fed only while all loops of `Heartbeats` are alive. If the table's loop hangs,
-    systemd kills the process and restarts it, and the game continues from the journal.
+    The watchdog is fed only while no loop is late. If the table's loop hangs, systemd kills the
+    process and restarts it, and the game continues from the journal.
     """
 
     def __init__(self, companion: Companion, manager: Manager) -> None:
@@ -184,7 +184,7 @@ class ManagerNotifier(Closeable):
 
     def _status_fields(self) -> dict[str, str]:
         """Feed the watchdog if all loops are alive, and return the fields that have changed."""
-        late = self._companion.vitals.late()
+        late = self._companion.health.late()
         own_wifi = self._companion.own_wifi
         well = Word.HOTSPOT if own_wifi and own_wifi.hotspot else Word.READY
         self._manager.show(Word.FAULT if late or self._trouble else well)

@@ -27,13 +27,12 @@ from companion.core.config import (
     WebSettings,
 )
 from companion.core.errors import JournalError
-from companion.core.heartbeat import BOUNDS_S, JOURNAL, TABLE, Heartbeats
 from companion.core.kit import Seat
 from companion.core.ports import CameraState, CameraStatus
 from companion.diagnostics.findings import Grade, Status
 from companion.diagnostics.probes import Machine
 from companion.service.app import Companion
-from companion.service.health import LOOK_S, ServiceHealth
+from companion.service.health import BOUNDS_S, JOURNAL, LOOK_S, TABLE, ServiceHealth
 from companion.storage.journal import Journal
 from companion.table.store import TableStore
 
@@ -58,20 +57,19 @@ def house(folder: Path, simulate: bool = False) -> Iterator[tuple[Companion, Fak
 # ---- who is alive --------------------------------------------------------------------------------
 
 
-def test_whoever_is_silent_for_longer_than_its_bound_is_late() -> None:
-    clock = FakeClock()
-    vitals = Heartbeats(clock, {"table": 5.0, "camera": 30.0})
-    vitals.beat("lamps")
-    clock.advance(5.0)
-    assert vitals.late() == {}
-    clock.advance(1.0)
-    assert vitals.late() == {"table": 6.0}
-    vitals.beat("table")
-    clock.advance(40.0)
-    assert vitals.late() == {"table": 40.0, "camera": 46.0}, (
-        "a loop that never began is late as well"
-    )
-    assert vitals.ages() == {"table": 40.0, "camera": 46.0, "lamps": 46.0}
+def test_whoever_is_silent_for_longer_than_its_bound_is_late(tmp_path: Path) -> None:
+    with house(tmp_path, simulate=True) as (companion, clock):
+        # never started: a loop that never began is late as well
+        health = ServiceHealth(companion, companion.health.machine, None)
+        clock.advance(5.0)
+        assert health.late() == {}
+        clock.advance(1.0)
+        assert health.late() == {"table": 6.0}
+        health.look()
+        clock.advance(40.0)
+        assert health.late() == {"table": 46.0, "journal": 40.0, "camera": 46.0}
+        assert companion.health.late() == {}, "without threads nothing is late"
+        health.close()
 
 
 def test_a_table_is_heard_after_every_round_whatever_went_wrong(

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 MAX_FAILED_STARTS = 3
 WELL_AFTER_S = 35.0
 """Time in seconds after which a start counts as successful. It is longer than any part may be
-silent (`companion.core.heartbeat`).
+silent (`companion.service.health`).
 """
 
 
