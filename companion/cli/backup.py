@@ -9,25 +9,19 @@ from pathlib import Path
 from typing import IO
 
 from companion.cli.greeting import begin
-from companion.cli.options import Commands, add_command, settings_of, settings_path
+from companion.cli.options import SETTINGS, argument, command, settings_of, settings_path
 from companion.core.errors import CompanionError, JournalInUse, Malformed
 from companion.core.files import as_owner_of, open_file
 
 
-def add_backup(commands: Commands) -> None:
-    """Add `companion backup` and `companion restore`."""
-    about = "settings and games in one file, without keys and without the current game"
-    backup = add_command(commands, "backup", _backup, about, has_settings=True)
-    backup.add_argument("file", type=Path, metavar="FILE.zip")
-    backup.add_argument(
-        "--photographs", action="store_true", help="also the photographs of all turns"
-    )
-    about = "restore a backup; what is here is kept in before-restore"
-    restore = add_command(commands, "restore", _restore, about, has_settings=True)
-    restore.add_argument("file", type=Path, metavar="FILE.zip")
-
-
-def _backup(options: argparse.Namespace) -> None:
+@command(
+    "backup",
+    "settings and games in one file, without keys and without the current game",
+    *SETTINGS,
+    argument("file", type=Path, metavar="FILE.zip"),
+    argument("--photographs", action="store_true", help="also the photographs of all turns"),
+)
+def backup(options: argparse.Namespace) -> None:
     from companion.core.clock import RealClock  # noqa: PLC0415
     from companion.maintenance.backup import make_backup  # noqa: PLC0415 - brings the games
 
@@ -51,7 +45,13 @@ def _backup(options: argparse.Namespace) -> None:
     print(f"{options.file}: {note.sentence()}")
 
 
-def _restore(options: argparse.Namespace) -> None:
+@command(
+    "restore",
+    "restore a backup; what is here is kept in before-restore",
+    *SETTINGS,
+    argument("file", type=Path, metavar="FILE.zip"),
+)
+def restore(options: argparse.Namespace) -> None:
     from companion.maintenance.backup import apply_staged, stage_restore  # noqa: PLC0415 - brings the games
     from companion.storage.opening import hold  # noqa: PLC0415
 

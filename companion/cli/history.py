@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from companion.archive.played_games import GameLine
-from companion.cli.options import Commands, add_command, settings_of, write_file
+from companion.cli.options import SETTINGS, argument, command, settings_of, write_file
 from companion.core.config import Settings
 from companion.core.errors import Malformed
 from companion.core.files import MAX_GAME, read_file
@@ -22,29 +22,6 @@ from companion.table.session import MACHINE
 if TYPE_CHECKING:
     from companion.archive.history import History
     from companion.archive.replay import GameFile
-
-
-def add_history(commands: Commands) -> None:
-    """Add `companion history`, `export`, `import` and `replay`."""
-    about = "list the games played, the newest first"
-    history = add_command(commands, "history", _history, about, has_settings=True)
-    history.add_argument("--json", action="store_true", help="the same as JSON, one line per game")
-    about = "write a finished game as JSON or as notation"
-    export = add_command(commands, "export", _export, about, has_settings=True)
-    export.add_argument(
-        "number", type=int, metavar="N", help="number of the game, as listed by history"
-    )
-    export.add_argument("-o", "--output", type=Path, metavar="FILE", help="instead of the console")
-    export.add_argument("--text", action="store_true", help="as notation for people to read")
-    about = "replay an exported file and keep it; not while a service runs"
-    bring = add_command(commands, "import", _import, about, has_settings=True)
-    bring.add_argument("file", type=Path, metavar="FILE")
-    about = "replay a game and check its receipts"
-    replay = add_command(commands, "replay", _replay, about, has_settings=True)
-    replay.add_argument(
-        "game", metavar="ID|FILE", help="a number from history, or an exported file"
-    )
-    replay.add_argument("--json", action="store_true", help="print the game as a file instead")
 
 
 @contextmanager
@@ -61,7 +38,13 @@ def _open_history(settings: Settings, *, read_only: bool = True) -> Iterator[His
         yield History(journal, None, RealClock(), on_table=lambda: last)
 
 
-def _history(options: argparse.Namespace) -> None:
+@command(
+    "history",
+    "list the games played, the newest first",
+    *SETTINGS,
+    argument("--json", action="store_true", help="the same as JSON, one line per game"),
+)
+def history(options: argparse.Namespace) -> None:
     with _open_history(settings_of(options)) as past:
         for line in past.lines(0, past.count()):
             as_json = msgspec.json.encode(line, enc_hook=str).decode()
@@ -93,7 +76,15 @@ def _player_words(line: GameLine, seat: Seat) -> str:
     return f"{name} ({', '.join(notes)})" if notes else name
 
 
-def _export(options: argparse.Namespace) -> None:
+@command(
+    "export",
+    "write a finished game as JSON or as notation",
+    *SETTINGS,
+    argument("number", type=int, metavar="N", help="number of the game, as listed by history"),
+    argument("-o", "--output", type=Path, metavar="FILE", help="instead of the console"),
+    argument("--text", action="store_true", help="as notation for people to read"),
+)
+def export(options: argparse.Namespace) -> None:
     from companion.archive.scoresheet import write_sheet  # noqa: PLC0415 - imports all games, which is slow
 
     with _open_history(settings_of(options)) as past:
@@ -111,7 +102,13 @@ def _as_json(played: GameFile) -> str:
     return msgspec.json.format(msgspec.json.encode(played)).decode()
 
 
-def _import(options: argparse.Namespace) -> None:
+@command(
+    "import",
+    "replay an exported file and keep it; not while a service runs",
+    *SETTINGS,
+    argument("file", type=Path, metavar="FILE"),
+)
+def import_game(options: argparse.Namespace) -> None:
     content = _content(options.file)
     with _open_history(settings_of(options), read_only=False) as past:
         number = past.bring_in(content)
@@ -128,7 +125,14 @@ def _content(path: Path) -> bytes:
 # ---- replay --------------------------------------------------------------------------------------
 
 
-def _replay(options: argparse.Namespace) -> None:
+@command(
+    "replay",
+    "replay a game and check its receipts",
+    *SETTINGS,
+    argument("game", metavar="ID|FILE", help="a number from history, or an exported file"),
+    argument("--json", action="store_true", help="print the game as a file instead"),
+)
+def replay(options: argparse.Namespace) -> None:
     from companion.archive.game_files import read_game  # noqa: PLC0415 - imports all games, which is slow
     from companion.archive.replay import retell  # noqa: PLC0415
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from companion.cli.options import Commands, add_command, settings_path
+from companion.cli.options import SETTINGS, argument, command, settings_path
 from companion.core.config import WifiSettings
 from companion.core.errors import Malformed, SystemTrouble
 from companion.core.files import as_owner_of, replace_file
@@ -45,17 +45,16 @@ class NoHotspot(SystemTrouble):
     kind = "hotspot"
 
 
-def add_hotspot(commands: Commands) -> None:
-    """Add `companion hotspot`."""
-    about = "this machine’s own Wi-Fi for phones: on or off"
-    command = add_command(commands, "hotspot", _hotspot, about, has_settings=True)
-    command.add_argument("task", choices=("on", "off"))
-    command.add_argument("--name", default="Table", help="name of the network (Table)")
-
-
-def _hotspot(options: argparse.Namespace) -> None:
-    hotspot = Hotspot(settings_path(options))
-    print(hotspot.open(options.name) if options.task == "on" else hotspot.close())
+@command(
+    "hotspot",
+    "this machine’s own Wi-Fi for phones: on or off",
+    *SETTINGS,
+    argument("task", choices=("on", "off")),
+    argument("--name", default="Table", help="name of the network (Table)"),
+)
+def hotspot(options: argparse.Namespace) -> None:
+    own = Hotspot(settings_path(options))
+    print(own.open(options.name) if options.task == "on" else own.close())
 
 
 def run_command(command: Sequence[str]) -> tuple[int, str]:

@@ -17,9 +17,11 @@ from pathlib import Path
 import msgspec
 
 from companion.cli.options import (
-    Commands,
-    add_command,
-    add_port_of_running,
+    PORT,
+    SETTINGS,
+    add_commands,
+    argument,
+    command,
     number,
     port,
     settings_of,
@@ -34,8 +36,15 @@ from companion.core.resources import save_memory
 from companion.diagnostics.own_pages import IS_HUB, ask_address
 from companion.storage.journal import Journal
 
-PORT, NATS_PORT = 8500, 4222
-FOLDER = "~/.local/share/tabletop-hub"
+PAGES_PORT, NATS_PORT = 8500, 4222
+FOLDER = argument(
+    "--folder",
+    type=Path,
+    default=Path("~/.local/share/tabletop-hub"),
+    metavar="DIR",
+    help="where the hub keeps all",
+)
+PLAYER = argument("--player", default="", metavar="NAME", help="name that the other table sees")
 COLLECT_S = 600.0
 """Interval in seconds of full garbage collections. One takes 100 ms or more, during which the hub
 serves no table.
@@ -46,89 +55,54 @@ send need not wait long for one that draws.
 """
 
 
-def add_hub(commands: Commands) -> None:
-    """Add `companion hub` with its options, and its subcommands for a table."""
-    about = "run a hub of many tables; hub join, hub leave: of this table"
-    hub = add_command(commands, "hub", _run, about)
-    add_folder(hub)
-    add = hub.add_argument
-    add("--name", help="what the room is called")
-    add("--host", default="0.0.0.0", help="address to listen on")
-    add("--port", type=port, default=PORT, help=f"port of the pages (as delivered {PORT})")
-    add("--nats-port", type=port, default=NATS_PORT, help=f"port for tables ({NATS_PORT})")
-    add("--names", action="append", default=[], metavar="NAME", help="further names of the pages")
-    add(
+def _add_parts(parser: argparse.ArgumentParser) -> None:
+    """Add the commands of a table, and those for the hub that runs on this machine."""
+    add_commands(parser, (join, leave, offer, play, withdraw, let_in, host_key))
+
+
+@command(
+    "hub",
+    "run a hub of many tables; hub join, hub leave: of this table",
+    FOLDER,
+    argument("--name", help="what the room is called"),
+    argument("--host", default="0.0.0.0", help="address to listen on"),
+    argument(
+        "--port",
+        type=port,
+        default=PAGES_PORT,
+        help=f"port of the pages (as delivered {PAGES_PORT})",
+    ),
+    argument("--nats-port", type=port, default=NATS_PORT, help=f"port for tables ({NATS_PORT})"),
+    argument(
+        "--names", action="append", default=[], metavar="NAME", help="further names of the pages"
+    ),
+    argument(
         "--proxies", action="append", default=[], metavar="ADDRESS", help="proxies in front of them"
-    )
-    add("--path", default="", metavar="PATH", help="under which a proxy shows them, such as /hub")
-    add("--viewers", type=int, default=1000, metavar="N", help="spectators at once")
-    delay = number("delay in seconds", 0, 3600, float)
-    add("--delay", type=delay, metavar="SECONDS", help="how much later spectators see everything")
-    add("--language", choices=("auto", *LANGUAGES), default="auto", help="of the wall")
-    # NATS would take 0 as no limit
-    megabytes = number("size in megabytes", 64, 1_000_000)
-    about = "so much of the disk for what tables say"
-    add("--keep-mb", type=megabytes, default=2048, metavar="N", help=about)
-    add("--certificate", default="", metavar="FILE", help="PEM file, for HTTPS and TLS")
-    add("--key", default="", metavar="FILE", help="its key")
-    parts = hub.add_subparsers(metavar="COMMAND")
-    _add_membership(parts)
-    _add_pairing(parts)
-    let_in = add_command(parts, "let-in", _let_in, "let a table in that has joined")
-    let_in.add_argument("number", type=int, help="of the table, as the wall shows it")
-    key = add_command(parts, "host-key", _host_key, "show the key of the hub's host")
-    for part in (let_in, key):
-        add_folder(part)
-
-
-def add_folder(command: argparse.ArgumentParser) -> None:
-    """Add `--folder`."""
-    about = "where the hub keeps all"
-    command.add_argument("--folder", type=Path, default=Path(FOLDER), metavar="DIR", help=about)
-
-
-def _add_membership(parts: Commands) -> None:
-    """Add the commands by which a table joins a hub and leaves it."""
-    about = "let this table join a hub, by the code on the hub's screen"
-    join = add_command(parts, "join", _join, about, has_settings=True)
-    join.add_argument("address", help="of the hub's pages, such as hub.local:8500")
-    join.add_argument("code", help="on the hub's screen")
-    join.add_argument("--names", action="store_true", help="show the players' names at the hub")
-    join.add_argument(
-        "--ca", default="", metavar="FILE", help="the certificate that the hub's is signed by"
-    )
-    leave = add_command(parts, "leave", _leave, "let this table leave its hub", has_settings=True)
-    for part in (join, leave):
-        add_port_of_running(part)
-
-
-def _add_pairing(parts: Commands) -> None:
-    """Add the commands for a game at two tables."""
-    about = "offer a game for two tables; answers a code for the other host"
-    offer = add_command(parts, "offer", _offer, about, has_settings=True)
-    offer.add_argument(
-        "game", help="such as outbuffered; with the options with which it was started here last"
-    )
-    offer.add_argument(
-        "--seat",
-        choices=[*map(str, SEATS)],
-        default=Seat.SOUTH,
-        help="the side played here (south)",
-    )
-    about = "play the game that another table offers"
-    play = add_command(parts, "play", _play, about, has_settings=True)
-    play.add_argument("code", help="that the other host was told")
-    about = "name that the other table sees"
-    for part in (offer, play):
-        part.add_argument("--player", default="", metavar="NAME", help=about)
-    withdraw = add_command(
-        parts, "withdraw", _withdraw, "offer no game any more", has_settings=True
-    )
-    for part in (offer, play, withdraw):
-        add_port_of_running(part)
-
-
-def _run(options: argparse.Namespace) -> None:
+    ),
+    argument(
+        "--path", default="", metavar="PATH", help="under which a proxy shows them, such as /hub"
+    ),
+    argument("--viewers", type=int, default=1000, metavar="N", help="spectators at once"),
+    argument(
+        "--delay",
+        type=number("delay in seconds", 0, 3600, float),
+        metavar="SECONDS",
+        help="how much later spectators see everything",
+    ),
+    argument("--language", choices=("auto", *LANGUAGES), default="auto", help="of the wall"),
+    argument(
+        "--keep-mb",
+        # NATS would take 0 as no limit
+        type=number("size in megabytes", 64, 1_000_000),
+        default=2048,
+        metavar="N",
+        help="so much of the disk for what tables say",
+    ),
+    argument("--certificate", default="", metavar="FILE", help="PEM file, for HTTPS and TLS"),
+    argument("--key", default="", metavar="FILE", help="its key"),
+    _add_parts,
+)
+def hub(options: argparse.Namespace) -> None:
     try:
         from companion.hub_server.app import Hub  # noqa: PLC0415 - brings what only a hub needs
         from companion.hub_server.folder import HubSettings  # noqa: PLC0415
@@ -183,13 +157,20 @@ WEB_FIELDS = ("host", "port", "viewers", "names", "proxies", "path", "certificat
 """Options that are settings of the pages."""
 
 
-def _host_key(options: argparse.Namespace) -> None:
+@command("host-key", "show the key of the hub's host", FOLDER)
+def host_key(options: argparse.Namespace) -> None:
     from companion.hub_server.folder import existing_folder  # noqa: PLC0415 - brings what only a hub needs
 
     print(host_key_text(existing_folder(options.folder).now.host_key))
 
 
-def _let_in(options: argparse.Namespace) -> None:
+@command(
+    "let-in",
+    "let a table in that has joined",
+    argument("number", type=int, help="of the table, as the wall shows it"),
+    FOLDER,
+)
+def let_in(options: argparse.Namespace) -> None:
     """Ask the hub on this machine to admit a table. Raises `SystemTrouble`."""
     from companion.hub_server.folder import ADDRESS_FILE, existing_folder  # noqa: PLC0415 - brings what only a hub needs
 
@@ -208,7 +189,19 @@ def _let_in(options: argparse.Namespace) -> None:
     print(f"Table {options.number} is let in.")
 
 
-def _join(options: argparse.Namespace) -> None:
+@command(
+    "join",
+    "let this table join a hub, by the code on the hub's screen",
+    *SETTINGS,
+    argument("address", help="of the hub's pages, such as hub.local:8500"),
+    argument("code", help="on the hub's screen"),
+    argument("--names", action="store_true", help="show the players' names at the hub"),
+    argument(
+        "--ca", default="", metavar="FILE", help="the certificate that the hub's is signed by"
+    ),
+    PORT,
+)
+def join(options: argparse.Namespace) -> None:
     from companion.hub.joining import join_with  # noqa: PLC0415 - brings what only a hub needs
     from companion.hub.membership import membership_path, write_membership  # noqa: PLC0415
 
@@ -230,7 +223,8 @@ def _join(options: argparse.Namespace) -> None:
         )
 
 
-def _leave(options: argparse.Namespace) -> None:
+@command("leave", "let this table leave its hub", *SETTINGS, PORT)
+def leave(options: argparse.Namespace) -> None:
     settings = settings_of(options)
     try:
         with Journal(settings.journal_path):
@@ -240,19 +234,44 @@ def _leave(options: argparse.Namespace) -> None:
     print("This table belongs to no hub.")
 
 
-def _offer(options: argparse.Namespace) -> None:
+@command(
+    "offer",
+    "offer a game for two tables; answers a code for the other host",
+    *SETTINGS,
+    argument(
+        "game", help="such as outbuffered; with the options with which it was started here last"
+    ),
+    argument(
+        "--seat",
+        choices=[*map(str, SEATS)],
+        default=Seat.SOUTH,
+        help="the side played here (south)",
+    ),
+    PLAYER,
+    PORT,
+)
+def offer(options: argparse.Namespace) -> None:
     wish = {"game": options.game, "seat": options.seat, "name": options.player}
     code = ask_running(settings_of(options), "/api/host/hub/offer", wish)["code"]
     print(f"Code for the other host:  {shown_code(code)}")
     print(f"There:  companion hub play {code}")
 
 
-def _play(options: argparse.Namespace) -> None:
+@command(
+    "play",
+    "play the game that another table offers",
+    *SETTINGS,
+    argument("code", help="that the other host was told"),
+    PLAYER,
+    PORT,
+)
+def play(options: argparse.Namespace) -> None:
     wish = {"code": options.code, "name": options.player}
     ask_running(settings_of(options), "/api/host/hub/take", wish)
     print("The game begins at both tables.")
 
 
-def _withdraw(options: argparse.Namespace) -> None:
+@command("withdraw", "offer no game any more", *SETTINGS, PORT)
+def withdraw(options: argparse.Namespace) -> None:
     ask_running(settings_of(options), "/api/host/hub/withdraw", {})
     print("No game is offered any more.")

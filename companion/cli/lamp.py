@@ -9,7 +9,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from companion.cli.options import Commands, add_command, settings_of
+from companion.cli.options import SETTINGS, argument, command, settings_of
 from companion.core.clock import RealClock
 from companion.core.config import PanelSettings
 from companion.core.errors import PanelError
@@ -21,16 +21,15 @@ PINS_TIMEOUT_S, RETRY_S = 60, 1
 ENDS = frozenset({signal.SIGTERM, signal.SIGINT})
 
 
-def add_lamp(commands: Commands) -> None:
-    """Add `companion lamp`."""
-    about = "drive the system lamp: booting, ready, fault, safe to unplug"
-    command = add_command(commands, "lamp", _lamp, about, has_settings=True)
-    command.add_argument(
+@command(
+    "lamp",
+    "drive the system lamp: booting, ready, fault, safe to unplug",
+    *SETTINGS,
+    argument(
         "--run", type=Path, default=RUN, metavar="DIR", dest="folder", help=f"the service’s ({RUN})"
-    )
-
-
-def _lamp(options: argparse.Namespace) -> int:
+    ),
+)
+def lamp(options: argparse.Namespace) -> int:
     return run_lamp(settings_of(options).panel, options.folder)
 
 

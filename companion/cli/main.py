@@ -15,25 +15,28 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from companion import __version__
-from companion.bots.bot_engine import add_options as add_bot_options
+from companion.bots import bot_engine
 from companion.bots.characters import CHARACTERS
-from companion.cli.backup import add_backup
-from companion.cli.history import add_history
-from companion.cli.hotspot import add_hotspot
-from companion.cli.hub import add_hub
-from companion.cli.lamp import add_lamp
+from companion.cli.backup import backup, restore
+from companion.cli.history import export, history, import_game, replay
+from companion.cli.hotspot import hotspot
+from companion.cli.hub import hub
+from companion.cli.lamp import lamp
 from companion.cli.options import (
-    Commands,
-    add_command,
-    add_port_of_running,
+    PORT,
+    SETTINGS,
+    add_commands,
+    argument,
+    command,
     number,
+    one_of,
     port,
     settings_of,
     settings_path,
 )
-from companion.cli.printing import add_print_commands
-from companion.cli.running import add_host_key
-from companion.cli.wifi import add_wifi
+from companion.cli.printing import card, kit
+from companion.cli.running import host_key
+from companion.cli.wifi import wifi
 from companion.core.config import BotsSettings, Settings
 from companion.core.errors import CompanionError
 from companion.core.i18n import plain_words
@@ -75,44 +78,34 @@ def parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"companion {__version__}")
     parser.add_argument("-v", "--verbose", action="store_true", help="print more on the console")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    _add_play(commands)
-    add_print_commands(commands)
-    _add_read(commands)
-    add_history(commands)
-    for game in GAMES.values():
-        for brought in game.tools():
-            brought.add(add_command(commands, brought.name, brought.run, brought.help))
-    _add_doctor(commands)
-    add_backup(commands)
-    add_host_key(commands)
-    add_hub(commands)
-    _add_calibrate(commands)
-    _add_selfplay(commands)
-    _add_engines(commands)
-    add_hotspot(commands)
-    add_lamp(commands)
-    add_wifi(commands)
+    tools = [tool for game in GAMES.values() for tool in game.tools()]
+    look_after = (doctor, backup, restore, host_key, hub, calibrate)
+    commands = (
+        *(play, kit, card, read, history, export, import_game, replay, *tools, *look_after),
+        *(selfplay, engine, bot, hotspot, lamp, wifi),
+    )
+    add_commands(parser, commands, required=True)
     return parser
 
 
 # ---- play ----------------------------------------------------------------------------------------
 
 
-def _add_play(commands: Commands) -> None:
-    about = "run the table: pages, camera, lamps"
-    command = add_command(commands, "play", _play, about, has_settings=True)
-    add = command.add_argument
-    add("--simulate", action="store_true", help="a rendered table and a panel without pins")
-    add(SAFE, action="store_true", help="without games and programs from outside")
-    add("--game", choices=sorted(GAMES), help="start this game at once, unless one is on")
-    add("--port", type=port, help="port of the pages (0: any free one)")
-    add("--host", help="address to listen on")
-    add("--camera", metavar="SOURCE", help="none, picamera, usb:0, an image, a folder or a video")
-    add("--fps", type=number("frame rate", 0.1, 60, float), help="frames read per second")
-
-
-def _play(options: argparse.Namespace) -> None:
+@command(
+    "play",
+    "run the table: pages, camera, lamps",
+    *SETTINGS,
+    argument("--simulate", action="store_true", help="a rendered table and a panel without pins"),
+    argument(SAFE, action="store_true", help="without games and programs from outside"),
+    argument("--game", choices=GAMES, help="start this game at once, unless one is on"),
+    argument("--port", type=port, help="port of the pages (0: any free one)"),
+    argument("--host", help="address to listen on"),
+    argument(
+        "--camera", metavar="SOURCE", help="none, picamera, usb:0, an image, a folder or a video"
+    ),
+    argument("--fps", type=number("frame rate", 0.1, 60, float), help="frames read per second"),
+)
+def play(options: argparse.Namespace) -> None:
     from companion.cli.greeting import greeting  # noqa: PLC0415 - draws QR codes
     from companion.service.lifecycle import run  # noqa: PLC0415 - brings camera and web libraries, which other commands spare
 
@@ -138,15 +131,15 @@ def _play(options: argparse.Namespace) -> None:
 # ---- read, doctor, calibrate ---------------------------------------------------------------------
 
 
-def _add_read(commands: Commands) -> None:
-    command = add_command(commands, "read", _read, "print what a camera would read in images")
-    command.add_argument("images", nargs="+", type=Path, metavar="IMAGE", help="files or folders")
-    command.add_argument(
+@command(
+    "read",
+    "print what a camera would read in images",
+    argument("images", nargs="+", type=Path, metavar="IMAGE", help="files or folders"),
+    argument(
         "--dictionary", metavar="NAME", help="dictionary of the markers, such as DICT_6X6_250"
-    )
-
-
-def _read(options: argparse.Namespace) -> None:
+    ),
+)
+def read(options: argparse.Namespace) -> None:
     from vision.still_pictures import read_images  # noqa: PLC0415 - brings OpenCV
 
     kits = {name: game.kit(game.options({})) for name, game in GAMES.items()}
@@ -154,24 +147,24 @@ def _read(options: argparse.Namespace) -> None:
         print(json.dumps(answer, ensure_ascii=False), flush=True)
 
 
-def _add_doctor(commands: Commands) -> None:
-    command = add_command(
-        commands,
-        "doctor",
-        _doctor,
-        "machine, power, disk, clock, camera, pins, network: what is wrong, what to do",
-        has_settings=True,
-        end="Exit status: 0 nothing to do, 1 something does not work, 3 something needs attention "
-        "soon.",
+def _add_exit_statuses(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = (
+        "Exit status: 0 nothing to do, 1 something does not work, 3 something needs attention soon."
     )
-    add_port_of_running(command)
-    command.add_argument("--json", action="store_true", help="the same as JSON")
-    command.add_argument(
+
+
+@command(
+    "doctor",
+    "machine, power, disk, clock, camera, pins, network: what is wrong, what to do",
+    *SETTINGS,
+    PORT,
+    argument("--json", action="store_true", help="the same as JSON"),
+    argument(
         "--save", type=Path, metavar="FILE.zip", help="save what to send when something is wrong"
-    )
-
-
-def _doctor(options: argparse.Namespace) -> int:
+    ),
+    _add_exit_statuses,
+)
+def doctor(options: argparse.Namespace) -> int:
     from companion.cli.doctor import report, save_bundle  # noqa: PLC0415 - brings camera and web libraries
 
     settings, path = settings_of(options), settings_path(options)
@@ -181,21 +174,26 @@ def _doctor(options: argparse.Namespace) -> int:
     return report(settings, options.json, path)
 
 
-def _add_calibrate(commands: Commands) -> None:
-    about = "measure the camera's lens exactly, from a printed page"
-    command = add_command(commands, "calibrate", _calibrate, about, has_settings=True)
-    command.add_argument("--camera", metavar="SOURCE", help="picamera, usb:0")
-    task = command.add_mutually_exclusive_group()
-    task.add_argument(
-        "--print", type=Path, metavar="FILE.pdf", dest="page", help="write the page instead"
-    )
-    task.add_argument(
-        "--from", type=Path, metavar="FOLDER", dest="folder", help="pictures that this camera took"
-    )
-    command.add_argument("--paper", choices=("a4", "letter"), default="a4")
-
-
-def _calibrate(options: argparse.Namespace) -> int:
+@command(
+    "calibrate",
+    "measure the camera's lens exactly, from a printed page",
+    *SETTINGS,
+    argument("--camera", metavar="SOURCE", help="picamera, usb:0"),
+    one_of(
+        argument(
+            "--print", type=Path, metavar="FILE.pdf", dest="page", help="write the page instead"
+        ),
+        argument(
+            "--from",
+            type=Path,
+            metavar="FOLDER",
+            dest="folder",
+            help="pictures that this camera took",
+        ),
+    ),
+    argument("--paper", choices=("a4", "letter"), default="a4"),
+)
+def calibrate(options: argparse.Namespace) -> int:
     from companion.cli.calibrate import measure_folder, measure_live, print_page  # noqa: PLC0415 - brings OpenCV
 
     if options.page:
@@ -219,22 +217,29 @@ def _calibrate(options: argparse.Namespace) -> int:
 # ---- selfplay, engine, bot -----------------------------------------------------------------------
 
 
-def _add_selfplay(commands: Commands) -> None:
-    about = "whole games through the real interfaces"
-    command = add_command(commands, "selfplay", _selfplay, about)
-    which = command.add_mutually_exclusive_group(required=True)
-    which.add_argument("--game", choices=sorted(GAMES), help="which one")
-    which.add_argument("--check", metavar="GAME", help="say what a game lacks, for its author")
-    command.add_argument("--games", type=count, default=1, metavar="N")
-    command.add_argument("--seed", type=int, default=1, metavar="S")
-    own = [character.name for character in CHARACTERS]
-    command.add_argument(
-        "--against", choices=own, default="", metavar="NAME", help=f"the machine: {', '.join(own)}"
-    )
-    command.add_argument("--json", action="store_true", help="one JSON line per game")
+_OPPONENTS = [character.name for character in CHARACTERS]
 
 
-def _selfplay(options: argparse.Namespace) -> int:
+@command(
+    "selfplay",
+    "whole games through the real interfaces",
+    one_of(
+        argument("--game", choices=GAMES, help="which one"),
+        argument("--check", metavar="GAME", help="say what a game lacks, for its author"),
+        required=True,
+    ),
+    argument("--games", type=count, default=1, metavar="N"),
+    argument("--seed", type=int, default=1, metavar="S"),
+    argument(
+        "--against",
+        choices=_OPPONENTS,
+        default="",
+        metavar="NAME",
+        help=f"the machine: {', '.join(_OPPONENTS)}",
+    ),
+    argument("--json", action="store_true", help="one JSON line per game"),
+)
+def selfplay(options: argparse.Namespace) -> int:
     from companion.tools.selfplay import play_games  # noqa: PLC0415
 
     if options.check:
@@ -260,21 +265,17 @@ def _check_game(name: str) -> int:
     return 0
 
 
-def _add_engines(commands: Commands) -> None:
-    about = "the rules as JSON lines on standard input and output"
-    command = add_command(commands, "engine", _engine, about)
-    command.add_argument("game", choices=sorted(GAMES))
-    about = "an opponent as JSON lines on standard input and output"
-    add_bot_options(add_command(commands, "bot", _bot, about))
-
-
-def _engine(options: argparse.Namespace) -> None:
+@command(
+    "engine",
+    "the rules as JSON lines on standard input and output",
+    argument("game", choices=GAMES),
+)
+def engine(options: argparse.Namespace) -> None:
     from companion.games.engine import serve_lines  # noqa: PLC0415
 
     serve_lines(game_named(options.game), sys.stdin.buffer, sys.stdout.buffer)
 
 
-def _bot(options: argparse.Namespace) -> int:
-    from companion.bots.bot_engine import run_bot  # noqa: PLC0415
-
-    return run_bot(options.game, options.level, options.seed)
+@command("bot", "an opponent as JSON lines on standard input and output", bot_engine.add_options)
+def bot(options: argparse.Namespace) -> int:
+    return bot_engine.run_bot(options.game, options.level, options.seed)

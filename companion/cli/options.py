@@ -1,44 +1,61 @@
-"""What the commands share: reading settings, argument types for numbers, writing files."""
+"""What the commands share: how they are declared, reading settings, writing files."""
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from operator import methodcaller
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
 from companion.core.config import Settings, find_settings, load_settings
 from companion.core.errors import Malformed, SystemTrouble
+from companion.games.tools import Command
 
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-Run: TypeAlias = Callable[[argparse.Namespace], int | None]
+Adder = Callable[[argparse.ArgumentParser], object]
+"""Adds something to the parser of a command."""
+Run = Callable[[argparse.Namespace], int | None]
 """Runs a command. Returns the exit status, where None means 0."""
 
 
-def add_command(
-    commands: Commands,
-    name: str,
-    run: Run,
-    about: str,
-    *,
-    has_settings: bool = False,
-    end: str = "",
-) -> argparse.ArgumentParser:
-    """Add a command that calls `run`. Return its parser.
+def command(name: str, about: str, *adders: Adder) -> Callable[[Run], Command]:
+    """Make a command of the function that runs it. `adders` add its arguments."""
 
-    `end` is printed below its help.
-    """
-    command = commands.add_parser(name, help=about, epilog=end)
-    command.set_defaults(run=run)
-    if has_settings:
-        command.add_argument(
-            "--settings", type=Path, metavar="FILE", help="a TOML file; else settings.toml in DIR"
-        )
-        command.add_argument("--state-dir", metavar="DIR", help="where the games are kept")
-    return command
+    def add(parser: argparse.ArgumentParser) -> None:
+        for adder in adders:
+            adder(parser)
+
+    return lambda run: Command(name, about, add, run)
+
+
+def argument(*names: str, **more: Any) -> Adder:
+    """Return what adds an argument, given as for `ArgumentParser.add_argument`."""
+    return methodcaller("add_argument", *names, **more)
+
+
+def one_of(*adders: Adder, required: bool = False) -> Adder:
+    """Return what adds arguments of which at most one may be given."""
+
+    def add(parser: argparse.ArgumentParser) -> None:
+        group = parser.add_mutually_exclusive_group(required=required)
+        for adder in adders:
+            adder(group)  # type: ignore[arg-type]  # a group adds arguments like a parser
+
+    return add
+
+
+def add_commands(
+    parser: argparse.ArgumentParser, commands: Iterable[Command], *, required: bool = False
+) -> None:
+    """Add commands to the program, or to a command of several parts."""
+    parsers = parser.add_subparsers(required=required, metavar="COMMAND")
+    for command in commands:
+        part = parsers.add_parser(command.name, help=command.help)
+        part.set_defaults(run=command.run)
+        command.add(part)
 
 
 def number(
@@ -63,11 +80,17 @@ def number(
 port = number("port", 0, 65_535)
 
 
-def add_port_of_running(command: argparse.ArgumentParser) -> None:
-    """Add `--port` to a command that talks to the running companion."""
-    command.add_argument(
-        "--port", type=port, help="port of the running companion, if not the one in the settings"
-    )
+SETTINGS = (
+    argument(
+        "--settings", type=Path, metavar="FILE", help="a TOML file; else settings.toml in DIR"
+    ),
+    argument("--state-dir", metavar="DIR", help="where the games are kept"),
+)
+"""Options of a command that reads the settings."""
+PORT = argument(
+    "--port", type=port, help="port of the running companion, if not the one in the settings"
+)
+"""Option of a command that talks to the running companion."""
 
 
 def settings_path(options: argparse.Namespace) -> Path:

@@ -8,51 +8,43 @@ from pathlib import Path
 from typing import Any
 
 from companion.cli.greeting import begin
-from companion.cli.options import Commands, add_command, write_file
+from companion.cli.options import argument, command, write_file
 from companion.core.errors import Malformed
 from companion.core.files import MAX_TEXT, read_file
 from companion.core.i18n import LANGUAGES
 from companion.games import GAMES, game_named
 from companion.printing.kit_printer import PAPERS, KitPrinter
 
+_SHEETS = (
+    argument("-o", "--output", type=Path, required=True, metavar="FILE.pdf"),
+    argument("--paper", choices=tuple(PAPERS), default="a4"),
+    argument(
+        "--language", choices=tuple(LANGUAGES), default="en", help="language of what is printed"
+    ),
+)
 
-def add_print_commands(commands: Commands) -> None:
-    """Add `companion kit` and `companion card`."""
-    kit = add_command(commands, "kit", _kit, "print board and pieces as a PDF")
-    kit.add_argument("game", choices=sorted(GAMES))
-    _add_sheets(kit)
-    add = kit.add_argument
-    add("--low-ink", action="store_true", help="sides in light colours, backs of cards as lines")
-    add(
+
+@command(
+    "kit",
+    "print board and pieces as a PDF",
+    argument("game", choices=GAMES),
+    *_SHEETS,
+    argument(
+        "--low-ink", action="store_true", help="sides in light colours, backs of cards as lines"
+    ),
+    argument(
         "--board-only",
         action="store_true",
         help="the board in one piece: A3, A2 or A1, for a print shop",
-    )
-    add("--board", metavar="FILE", type=Path, help="a text map instead of the usual board")
-    add(
+    ),
+    argument("--board", metavar="FILE", type=Path, help="a text map instead of the usual board"),
+    argument(
         "--tiles",
         action="store_true",
         help="order tiles that the camera reads, where a game has them",
-    )
-    about = "print the table card with the address for phones"
-    card = add_command(commands, "card", _card, about)
-    card.add_argument(
-        "address",
-        metavar="http://…/",
-        help="address of the table screen, as printed by “companion play”",
-    )
-    _add_sheets(card)
-
-
-def _add_sheets(command: argparse.ArgumentParser) -> None:
-    command.add_argument("-o", "--output", type=Path, required=True, metavar="FILE.pdf")
-    command.add_argument("--paper", choices=tuple(PAPERS), default="a4")
-    command.add_argument(
-        "--language", choices=tuple(LANGUAGES), default="en", help="language of what is printed"
-    )
-
-
-def _kit(options: argparse.Namespace) -> None:
+    ),
+)
+def kit(options: argparse.Namespace) -> None:
     from companion.printing.kit_pages.sheets import KitStyle, board_in_one_piece, kit_pdf  # noqa: PLC0415 - the PDF library is slow to import
 
     game = game_named(options.game)
@@ -63,18 +55,18 @@ def _kit(options: argparse.Namespace) -> None:
         raw["tiles"] = True
     begin(f"Drawing the kit of {game.title}: this takes some seconds.")
     values = game.options(raw)
-    kit = game.kit(values)
+    printed = game.kit(values)
     style = KitStyle(options.paper, options.language, options.low_ink, options.board_only)
     advice = "print it at 100 %, on matt paper"
     if options.board_only:
-        paper = board_in_one_piece(kit)
+        paper = board_in_one_piece(printed)
         if paper is None:
             raise Malformed(
                 "The board is too large for one sheet, even of A1: print it without --board-only"
             )
         style = replace(style, paper=paper)
         advice = f"one sheet of {paper.upper()}; {advice}"
-    write_file(options.output, kit_pdf(kit, style, game.extras(values))[0])
+    write_file(options.output, kit_pdf(printed, style, game.extras(values))[0])
     print(f"{options.output}: {advice}.")
 
 
@@ -88,7 +80,17 @@ def _board_map(path: Path) -> str:
         raise Malformed(f"{path} is not text: a map is lines of . # s n S N") from None
 
 
-def _card(options: argparse.Namespace) -> None:
+@command(
+    "card",
+    "print the table card with the address for phones",
+    argument(
+        "address",
+        metavar="http://…/",
+        help="address of the table screen, as printed by “companion play”",
+    ),
+    *_SHEETS,
+)
+def card(options: argparse.Namespace) -> None:
     address = f"http://{options.address.removeprefix('http://').rstrip('/')}/"
     pdf = KitPrinter(GAMES).join_card((address,), None, options.paper, options.language)
     write_file(options.output, pdf)

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from companion.cli.options import Commands, add_command, add_port_of_running, settings_of
+from companion.cli.options import PORT, SETTINGS, argument, command, settings_of
 from companion.core.config import Settings
 from companion.core.errors import JournalInUse, SystemTrouble
 from companion.core.network import host_key_text
@@ -44,20 +44,18 @@ def refusal_in(content: bytes) -> str:
         return "its log says more"
 
 
-def add_host_key(commands: Commands) -> None:
-    """Add `companion host-key`."""
-    command = add_command(
-        commands, "host-key", _host_key, "show the host key, or change it", has_settings=True
-    )
-    command.add_argument(
+@command(
+    "host-key",
+    "show the host key, or change it",
+    *SETTINGS,
+    argument(
         "--new",
         action="store_true",
         help="make a new key: everybody has to enter it to be the host again",
-    )
-    add_port_of_running(command)
-
-
-def _host_key(options: argparse.Namespace) -> None:
+    ),
+    PORT,
+)
+def host_key(options: argparse.Namespace) -> None:
     settings = settings_of(options)
     key = host_key_of(settings)
     if options.new:

@@ -16,7 +16,7 @@ import msgspec
 
 from companion.cli.hotspot import NAME, Connection, Run, profile_text, run_command
 from companion.cli.lamp import RUN
-from companion.cli.options import Commands, add_command
+from companion.cli.options import command
 from companion.core.errors import CompanionError, Malformed
 from companion.core.files import open_file, replace_file
 from companion.core.network import Wifi
@@ -47,12 +47,8 @@ password is 25.
 """
 
 
-def add_wifi(commands: Commands) -> None:
-    """Add `companion wifi`."""
-    add_command(commands, "wifi", _wifi, "change the Wi-Fi as a page asks. Its unit runs it")
-
-
-def _wifi(_: argparse.Namespace) -> int:
+@command("wifi", "change the Wi-Fi as a page asks. Its unit runs it")
+def wifi(_: argparse.Namespace) -> int:
     return run_wifi(RUN / WISH_FILE, ANSWER, WifiHands())
 
 

@@ -16,7 +16,8 @@ A = TypeVar("A")
 
 @dataclass(frozen=True)
 class Command:
-    """A command `companion NAME`. `add` adds its arguments, and `run` returns the exit status.
+    """A command `companion NAME`. `add` adds its arguments. `run` returns the exit status, where
+    None means 0.
 
     For a `CompanionError` from `run` one line is printed.
     """
@@ -24,7 +25,7 @@ class Command:
     name: str
     help: str
     add: Callable[[ArgumentParser], None]
-    run: Callable[[Namespace], int]
+    run: Callable[[Namespace], int | None]
 
 
 def count(text: str) -> int:

@@ -147,7 +147,7 @@ def _restore_backup(settings_of: Callable[[], Settings], path: Path) -> tuple[Se
     return (settings_of() if notices else settings), notices, ""
 
 
-# ---- reports to the manager ------------------------------------------------------------------------
+# ---- reports to the manager ----------------------------------------------------------------------
 
 
 class ManagerNotifier(Closeable):
