@@ -6,9 +6,9 @@ import math
 
 import msgspec
 
-from companion.archive.played_games import MAX_GAME_BYTES, Ending, GameLine
-from companion.archive.replay import GameFile
-from companion.archive.replay_scenes import Replay, ended_by_word
+from companion.archive.played_games import MAX_GAME_BYTES
+from companion.archive.replay import GameFile, play_again, tell_chance
+from companion.archive.replay_scenes import ended_by_word
 from companion.core.errors import Malformed
 from companion.core.files import is_dense
 from companion.core.i18n import say
@@ -70,9 +70,9 @@ def end_reason(played: GameFile) -> str:
 
     Raises `Malformed` if file and rules disagree, or if the game is not over.
     """
-    # only the end is used, so an empty line of the list will do
-    blank = GameLine(0, played.game, "", 0.0, 0.0, {}, (), 0, Ending.ON)
-    replay = Replay(blank, played)
-    if replay.trouble:
-        raise Malformed(replay.trouble)
-    return (replay.outcome() or ended_by_word(game_named(played.game), played.outcome or {})).reason
+    tell_chance(played)
+    game = game_named(played.game)
+    by_rules = None
+    for _, _, step in play_again(played):
+        by_rules = game.outcome(step.state)
+    return (by_rules or ended_by_word(game, played.outcome or {})).reason

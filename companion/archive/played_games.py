@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout, Seat
-from companion.games.base import Event, Order, Step
+from companion.games.base import Event, Order
 from companion.games.screen import Badge, HandCard, Lane, Pile, Tally, UnitOrder
 
 NOBODY = "—"
@@ -75,35 +74,6 @@ class GameLine:
     def has_replay(self) -> bool:
         """Return whether the game is over for good, so that all of it may be shown."""
         return self.ending in (Ending.WON, Ending.TIE, Ending.ABANDONED) and not self.is_closed
-
-
-@dataclass(frozen=True)
-class Proof:
-    """A sealed action with its proof. `receipt` is the SHA-256 of `"moment seat action salt"`."""
-
-    seat: Seat
-    action: str
-    salt: str
-    receipt: str
-
-
-@dataclass(frozen=True)
-class PastTurn:
-    """A turn in notation: number (from 1), moment, actions, and its scenes `first` to `last`.
-
-    `counted` is the number in the game's own count, in which one turn may have several lines. It is
-    0 for a part of the set-up.
-    """
-
-    number: int
-    moment: str
-    proofs: tuple[Proof, ...]
-    first: int
-    last: int
-    counted: int
-    state: Any
-    """State before the turn."""
-    step: Step[Any]
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from companion.archive.played_games import GameLine, HighlightedEvent, PastTurn, Proof, ReplayStep
-from companion.archive.replay import GameFile, PlayedTurn, chance_of, play_again
+from companion.archive.played_games import GameLine, HighlightedEvent, ReplayStep
+from companion.archive.replay import GameFile, PlayedOrder, PlayedTurn, chance_of, play_again
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Kit, Layout, Seat
@@ -21,6 +21,26 @@ from companion.table.session import chance
 
 _SET_UP = ".0"
 """Ending of the moment of the set-up's photograph."""
+
+
+@dataclass(frozen=True)
+class PastTurn:
+    """A turn that was played again: number (from 1), moment, orders, and its scenes `first` to
+    `last`.
+
+    `counted` is the number in the game's own count, in which one turn may have several lines. It is
+    0 for a part of the set-up.
+    """
+
+    number: int
+    moment: str
+    orders: Mapping[Seat, PlayedOrder]
+    first: int
+    last: int
+    counted: int
+    state: Any
+    """State before the turn."""
+    step: Step[Any]
 
 
 class Replay:
@@ -42,7 +62,6 @@ class Replay:
         self._first_state: Any = self.game.setup(self._options, chance(played.seed, 0))
         self.chance = chance_of(played, line.number)
         self.turns: list[PastTurn] = []
-        """The turns in notation."""
         try:
             for state, turn, step in play_again(played):
                 self._add(state, turn, step)
@@ -54,15 +73,12 @@ class Replay:
 
     def _add(self, state: Any, turn: PlayedTurn, step: Step[Any]) -> None:
         number, first = len(self.turns) + 1, self.places
-        orders = [(seat, turn.orders[seat]) for seat in SEATS if seat in turn.orders]
-        proofs = tuple(
-            Proof(seat, order.action, order.salt, order.receipt) for seat, order in orders
-        )
+        orders = {seat: turn.orders[seat] for seat in SEATS if seat in turn.orders}
         # a turn without stages still has one scene
         last = first + max(1, len(step.stages)) - 1
         counted = self.game.turn_number(state)
         counted = number if counted is None else counted
-        self.turns.append(PastTurn(number, turn.moment, proofs, first, last, counted, state, step))
+        self.turns.append(PastTurn(number, turn.moment, orders, first, last, counted, state, step))
 
     @property
     def places(self) -> int:
@@ -112,8 +128,7 @@ class Replay:
         Return None if the seat did not act.
         """
         past = self.turns[turn - 1]
-        done = next((proof.action for proof in past.proofs if proof.seat is seat), None)
-        if done is None:
+        if seat not in past.orders:
             return None
         # remove hidden options such as the order of a deck, which nobody knew then
         options = dict(self._raw_options)
@@ -132,7 +147,7 @@ class Replay:
             is_due=False,
             due_s=None,
         )
-        return known, done
+        return known, past.orders[seat].action
 
     def spell_action(self, turn: int, seat: Seat, action: str) -> tuple[SpelledOrder, ...]:
         """Return a legal action of a turn in words and drawings.
@@ -171,7 +186,7 @@ class Replay:
             after = before
         moves = () if self.kit.deck else hand_moves(self.kit, before, after)
         ways = ((move.origin, move.target) for move in moves)
-        actions = {proof.seat: self.game.parse(proof.action) for proof in turn.proofs}
+        actions = {seat: self.game.parse(order.action) for seat, order in turn.orders.items()}
         tallies = [stage.tallies for stage in shown if stage.tallies]
         bare = ReplayStep(
             place=turn.first + index,
