@@ -14,7 +14,6 @@ from companion.core.errors import CameraError
 from companion.core.ports import Camera
 from vision.cameras.calibration import Calibration, LensFit
 from vision.cameras.catalogue import open_camera
-from vision.cameras.files import load_luma, pictures_in
 from vision.cameras.lenses import LensShelf, nominal_lens
 from vision.detection.markers import Luma
 
@@ -42,7 +41,7 @@ def print_page(path: Path, paper: Paper) -> None:
     )
 
 
-def measure_live(settings: Settings) -> LensFit:
+def measure(settings: Settings) -> LensFit:
     """Measure the camera of the settings and store its lens. Print after each view what is still
     missing.
 
@@ -58,51 +57,10 @@ def measure_live(settings: Settings) -> LensFit:
             f"{camera.name}: hold the page in front of it; Ctrl-C stops without changing anything."
         )
         _collect_views(work, _pictures(camera))
-        measured = _solve(work)
-        _store_lens(settings, camera, measured)
-    return measured
-
-
-def measure_folder(settings: Settings, folder: Path) -> LensFit:
-    """Measure the lens from pictures taken by the camera of the settings. Store it if that camera
-    is connected.
-    """
-    work = Calibration(nominal_lens(settings.camera, None))
-    paths = pictures_in(folder)
-    if not paths:
-        raise CameraError(f"{folder}: holds no pictures: put PNG or JPEG files into it")
-    wanted_px = settings.camera.size_px
-    sizes_px = {wanted_px}
-    for number, path in enumerate(paths, start=1):
-        try:
-            luma = load_luma(path)
-        except CameraError as error:
-            print(f"{number} of {len(paths)}, {error.message}.")
-            continue
-        height, width = luma.shape
-        if (width, height) not in sizes_px:
-            sizes_px.add((width, height))
-            print(
-                f"{path.name}: {width} x {height}, not {wanted_px[0]} x {wanted_px[1]} as the "
-                "camera is set."
-            )
-        trouble = work.add(luma)
-        print(f"{number} of {len(paths)}, {path.name}: {trouble or 'taken'}.")
-    for words in work.missing():
-        print(f"Still wanted: {words}.")
-    measured = _solve(work)
-    try:
-        with closing(open_camera(settings.camera, RealClock())) as camera:
-            camera.frame()
-            _store_lens(settings, camera, measured)
-    except CameraError as error:
-        print(f"Not kept: {error.message}.")
-    return measured
-
-
-def _store_lens(settings: Settings, camera: Camera, measured: LensFit) -> None:
-    shelf = LensShelf(settings.lenses_path, settings.camera)
-    shelf.measured(camera, measured.lens, measured.spread)
+        fit = _solve(work)
+        shelf = LensShelf(settings.lenses_path, settings.camera)
+        shelf.measured(camera, fit.lens, fit.spread)
+    return fit
 
 
 def _pictures(camera: Camera) -> Iterator[Luma]:
@@ -132,18 +90,15 @@ def _collect_views(work: Calibration, pictures: Iterator[Luma]) -> None:
 
 
 def _solve(work: Calibration) -> LensFit:
-    """Return the lens that fits the views.
-
-    Raises `CameraError` when there are too few views or they do not fit together.
-    """
+    """Return the lens that fits the views. Raises `CameraError` when they do not fit together."""
     print("Working out the lens: this takes some seconds.")
-    measured = work.solve()
-    if measured is None:
+    fit = work.solve()
+    if fit is None:
         raise CameraError(f"Too few views ({work.views}): show the page from at least three sides")
-    if measured.misfit > WORST_MISFIT or measured.spread > WORST_SPREAD:
+    if fit.misfit > WORST_MISFIT or fit.spread > WORST_SPREAD:
         raise CameraError(
-            f"The views do not fit together ({measured.rms_px:.2f} px left over, focal length to "
-            f"{100 * measured.spread:.1f} %): glue the page flat, hold it still, tilt it more, and "
+            f"The views do not fit together ({fit.rms_px:.2f} px left over, focal length to "
+            f"{100 * fit.spread:.1f} %): glue the page flat, hold it still, tilt it more, and "
             "begin again"
         )
-    return measured
+    return fit

@@ -130,7 +130,6 @@ def _content(path: Path) -> bytes:
     "replay a game and check its receipts",
     *SETTINGS,
     argument("game", metavar="ID|FILE", help="a number from history, or an exported file"),
-    argument("--json", action="store_true", help="print the game as a file instead"),
 )
 def replay(options: argparse.Namespace) -> None:
     from companion.archive.game_files import read_game  # noqa: PLC0415 - imports all games, which is slow
@@ -141,8 +140,5 @@ def replay(options: argparse.Namespace) -> None:
             played = past.file(int(options.game))
     else:
         played = read_game(_content(Path(options.game)))
-    if options.json:
-        print(_as_json(played))
-        return
     for sentence in retell(played):
         print(sentence)

@@ -179,37 +179,24 @@ def doctor(options: argparse.Namespace) -> int:
     "measure the camera's lens exactly, from a printed page",
     *SETTINGS,
     argument("--camera", metavar="SOURCE", help="picamera, usb:0"),
-    one_of(
-        argument(
-            "--print", type=Path, metavar="FILE.pdf", dest="page", help="write the page instead"
-        ),
-        argument(
-            "--from",
-            type=Path,
-            metavar="FOLDER",
-            dest="folder",
-            help="pictures that this camera took",
-        ),
-    ),
+    argument("--print", type=Path, metavar="FILE.pdf", dest="page", help="write the page instead"),
     argument("--paper", choices=("a4", "letter"), default="a4"),
 )
 def calibrate(options: argparse.Namespace) -> int:
-    from companion.cli.calibrate import measure_folder, measure_live, print_page  # noqa: PLC0415 - brings OpenCV
+    from companion.cli.calibrate import measure, print_page  # noqa: PLC0415 - brings OpenCV
 
     if options.page:
         print_page(options.page, options.paper)
         return 0
-    settings = settings_of(options)
     try:
-        folder = options.folder
-        measured = measure_folder(settings, folder) if folder else measure_live(settings)
+        fit = measure(settings_of(options))
     except KeyboardInterrupt:
         print("Ended; nothing is changed.")
         return 1
     print(
-        f"{measured.views} views: {measured.field_of_view_deg:.1f} degrees across, focal length "
-        f"{measured.lens.focal_ratio:.4f} of the picture's width to {100 * measured.spread:.2f} %, "
-        f"k1 {measured.lens.k1:+.4f}, {measured.rms_px:.2f} px left over."
+        f"{fit.views} views: {fit.field_of_view_deg:.1f} degrees across, focal length "
+        f"{fit.lens.focal_ratio:.4f} of the picture's width to {100 * fit.spread:.2f} %, "
+        f"k1 {fit.lens.k1:+.4f}, {fit.rms_px:.2f} px left over."
     )
     return 0
 

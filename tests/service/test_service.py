@@ -139,5 +139,5 @@ def test_replay_tells_a_game_of_the_journal_and_of_a_file(tmp_path: Path) -> Non
     told = command("replay", "1", "--state-dir", str(tmp_path))
     assert told.stdout == "Purple resigns.\n", told.stderr
     file = tmp_path / "game.json"
-    file.write_text(command("replay", "1", "--state-dir", str(tmp_path), "--json").stdout)
+    file.write_text(command("export", "1", "--state-dir", str(tmp_path)).stdout)
     assert command("replay", str(file)).stdout == "Purple resigns.\n"

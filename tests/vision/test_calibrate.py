@@ -162,26 +162,3 @@ def test_the_camera_is_measured_live_and_its_lens_kept(
     assert kept["exact"] is True
     assert kept["focal_ratio"] == pytest.approx(LENS.focal_ratio, rel=0.01)
     assert webcam.opened[-1].released == 1
-
-
-def test_a_folder_of_enough_pictures_is_measured(
-    bus: UsbBus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = tmp_path / "pictures"
-    folder.mkdir()
-    command = [*settings(tmp_path), "--from", str(folder)]
-    assert main(command) == 1
-    assert "holds no pictures" in capsys.readouterr().err
-    cv2.imwrite(str(folder / "0.png"), seen(LENS, *VIEWS[0]))
-    cv2.imwrite(str(folder / "8a.png"), np.full((480, 640), 128, np.uint8))
-    (folder / "7a.png").write_bytes(b"no picture")
-    assert main(command) == 1
-    assert "Too few views (1): show the page from at least three sides" in capsys.readouterr().err
-    for number, luma in enumerate(views(LENS)):
-        cv2.imwrite(str(folder / f"{number}.png"), luma)
-    assert main(command) == 0
-    out = capsys.readouterr().out
-    assert "8a.png: 640 x 480, not 1280 x 720 as the camera is set." in out
-    assert "7a.png: is not a picture that can be read" in out
-    assert "Not kept: USB camera 0 is missing" in out
-    assert not (tmp_path / "state/lenses.json").exists()

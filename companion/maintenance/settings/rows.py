@@ -6,14 +6,14 @@ Names, ranges and defaults come from the types of `companion.core.config`, the w
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from typing import Any
 
+import msgspec
 from msgspec import inspect
 
 from companion.core.config import Settings
@@ -40,8 +40,7 @@ _SPELLING_HELP = {
     "mqtt.topic": _LEVELS,
     "mqtt.discovery": _LEVELS,
 }
-"""Help for texts that have a `spelling`."""
-_TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
+"""Help for texts that have to match a pattern."""
 
 
 HUB_MAY_SET = frozenset(
@@ -89,21 +88,21 @@ def _figure(number: float) -> float | int:
 class SettingRow:
     """One setting. `low` and `high` bound a number.
 
-    `longest` is the maximum length of a text, `spelling` its regular expression, if any. `choices`
-    are values with their words. `may_be_empty` is whether the setting may have no value, such as a
-    pin that is not wired. `page` is whether the settings page may write it.
+    `type` is that of the settings, with bounds and pattern. `longest` is the maximum length of a
+    text. `choices` are values with their words. `may_be_empty` is whether the setting may have no
+    value, such as a pin that is not wired. `page` is whether the settings page may write it.
     """
 
     key: str
     title: str
     sentence: str
     kind: FieldKind
+    type: Any
     default: Any
     unit: str = ""
     low: float = 0.0
     high: float = 0.0
     longest: int = MAX_TEXT
-    spelling: str = ""
     choices: tuple[tuple[Any, str], ...] = ()
     may_be_empty: bool = False
     page: bool = True
@@ -135,25 +134,36 @@ class SettingRow:
         text = text.strip()
         if not text and self.may_be_empty:
             return [] if self.kind is FieldKind.LIST else None if self.default is None else ""
+        value: object = text
         match self.kind:
-            case FieldKind.CHOICE | FieldKind.YES_NO:
-                return self._chosen(text)
-            case FieldKind.WHOLE | FieldKind.NUMBER | FieldKind.PIN:
-                return self._number(text)
-            case FieldKind.TIME:
-                if not _TIME.fullmatch(text):
-                    raise Malformed(say("Enter a time such as 22:00, or leave it empty."))
-                return text
             case FieldKind.LIST:
                 return text.replace(",", " ").split()
-            case _:
-                if not text:
-                    raise Malformed(say("This may not be empty."))
-                if len(text) > self.longest or not text.isprintable():
-                    raise Malformed(say("Enter at most {number} characters.", number=self.longest))
-                if self.spelling and not re.fullmatch(self.spelling, text):
-                    raise Malformed(_SPELLING_HELP[self.key])
-                return text
+            case FieldKind.WHOLE | FieldKind.NUMBER | FieldKind.PIN:
+                value = text.replace(",", ".")
+            case FieldKind.YES_NO:
+                value = {"yes": True, "no": False}.get(text)
+            case FieldKind.TEXT if not text:
+                raise Malformed(say("This may not be empty."))
+            case FieldKind.TEXT if len(text) > self.longest or not text.isprintable():
+                raise Malformed(say("Enter at most {number} characters.", number=self.longest))
+        try:
+            return msgspec.convert(value, self.type, strict=False)
+        except msgspec.ValidationError:
+            raise Malformed(self._help()) from None
+
+    def _help(self) -> str:
+        """Return what to enter instead of a value that the settings do not take."""
+        low, high = _figure(self.low), _figure(self.high)
+        match self.kind:
+            case FieldKind.NUMBER:
+                return say("Enter a number from {low} to {high}.", low=low, high=high)
+            case FieldKind.WHOLE | FieldKind.PIN:
+                return say("Enter a whole number from {low} to {high}.", low=low, high=high)
+            case FieldKind.TIME:
+                return say("Enter a time such as 22:00, or leave it empty.")
+            case FieldKind.TEXT:
+                return _SPELLING_HELP[self.key]
+        return say("Choose one of the values offered.")
 
     @property
     def range_words(self) -> str:
@@ -166,28 +176,6 @@ class SettingRow:
     def default_words(self) -> str:
         """Return the default as a sentence."""
         return say("Default: {value}.", value=self.typed(self.default))
-
-    def _chosen(self, text: str) -> Any:
-        for value, _ in self.choices:
-            if self.typed(value) == text:
-                return value
-        raise Malformed(say("Choose one of the values offered."))
-
-    def _number(self, text: str) -> float | int:
-        try:
-            number = float(text.replace(",", "."))
-        except ValueError:
-            # NaN is in no range, so it is refused below
-            number = math.nan
-        is_number = self.kind is FieldKind.NUMBER
-        if not self.low <= number <= self.high or not (is_number or number == int(number)):
-            low, high = _figure(self.low), _figure(self.high)
-            raise Malformed(
-                say("Enter a number from {low} to {high}.", low=low, high=high)
-                if is_number
-                else say("Enter a whole number from {low} to {high}.", low=low, high=high)
-            )
-        return number if is_number else int(number)
 
 
 @dataclass(frozen=True)
@@ -203,7 +191,7 @@ class SettingsSection:
 def rows() -> Mapping[str, SettingRow]:
     """Return all settings by their dotted names, including the pads' pins."""
     rows_by_key = {}
-    for key, kind in _types(inspect.type_info(Settings), ""):
+    for key, annotation in _types(Settings, ""):
         words = WORDS.get(key)
         _, _, pad = key.partition("panel.")
         seat, _, part = pad.partition(".")
@@ -211,7 +199,7 @@ def rows() -> Mapping[str, SettingRow]:
             title = say("{seat!c}: {part}", seat=SEAT_WORDS[Seat(seat)], part=PAD_PARTS[part])
             words = Words(title, "")
         if words:
-            rows_by_key[key] = _row(key, kind, words)
+            rows_by_key[key] = _row(key, annotation, words)
     return rows_by_key
 
 
@@ -267,56 +255,53 @@ def works_at_once(key: str) -> bool:
 # ---- inside --------------------------------------------------------------------------------------
 
 
-def _types(of: inspect.Type, before: str) -> list[tuple[str, inspect.Type]]:
-    """Return the type of every value in a tree of structs, with its dotted name in TOML."""
-    if not isinstance(of, inspect.StructType):
-        return [(before, of)]
-    return [
-        leaf
-        for part in of.fields
-        for leaf in _types(
-            part.type, f"{before}.{part.encode_name}" if before else part.encode_name
-        )
-    ]
+def _types(section: type[msgspec.Struct], before: str) -> Iterator[tuple[str, Any]]:
+    """Yield the type of every value in a tree of structs, with its dotted name in TOML."""
+    for field in msgspec.structs.fields(section):
+        key = f"{before}{field.encode_name}"
+        if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct):
+            yield from _types(field.type, f"{key}.")
+        else:
+            yield key, field.type
 
 
-def _row(key: str, of: inspect.Type, words: Words) -> SettingRow:
-    empty = False
-    # a union of a number and None: unset, or a pin that is not wired
-    if isinstance(of, inspect.UnionType):
-        empty = True
-        of = next(
-            kind for kind in of.types if isinstance(kind, inspect.IntType | inspect.FloatType)
-        )
+def _row(key: str, annotation: Any, words: Words) -> SettingRow:
     default = flat(Settings()).get(key)
-    row = SettingRow(
+    of = inspect.type_info(annotation)
+    choices = tuple(words.choices.items())
+    # a union of a number and None: unset, or a pin that is not wired
+    is_union = isinstance(of, inspect.UnionType)
+    if isinstance(of, inspect.UnionType):
+        of = next(
+            each for each in of.types if isinstance(each, inspect.IntType | inspect.FloatType)
+        )
+    kind = FieldKind.TEXT
+    match of:
+        case inspect.BoolType():
+            kind, choices = FieldKind.YES_NO, ((False, say("No")), (True, say("Yes")))
+        case inspect.LiteralType():
+            kind = FieldKind.CHOICE
+        case inspect.FloatType():
+            kind = FieldKind.NUMBER
+        case inspect.IntType():
+            kind = FieldKind.PIN if is_union else FieldKind.WHOLE
+        case inspect.VarTupleType():
+            kind = FieldKind.LIST
+        # only the pattern of a time of day contains a colon
+        case inspect.StrType(pattern=pattern) if pattern and ":" in pattern:
+            kind = FieldKind.TIME
+    return SettingRow(
         key,
         words.title,
         words.sentence,
-        FieldKind.TEXT,
+        kind,
+        annotation,
         default,
         words.unit,
-        may_be_empty=empty,
+        low=getattr(of, "ge", None) or 0,
+        high=getattr(of, "le", None) or 0,
+        longest=getattr(of, "max_length", None) or MAX_TEXT,
+        choices=choices,
+        may_be_empty=is_union or kind is FieldKind.LIST or default == "",
         page=key not in BY_HAND,
     )
-    match of:
-        case inspect.BoolType():
-            yes_no = ((False, say("No")), (True, say("Yes")))
-            return replace(row, kind=FieldKind.YES_NO, choices=yes_no)
-        case inspect.LiteralType():
-            return replace(row, kind=FieldKind.CHOICE, choices=tuple(words.choices.items()))
-        case inspect.IntType() | inspect.FloatType():
-            whole = FieldKind.PIN if empty else FieldKind.WHOLE
-            kind = whole if isinstance(of, inspect.IntType) else FieldKind.NUMBER
-            return replace(row, kind=kind, low=of.ge or 0, high=of.le or 0)
-        case inspect.VarTupleType():
-            return replace(row, kind=FieldKind.LIST, may_be_empty=True)
-        # only the pattern of a time of day contains a colon
-        case inspect.StrType(pattern=pattern) if pattern and ":" in pattern:
-            return replace(row, kind=FieldKind.TIME, may_be_empty=True)
-        case inspect.StrType(pattern=pattern, max_length=longest):
-            return replace(
-                row, longest=longest or MAX_TEXT, spelling=pattern or "", may_be_empty=default == ""
-            )
-        case _:
-            return replace(row, kind=FieldKind.TEXT, may_be_empty=default == "")
