@@ -8,14 +8,13 @@ edition follow the rulings.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 from companion.core.errors import Malformed
 from companion.core.i18n import joined, say, say_n
-from companion.core.kit import Layout, Seat
-from companion.games.base import Event, Stage
+from companion.core.kit import Seat
 from companion.games.binmat import sentences
 from companion.games.binmat.cards import (
     BOUNCE,
@@ -56,7 +55,7 @@ class Fight:
     defender stack lay face up before. If so, its TRAPs do not spring. `attacker_open` has the
     attacker cards that lay face up before (hackmud edition). A card played face up that starts the
     combat is the top of its stack and counts in neither. The attacker stack may be empty only in
-    the hackmud edition, and only if the defender stack is not.
+    the hackmud edition, and only if the defender stack is not. `lane` is None if it is not known.
     """
 
     attacker: Cards
@@ -64,31 +63,13 @@ class Fight:
     initiator: Seat = ATTACKER
     defender_open: bool = False
     attacker_open: frozenset[str] = frozenset()
+    lane: int | None = None
 
     def __post_init__(self) -> None:
         both = self.attacker + self.defender
         if len(set(both)) < len(both):
             twice = next(card for card in both if both.count(card) > 1)
             raise Malformed(say("{card} appears twice: there is one of each card", card=twice))
-
-    def lay_open(self, seat: Seat, card: str) -> bool:
-        """Return whether this card of a seat's stack lay face up before the combat."""
-        # a defender stack has one face, but attacker cards lie open one by one
-        if seat is DEFENDER:
-            return self.defender_open
-        return card in self.attacker_open
-
-
-@dataclass(frozen=True)
-class Trap:
-    """One TRAP that acted: its seat, its card, and the top card that it took.
-
-    `taken` is None if the other stack was empty.
-    """
-
-    seat: Seat
-    card: str
-    taken: str | None
 
 
 @dataclass(frozen=True)
@@ -102,46 +83,6 @@ class Sum:
     total: int
     power: int
     lifts: tuple[tuple[str, int], ...] = ()
-
-
-@dataclass(frozen=True)
-class Combat:
-    """The result of a combat. The attacker stack is always empty afterwards.
-
-    Each of `steps` is one part of the explanation, shown separately. `attack` and `defence` are
-    None if the combat bounced. `defender` is the defender stack afterwards, bottom first, and lies
-    face up. `due` is the number of cards that the lane deck owes the attacker's hand.
-    """
-
-    fight: Fight
-    edition: Edition
-    steps: tuple[Stage, ...]
-    traps: tuple[Trap, ...]
-    bounced: bool
-    attack: Sum | None
-    defence: Sum | None
-    damage: int
-    due: int
-    defender: Cards
-    to_attacker_discard: Cards
-    to_lane_discard: Cards
-
-    @property
-    def events(self) -> tuple[Event, ...]:
-        """Return the events of all steps."""
-        return tuple(event for step in self.steps for event in step.events)
-
-
-def resolve(fight: Fight, edition: Edition) -> Combat:
-    """Resolve a combat step by step.
-
-    Raises `Malformed` if the edition allows no combat of these stacks.
-    """
-    if not fight.attacker and edition is Edition.RULEBOOK:
-        raise Malformed(say("Combat needs at least one card in the attacker stack"))
-    if not fight.attacker and not fight.defender:
-        raise Malformed(say("Combat needs a card in one of the two stacks"))
-    return _Combat(fight, edition).run()
 
 
 def sum_of(stack: Cards) -> Sum:
@@ -189,51 +130,48 @@ def power_of(total: int) -> int:
     return 0
 
 
-class _Combat(TurnLog):
-    """State of a combat while it is resolved."""
+class Combat(TurnLog):
+    """A combat from the open cards to the damage. It is resolved as soon as it is made.
+
+    Each of `stages` is one part of the explanation. Raises `Malformed` if the edition allows no
+    combat of these stacks.
+    """
 
     def __init__(self, fight: Fight, edition: Edition) -> None:
         super().__init__()
+        if not fight.attacker and edition is Edition.RULEBOOK:
+            raise Malformed(say("Combat needs at least one card in the attacker stack"))
+        if not fight.attacker and not fight.defender:
+            raise Malformed(say("Combat needs a card in one of the two stacks"))
         self.fight = fight
         self.edition = edition
-        self.attacker = list(fight.attacker)
-        self.defender = list(fight.defender)
-        self.traps: list[Trap] = []
-        self.to_attacker_discard: list[str] = []
-        self.to_lane_discard: list[str] = []
-        self.attack: Sum | None = None
-        self.defence: Sum | None = None
-        self.damage = self.due = 0
-
-    def run(self) -> Combat:
-        """Resolve the combat and return its result."""
+        self.stacks = {ATTACKER: fight.attacker, DEFENDER: fight.defender}
+        """What is left of the stacks, bottom first. Only the defender's outlasts the combat."""
+        self.trapped: Cards = ()
+        """Cards that TRAPs have taken, in order."""
+        self.sums: dict[Seat, Sum] = {}
+        """Sum of each stack. Empty if the combat bounced."""
+        self.damage = 0
+        self.due = 0
+        """Number of cards that the lane deck owes the attacker's hand."""
+        self.to_attacker_discard: Cards = ()
+        self.to_lane_discard: Cards = ()
         self._reveal()
         self._spring_traps()
         # checked after the TRAPs, which may have removed a BOUNCE (ruling)
-        bounced = any(card[0] == BOUNCE for card in (*self.attacker, *self.defender))
-        if bounced:
+        if any(card[0] == BOUNCE for stack in self.stacks.values() for card in stack):
             self._bounce()
         else:
             self._compare()
-        return Combat(
-            self.fight,
-            self.edition,
-            tuple(self.stages),
-            tuple(self.traps),
-            bounced,
-            self.attack,
-            self.defence,
-            self.damage,
-            self.due,
-            tuple(self.defender),
-            tuple(self.to_attacker_discard),
-            tuple(self.to_lane_discard),
-        )
+
+    @property
+    def defender(self) -> Cards:
+        """Return what is left of the defender stack, which lies face up afterwards."""
+        return self.stacks[DEFENDER]
 
     def _reveal(self) -> None:
-        stacks = {ATTACKER: self.fight.attacker, DEFENDER: self.fight.defender}
-        for seat, stack in stacks.items():
-            parts: dict[str, object] = {"role": ROLES[seat], "cards": cards_text(stack)}
+        for seat, stack in self.stacks.items():
+            parts = {"role": ROLES[seat], "cards": cards_text(stack)}
             if not stack:
                 text = say("{role!c} has no stack here.", **parts)
             elif seat is DEFENDER and self.fight.defender_open:
@@ -249,70 +187,68 @@ class _Combat(TurnLog):
         Each one takes the top card of the other stack.
         """
         for seat in (self.fight.initiator, self.fight.initiator.other):
-            stacks = self.attacker, self.defender
-            mine, theirs = stacks if seat is ATTACKER else stacks[::-1]
             # a TRAP that the other side's TRAPs have already taken does not act
-            for card in [card for card in mine if card[0] == TRAP]:
-                self._spring(seat, card, theirs)
+            for card in self.stacks[seat]:
+                if card[0] == TRAP:
+                    self._spring(seat, card)
         if self.fresh_events:
             self.add_stage(_TRAPS, None)
 
-    def _spring(self, seat: Seat, card: str, theirs: list[str]) -> None:
+    def _spring(self, seat: Seat, card: str) -> None:
         """Apply one TRAP to the other stack, or explain why it does nothing."""
-        parts: dict[str, object] = {"role": ROLES[seat], "card": CARD_TEXTS[card]}
-        # only a TRAP that this combat turns up springs
-        if self.fight.lay_open(seat, card):
+        fight = self.fight
+        other = seat.other
+        parts = {"role": ROLES[seat], "card": CARD_TEXTS[card]}
+        kind = BinmatEvent.TRAP_IDLE
+        # a defender stack has one face, but attacker cards lie open one by one
+        if fight.defender_open if seat is DEFENDER else card in fight.attacker_open:
             text = say("{role!c}’s {card} does nothing.", **parts)
             why = say("It lay face up before the combat.")
-            self.add(BinmatEvent.TRAP_IDLE, seat, text, "traps", why=why)
-            return
-        if not theirs:
-            self.traps.append(Trap(seat, card, None))
+        elif not self.stacks[other]:
             text = say("{role!c}’s {card} takes nothing.", **parts)
-            why = say("{role!c} has no card left in this lane.", role=ROLES[seat.other])
-            self.add(BinmatEvent.TRAP_IDLE, seat, text, "traps", why=why)
-            return
-        taken = theirs.pop()
-        self.traps.append(Trap(seat, card, taken))
-        parts["taken"] = CARD_TEXTS[taken]
-        if seat is ATTACKER:
-            self.to_attacker_discard.append(taken)
-            text = say("{role!c}’s {card} takes {taken} to the attacker discard.", **parts)
+            why = say("{role!c} has no card left in this lane.", role=ROLES[other])
         else:
-            self.to_lane_discard.append(taken)
-            text = say("{role!c}’s {card} takes {taken} to the lane discard.", **parts)
-        why = say("It was the top card of the other stack.")
-        self.add(BinmatEvent.TRAP, seat, text, "traps", why=why)
+            kind = BinmatEvent.TRAP
+            taken = self.stacks[other][-1:]
+            self.stacks[other] = self.stacks[other][:-1]
+            self.trapped += taken
+            parts["taken"] = cards_text(taken)
+            why = say("It was the top card of the other stack.")
+            if seat is ATTACKER:
+                self.to_attacker_discard += taken
+                text = say("{role!c}’s {card} takes {taken} to the attacker discard.", **parts)
+            else:
+                self.to_lane_discard += taken
+                text = say("{role!c}’s {card} takes {taken} to the lane discard.", **parts)
+        self.add(kind, seat, text, "traps", why=why)
 
     # ---- where cards go --------------------------------------------------------------------------
 
-    def _to_lane_discard(self, cards: list[str], rule: str) -> None:
+    def _to_lane_discard(self, cards: Cards, rule: str) -> None:
         """Move attacker cards to the lane discard, in the given order."""
         if cards:
-            text = sentences.to_lane_discard(ROLES[ATTACKER], tuple(cards))
+            text = sentences.to_lane_discard(ROLES[ATTACKER], cards)
             self.add(BinmatEvent.MOVED, ATTACKER, text, rule)
             self.to_lane_discard += cards
 
-    def _to_attacker_discard(self, seat: Seat, cards: list[str], rule: str) -> None:
+    def _to_attacker_discard(self, seat: Seat, cards: Cards, rule: str) -> None:
         """Move cards of a seat's stack to the attacker discard, in the given order."""
         if cards:
-            text = sentences.to_attacker_discard(ROLES[seat], tuple(cards))
+            text = sentences.to_attacker_discard(ROLES[seat], cards)
             self.add(BinmatEvent.MOVED, seat, text, rule)
             self.to_attacker_discard += cards
 
     def _keep_stack(self, rule: str) -> None:
         """Report the cards that stay in the defender stack."""
         if self.defender:
-            cards = cards_text(tuple(self.defender))
+            cards = cards_text(self.defender)
             text = say("{role!c} keeps {cards}, face up.", role=ROLES[DEFENDER], cards=cards)
             self.add(BinmatEvent.KEPT, DEFENDER, text, rule)
 
     def _bounce(self) -> None:
         """Move BOUNCEs to the opponent's discard, other attacker cards to the attacker discard."""
-        thrown = [card for card in self.attacker if card[0] == BOUNCE]
-        rest = [card for card in self.attacker if card[0] != BOUNCE]
-        back = [card for card in self.defender if card[0] == BOUNCE]
-        self.defender = [card for card in self.defender if card[0] != BOUNCE]
+        thrown, rest = split_bounces(self.stacks[ATTACKER])
+        back, self.stacks[DEFENDER] = split_bounces(self.defender)
         why = say("{role!c} has a BOUNCE.", role=ROLES[ATTACKER if thrown else DEFENDER])
         if thrown and back:
             why = say("Both stacks hold a BOUNCE.")
@@ -326,25 +262,23 @@ class _Combat(TurnLog):
     # ---- sums and damage -------------------------------------------------------------------------
 
     def _compare(self) -> None:
-        attack = sum_of(tuple(self.attacker))
-        defence = sum_of(tuple(self.defender))
-        self.attack = attack
-        self.defence = defence
-        self._report_sum(ATTACKER, self.attacker, attack)
-        self._report_sum(DEFENDER, self.defender, defence)
-        tallies = (
-            _tally(ATTACKER, attack, attack.power > defence.power),
-            _tally(DEFENDER, defence, defence.power > attack.power),
-        )
-        self.add_stage(say("Powers"), None, tallies=tallies)
+        self.sums = {seat: sum_of(stack) for seat, stack in self.stacks.items()}
+        tallies = []
+        for seat, its in self.sums.items():
+            self._report_sum(seat, its)
+            tallies.append(_tally(seat, its, its.power > self.sums[seat.other].power))
+        self.add_stage(say("Powers"), None, tallies=tuple(tallies))
+        attack = self.sums[ATTACKER].power
+        defence = self.sums[DEFENDER].power
         # an attack of equal power gets through
-        if attack.power < defence.power:
-            self._repel(attack.power, defence.power)
+        if attack < defence:
+            self._repel(attack, defence)
         else:
-            self._strike(attack.power, defence.power)
+            self._strike(attack, defence)
 
-    def _report_sum(self, seat: Seat, stack: list[str], its: Sum) -> None:
+    def _report_sum(self, seat: Seat, its: Sum) -> None:
         """Report the sum and power of a stack, and explain them."""
+        stack = self.stacks[seat]
         parts = {"role": ROLES[seat], "total": its.total, "power": its.power}
         text = say("{role!c} has {total}: power {power}.", **parts)
         why: str | None = say("The stack is empty.")
@@ -357,7 +291,7 @@ class _Combat(TurnLog):
         why = say("Power {power} is less than power {other}.", power=mine, other=theirs)
         text = say("{role!c} holds the lane.", role=ROLES[DEFENDER])
         self.add(BinmatEvent.REPELLED, DEFENDER, text, "damage", why=why)
-        self._to_lane_discard(self.attacker, "damage")
+        self._to_lane_discard(self.stacks[ATTACKER], "damage")
         self._keep_stack("damage")
         self.add_stage(say("Outcome"), None)
 
@@ -369,15 +303,16 @@ class _Combat(TurnLog):
             text = say("{role!c} does {damage} damage.", **parts)
         self.add(BinmatEvent.DAMAGE, ATTACKER, text, "damage", why=why)
         # damage removes the top cards of the defender stack, and the lane deck owes the rest
-        hits = min(self.damage, len(self.defender))
-        lost = [self.defender.pop() for _ in range(hits)]
-        self._to_attacker_discard(DEFENDER, lost, "damage")
-        self.due = self.damage - hits
+        kept = max(0, len(self.defender) - self.damage)
+        lost = self.defender[kept:]
+        self.stacks[DEFENDER] = self.defender[:kept]
+        self._to_attacker_discard(DEFENDER, lost[::-1], "damage")
+        self.due = self.damage - len(lost)
         if self.due:
             text = say_n("The lane deck owes {n} card.", "The lane deck owes {n} cards.", self.due)
             why = say("{role!c} has no card left in this lane.", role=ROLES[DEFENDER])
             self.add(BinmatEvent.DUE, ATTACKER, text, "damage", why=why)
-        self._to_attacker_discard(ATTACKER, self.attacker, "damage")
+        self._to_attacker_discard(ATTACKER, self.stacks[ATTACKER], "damage")
         self._keep_stack("damage")
         self.add_stage(say("Damage"), None)
 
@@ -385,14 +320,12 @@ class _Combat(TurnLog):
         """Return the damage of an attack that is not weaker, and its formula in words."""
         no_power = say("Both powers are 0.")
         # an attacker stack that was empty, or that TRAPs emptied, does no damage (ruling)
-        if not self.attacker:
+        if not self.stacks[ATTACKER]:
             if self.fight.attacker:
                 return 0, say("{role!c} has lost all cards to TRAPs.", role=ROLES[ATTACKER])
             return 0, no_power
         breakers = [
-            seat
-            for seat, stack in ((ATTACKER, self.attacker), (DEFENDER, self.defender))
-            if any(card[0] == BREAK for card in stack)
+            seat for seat, stack in self.stacks.items() if any(card[0] == BREAK for card in stack)
         ]
         if self.edition is Edition.RULEBOOK:
             # only the attacker's BREAK counts, and the defender's power is ignored
@@ -419,42 +352,34 @@ class _Combat(TurnLog):
         return damage, say("{power} against {other}: {damage} damage", **parts)
 
 
-def _tally(seat: Seat, its: Sum, is_greater: bool) -> Tally:
-    """Return a sum for the screen, with the row 2 4 8 16 32 filled up to its power."""
-    # the row goes at least to 32, so that it shows how far a weak sum falls short
-    ladder = tuple(2**power for power in range(1, max(5, its.power) + 1))
-    worth = say("power {power}", power=its.power)
-    return Tally(seat, its.parts, str(its.total), worth, ladder, its.power, is_greater)
+def split_bounces(stack: Cards) -> tuple[Cards, Cards]:
+    """Return the BOUNCEs of a stack, and its other cards."""
+    bounces = tuple([card for card in stack if card[0] == BOUNCE])
+    return bounces, tuple([card for card in stack if card[0] != BOUNCE])
 
 
-def stages_of(
-    combat: Combat,
-    lane: int | None,
-    *,
-    before: Sequence[Event] = (),
-    after: Sequence[Event] = (),
-    expected: Layout | None = None,
-    todo: tuple[tuple[Seat, str], ...] = (),
-) -> tuple[Stage, ...]:
-    """Return the stages of a combat: TRAPs that acted, then everything else with the instructions.
+# ---- what a turn shows of a combat ---------------------------------------------------------------
 
-    `before` and `after` are the events that led to the combat and followed from it. `todo` has the
-    instructions for people at the table.
+
+def add_combat(turn: TurnLog, combat: Combat) -> None:
+    """Add the events of a combat to a turn.
+
+    TRAPs get a stage of their own, while the cards that they take are still on the screen.
     """
-    title = say("Combat") if lane is None else say("Lane {lane}", lane=lane)
-    events = [*before, *combat.events, *after]
-    cards = _cards_of(combat.fight)
-    stages = []
-    # TRAPs come first, while the cards that they take are still on the screen
-    traps = next((step for step in combat.steps if step.title == _TRAPS), None)
-    if traps:
-        # all events up to the last TRAP belong to that stage
-        place = events.index(traps.events[-1]) + 1
-        headlines = tuple(Headline(event.text, "sums") for event in traps.events)
-        taken = frozenset(CARD_TEXTS[trap.taken] for trap in combat.traps if trap.taken)
-        tallies = tuple(replace(tally, lost=taken) for tally in cards)
-        stages = [Stage(title, {}, tuple(events[:place]), None, tallies, headlines=headlines)]
-        events = events[place:]
+    for part in combat.stages:
+        turn.events += part.events
+        if part.title == _TRAPS:
+            turn.headlines = [Headline(event.text, "sums") for event in part.events]
+            taken = frozenset(CARD_TEXTS[card] for card in combat.trapped)
+            tallies = tuple(replace(tally, lost=taken) for tally in _cards_of(combat.fight))
+            turn.add_stage(_stage_title(combat), None, tallies=tallies)
+
+
+def add_result(turn: TurnLog, combat: Combat, **more: Any) -> None:
+    """Add the stage with the powers, the cards that are lost, and the events up to now.
+
+    `more` holds other fields of `Stage`.
+    """
     # attacker cards that did damage are not crossed out, although they are discarded too
     lost = {
         DEFENDER: combat.fight.defender,
@@ -465,12 +390,26 @@ def stages_of(
         for seat, cards in lost.items()
     }
     # show the powers, or only the cards if a BOUNCE prevented the sums
-    sums = next((step.tallies for step in combat.steps if step.tallies), cards)
+    sums = next((part.tallies for part in combat.stages if part.tallies), _cards_of(combat.fight))
     tallies = tuple(replace(tally, lost=crossed_out[tally.seat]) for tally in sums)
     headline = Headline(sentences.BOUNCES, "bump")
-    if not combat.bounced:
-        headline = Headline(_headline(combat, lane), "sums")
-    return (*stages, Stage(title, {}, tuple(events), expected, tallies, todo, (headline,)))
+    if combat.sums:
+        headline = Headline(_headline(combat), "sums")
+    turn.headlines = [headline]
+    turn.add_stage(_stage_title(combat), tallies=tallies, **{"expected": None, **more})
+
+
+def _stage_title(combat: Combat) -> str:
+    lane = combat.fight.lane
+    return say("Combat") if lane is None else say("Lane {lane}", lane=lane)
+
+
+def _tally(seat: Seat, its: Sum, is_greater: bool) -> Tally:
+    """Return a sum for the screen, with the row 2 4 8 16 32 filled up to its power."""
+    # the row goes at least to 32, so that it shows how far a weak sum falls short
+    ladder = tuple(2**power for power in range(1, max(5, its.power) + 1))
+    worth = say("power {power}", power=its.power)
+    return Tally(seat, its.parts, str(its.total), worth, ladder, its.power, is_greater)
 
 
 def _cards_of(fight: Fight) -> tuple[Tally, ...]:
@@ -482,34 +421,31 @@ def _cards_of(fight: Fight) -> tuple[Tally, ...]:
     )
 
 
-def _headline(combat: Combat, lane: int | None) -> str:
+def _headline(combat: Combat) -> str:
     """Return the result of a combat without a bounce, in at most 40 characters."""
-    mine = combat.attack
-    theirs = combat.defence
-    assert mine is not None  # set unless the combat bounced
-    assert theirs is not None
-    totals: dict[str, object] = {"total": mine.total, "other": theirs.total}
+    lane = combat.fight.lane
+    mine = combat.sums[ATTACKER]
+    theirs = combat.sums[DEFENDER]
     if mine.power < theirs.power:
-        totals = {"total": theirs.total, "other": mine.total, "side": ROLES[DEFENDER]}
+        parts = {"total": theirs.total, "other": mine.total, "side": ROLES[DEFENDER]}
         if lane is None:
-            return say("{total} beats {other}. {side!c} holds the lane.", **totals)
-        return say("{total} beats {other}. {side!c} holds lane {lane}.", **totals, lane=lane)
+            return say("{total} beats {other}. {side!c} holds the lane.", **parts)
+        return say("{total} beats {other}. {side!c} holds lane {lane}.", **parts, lane=lane)
     # the cards that the defender stack has lost, without those that the lane deck owes
     hits = combat.damage - combat.due
     side = ROLES[DEFENDER]
     if not combat.damage:
         result = say("No damage.")
     elif not hits:
+        side = ROLES[ATTACKER]
         result = say_n(
-            "{side!c} draws {n} card.",
-            "{side!c} draws {n} cards.",
-            combat.due,
-            side=ROLES[ATTACKER],
+            "{side!c} draws {n} card.", "{side!c} draws {n} cards.", combat.due, side=side
         )
     elif not combat.defender:
         result = say("{side!c} loses the stack.", side=side)
     else:
         result = say_n("{side!c} loses {n} card.", "{side!c} loses {n} cards.", hits, side=side)
+    totals = {"total": mine.total, "other": theirs.total}
     comparison = say("{total} against {other}.", **totals)
     if mine.power > theirs.power:
         comparison = say("{total} beats {other}.", **totals)

@@ -31,8 +31,8 @@ from companion.games.binmat.combat import (
     Combat,
     Edition,
     Fight,
-    resolve,
-    stages_of,
+    add_combat,
+    add_result,
 )
 from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.orders import PASS
@@ -40,6 +40,7 @@ from companion.games.binmat.screen import KIT, player_on_turn
 from companion.games.binmat.state import LANES, BinmatOptions
 from companion.games.pads import Key, PadGrammar
 from companion.games.screen import CardChoice, CardEntry, CardUi, ChoiceKey, Count
+from companion.games.turn_log import TurnLog
 
 DONE = "."
 CALL = "c"
@@ -162,10 +163,6 @@ class CounterPad(PadGrammar):
     def text(self, draft: tuple[str, ...]) -> str | None:
         """Return the action, which is the end of the turn without any key."""
         return {(): DONE, ("a",): CALL, ("b",): WON}.get(draft)
-
-    def accepts(self, draft: tuple[str, ...], pad: str) -> bool:
-        """Return whether this key may follow. A draft has at most one key."""
-        return not draft and self.key(pad) is not None
 
     def spell(self, text: str) -> tuple[str, ...]:
         """Return the key to press before ready, if the action needs one."""
@@ -331,20 +328,21 @@ def _end_turn(state: Counter) -> Counter:
 
 
 def _fight(state: Counter, cards: OpenCards) -> Step[Counter]:
-    fight = Fight(
-        cards.attacker, cards.defender, state.seat, cards.defender_open, cards.attacker_open
-    )
-    combat = resolve(fight, state.options.edition)
+    _, attacker, defender, defender_open, attacker_open = cards
     lane = state.lane if cards.lane is None else cards.lane
+    fight = Fight(attacker, defender, state.seat, defender_open, attacker_open, lane)
+    combat = Combat(fight, state.options.edition)
     zones: dict[Square, Cards] = {}
     if lane is not None:
         zones = {Square(lane, _ZONE[ATTACKER]): (), Square(lane, _ZONE[DEFENDER]): combat.defender}
-    stages = stages_of(combat, lane, expected=zones or None, todo=_hands(combat))
+    log = TurnLog()
+    add_combat(log, combat)
+    add_result(log, combat, expected=zones or None, todo=_hands(combat))
     after = _end_turn(state)
     # the turn ends only when the cards due have been drawn
     if combat.due:
         after = replace(state, called=False, lane=lane, due=combat.due)
-    return Step(after, combat.events, stages)
+    return Step(after, tuple(log.events), tuple(log.stages))
 
 
 def _hands(combat: Combat) -> tuple[tuple[Seat, str], ...]:

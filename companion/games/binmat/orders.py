@@ -96,34 +96,6 @@ class Reason(StrEnum):
     OTHER_WAY = "other_way"
 
 
-def faces(state: State, seat: Seat, lane: int, value: str) -> str:
-    """Return the faces with which a card of this value may be played in a lane.
-
-    `p` is face down, `u` face up, `pu` either. An empty string means that it cannot be played
-    there.
-    """
-    if seat is ATTACKER:
-        if value == BREAK:
-            # a BREAK needs a card below it
-            return "pu" if state.attack[lane] else ""
-        # face up: a BOUNCE on an empty stack, any other card in the hackmud edition
-        may_be_open = not state.attack[lane] if value == BOUNCE else state.is_hackmud
-        return "pu" if may_be_open else "p"
-    stack = state.defence[lane]
-    is_up = state.is_up[lane]
-    if value != BREAK:
-        # all cards of a stack have one face, and only in the hackmud edition may the first be face
-        # up (ruling)
-        return "pu" if state.is_hackmud and not stack else "u" if is_up else "p"
-    if not stack:
-        return ""
-    # face up it begins combat, which needs an attacker stack and no other open BREAK
-    may_attack = bool(state.attack[lane]) and not (
-        is_up and any(card[0] == BREAK for card in stack)
-    )
-    return ("" if is_up else "p") + ("u" if may_attack else "")
-
-
 _Refusal = tuple[Reason, str, str] | None
 
 
@@ -233,27 +205,31 @@ def _hand_refusal(state: State, seat: Seat, order: CardAction) -> _Refusal:
 def _play_refusal(state: State, seat: Seat, order: CardAction) -> _Refusal:
     lane = order.lane
     value = order.card[0]
-    if order.letter in faces(state, seat, lane, value):
-        return None
-    if value == BREAK and not (state.attack if seat is ATTACKER else state.defence)[lane]:
+    is_down = order.letter == DOWN
+    stack = (state.attack if seat is ATTACKER else state.defence)[lane]
+    if value == BREAK and not stack:
         text = say("Your stack in lane {lane} is empty: a BREAK needs a card below it", lane=lane)
         return Reason.STACK_EMPTY, text, "break-up"
-    if seat is ATTACKER:  # face up is refused: face down is always legal here
-        if value == BOUNCE:
+    if seat is ATTACKER:
+        if value == BOUNCE and not is_down and stack:
             text = say(
                 "Your stack in lane {lane} is not empty: a BOUNCE goes face up only on an empty "
                 "one",
                 lane=lane,
             )
             return Reason.STACK_NOT_EMPTY, text, "bounce-up"
-        return (
-            Reason.WRONG_FACE,
-            say("The attacker plays only BOUNCE and BREAK face up"),
-            "playing-attacker",
-        )
-    if order.letter == DOWN:
+        if is_down or value in (BOUNCE, BREAK) or state.is_hackmud:
+            return None
+        text = say("The attacker plays only BOUNCE and BREAK face up")
+        return Reason.WRONG_FACE, text, "playing-attacker"
+    is_up = state.is_up[lane]
+    if is_down and is_up:
         text = say("Your stack in lane {lane} lies face up: play face up there", lane=lane)
         return Reason.WRONG_FACE, text, "playing-defender"
+    # all cards of a stack have one face, and only in the hackmud edition may the first be face up
+    # (ruling)
+    if is_down or (value != BREAK and (is_up or (state.is_hackmud and not stack))):
+        return None
     if value != BREAK:
         text = say(
             "Your stack in lane {lane} does not lie face up: play face down there", lane=lane
@@ -264,8 +240,10 @@ def _play_refusal(state: State, seat: Seat, order: CardAction) -> _Refusal:
             "Lane {lane} has no attacker stack to fight: a BREAK face up needs one", lane=lane
         )
         return Reason.NO_ATTACKER_STACK, text, "break-up"
-    text = say("A BREAK lies face up in your stack in lane {lane} already", lane=lane)
-    return Reason.BREAK_LIES_OPEN, text, "break-up"
+    if is_up and any(card[0] == BREAK for card in stack):
+        text = say("A BREAK lies face up in your stack in lane {lane} already", lane=lane)
+        return Reason.BREAK_LIES_OPEN, text, "break-up"
+    return None
 
 
 def _discard_refusal(state: State, seat: Seat, order: CardAction) -> _Refusal:

@@ -16,7 +16,6 @@ from companion.games.binmat.combat import (
     Combat,
     Edition,
     Fight,
-    resolve,
 )
 from companion.games.binmat.words import RULES
 from companion.games.tools import Command
@@ -46,12 +45,12 @@ def combat_of(
         raise Malformed(
             "In the rulebook edition no card of an attacker stack lies face up before a combat"
         )
-    return resolve(Fight(attacker, defender, seat, is_open, frozenset(lay_open)), Edition(edition))
+    return Combat(Fight(attacker, defender, seat, is_open, frozenset(lay_open)), Edition(edition))
 
 
 def explain(combat: Combat) -> Iterator[str]:
     """Yield a combat in sentences, step by step, then the final place of every card."""
-    for step in combat.steps:
+    for step in combat.stages:
         yield step.title
         for event in step.events:
             why = f" {event.why}" if event.why else ""
@@ -72,8 +71,8 @@ def plain_combat(combat: Combat) -> dict[str, Any]:
     combat bounced.
     """
     fight = combat.fight
-    attack = combat.attack
-    defence = combat.defence
+    attack = combat.sums.get(ATTACKER)
+    defence = combat.sums.get(DEFENDER)
     return {
         "edition": combat.edition,
         "initiator": ROLES[fight.initiator],
@@ -81,7 +80,7 @@ def plain_combat(combat: Combat) -> dict[str, Any]:
         "attacker_open": sorted(fight.attacker_open),
         "attacker": list(fight.attacker),
         "defender": list(fight.defender),
-        "bounced": combat.bounced,
+        "bounced": not combat.sums,
         "attacker_power": attack.power if attack else None,
         "defender_power": defence.power if defence else None,
         "attacker_sum": attack.total if attack else None,
@@ -104,7 +103,7 @@ def plain_combat(combat: Combat) -> dict[str, Any]:
                     for event in step.events
                 ],
             }
-            for step in combat.steps
+            for step in combat.stages
         ],
     }
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from random import Random
 
 from companion.core.i18n import say, say_n
-from companion.games.base import Stage, Step
+from companion.games.base import Step
 from companion.games.binmat import orders, sentences
 from companion.games.binmat.cards import BOUNCE, BREAK, CARD_TEXTS, Cards, cards_text
 from companion.games.binmat.combat import (
@@ -20,15 +20,14 @@ from companion.games.binmat.combat import (
     ROLES,
     Combat,
     Fight,
-    resolve,
-    stages_of,
+    add_combat,
+    add_result,
+    split_bounces,
 )
 from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.orders import (
     ATTACKER_PILE,
-    DOWN,
     ORDERS,
-    UP,
     CardAction,
 )
 from companion.games.binmat.state import LANES, State, can_draw
@@ -40,36 +39,25 @@ def play(state: State, action: str, rng: Random) -> Step[State]:
     turn = _Turn(state, rng)
     turn.run(ORDERS[action])
     after = turn.state_after()
-    return Step(after, tuple(turn.events), turn.combat_stages())
+    if turn.combat:
+        add_result(turn, turn.combat)
+    return Step(after, tuple(turn.events), tuple(turn.stages))
+
+
+_HARMLESS = {
+    BinmatEvent.PLAY_DOWN,
+    BinmatEvent.PLAY_UP,
+    BinmatEvent.MOVED,
+    BinmatEvent.PASS,
+}
+"""Events that reveal no hidden card. A card that its owner plays face up does not count."""
 
 
 def is_reversible(state: State, action: str) -> bool:
-    """Return whether an action reveals no hidden card and does not end the game.
-
-    A card that its owner plays face up does not count as revealed.
-    """
-    order = ORDERS[action]
-    seat = state.seat
-    lane = order.lane
-    if order.letter == UP:
-        if order.card[0] == BREAK:
-            return False
-        # this BOUNCE begins a combat or turns up a defender stack, so cards become known
-        turns_up = state.is_hackmud or (state.defence[lane] and not state.is_up[lane])
-        if seat is ATTACKER and order.card[0] == BOUNCE and turns_up:
-            return False
-    elif order.letter == "-":
-        if _costs_hand(state):
-            return False
-    elif order.letter != DOWN:
-        return False
-    # none of these actions shuffles, so the random numbers do not matter
-    return play(state, action, Random(0)).state.outcome is None
-
-
-def _costs_hand(state: State) -> bool:
-    seat = state.seat.number
-    return state.is_hackmud and state.passes[seat] > 0 and bool(state.hands[seat])
+    """Return whether an action reveals no hidden card and does not end the game."""
+    # what can be taken back does not shuffle, so the random numbers do not matter
+    step = play(state, action, Random(0))
+    return step.state.outcome is None and all(event.kind in _HARMLESS for event in step.events)
 
 
 class _Turn(TurnLog):
@@ -93,7 +81,6 @@ class _Turn(TurnLog):
         self.hands = list(state.hands)
         self.attack_up = set(state.attack_up)
         self.combat: Combat | None = None
-        self.lane: int | None = None
 
     def run(self, order: CardAction) -> None:
         match order.letter:
@@ -265,8 +252,7 @@ class _Turn(TurnLog):
         if stack and not self.is_up[lane]:
             text = say("{role!c} opens {cards}.", role=defender, cards=cards_text(stack))
             self.add(BinmatEvent.REVEAL, DEFENDER, text, "bounce-up")
-        back = tuple([other for other in stack if other[0] == BOUNCE])
-        remaining = tuple([other for other in stack if other[0] != BOUNCE])
+        back, remaining = split_bounces(stack)
         if back:
             text = sentences.to_attacker_discard(defender, back)
             self.add(BinmatEvent.MOVED, DEFENDER, text, "bounce-up")
@@ -282,12 +268,11 @@ class _Turn(TurnLog):
 
     def _fight(self, lane: int) -> None:
         attack = self.attack[lane]
-        self.lane = lane
         # TRAPs that lay open before the combat do not spring
         lay_open = frozenset(self.attack_up.intersection(attack))
-        fight = Fight(attack, self.defence[lane], self.seat, self.is_up[lane], lay_open)
-        combat = self.combat = resolve(fight, self.before.options.edition)
-        self.events += combat.events
+        fight = Fight(attack, self.defence[lane], self.seat, self.is_up[lane], lay_open, lane)
+        combat = self.combat = Combat(fight, self.before.options.edition)
+        add_combat(self, combat)
         self.attack[lane] = ()
         self.defence[lane] = combat.defender
         # cards that survive a combat stay face up (ruling)
@@ -334,10 +319,10 @@ class _Turn(TurnLog):
 
     def _pass(self) -> None:
         self.add(BinmatEvent.PASS, self.seat, sentences.passes(self.role), "turns")
-        if not _costs_hand(self.before):
-            return
         # the newest card goes first (ruling)
         lost = self.hands[self.index][::-1]
+        if not (self.before.is_hackmud and self.before.passes[self.index] and lost):
+            return
         self.hands[self.index] = ()
         text = say("{role!c} loses the hand: {cards}.", role=self.role, cards=cards_text(lost))
         why = say("It is the second pass in a row, or a later one.")
@@ -349,19 +334,6 @@ class _Turn(TurnLog):
             # among equally small piles, the lowest lane (ruling)
             smallest = min(LANES, key=lambda lane: len(self.discards[lane]))
             self.discards[smallest] += (card,)
-
-    # ---- stages ----------------------------------------------------------------------------------
-
-    def combat_stages(self) -> tuple[Stage, ...]:
-        """Return the stages of this turn's combat, with the events before and after it."""
-        if self.combat is None:
-            return ()
-        events = self.combat.events
-        # compared by identity, because two events may be equal
-        start = next(at for at, event in enumerate(self.events) if event is events[0])
-        before = self.events[:start]
-        after = self.events[start + len(events) :]
-        return stages_of(self.combat, self.lane, before=before, after=after)
 
 
 def _payment_text(known: str | None, paid: int, lane: int) -> str:

@@ -21,8 +21,6 @@ from companion.games.binmat.combat import (
     Combat,
     Edition,
     Fight,
-    Trap,
-    resolve,
     sum_of,
 )
 
@@ -30,17 +28,15 @@ RULEBOOK, HACKMUD = Edition.RULEBOOK, Edition.HACKMUD
 
 
 def fought(attacker: str, defender: str, edition: Edition = RULEBOOK, **more: Any) -> Combat:
-    return resolve(Fight(parse_cards(attacker), parse_cards(defender), **more), edition)
+    return Combat(Fight(parse_cards(attacker), parse_cards(defender), **more), edition)
 
 
 def powers(combat: Combat) -> tuple[int, int]:
-    assert combat.attack
-    assert combat.defence
-    return combat.attack.power, combat.defence.power
+    return combat.sums[ATTACKER].power, combat.sums[DEFENDER].power
 
 
 def events_of(combat: Combat, title: str) -> tuple[Event, ...]:
-    return next(step.events for step in combat.steps if step.title == title)
+    return next(step.events for step in combat.stages if step.title == title)
 
 
 def said(combat: Combat, title: str) -> list[str]:
@@ -68,7 +64,7 @@ def test_cards_are_parsed_strictly() -> None:
 
 def test_combat_each_trap_takes_the_top_card_of_the_other_stack() -> None:
     combat = fought("2& 6& @&", "4^ @^ 6^")
-    assert combat.traps == (Trap(ATTACKER, "@&", "6^"), Trap(DEFENDER, "@^", "@&"))
+    assert combat.trapped == ("6^", "@&")
     assert said(combat, "Traps") == [
         "Attacker’s @& takes 6^ to the attacker discard.",
         "Defender’s @^ takes @& to the lane discard.",
@@ -78,7 +74,7 @@ def test_combat_each_trap_takes_the_top_card_of_the_other_stack() -> None:
 
 def test_combat_a_trap_not_turned_up_by_this_revealing_does_nothing() -> None:
     combat = fought("2& 6&", "4^ @^", defender_open=True)
-    assert combat.traps == ()
+    assert combat.trapped == ()
     (idle,) = events_of(combat, "Traps")
     assert (idle.text, idle.why) == (
         "Defender’s @^ does nothing.",
@@ -88,7 +84,7 @@ def test_combat_a_trap_not_turned_up_by_this_revealing_does_nothing() -> None:
 
 def test_combat_a_trap_finds_nothing_on_an_empty_stack() -> None:
     combat = fought("2& @&", "")
-    assert combat.traps == (Trap(ATTACKER, "@&", None),)
+    assert combat.trapped == ()
     assert said(combat, "Traps") == ["Attacker’s @& takes nothing."]
 
 
@@ -164,7 +160,7 @@ def test_combat_comes_in_stages_that_tell_everything() -> None:
 
 def test_tallies_show_each_card_and_fill_the_doubling_row() -> None:
     attack, defence = next(
-        step.tallies for step in fought("5& *% >+", "4^ 2#").steps if step.title == "Powers"
+        step.tallies for step in fought("5& *% >+", "4^ 2#").stages if step.title == "Powers"
     )
     assert attack.parts == (("5&", "5"), ("*%", "to 8"), (">+", "0"))
     assert (attack.total, attack.worth, attack.reached, attack.is_greater) == (

@@ -8,7 +8,7 @@ import pytest
 from binmat_tools import GAME, at, attacking, play, start, texts
 
 from companion.games.binmat.cards import parse_cards
-from companion.games.binmat.combat import ATTACKER, DEFENDER, Edition, Fight, resolve
+from companion.games.binmat.combat import ATTACKER, DEFENDER, Combat, Edition, Fight
 from companion.games.binmat.state import State
 
 
@@ -185,7 +185,7 @@ def test_combats_end_as_logs_and_rulebook_say(edition: Edition, lines: tuple[str
         any(card.endswith("u") for card in defender),
         frozenset(card[:-1] for card in attacker if card.endswith("u")),
     )
-    combat = resolve(fight, edition)
+    combat = Combat(fight, edition)
     gone: dict[str, list[str]] = {"xa": [], "x": [], "ha": []}
     *sprung, result = lines[1:]
     for part in [line.split(" / ")[1] for line in sprung] + result.split(" / ")[1:]:
@@ -194,8 +194,8 @@ def test_combats_end_as_logs_and_rulebook_say(edition: Edition, lines: tuple[str
     assert sorted(combat.to_attacker_discard) == sorted(gone["xa"])
     assert sorted(combat.to_lane_discard) == sorted(gone["x"])
     assert combat.due == len(gone["ha"])
-    if combat.attack and combat.defence:
-        powers = f"{combat.attack.power} {combat.defence.power}"
+    if combat.sums:
+        powers = f"{combat.sums[ATTACKER].power} {combat.sums[DEFENDER].power}"
         assert result.startswith(f"{powers} {combat.damage or '-'}") or result.startswith(
             f"{powers} 0"
         )
