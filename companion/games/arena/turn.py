@@ -206,9 +206,12 @@ def _move(turn: _Turn) -> None:
                 CommonEvent.BOUNCE, robot, text, "bounce", why=why, edge=STEPS[direction]
             )
         elif target is not None:
-            parts = {"direction": WORDS[direction], "origin": here, "target": texts[target]}
             text = say(
-                "{robot!c} moves {direction}, {origin} to {target}.", robot=robot.name, **parts
+                "{robot!c} moves {direction}, {origin} to {target}.",
+                robot=robot.name,
+                direction=WORDS[direction],
+                origin=here,
+                target=texts[target],
             )
             turn.add_robot_event(CommonEvent.MOVE, robot, text, "moving", to=target)
     # places change only now, because the sentences above name the old squares
@@ -466,7 +469,7 @@ def _end_by_count(turn: _Turn, counts: list[int], points: list[int]) -> None:
     scores = list(zip(counts, points, strict=True))
     winner = None if scores[0] == scores[1] else scores.index(max(scores))
     side = winner or 0
-    parts: dict[str, object] = {
+    parts = {
         "turn": turn.number,
         "robots": counted_robots(counts[side]),
         "side": NAMES[side],

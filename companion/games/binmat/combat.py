@@ -279,8 +279,12 @@ class Combat(TurnLog):
     def _report_sum(self, seat: Seat, its: Sum) -> None:
         """Report the sum and power of a stack, and explain them."""
         stack = self.stacks[seat]
-        parts = {"role": ROLES[seat], "total": its.total, "power": its.power}
-        text = say("{role!c} has {total}: power {power}.", **parts)
+        text = say(
+            "{role!c} has {total}: power {power}.",
+            role=ROLES[seat],
+            total=its.total,
+            power=its.power,
+        )
         why: str | None = say("The stack is empty.")
         if stack:
             numbers = tuple([NUMBERS[card] for card in stack if card in NUMBERS])
@@ -299,8 +303,7 @@ class Combat(TurnLog):
         self.damage, why = self._damage(mine, theirs)
         text = say("{role!c} does no damage.", role=ROLES[ATTACKER])
         if self.damage:
-            parts = {"role": ROLES[ATTACKER], "damage": self.damage}
-            text = say("{role!c} does {damage} damage.", **parts)
+            text = say("{role!c} does {damage} damage.", role=ROLES[ATTACKER], damage=self.damage)
         self.add(BinmatEvent.DAMAGE, ATTACKER, text, "damage", why=why)
         # damage removes the top cards of the defender stack, and the lane deck owes the rest
         kept = max(0, len(self.defender) - self.damage)

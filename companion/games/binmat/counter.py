@@ -352,7 +352,7 @@ def _hands(combat: Combat) -> tuple[tuple[Seat, str], ...]:
     """
     todo = []
     if cards := combat.to_attacker_discard:
-        parts: dict[str, object] = {"side": ROLES[ATTACKER], "count": len(cards)}
+        parts = {"side": ROLES[ATTACKER], "count": len(cards)}
         text = say("{side!c}: discard {cards}", cards=cards_text(cards), **parts)
         # too long for the sign, so give only the number of cards
         if len(text) > _SIGN_LENGTH:

@@ -136,8 +136,9 @@ class _Turn(TurnLog):
             return
         # only an attacker in the hackmud edition may draw here, and wins by it (ruling)
         if not self.decks[lane] and not self.discards[lane]:
-            parts: dict[str, object] = {"role": self.role, "lane": lane}
-            text = say("{role!c} draws from lane {lane}, which is empty.", **parts)
+            text = say(
+                "{role!c} draws from lane {lane}, which is empty.", role=self.role, lane=lane
+            )
             self.add(BinmatEvent.DRAW, self.seat, text, "reshuffle")
             text = say("Lane {lane} has no card left to draw.", lane=lane)
             self.end(ATTACKER, text, "winning")
@@ -231,8 +232,12 @@ class _Turn(TurnLog):
         else:
             why = say("The stack lies face up.")
             self.is_up[lane] = True
-        parts: dict[str, object] = {"role": self.role, "card": CARD_TEXTS[card], "lane": lane}
-        text = say("{role!c} plays {card} face up in lane {lane}.", **parts)
+        text = say(
+            "{role!c} plays {card} face up in lane {lane}.",
+            role=self.role,
+            card=CARD_TEXTS[card],
+            lane=lane,
+        )
         self.add(BinmatEvent.PLAY_UP, self.seat, text, rule, why=why)
         # this BOUNCE goes straight to the lane discard, not onto the stack
         if is_bounce and not begins_combat:
@@ -297,15 +302,14 @@ class _Turn(TurnLog):
             self.add(BinmatEvent.DRAW, ATTACKER, _payment_text(known, paid, lane), "damage")
         # a lane deck that has too few cards loses the game for the defender
         if paid < due:
-            parts = {"lane": lane, "due": due, "paid": paid}
-            text = say("Lane {lane} owes {due} and has only {paid}.", **parts)
+            text = say("Lane {lane} owes {due} and has only {paid}.", lane=lane, due=due, paid=paid)
             self.end(ATTACKER, text, "winning")
 
     # ---- discarding and passing ------------------------------------------------------------------
 
     def _discard(self, card: str, lane: int) -> None:
         self._remove_from_hand(card)
-        parts: dict[str, object] = {"role": self.role, "card": CARD_TEXTS[card], "lane": lane}
+        parts = {"role": self.role, "card": CARD_TEXTS[card], "lane": lane}
         text = say("{role!c} discards {card} to lane {lane}.", **parts)
         if self.seat is ATTACKER:
             text = say("{role!c} discards {card} and draws two from the attacker deck.", **parts)
@@ -338,7 +342,7 @@ class _Turn(TurnLog):
 
 def _payment_text(known: str | None, paid: int, lane: int) -> str:
     """Say which cards a lane deck gives for damage. Only a card that lay open is named."""
-    parts: dict[str, object] = {"role": ROLES[ATTACKER], "lane": lane}
+    parts = {"role": ROLES[ATTACKER], "lane": lane}
     if known is None:
         return say_n(
             "{role!c} draws {n} card from lane {lane}.",

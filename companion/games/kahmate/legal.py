@@ -207,11 +207,11 @@ def _check_way(piece: int, path: Path, more: int) -> None:
     """Check the steps of a path, and the piece's speed against its length plus `more` steps."""
     for square, following in itertools.pairwise(path):
         if following not in STEPS[square]:
-            parts = {"square": NAMES[square], "to": NAMES[following]}
             sentence = say(
                 "{square} to {to} is not a step: a step goes to an adjacent square, not "
                 "diagonally.",
-                **parts,
+                square=NAMES[square],
+                to=NAMES[following],
             )
             refuse(Reason.NOT_A_STEP, sentence, "running", following)
     # The path includes its start square.
@@ -233,9 +233,9 @@ def _check_run(state: State, run: Run) -> None:
     has_ball = carrier == piece
     for square in path[1:]:
         if square == state.ball and state.other_carrier != EMPTY:
-            names = named(carrier, square)
             sentence = say(
-                "{piece!c} on {square} has the ball: it is tackled, nobody runs onto it.", **names
+                "{piece!c} on {square} has the ball: it is tackled, nobody runs onto it.",
+                **named(carrier, square),
             )
             refuse(Reason.INTO_CARRIER, sentence, "in-the-way", square)
         # The runner picks up a loose ball on its way.
@@ -248,8 +248,12 @@ def _check_run(state: State, run: Run) -> None:
 
 def _check_goal(seat: int, piece: int, last: int, has_ball: bool) -> None:
     if rank_of(last) != OWN_LINE[1 - seat]:
-        parts = {"square": NAMES[last], "rank": OWN_LINE[1 - seat] + 1, "side": SIDE_NAMES[seat]}
-        sentence = say("{square} is not on rank {rank}: {side} runs into goal from there.", **parts)
+        sentence = say(
+            "{square} is not on rank {rank}: {side} runs into goal from there.",
+            square=NAMES[last],
+            rank=OWN_LINE[1 - seat] + 1,
+            side=SIDE_NAMES[seat],
+        )
         refuse(Reason.GOAL_TOO_EARLY, sentence, "try", last)
     if not has_ball:
         name = PIECE_NAMES[piece]
@@ -325,8 +329,10 @@ def _check_pass(state: State, action: Pass) -> None:
             "{piece!c} is on {square}: a pass goes to a team-mate.", **named(receiver, action.end)
         )
     elif state.down[receiver]:
-        names = named(receiver, action.end)
-        sentence = say("{piece!c} on {square} is turned over: it cannot receive a pass.", **names)
+        sentence = say(
+            "{piece!c} on {square} is turned over: it cannot receive a pass.",
+            **named(receiver, action.end),
+        )
     else:
         return
     refuse(Reason.NO_RECEIVER, sentence, "pass", action.end)

@@ -158,8 +158,9 @@ def _attack_text(state: State, course: Course) -> str:
         second = course.movers[1]
         role = ROLE_OF[second].name
         square = NAMES[state.places[second]]
-        parts = {"start": start, "role": role, "square": square}
-        return say("tackles from {start} with {role} on {square}", **parts)
+        return say(
+            "tackles from {start} with {role} on {square}", start=start, role=role, square=square
+        )
     if course.kind is Kind.PASS:
         return say("passes from {start} to {end}", start=start, end=NAMES[course.ball])
     if course.end == IN_GOAL:

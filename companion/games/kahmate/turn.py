@@ -355,7 +355,7 @@ def _decide_face_off(turn: _Turn, cards: tuple[int, int]) -> None:
 def _report_totals(turn: _Turn, attack: _Sum, defence: _Sum) -> None:
     """Report the winner of the face-off and the sums."""
     why = say("{attack!c} against {defence}.", attack=attack.text, defence=defence.text)
-    totals: dict[str, object] = {"attack": attack.total, "defence": defence.total}
+    totals = {"attack": attack.total, "defence": defence.total}
     if attack.total == defence.total:
         text = say("{attack} against {defence}: both choose a card again.", **totals)
         turn.add(KahmateEvent.FACE_OFF_AGAIN, None, text, "face-off", why=why)
@@ -375,7 +375,7 @@ def _headline(state: State, course: Course, attack: int, defence: int) -> str:
     """Return the result of a face-off for both sides, in at most 40 letters."""
     is_won = attack > defence
     winner = SIDE_NAMES[state.seat if is_won else 1 - state.seat]
-    parts: dict[str, object] = {
+    parts = {
         "more": max(attack, defence),
         "less": min(attack, defence),
         "side": winner,

@@ -298,8 +298,12 @@ def _report_move(turn: _Turn, seat: int, command: str, before: Square, why: str 
         turn.add(CommonEvent.BOUNCE, seat, text, "bounce", at=before, edge=edge, why=why)
     elif command in STEPS:
         here = turn.robots[seat]
-        parts = {"direction": _WORDS[command], "to": str(here)}
-        text = say("{side!c} goes {direction}, {square} to {to}.", **who, **parts)
+        text = say(
+            "{side!c} goes {direction}, {square} to {to}.",
+            **who,
+            direction=_WORDS[command],
+            to=str(here),
+        )
         turn.add(CommonEvent.MOVE, seat, text, "commands", at=before, to=here)
         _pick_up(turn, seat)
 

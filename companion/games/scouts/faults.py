@@ -179,9 +179,11 @@ def _why_no_placement(state: State, square: int, face: str) -> Illegal | None:
     if _OWNERS[face] != position.seat:
         foe = SEAT_NAMES[1 - position.seat]
         side = SEAT_NAMES[position.seat]
-        parts = {"square": name, "colour": foe, "side": side}
         text = say(
-            "{square} is not a placement. The scout is {colour}, and {side} places now.", **parts
+            "{square} is not a placement. The scout is {colour}, and {side} places now.",
+            square=name,
+            colour=foe,
+            side=side,
         )
         return Illegal(Reason.NOT_YOUR_SCOUT, text, "setting-up", name)
     if refusal := _refusal(state, Kind.PLACE, (square,)):

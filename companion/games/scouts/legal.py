@@ -216,9 +216,10 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
         why = say("A jump goes along a file or a rank, never diagonally.")
         raise no_play(Reason.DIAGONAL_JUMP, why, "jump")
     if {files, ranks} != {0, 2}:
-        parts = {"square": NAMES[here], "to": NAMES[there]}
         why = say(
-            "{square} to {to} is not a jump: it goes two squares along a file or a rank.", **parts
+            "{square} to {to} is not a jump: it goes two squares along a file or a rank.",
+            square=NAMES[here],
+            to=NAMES[there],
         )
         raise no_play(Reason.NOT_A_JUMP, why, "jump")
     # The square between has the mean of both numbers, along a file or a rank.
