@@ -7,7 +7,7 @@ others.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 
 from companion.core.kit import Seat
@@ -53,13 +53,22 @@ def legal_actions(state: State, seat: Seat) -> Iterator[Action]:
     elif state.course:
         yield from map(Card, state.hands[side])
     elif side == state.seat:
-        for piece in able(state):
-            yield from runs(state, piece)
-        yield from passes(state)
-        yield from kicks(state)
-        ways = {piece: tuple(ways_to_carrier(state, piece)) for piece in able(state)}
-        yield from _tackles(state, ways)
+        yield from _plays(state, tuple)
         yield EndRound()
+
+
+Play = Run | Pass | Kick | Tackle
+"""An action that has a course."""
+Choice = Callable[[Iterable[Path]], tuple[Path, ...]]
+"""Chooses the paths of a tackler that are worth listing."""
+
+
+def _plays(state: State, choose_paths: Choice) -> Iterator[Play]:
+    for piece in able(state):
+        yield from runs(state, piece)
+    yield from passes(state)
+    yield from kicks(state)
+    yield from _tackles(state, choose_paths)
 
 
 def able(state: State) -> list[int]:
@@ -151,8 +160,9 @@ def ways_to_carrier(state: State, piece: int) -> Iterator[Path]:
         ways = further
 
 
-def _tackles(state: State, ways: dict[int, tuple[Path, ...]]) -> Iterator[Tackle]:
-    """Yield the tackles by one or two pieces along these paths."""
+def _tackles(state: State, choose_paths: Choice) -> Iterator[Tackle]:
+    """Yield the tackles by one or two pieces."""
+    ways = {piece: choose_paths(ways_to_carrier(state, piece)) for piece in able(state)}
     for paths in ways.values():
         for path in paths:
             yield Tackle((path,), state.ball)
@@ -174,15 +184,9 @@ def canonical(state: State) -> list[tuple[Action, Course | None]]:
     It is the shortest action, with the alphabet as tie-break. Actions of one course lead to the
     same state and leave the same layout. The end of the round has no course and comes last.
     """
-    candidates: list[Iterable[Run | Pass | Kick | Tackle]] = [
-        runs(state, piece) for piece in able(state)
-    ]
-    candidates += [passes(state), kicks(state)]
-    # A longer path to the same last square has the same course.
-    ways = {piece: _shortest(ways_to_carrier(state, piece)) for piece in able(state)}
-    candidates.append(_tackles(state, ways))
     best: dict[Course, tuple[tuple[int, str], Action]] = {}
-    for action in itertools.chain.from_iterable(candidates):
+    # A longer path of a tackler to the same last square has the same course.
+    for action in _plays(state, _shortest):
         course = course_of(state, action)
         rank = (steps_of(action), str(action))
         if course not in best or rank < best[course][0]:
@@ -220,14 +224,13 @@ def random_action(state: State, seat: Seat, rng: Random) -> Action:
     if state.course:
         return Card(rng.choice(state.hands[seat.number]))
     pieces = able(state)
-    ways = {piece: _shortest(ways_to_carrier(state, piece)) for piece in pieces}
     # Most actions are runs, so each kind gets a fixed share.
     runner = state.carrier
     if pieces and (runner not in pieces or rng.random() < 0.5):
         runner = rng.choice(pieces)
-    kinds: list[tuple[int, Sequence[Run | Pass | Kick | Tackle]]] = [
+    kinds: list[tuple[int, Sequence[Play]]] = [
         (14, tuple(runs(state, runner)) if pieces else ()),
-        (2, tuple(_tackles(state, ways))),
+        (2, tuple(_tackles(state, _shortest))),
         (1, (*passes(state), *kicks(state))),
     ]
     kinds = [(share, actions) for share, actions in kinds if actions]
@@ -240,7 +243,7 @@ def random_action(state: State, seat: Seat, rng: Random) -> Action:
     return max(compared, key=lambda action: _promise(state, action))
 
 
-def _promise(state: State, action: Run | Pass | Kick | Tackle) -> int:
+def _promise(state: State, action: Play) -> int:
     """Return how far an action brings the ball ahead and its mover to the ball."""
     course = course_of(state, action)
     if course.end == IN_GOAL:

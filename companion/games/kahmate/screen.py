@@ -134,40 +134,14 @@ def _duel(state: State, course: Course, face_off: FaceOff) -> Duel:
     """Return both sides of the present face-off."""
     mover = course.movers[0]
     other = face_off.defender
-    start = state.places[mover]
-    square = state.places[other]
+    text = label_of(state, course)
     strengths = tuple(ROLE_OF[piece].attack for piece in course.movers)
-    attacker = Duellist(PIECE_NAMES[mover], SQUARES[start], _attack_text(state, course), strengths)
-    text = say("is in the way on {square}", square=NAMES[square])
-    if course.kind is Kind.TACKLE:
-        text = say("has the ball on {square}", square=NAMES[square])
-    elif course.kind is Kind.PASS:
-        text = say("intercepts on {square}", square=NAMES[square])
-    defender = Duellist(PIECE_NAMES[other], SQUARES[square], text, (ROLE_OF[other].defence,))
+    attacker = Duellist(PIECE_NAMES[mover], SQUARES[state.places[mover]], text, strengths)
+    strengths = (ROLE_OF[other].defence,)
+    defender = Duellist(PIECE_NAMES[other], SQUARES[state.places[other]], text, strengths)
     # South's side comes first, whichever side attacks.
     pair = (attacker, defender) if state.seat == 0 else (defender, attacker)
     return Duel(dict(zip(SEATS, pair, strict=True)), _HINTS[course.kind])
-
-
-def _attack_text(state: State, course: Course) -> str:
-    """Return the action of the attacker in a face-off."""
-    start = NAMES[state.places[course.movers[0]]]
-    if course.kind is Kind.TACKLE:
-        if len(course.movers) == 1:
-            return say("tackles from {start}", start=start)
-        second = course.movers[1]
-        role = ROLE_OF[second].name
-        square = NAMES[state.places[second]]
-        return say(
-            "tackles from {start} with {role} on {square}", start=start, role=role, square=square
-        )
-    if course.kind is Kind.PASS:
-        return say("passes from {start} to {end}", start=start, end=NAMES[course.ball])
-    if course.end == IN_GOAL:
-        return say("runs from {start} into goal", start=start)
-    if NAMES[course.end] == start:
-        return say("runs from {start} and comes back", start=start)
-    return say("runs from {start} to {end}", start=start, end=NAMES[course.end])
 
 
 # ---- what can be tapped --------------------------------------------------------------------------
@@ -206,23 +180,20 @@ def play_of(state: State, action: Action, course: Course | None) -> Play:
     """
     if course is None:
         return Play(str(action), (), say("End turn"), "end", is_by_hand=False)
+    label = label_of(state, course)
     key = ""
     taps: tuple[Square, ...] = ()
     met = tuple(SQUARES[state.places[face_off.defender]] for face_off in course.face_offs)
     match action:
         case Run(path=squares):
-            label = _run_label(state, action, course)
             taps = _run_taps(state, action)
         case Pass(start=start, end=end):
             squares = (start, end)
-            label = say("Pass {start} to {end}", start=NAMES[start], end=NAMES[end])
         case Kick(start=start, end=end):
             squares = (start, end)
             key = "kick"
-            label = say("Kick {start} to {end}", start=NAMES[start], end=NAMES[end])
         case Tackle(paths=paths, target=target):
             squares = (*itertools.chain(*paths), target)
-            label = _tackle_label(action, course)
             # The carrier is already the target.
             met = ()
             if len(paths) > 1:
@@ -233,6 +204,32 @@ def play_of(state: State, action: Action, course: Course | None) -> Play:
     if met:
         label = say("{way} against {met}", way=label, met=" ".join(map(str, met)))
     return Play(str(action), tuple(SQUARES[square] for square in squares), label, key, taps, met)
+
+
+def label_of(state: State, course: Course) -> str:
+    """Return what a course does in words, without the opponents on its way."""
+    origin = state.places[course.movers[0]]
+    start = NAMES[origin]
+    ball = NAMES[course.ball]
+    match course.kind:
+        case Kind.PASS:
+            return say("Pass {start} to {end}", start=start, end=ball)
+        case Kind.KICK:
+            return say("Kick {start} to {end}", start=start, end=ball)
+        case Kind.TACKLE:
+            starts = listed(NAMES[state.places[piece]] for piece in course.movers)
+            parts = {"square": NAMES[state.ball], "starts": starts}
+            # On the goal line the ball goes to a side, which the first tackler decides.
+            if rank_of(course.ball) == rank_of(state.ball):
+                return say("Tackle {square} from {starts}, ball to {ball}", **parts, ball=ball)
+            return say("Tackle {square} from {starts}", **parts)
+    if course.end == IN_GOAL:
+        return say("Run {start} into goal", start=start)
+    end = NAMES[course.end]
+    # Name the ball only if it is picked up on the way. At the end the square is enough.
+    if course.ball == course.end and state.ball not in (origin, course.end):
+        return say("Run {start} to {end} with ball", start=start, end=end)
+    return say("Run {start} to {end}", start=start, end=end)
 
 
 def _run_taps(state: State, run: Run) -> tuple[Square, ...]:
@@ -249,25 +246,6 @@ def _run_taps(state: State, run: Run) -> tuple[Square, ...]:
         # The farthest square of a path that returns is its middle.
         return (start, SQUARES[run.path[len(run.path) // 2]])
     return ()
-
-
-def _run_label(state: State, run: Run, course: Course) -> str:
-    parts = {"start": NAMES[run.path[0]], "end": NAMES[run.path[-1]]}
-    if run.into_goal:
-        return say("Run {start} into goal", **parts)
-    # Name the ball only if it is picked up on the way. At the end the square is enough.
-    if course.ball == course.end and state.ball in run.path[1:-1]:
-        return say("Run {start} to {end} with ball", **parts)
-    return say("Run {start} to {end}", **parts)
-
-
-def _tackle_label(tackle: Tackle, course: Course) -> str:
-    starts = listed(NAMES[path[0]] for path in tackle.paths)
-    parts = {"square": NAMES[tackle.target], "starts": starts, "ball": NAMES[course.ball]}
-    # On the goal line the ball goes to a side, which the first tackler decides.
-    if rank_of(course.ball) == rank_of(tackle.target):
-        return say("Tackle {square} from {starts}, ball to {ball}", **parts)
-    return say("Tackle {square} from {starts}", **parts)
 
 
 # ---- pads ----------------------------------------------------------------------------------------
