@@ -4,21 +4,11 @@ is answered.
 
 from scouts_tools import SET_UP, Example, after, at, gone, start
 
-from companion.core.kit import Seat
 from companion.games.scouts.legal import Reason
 
-WON = after(at("c2", "e5", intel="c2"), "c2-c1")
 LAID = {"white boulder": "d5 e5 d6 e6"}
 TALL = at("c3 c4 e5", "c2 f8", black_low="c4")
 PLAYS: dict[Reason, list[Example]] = {
-    Reason.GAME_OVER: [
-        Example(WON, ".", "The game is over. White brings intel home to c1.", "winning"),
-    ],
-    Reason.NOT_ON_TURN: [
-        Example(
-            at("c4"), ".", "Black is not to move. It is white’s turn.", "turns", seat=Seat.NORTH
-        ),
-    ],
     Reason.SETTING_UP: [
         Example(
             start(),

@@ -457,7 +457,9 @@ class Game(
         return rng.choice(list(self.legal_actions(state, seat)))
 
     def check(self, state: S, seat: Seat, action: A) -> None:
-        """Raise `Illegal` with reason and rule unless the action is legal.
+        """Raise `Illegal` with reason and rule unless the action of a seat in `to_act` is legal.
+
+        Whoever calls it checks first who is to act, as `require` does.
 
         Override it to name the broken rule, or if there are too many actions to list.
         """

@@ -125,6 +125,11 @@ def test_random_games_keep_the_contract(game: Game[Any, Any], seed: int) -> None
                 last is None and not game.is_checked(step.state)
             )
     assert path
+    if game.outcome(step.state):
+        for given in ({}, actions):
+            with pytest.raises(Illegal) as refused:
+                game.require(step.state, given)
+            assert (refused.value.reason, refused.value.rule) == (Refusal.GAME_OVER, game.end_rule)
 
 
 @EACH

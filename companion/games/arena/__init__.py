@@ -122,10 +122,6 @@ class Arena(Game[State, Orders]):
 
     def check(self, state: State, seat: Seat, action: Orders) -> None:
         """Raise `Illegal` for orders to robots off the board. All other orders are legal."""
-        if state.outcome:
-            raise Illegal(
-                Reason.GAME_OVER, say("The game is over: no more orders are accepted"), "winning"
-            )
         side = seat.number
         numbers = state.numbers(side)
         for number, _ in action.given:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from companion.core.grid import Square
 from companion.core.i18n import joined, say
@@ -28,6 +29,7 @@ _KINDS = (
     OrderKind(DEFEND, say("Defend"), "shield"),
     OrderKind(DESTRUCT, say("Self-destruct"), "burst"),
 )
+_MOVE, _ATTACK, _DEFEND, _DESTRUCT = _KINDS
 _ARROWS = ("order-up", "order-right", "order-down", "order-left")
 _DIRECTIONS = tuple(
     Direction(letter, word.capitalize(), step, arrow, initial)
@@ -112,32 +114,32 @@ def opened(
     return orders
 
 
+_REVEALED = {
+    DEFEND: ("Defend", UnitOrder("", DEFEND, _DEFEND.label, _DEFEND.drawing)),
+    DESTRUCT: ("Armed", UnitOrder("", DESTRUCT, _DESTRUCT.label, _DESTRUCT.drawing)),
+    NOTHING: ("", UnitOrder("", NOTHING, say("no order"))),
+}
+"""For each order the title of the stage that carries it out, and what is then shown."""
+for _code, _number in MOVES.items():
+    _words = joined(" ", (_MOVE.label, WORDS[_number]))
+    # the arrow is drawn pointing up, so north needs no rotation
+    _REVEALED[_code] = "Moves", UnitOrder("", _code, _words, _MOVE.drawing, 90 * _number)
+for _code, _number in ATTACKS.items():
+    _words = joined(" ", (_ATTACK.label, WORDS[_number]))
+    # the blade is drawn pointing right, so north is rotated back by a quarter turn
+    _REVEALED[_code] = "Attacks", UnitOrder("", _code, _words, _ATTACK.drawing, 90 * _number - 90)
+
+
 def order_words(number: int, code: str) -> str:
     """Return a robot's order in words."""
-    unit = str(number)
-    return say("{unit}: {order}", unit=unit, order=_open_order(unit, code, (), is_all=True).words)
+    return say("{unit}: {order}", unit=str(number), order=_REVEALED[code][1].words)
 
 
 def _open_order(unit: str, code: str, shown: Collection[str], *, is_all: bool) -> UnitOrder:
-    # title of the stage that carries out this kind of order
-    stage = {DEFEND: "Defend", DESTRUCT: "Armed"}.get(code, "Moves" if code in MOVES else "Attacks")
-    if not is_all and (code == NOTHING or stage not in shown):
-        return UnitOrder(unit)
-    move, attack, defend, destruct = _KINDS
-    if code in MOVES:
-        direction = MOVES[code]
-        # the arrow is drawn pointing up, so north needs no rotation
-        words = joined(" ", (move.label, WORDS[direction]))
-        return UnitOrder(unit, code, words, move.drawing, 90 * direction)
-    if code in ATTACKS:
-        direction = ATTACKS[code]
-        # the blade is drawn pointing right, so north is rotated back by a quarter turn
-        words = joined(" ", (attack.label, WORDS[direction]))
-        return UnitOrder(unit, code, words, attack.drawing, 90 * direction - 90)
-    if code == NOTHING:
-        return UnitOrder(unit, code, say("no order"))
-    kind = defend if code == DEFEND else destruct
-    return UnitOrder(unit, code, kind.label, kind.drawing)
+    stage, order = _REVEALED[code]
+    if is_all or stage in shown:
+        return replace(order, unit=unit)
+    return UnitOrder(unit)
 
 
 def plan(state: State, seat: Seat, entered: str) -> tuple[Square | None, ...]:

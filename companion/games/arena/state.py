@@ -41,7 +41,6 @@ class Reason(StrEnum):
     """Why the game refuses orders. All other impossible orders are legal and fail."""
 
     NOT_ON_BOARD = "not_on_board"
-    GAME_OVER = "game_over"
 
 
 class Robot(NamedTuple):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 from companion.core.i18n import joined, listed, say, say_n
@@ -34,36 +33,25 @@ _MAX_BUMPS = 3
 """Maximum number of failed moves with separate headlines. More than these share one headline."""
 
 
-class Failure(Enum):
-    """Why a move fails."""
-
-    BARRIER = "edge or wall"
-    CONTEST = "several try for the square"
-    HELD = "a robot there does not leave"
-
-
-def failures(places: Sequence[int], tries: Mapping[int, int | None]) -> dict[int, Failure]:
-    """Return the robots whose moves fail, with the reason.
+def failures(places: Sequence[int], tries: Mapping[int, int | None]) -> list[int]:
+    """Return the robots whose moves fail.
 
     All other moves succeed, including chains, swaps and rotations. `places` has the place of each
     robot, `tries` the target of each robot that moves (None: off the board or a wall).
 
-    >>> {robot: why.name for robot, why in failures([0, 1, 2], {0: 1, 1: 2}).items()}
-    {1: 'HELD', 0: 'HELD'}
+    >>> failures([0, 1, 2], {0: 1, 1: 2})
+    [1, 0]
     >>> failures([0, 1], {0: 1, 1: 0})
-    {}
+    []
     """
-    failed: dict[int, Failure] = {}
-    entrants: dict[int, list[int]] = {}
+    entrants: dict[int | None, list[int]] = {}
     for robot, target in tries.items():
-        if target is None:
-            failed[robot] = Failure.BARRIER
-        else:
-            entrants.setdefault(target, []).append(robot)
+        entrants.setdefault(target, []).append(robot)
+    failed = entrants.pop(None, [])
     # if several robots want the same square, all of them fail (Ruling 3)
     for robots in entrants.values():
         if len(robots) > 1:
-            failed.update(dict.fromkeys(robots, Failure.CONTEST))
+            failed += robots
     # a robot that stays blocks its place, so robots that want to enter it stay, too
     stayed_places = [
         place for robot, place in enumerate(places) if robot not in tries or robot in failed
@@ -71,7 +59,7 @@ def failures(places: Sequence[int], tries: Mapping[int, int | None]) -> dict[int
     for place in stayed_places:  # grows: a robot that cannot enter blocks its own place
         for robot in entrants.get(place, ()):
             if robot not in failed:
-                failed[robot] = Failure.HELD
+                failed.append(robot)
                 stayed_places.append(places[robot])
     return failed
 
@@ -200,7 +188,7 @@ def _move(turn: _Turn) -> None:
         direction = MOVES[robot.code]
         here = texts[robot.place]
         if index in failed:
-            why = _failure_text(turn, index, failed[index], tries)
+            why = _failure_text(turn, index, tries)
             text = say("{robot!c} bounces and stays on {square}.", robot=robot.name, square=here)
             turn.add_robot_event(
                 CommonEvent.BOUNCE, robot, text, "bounce", why=why, edge=STEPS[direction]
@@ -221,7 +209,7 @@ def _move(turn: _Turn) -> None:
 
 
 def _bump_headlines(
-    turn: _Turn, failed: Mapping[int, Failure], tries: Mapping[int, int | None]
+    turn: _Turn, failed: Sequence[int], tries: Mapping[int, int | None]
 ) -> list[Headline]:
     """Return the headlines of failed moves. Moves to the same square share one headline."""
     names = {index: turn.robots[index].name for index in failed}
@@ -229,46 +217,40 @@ def _bump_headlines(
     if len(failed) > _MAX_BUMPS:
         first, *_, last = names.values()
         return [Headline(say("{n} robots are blocked", n=len(failed)), "bump", (first, last))]
-    of_square: dict[int, list[int]] = {}
-    for index in failed:
-        place = tries[index]
-        # walls and the edge have no place, so each such move gets its own negative key
-        of_square.setdefault(-1 - index if place is None else place, []).append(index)
     at = turn.robots_by_place()
     headlines = []
-    for place, indexes in of_square.items():
-        faces = [names[index] for index in indexes]
-        robot = turn.robots[indexes[0]]
-        number = len(indexes)
-        if number == 1:
+    for index in failed:
+        robot = turn.robots[index]
+        place = tries[index]
+        faces = [names[other] for other in failed if tries[other] == place]
+        if place is None or len(faces) == 1:
             side = NAMES[robot.side]
             text = say("{side!c}’s robot {number} is blocked", side=side, number=robot.number)
+            faces = [robot.name]
             # also show the robot in the way
             if place in at:
                 faces.append(at[place].name)
-        elif number == 2:
+        elif len(faces) == 2:
             text = say("Both want {square}. Nobody gets it.", square=turn.terrain.texts[place])
         else:
             square = turn.terrain.texts[place]
-            text = say("{n} robots want {square}. None gets it.", n=number, square=square)
+            text = say("{n} robots want {square}. None gets it.", n=len(faces), square=square)
         headlines.append(Headline(text, "bump", tuple(faces[:2])))
-    return headlines
+    return list(dict.fromkeys(headlines))
 
 
-def _failure_text(
-    turn: _Turn, index: int, failure: Failure, tries: Mapping[int, int | None]
-) -> str:
+def _failure_text(turn: _Turn, index: int, tries: Mapping[int, int | None]) -> str:
     """Return a sentence on why a move fails."""
     robot = turn.robots[index]
     target = tries[index]
     if target is None:
         return _barrier(turn, robot, MOVES[robot.code])
     square = turn.terrain.texts[target]
-    if failure is Failure.HELD:
-        robot = turn.robots_by_place()[target]
-        return say("{robot!c} does not leave {square}.", robot=robot.name, square=square)
     entrants = [turn.robots[other].name for other, tried in tries.items() if tried == target]
-    return say("{robots!c} try to enter {square}.", robots=listed(entrants), square=square)
+    if len(entrants) > 1:
+        return say("{robots!c} try to enter {square}.", robots=listed(entrants), square=square)
+    robot = turn.robots_by_place()[target]
+    return say("{robot!c} does not leave {square}.", robot=robot.name, square=square)
 
 
 def _barrier(turn: _Turn, robot: _Robot, direction: int) -> str:

@@ -41,7 +41,6 @@ _VERBS = {"run": say("run"), "tackle": say("tackle"), "pass": say("pass"), "kick
 class Reason(StrEnum):
     """Reason why the game refuses an action or a change by hands."""
 
-    GAME_OVER = "game_over"
     PLACING_DUE = "placing_due"
     ALREADY_PLACED = "already_placed"
     OUTSIDE_OWN_RANKS = "outside_own_ranks"
@@ -49,7 +48,6 @@ class Reason(StrEnum):
     FACE_OFF_DUE = "face_off_due"
     NO_FACE_OFF = "no_face_off"
     CARD_SPENT = "card_spent"
-    NOT_YOUR_ROUND = "not_your_round"
     NOBODY_THERE = "nobody_there"
     OTHER_SIDE = "other_side"
     TURNED_OVER = "turned_over"
@@ -82,10 +80,8 @@ def refuse(reason: Reason, sentence: str, rule: str, square: int | None = None) 
 
 
 def check(state: State, seat: Seat, action: Action) -> None:
-    """Raise `Illegal` unless the seat may take this action now."""
+    """Raise `Illegal` unless the seat, which is to act, may take this action."""
     side = seat.number
-    if state.outcome:
-        refuse(Reason.GAME_OVER, say("The game is over: start a new one."), "try")
     if isinstance(action, Placement):
         _check_placement(state, side, action)
     elif state.is_placing:
@@ -101,11 +97,6 @@ def check(state: State, seat: Seat, action: Action) -> None:
             "A face-off waits for cards: choose one of {cards}.", cards=_hand(state, side)
         )
         refuse(Reason.FACE_OFF_DUE, sentence, "face-off")
-    elif side != state.seat:
-        sentence = say(
-            "It is {side}’s turn: wait until {side} ends it.", side=SIDE_NAMES[state.seat]
-        )
-        refuse(Reason.NOT_YOUR_ROUND, sentence, "round")
     elif isinstance(action, Run):
         _check_run(state, action)
     elif isinstance(action, Pass):

@@ -88,7 +88,7 @@ class Scouts(Game[State, str]):
 
     def check(self, state: State, seat: Seat, action: str) -> None:
         """Raise `Illegal`, with the rule and the obstacle, unless the action is legal."""
-        check(state, seat, read(action))
+        check(state, read(action))
 
     def parse(self, text: str) -> str:
         """Parse `@c1`, `c1-d2`, `c1^c3^e3`, `B@d5`, `R@d5-e5` or `.`. Raises `Malformed`."""

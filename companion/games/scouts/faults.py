@@ -107,7 +107,7 @@ def _face_beneath(layout: Layout, square: int) -> str | None:
 def _refusal(state: State, kind: Kind, squares: tuple[int, ...]) -> Illegal | None:
     """Return why a decision of the seat on turn is refused, or None if it is legal."""
     try:
-        check(state, state.seat, Decision(kind, squares))
+        check(state, Decision(kind, squares))
     except Illegal as refusal:
         return refusal
     return None

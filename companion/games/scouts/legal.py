@@ -7,7 +7,6 @@ from itertools import pairwise
 
 from companion.core.errors import Illegal
 from companion.core.i18n import joined, listed, say, say_n
-from companion.core.kit import Seat
 from companion.games.scouts.board import (
     AROUND,
     FAR,
@@ -28,8 +27,6 @@ from companion.games.scouts.state import Position, State, is_stack
 class Reason(StrEnum):
     """Reason why a decision or a change by hands is refused."""
 
-    GAME_OVER = "game_over"
-    NOT_ON_TURN = "not_on_turn"
     SETTING_UP = "setting_up"
     SET_UP_DONE = "set_up_done"
     OFF_HOME_RANK = "off_home_rank"
@@ -64,18 +61,10 @@ class Reason(StrEnum):
     TURNED_BACK = "turned_back"
 
 
-def check(state: State, seat: Seat, decision: Decision) -> None:
-    """Raise `Illegal` unless the decision of the seat is legal."""
+def check(state: State, decision: Decision) -> None:
+    """Raise `Illegal` unless the decision of the seat on turn is legal."""
     position = state.position
     kind = decision.kind
-    if state.outcome:
-        text = joined(" ", (say("The game is over."), state.outcome.reason))
-        raise Illegal(Reason.GAME_OVER, text, "winning")
-    if seat is not state.seat:
-        other = SEAT_NAMES[position.seat]
-        side = SEAT_NAMES[1 - position.seat]
-        text = say("{side!c} is not to move. It is {other}’s turn.", side=side, other=other)
-        raise Illegal(Reason.NOT_ON_TURN, text, "turns")
     if kind is Kind.PLACE:
         _check_placement(position, decision.squares[0])
     elif position.to_place:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from arena_tools import GAME, SOUTH, at, play, start
+from arena_tools import GAME, SOUTH, start
 
 from companion.core.errors import Illegal, Malformed
 from companion.games.arena.state import Reason
@@ -75,17 +75,11 @@ def provoke_not_on_board() -> None:
     GAME.check(start(), SOUTH, GAME.parse("1:N 4:N"))
 
 
-def provoke_game_over() -> None:
-    ended = play(at({1: "c3"}, {1: ("c4", 5)}), "1:aN", "1:-").state
-    GAME.check(ended, SOUTH, GAME.parse("1:N"))
-
-
 REFUSALS = {
     Reason.NOT_ON_BOARD: (
         provoke_not_on_board,
         "Petrol robot 4 is not on the board: give orders to robots that are (1, 2, 3)",
     ),
-    Reason.GAME_OVER: (provoke_game_over, "The game is over: no more orders are accepted"),
 }
 
 

@@ -18,7 +18,6 @@ from companion.games.kahmate.state import State
 NEW = GAME.setup(GAME.options({}), Random(0))
 WAITING = do(at("T@d3", "S@d4", "h6"), "d3-d4-d5").state
 SPENT = do(at("T@d3", "S@d4", "h6", cards=((1, 4, 5), (2, 3, 6))), "d3-d4-d5").state
-WON = do(at("R@h10", "", "h10"), "h10-h11-goal").state
 RUNNING = do(at("B@d3 T@e3 F@h3", "S@d4", "h6"), "e3-e4").state
 RAN_OUT = do(RUNNING, "h3-h4").state
 BALL = at("B@d5 T@d4 R@c6 S@e4", "S@e6 R@f6", "d5", down="e4=1")
@@ -28,7 +27,6 @@ PLACES = "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1"
 BY_HAND = "what hands did"
 
 EXAMPLES: dict[Reason, list[tuple[State, str, str | None, str]]] = {
-    Reason.GAME_OVER: [(WON, ".", None, "The game is over: start a new one.")],
     Reason.PLACING_DUE: [
         (NEW, "b2-b3", None, "The pieces are not placed yet: give each of your six a square.")
     ],
@@ -68,9 +66,6 @@ EXAMPLES: dict[Reason, list[tuple[State, str, str | None, str]]] = {
         )
     ],
     Reason.CARD_SPENT: [(SPENT, "2", None, "Card 2 has been used: choose one of 1 4 5.")],
-    Reason.NOT_YOUR_ROUND: [
-        (placed(starter="north"), "e2-e3", None, "It is pink’s turn: wait until pink ends it.")
-    ],
     Reason.NOBODY_THERE: [
         (placed(), "d5-d6", "d5", "Nobody stands on d5: run with a piece of blue."),
         (BALL, "g5*g4", "g5", "Nobody stands on g5: pass with a piece of blue."),
@@ -281,7 +276,7 @@ def test_refusals_speak_to_the_seat_that_they_are_for() -> None:
     for state, text, sentence in (
         (NEW, PLACES, "c2 is not on ranks 10 and 11: pink places its pieces there."),
         (SPENT, ".", "A face-off waits for cards: choose one of 2 3 6."),
-        (placed(), ".", "It is blue’s turn: wait until blue ends it."),
+        (SPENT, "1", "Card 1 has been used: choose one of 2 3 6."),
     ):
         with pytest.raises(Illegal) as refused:
             GAME.check(state, NORTH, GAME.parse(text))
