@@ -56,8 +56,10 @@ class TurnLog:
         self._staged = len(self.events)
         self.headlines = []
 
-    def end(self, winner: Seat | int | None, reason: str, rule: str) -> None:
+    def end(
+        self, winner: Seat | int | None, reason: str, rule: str, why: str | None = None
+    ) -> None:
         """End the game. Without a winner it is a draw."""
         seat = SEATS[winner] if isinstance(winner, int) else winner
         self.outcome = Outcome(frozenset({seat} if seat else ()), reason)
-        self.events.append(self.outcome.event(rule))
+        self.events.append(self.outcome.event(rule, why))

@@ -169,7 +169,7 @@ class _Turn(TurnLog):
         # A face-off of this round is only in `changes` so far.
         quiet = state.round - self.changes.get("fought", state.fought)
         if state.round == options.round_limit:
-            text = say("Turn {number} was the last one, without a try: a draw.", number=state.round)
+            text = say("Turn {number} was the last one: a draw.", number=state.round)
             self.end(None, text, "limits")
         elif options.quiet_limit and quiet >= options.quiet_limit:
             text = say("{number} turns without a face-off: a draw.", number=quiet)
@@ -276,7 +276,7 @@ def _complete(turn: _Turn, course: Course) -> None:
         turn.add(KahmateEvent.BALL, state.seat, text, "loose-ball", at=NAMES[state.ball])
     turn.ball = course.ball
     if course.end == IN_GOAL:
-        reason = say("{piece!c} carries the ball into goal: a try.", piece=PIECE_NAMES[mover])
+        reason = say("{piece!c} scores a try.", piece=PIECE_NAMES[mover])
         turn.end(state.seat, reason, "try")
         if not turn.tallies:
             title = say("Try")

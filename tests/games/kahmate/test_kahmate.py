@@ -176,7 +176,7 @@ GOLDEN_EVENTS = [
     "Pink ends the turn.",
     "Pink regular stands up on c4.",
     "Blue fast runs from b9 into goal.",
-    "Blue fast carries the ball into goal: a try.",
+    "Blue fast scores a try.",
 ]
 GOLDEN_END = {
     "c3": ["blue regular"],
@@ -204,7 +204,7 @@ def test_golden_game() -> None:
     assert state.outcome is not None
     assert (state.outcome.winners, state.outcome.reason) == (
         {SOUTH},
-        "Blue fast carries the ball into goal: a try.",
+        "Blue fast scores a try.",
     )
 
 
