@@ -13,7 +13,7 @@ from random import Random
 from typing import Any, cast
 
 from flask import Flask
-from inside import ledger_of, session_of
+from inside import league_file_of, session_of
 from table_tools import Played
 
 from companion.core.clock import Clock, FakeClock
@@ -22,7 +22,7 @@ from companion.core.i18n import packed, say
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.league.league import League
-from companion.league.league_file import Changes, LeagueFile
+from companion.league.league_file import put_result
 from companion.league.results import GameResult, KeptResult, Player
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
@@ -130,7 +130,7 @@ def keep_result(
     key, nobody = f"{at_s}-{south}-{north}", Player()
     played = ("a" * 16, key, game, {}, at_s, at_s, nobody, nobody)
     told = GameResult(*played, winner, 7, "0123456789ab")
-    ledger_of(league).store.write(Changes(come=[KeptResult(told, south, north)]))
+    league_file_of(league).write(put_result(KeptResult(told, south, north)))
     league.ladders.count_machines(league.ladders.machines)
 
 
@@ -139,11 +139,8 @@ def league_of(
     folder: Path, clock: Clock, *tables: str, when_changed: Callable[[], None] = lambda: None
 ) -> Iterator[League]:
     """A league on a file of its own, with tables that are always free."""
-    file = LeagueFile(folder)
-    try:
-        yield League(file, clock, lambda: tables, when_changed)
-    finally:
-        file.close()
+    with League(folder, clock, lambda: tables, when_changed) as league:
+        yield league
 
 
 @contextmanager

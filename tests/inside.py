@@ -19,7 +19,7 @@ from web.server.server import Server
 if TYPE_CHECKING:
     from companion.hub_server.app import Hub
     from companion.league.league import League
-    from companion.league.league_file import LeagueFile, Ledger
+    from companion.league.league_file import LeagueFile
 
 
 def store_of(table: Table) -> TableStore:
@@ -65,6 +65,6 @@ def nats_of(hub: Hub) -> str:
     return hub.nats.url
 
 
-def ledger_of(league: League) -> Ledger:
+def league_file_of(league: League) -> LeagueFile:
     """Where a league keeps what tables have told."""
-    return league.results._ledger
+    return league._file

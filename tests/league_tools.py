@@ -18,7 +18,7 @@ def begun(
     """A tournament with so many entries, whose first one is the strongest."""
     rounds, minutes = more.get("rounds", 5), more.get("minutes", 0)
     made = director.new_tournament(
-        1, "Club evening", system, GAME, {}, rounds=rounds, minutes=minutes, team_size=team_size
+        "Club evening", system, GAME, {}, rounds=rounds, minutes=minutes, team_size=team_size
     )
     for number in range(people):
         members = [number * team_size + place + 1 for place in range(team_size)]

@@ -18,7 +18,6 @@ from companion.hub_server.nats_server import NatsServer
 from companion.hub_server.pairs import PairKeeper
 from companion.hub_server.store import HubStore
 from companion.league.league import League
-from companion.league.league_file import LeagueFile
 from web.hub.app import HubSite, create_hub_app
 from web.hub.room import Room
 from web.security.tls import certificate_context
@@ -50,9 +49,8 @@ class Hub(Closeable):
         )
         self._stack = contextlib.ExitStack()
         try:
-            file = LeagueFile(settings.folder)
-            self._stack.callback(file.close)
-            self.league = League(file, clock, self.room.free_tables, self.room.change)
+            self.league = League(settings.folder, clock, self.room.free_tables, self.room.change)
+            self._stack.callback(self.league.close)
             desired = DesiredState(self.folder, self.room, self.league, clock, self.store.command)
             scheme = "tls" if settings.web.certificate else "nats"
             self.members = Members(

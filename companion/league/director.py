@@ -4,7 +4,7 @@ function returns the changed tournament or raises.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -34,17 +34,19 @@ T = TypeVar("T")
 
 
 def new_tournament(
-    number: int,
     name: str,
     system: System,
     game: str,
-    options: dict[str, Any],
+    options: Mapping[str, Any],
     *,
     rounds: int,
     minutes: int,
     team_size: int,
 ) -> Tournament:
-    """Create a tournament without entrants. Raises `Malformed` for a bad name, option or number."""
+    """Create a tournament without entrants and without a number.
+
+    Raises `Malformed` for a bad name, option or number of rounds, minutes or boards.
+    """
     title = plain_title(name)
     if not title:
         raise Malformed(
@@ -60,7 +62,7 @@ def new_tournament(
             raise Malformed(say("There can be 1 to {most} {what}", most=most, what=what))
     if not 0 <= minutes <= MOST_MINUTES:
         raise Malformed(say("A round can have 0 to {most} minutes", most=MOST_MINUTES))
-    return Tournament(number, title, system, game, options, rounds, minutes, team_size)
+    return Tournament(0, title, system, game, options, rounds, minutes, team_size)
 
 
 def enter(

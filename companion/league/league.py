@@ -5,17 +5,19 @@ before it is shown.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from companion.core.clock import Clock
-from companion.league.league_file import LeagueFile, Ledger
+from companion.core.ports import Closeable
+from companion.league.league_file import LeagueFile
 from companion.league.player_cards import PlayerCards
 from companion.league.ratings import Ladders
 from companion.league.result_keeper import ResultKeeper
 from companion.league.tournament_keeper import TournamentKeeper
 
 
-class League:
-    """Holds the parts of the league. They may be used from any thread.
+class League(Closeable):
+    """Holds the parts of the league. They may be used from any thread. `close` may be called twice.
 
     `free_tables` returns the tables where a board may be played, in order of preference.
     `when_changed` is called after every change that a page could show.
@@ -23,13 +25,19 @@ class League:
 
     def __init__(
         self,
-        store: LeagueFile,
+        folder: Path,
         clock: Clock,
         free_tables: Callable[[], Sequence[str]] = tuple,
         when_changed: Callable[[], None] = lambda: None,
     ) -> None:
-        ledger = Ledger(store, clock, when_changed)
-        self.cards = PlayerCards(ledger)
-        self.ladders = Ladders(ledger)
-        self.tournaments = TournamentKeeper(ledger, self.cards, self.ladders, free_tables)
-        self.results = ResultKeeper(ledger, self.cards, self.tournaments)
+        self._file = LeagueFile(folder, when_changed)
+        self.cards = PlayerCards(self._file)
+        self.ladders = Ladders(self._file, clock)
+        self.tournaments = TournamentKeeper(
+            self._file, clock, self.cards, self.ladders, free_tables
+        )
+        self.results = ResultKeeper(self._file, clock, self.cards, self.tournaments)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()

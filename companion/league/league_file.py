@@ -8,13 +8,11 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from companion.core.clock import Clock
 from companion.core.errors import SystemTrouble
 from companion.core.files import why_refused
 from companion.core.i18n import say
@@ -69,36 +67,72 @@ class LogLine(msgspec.Struct, frozen=True):
     after: str = ""
 
 
-@dataclass
-class Changes:
-    """Changes that are written in one transaction.
+Statement = tuple[str, tuple[object, ...]]
+"""One statement of SQL with its values."""
 
-    `come` are new results, `gone` those to delete. `shown` are pairs of a card and the table where
-    it was shown, `void` pairs of a game's key and whether its result is void.
+
+def put(table: str, key: int | str, value: msgspec.Struct) -> Statement:
+    """Return the statement that stores a value under its key."""
+    return f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", (key, msgspec.json.encode(value))
+
+
+def put_number(name: str, value: int) -> Statement:
+    """Return the statement that stores a number by name."""
+    return "INSERT OR REPLACE INTO kept VALUES (?, ?)", (name, value)
+
+
+def put_shown(card: str, table: str) -> Statement:
+    """Return the statement that stores that a card was shown at a table."""
+    return "INSERT OR IGNORE INTO shown VALUES (?, ?)", (card, table)
+
+
+def add_line(line: LogLine) -> Statement:
+    """Return the statement that adds a line to the log of its tournament."""
+    query = "INSERT INTO log (tournament, data) VALUES (?, ?)"
+    return query, (line.tournament, msgspec.json.encode(line))
+
+
+def put_result(kept: KeptResult) -> Statement:
+    """Return the statement that stores a result.
+
+    A game may be reported again, but only by the table that reported it first.
     """
+    result = kept.result
+    query = (
+        "INSERT INTO results (key, tableid, game, ended_s, south, north, winner, data)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET south ="
+        " excluded.south, north = excluded.north, winner = excluded.winner, data ="
+        " excluded.data WHERE results.tableid = excluded.tableid"
+    )
+    players = (kept.south, kept.north, result.winner or "")
+    about = (result.key, result.table, result.game, result.ended_s)
+    return query, (*about, *players, msgspec.json.encode(result))
 
-    sequence: int | None = None
-    machines: bool | None = None
-    followed: dict[str, GameFollowed] = field(default_factory=dict)
-    people: list[Person] = field(default_factory=list)
-    shown: list[tuple[str, str]] = field(default_factory=list)
-    seasons: list[Season] = field(default_factory=list)
-    tournaments: list[Tournament] = field(default_factory=list)
-    log: list[LogLine] = field(default_factory=list)
-    come: list[KeptResult] = field(default_factory=list)
-    gone: list[GameResult] = field(default_factory=list)
-    void: list[tuple[str, bool]] = field(default_factory=list)
+
+def delete_result(result: GameResult) -> Statement:
+    """Return the statement that deletes a result of this game from this table."""
+    query = "DELETE FROM results WHERE key = ? AND tableid = ?"
+    return query, (result.key, result.table)
+
+
+def set_void(key: str, is_void: bool) -> Statement:
+    """Return the statement that sets whether a result is void."""
+    return "UPDATE results SET void = ? WHERE key = ?", (is_void, key)
 
 
 class LeagueFile:
     """The database file. It may be used from any thread.
 
-    `close` may be called twice. Deleted data is also overwritten in the file.
+    The parts of a league change it under `lock`, each change before it is shown. `close` may be
+    called twice. Deleted data is also overwritten in the file.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, when_changed: Callable[[], None] = lambda: None) -> None:
         self._path = folder / FILE
-        self._lock = threading.Lock()
+        self._when_changed = when_changed
+        self.lock = threading.RLock()
+        self.version = 0
+        """Counter that rises with every change that a page could show."""
         with self._translated_errors():
             # create the file before SQLite does, so that no other user can ever read it
             self._path.touch(mode=0o600)
@@ -118,7 +152,7 @@ class LeagueFile:
 
     def close(self) -> None:
         """Close the database. Returns when running queries are done."""
-        with self._lock:
+        with self.lock:
             self._db.close()
 
     def people(self) -> list[Person]:
@@ -148,27 +182,38 @@ class LeagueFile:
         return int(rows[0][0]) if rows else 0
 
     def _rows(self, query: str, values: tuple[object, ...] = ()) -> list[Any]:
-        with self._lock, self._translated_errors():
+        with self.lock, self._translated_errors():
             return self._db.execute(query, values).fetchall()
 
     def _numbered(self, table: str, kind: type[T]) -> list[T]:
         rows = self._rows(f"SELECT data FROM {table} ORDER BY number")
         return [_decode(data, kind) for (data,) in rows]
 
-    def write(self, changes: Changes) -> None:
-        """Write all changes, or none if an error occurs."""
-        with self._lock, self._translated_errors():
+    def write(self, *statements: Statement) -> None:
+        """Run all statements in one transaction, or none if an error occurs.
+
+        Raises `SystemTrouble`.
+        """
+        with self.lock, self._translated_errors():
             self._db.execute("BEGIN IMMEDIATE")
             try:
-                self._put(changes)
+                for query, values in statements:
+                    self._db.execute(query, values)
                 self._db.execute("COMMIT")
             except BaseException:
                 if self._db.in_transaction:  # otherwise SQLite has rolled back
                     self._db.execute("ROLLBACK")
                 raise
-            # remove a forgotten name from the write-ahead log as well
-            if any(person.is_forgotten for person in changes.people):
-                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def empty_log(self) -> None:
+        """Empty the write-ahead log, which may hold what has been overwritten in the file."""
+        with self.lock, self._translated_errors():
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def changed(self) -> None:
+        """Count a change that pages show, and notify the listener."""
+        self.version += 1
+        self._when_changed()
 
     def games(self, game: str, since_s: float, until_s: float) -> list[RatedGame]:
         """Return the results of a game in a period that are not void."""
@@ -206,55 +251,6 @@ class LeagueFile:
         query = "SELECT data FROM log WHERE tournament = ? ORDER BY number DESC"
         return [_decode(data, LogLine) for (data,) in self._rows(query, (tournament,))]
 
-    def _put(self, changes: Changes) -> None:
-        run = self._db.execute
-        for name, value in (("sequence", changes.sequence), ("machines", changes.machines)):
-            if value is not None:
-                run("INSERT OR REPLACE INTO kept VALUES (?, ?)", (name, int(value)))
-        for table, followed in changes.followed.items():
-            self._put_numbered("followed", table, followed)
-        for person in changes.people:
-            self._put_numbered("people", person.number, person)
-        for season in changes.seasons:
-            self._put_numbered("seasons", season.number, season)
-        for tournament in changes.tournaments:
-            self._put_numbered("tournaments", tournament.id, tournament)
-        for card in changes.shown:
-            run("INSERT OR IGNORE INTO shown VALUES (?, ?)", card)
-        for line in changes.log:
-            run(
-                "INSERT INTO log (tournament, data) VALUES (?, ?)",
-                (line.tournament, msgspec.json.encode(line)),
-            )
-        # delete first, because a game may get a new result in the same change
-        for gone in changes.gone:
-            run("DELETE FROM results WHERE key = ? AND tableid = ?", (gone.key, gone.table))
-        for entry in changes.come:
-            result = entry.result
-            # a game may be reported again, but only by the table that reported it first
-            run(
-                "INSERT INTO results (key, tableid, game, ended_s, south, north, winner, data) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET south = "
-                "excluded.south, north = excluded.north, winner = excluded.winner, data = "
-                "excluded.data WHERE results.tableid = excluded.tableid",
-                (
-                    result.key,
-                    result.table,
-                    result.game,
-                    result.ended_s,
-                    entry.south,
-                    entry.north,
-                    result.winner or "",
-                    msgspec.json.encode(result),
-                ),
-            )
-        for key, is_void in changes.void:
-            run("UPDATE results SET void = ? WHERE key = ?", (int(is_void), key))
-
-    def _put_numbered(self, table: str, key: int | str, value: msgspec.Struct) -> None:
-        row = (key, msgspec.json.encode(value))
-        self._db.execute(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", row)
-
     @contextmanager
     def _translated_errors(self) -> Iterator[None]:
         try:
@@ -266,31 +262,6 @@ class LeagueFile:
             raise SystemTrouble(
                 say("{file} cannot be used: {error}", file=str(self._path), error=why)
             ) from None
-
-
-class Ledger:
-    """Shared access to the league file. Parts write each change through it, under `lock`, before
-    they show it.
-    """
-
-    def __init__(self, store: LeagueFile, clock: Clock, when_changed: Callable[[], None]) -> None:
-        self.store = store
-        self.clock = clock
-        self.lock = threading.RLock()
-        self.version = 0
-        """Counter that rises with every change that a page could show."""
-        self._when_changed = when_changed
-
-    def write(self, changes: Changes) -> None:
-        """Write all changes, or none. They are on the disk when this returns. Raises
-        `SystemTrouble`.
-        """
-        self.store.write(changes)
-
-    def changed(self) -> None:
-        """Count a change that pages show, and notify the listener."""
-        self.version += 1
-        self._when_changed()
 
 
 def _decode(data: bytes, kind: type[T]) -> T:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.network import plain_code
-from companion.league.league_file import Changes, Ledger
+from companion.league.league_file import LeagueFile, put, put_shown
 from companion.league.people import MACHINE_NUMBER, MAX_PEOPLE, Person, new_person, player_name
 from companion.league.results import Player
 
@@ -17,15 +17,15 @@ from companion.league.results import Player
 class PlayerCards:
     """Creates, changes and forgets cards, and remembers at which tables each was shown."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-        self._people = {person.number: person for person in ledger.store.people()}
+    def __init__(self, file: LeagueFile) -> None:
+        self._file = file
+        self._people = {person.number: person for person in file.people()}
         self._numbers = {person.card: person.number for person in self._people.values()}
-        self._shown = ledger.store.shown()
+        self._shown = file.shown()
 
     def people(self) -> tuple[Person, ...]:
         """Return everybody with a card, sorted by number, including those who were forgotten."""
-        with self._ledger.lock:
+        with self._file.lock:
             return tuple(self._people.values())
 
     def person(self, number: int) -> Person | None:
@@ -55,7 +55,7 @@ class PlayerCards:
 
         Raises `Malformed` for a bad name, and `Illegal` if there are too many cards.
         """
-        with self._ledger.lock:
+        with self._file.lock:
             codes = {person.code for person in self._people.values() if person.code}
             if len(codes) >= MAX_PEOPLE:
                 raise Illegal(
@@ -71,27 +71,28 @@ class PlayerCards:
 
     def change(self, number: int, name: str, is_shown: bool) -> Person:
         """Change somebody's name, and whether it is shown. Raises `Malformed` or `Illegal`."""
-        with self._ledger.lock:
+        with self._file.lock:
             person = replace(self.known(number), name=player_name(name), is_shown=is_shown)
             self._store(person)
         return person
 
     def forget(self, number: int) -> None:
         """Delete somebody's name and code for good. Results keep the number."""
-        with self._ledger.lock:
+        with self._file.lock:
             self._store(replace(self.known(number), name="", code="", is_shown=False))
+            self._file.empty_log()
 
     def show(self, code: str, table: str) -> Person:
         """Record that the card with this code was shown at a table, and return its owner.
 
         Raises `Illegal` for an unknown code. The caller limits the rate of attempts.
         """
-        with self._ledger.lock:
+        with self._file.lock:
             person = self.by_code(code)
             if person is None:
                 raise Illegal(Refusal.JOIN_CODE, say("No player’s card has this code"))
             if (person.card, table) not in self._shown:
-                self._ledger.write(Changes(shown=[(person.card, table)]))
+                self._file.write(put_shown(person.card, table))
                 self._shown.add((person.card, table))
         return person
 
@@ -104,7 +105,7 @@ class PlayerCards:
         return self._numbers.get(player.card) if (player.card, table) in self._shown else None
 
     def _store(self, person: Person) -> None:
-        self._ledger.write(Changes(people=[person]))
+        self._file.write(put("people", person.number, person))
         self._people[person.number] = person
         self._numbers[person.card] = person.number
-        self._ledger.changed()
+        self._file.changed()

@@ -12,10 +12,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from companion.core.clock import Clock
 from companion.core.errors import Malformed, SystemTrouble
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.league.league_file import Changes, Ledger, Season
+from companion.league.league_file import LeagueFile, Season, put, put_number
 from companion.league.people import MACHINE_NUMBER, MAX_TITLE, plain_title
 from companion.league.results import RatedGame
 
@@ -95,16 +96,17 @@ def _strength(person: int, rated: Any, tally: list[int]) -> Strength:
 class Ladders:
     """Computes ratings from stored results and caches them until the next change."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-        self._seasons = ledger.store.seasons()
+    def __init__(self, file: LeagueFile, clock: Clock) -> None:
+        self._file = file
+        self._clock = clock
+        self._seasons = file.seasons()
         self._computed: dict[tuple[str, int], tuple[int, tuple[Strength, ...]]] = {}
-        self.machines = bool(ledger.store.value("machines"))
+        self.machines = bool(file.value("machines"))
         """Whether games against the machine count for ratings."""
 
     def seasons(self) -> tuple[Season, ...]:
         """Return the seasons, oldest first. Season 0, without a name, precedes the first one."""
-        with self._ledger.lock:
+        with self._file.lock:
             return (Season(0, "", 0.0), *self._seasons)
 
     def new_season(self, name: str) -> Season:
@@ -114,19 +116,19 @@ class Ladders:
             raise Malformed(
                 say("Give the season a name of at most {number} characters", number=MAX_TITLE)
             )
-        with self._ledger.lock:
-            season = Season(len(self._seasons) + 1, title, self._ledger.clock.wall_s())
-            self._ledger.write(Changes(seasons=[season]))
+        with self._file.lock:
+            season = Season(len(self._seasons) + 1, title, self._clock.wall_s())
+            self._file.write(put("seasons", season.number, season))
             self._seasons.append(season)
-            self._ledger.changed()
+            self._file.changed()
         return season
 
     def count_machines(self, machines: bool) -> None:
         """Set whether games against the machine count for ratings."""
-        with self._ledger.lock:
-            self._ledger.write(Changes(machines=machines))
+        with self._file.lock:
+            self._file.write(put_number("machines", machines))
             self.machines = machines
-            self._ledger.changed()
+            self._file.changed()
 
     def of(self, game: str, season: int | None = None) -> tuple[Strength, ...]:
         """Return the ratings for a game in a season, strongest first. None stands for the current
@@ -134,17 +136,17 @@ class Ladders:
 
         Empty if there is no such season. Raises `SystemTrouble`.
         """
-        with self._ledger.lock:
+        with self._file.lock:
             season = len(self._seasons) if season is None else season
             # version -1 never occurs, so it stands for ratings that were not computed yet
             version, ranked = self._computed.get((game, season), (-1, ()))
-            if version == self._ledger.version:
+            if version == self._file.version:
                 return ranked
             # a season ends where the next one begins
             bounds_s = [*(begun.begins_s for begun in self.seasons()), LAST_S]
             if not 0 <= season < len(bounds_s) - 1:
                 return ()
-            games = self._ledger.store.games(game, bounds_s[season], bounds_s[season + 1])
+            games = self._file.games(game, bounds_s[season], bounds_s[season + 1])
             ranked = ladder(games, self.machines)
-            self._computed[game, season] = (self._ledger.version, ranked)
+            self._computed[game, season] = (self._file.version, ranked)
             return ranked

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import logging
 
+from companion.core.clock import Clock
 from companion.core.kit import Seat
-from companion.league.league_file import Changes, Ledger
+from companion.league.league_file import (
+    LeagueFile,
+    Statement,
+    delete_result,
+    put,
+    put_number,
+    put_result,
+    set_void,
+)
 from companion.league.player_cards import PlayerCards
 from companion.league.results import (
     GameFollowed,
+    GameResult,
     KeptResult,
-    ResultChange,
     follow,
     merged,
 )
@@ -28,14 +37,17 @@ After a crash, records behind the last written position are processed again.
 class ResultKeeper:
     """Follows the games of all tables, stores their results and reports them to tournaments."""
 
-    def __init__(self, ledger: Ledger, cards: PlayerCards, tournaments: TournamentKeeper) -> None:
-        self._ledger = ledger
+    def __init__(
+        self, file: LeagueFile, clock: Clock, cards: PlayerCards, tournaments: TournamentKeeper
+    ) -> None:
+        self._file = file
+        self._clock = clock
         self._cards = cards
         self._tournaments = tournaments
-        self._progress = ledger.store.followed()
+        self._progress = file.followed()
         self._unsaved_tables: set[str] = set()
-        self._saved_s = ledger.clock.monotonic_s()
-        self.sequence = ledger.store.value("sequence")
+        self._saved_s = clock.monotonic_s()
+        self.sequence = file.value("sequence")
         """Sequence number of the last processed record in the hub's store."""
 
     def take(self, table: str, record: PublicRecord, at_s: float, sequence: int) -> None:
@@ -44,90 +56,96 @@ class ResultKeeper:
         `at_s` is when the table accepted it, by the hub's clock. `sequence` is its number in the
         hub's store.
         """
-        with self._ledger.lock:
+        with self._file.lock:
             before = self._progress.get(table, GameFollowed())
             after, change = follow(table, before, record, at_s)
-            # only the position has changed, which `keep` writes later
-            if change == ResultChange():
-                self._note_progress(table, after, sequence)
-                return
-            changes = self._pending_changes(sequence)
-            changes.followed[table] = after
-            come, gone = change.come, change.gone
-            entry = None
-            if come is not None:
-                south, north = (
-                    self._cards.number_of(player, table) for player in (come.south, come.north)
-                )
-                entry = KeptResult(come, south, north)
-                self._add_result(entry, changes)
-            if gone is not None:
-                changes.gone.append(gone)
+            kept = self._kept(change.come, table)
             # a new result may replace an earlier one of the same game
-            undone = [result for result in (gone, come) if result]
-            tournaments = self._tournaments.after(undone, entry, changes)
-            # write to the disk before anybody sees the result
-            self._ledger.write(changes)
-            self._tournaments.use(tournaments)
-            self._note_progress(table, after, sequence)
-            self._unsaved_tables.clear()
-            self._ledger.changed()
+            undone = [result for result in (change.gone, change.come) if result]
+            if undone:
+                tournaments, directed = self._tournaments.after(undone, kept)
+                statements = [*self._statements_of(kept), *directed]
+                # delete first, because a game may get a new result in the same change
+                if change.gone:
+                    statements.insert(0, delete_result(change.gone))
+                # write to the disk before anybody sees the result
+                positions = self._positions(max(self.sequence, sequence))
+                self._file.write(*positions, put("followed", table, after), *statements)
+                self._unsaved_tables.clear()
+                self._tournaments.use(tournaments)
+            else:
+                # only the position has changed, which `keep` writes later
+                self._unsaved_tables.add(table)
+            self._progress[table] = after
+            self.sequence = max(self.sequence, sequence)
+            if undone:
+                self._file.changed()
+                self._tournaments.seat_waiting()
 
     def keep(self) -> None:
         """Write the positions in tables' records if they are due. Raises `SystemTrouble`."""
-        with self._ledger.lock:
-            now_s = self._ledger.clock.monotonic_s()
+        with self._file.lock:
+            now_s = self._clock.monotonic_s()
             if not self._unsaved_tables or now_s - self._saved_s < SAVE_INTERVAL_S:
                 return
             self._saved_s = now_s
-            self._ledger.write(self._pending_changes(self.sequence))
+            self._file.write(*self._positions(self.sequence))
             self._unsaved_tables.clear()
 
     def begin_anew(self) -> None:
         """Restart at sequence number 0, because the hub has a new store."""
-        with self._ledger.lock:
-            self._ledger.write(Changes(sequence=0))
+        with self._file.lock:
+            self._file.write(put_number("sequence", 0))
             self.sequence = 0
 
     def last(self, most: int, person: int | None = None) -> list[KeptResult]:
         """Return up to `most` results, newest first. With `person`, only results of that person."""
-        return self._ledger.store.results(most, person)
+        return self._file.results(most, person)
 
     def of(self, key: str) -> KeptResult | None:
         """Return the result of a game, or None."""
-        return self._ledger.store.result(key)
+        return self._file.result(key)
 
     def set_void(self, key: str, is_void: bool) -> None:
         """Set whether a result is void, which excludes it from ratings."""
-        with self._ledger.lock:
-            self._ledger.write(Changes(void=[(key, is_void)]))
-            self._ledger.changed()
+        with self._file.lock:
+            self._file.write(set_void(key, is_void))
+            self._file.changed()
 
-    def _note_progress(self, table: str, after: GameFollowed, sequence: int) -> None:
-        self._progress[table] = after
-        self.sequence = max(self.sequence, sequence)
-        self._unsaved_tables.add(table)
+    def _positions(self, sequence: int) -> list[Statement]:
+        """Return the statements that store the positions that are not on the disk yet."""
+        positions = [
+            put("followed", table, self._progress[table]) for table in self._unsaved_tables
+        ]
+        return [*positions, put_number("sequence", sequence)]
 
-    def _pending_changes(self, sequence: int) -> Changes:
-        followed = {table: self._progress[table] for table in self._unsaved_tables}
-        return Changes(sequence=max(self.sequence, sequence), followed=followed)
+    def _kept(self, result: GameResult | None, table: str) -> KeptResult | None:
+        """Return a result with the numbers of its players."""
+        if result is None:
+            return None
+        south, north = (
+            self._cards.number_of(player, table) for player in (result.south, result.north)
+        )
+        return KeptResult(result, south, north)
 
-    def _add_result(self, entry: KeptResult, changes: Changes) -> None:
-        """Add a result to the changes.
+    def _statements_of(self, entry: KeptResult | None) -> list[Statement]:
+        """Return the statements that store a new result.
 
         If two tables have played the game, merge their reports. The result is void if they
         disagree.
         """
+        if entry is None:
+            return []
         result = entry.result
         before = None if result.at is None else self.of(result.key)
         if before is None:
-            changes.come.append(entry)
-            return
+            return [put_result(entry)]
         whole = merged(before.result, result)
         if whole is None:
-            return
+            return []
         south, north = (before, entry) if before.result.at is Seat.SOUTH else (entry, before)
-        changes.come.append(KeptResult(whole, south.south, north.north))
+        statements = [put_result(KeptResult(whole, south.south, north.north))]
         if (whole.game, whole.winner) != (result.game, result.winner):
             log.warning("Hub: two tables do not agree how their game ended: %s", whole.key)
-            changes.void.append((whole.key, True))
+            statements.append(set_void(whole.key, True))
+        return statements

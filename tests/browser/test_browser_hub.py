@@ -15,6 +15,7 @@ from service import WALL, browser, until
 from tour import dress, resize
 
 from companion.core.clock import RealClock
+from companion.league.director import new_tournament
 from companion.league.tournament import System
 from companion.table.public.messages import PublicState
 from companion.table.seats.staff_call import Call
@@ -55,8 +56,8 @@ def test_the_wall_shows_as_many_places_as_it_has_room_for_and_then_the_others(
         serve(app, "127.0.0.1", 0) as server,
     ):
         server.start()
-        cup = league.tournaments.new(
-            "Cup", System.SWISS, "scouts", {}, rounds=3, minutes=0, team_size=1
+        cup = league.tournaments.add(
+            new_tournament("Cup", System.SWISS, "scouts", {}, rounds=3, minutes=0, team_size=1)
         )
         for number in range(30):
             league.tournaments.enter(cup.id, [league.cards.make(f"Name{number + 1:02}").number])

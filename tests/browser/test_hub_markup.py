@@ -13,6 +13,7 @@ from hub_room import hub_pages, league_of, played_records
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
 from companion.games import GAMES
+from companion.league.director import new_tournament
 from companion.league.tournament import System
 from companion.table.public.messages import PublicState, encode_public, read_record, read_state
 from companion.table.seats.staff_call import Call
@@ -62,7 +63,7 @@ def test_markup_of_a_table_stays_text_on_every_page(tmp_path: Path) -> None:
         hub_pages(room, clock, league=league) as app,
     ):
         rounds = {"rounds": 2, "minutes": 0, "team_size": 1}
-        cup = league.tournaments.new(MARKUP, System.SWISS, "scouts", {}, **rounds)
+        cup = league.tournaments.add(new_tournament(MARKUP, System.SWISS, "scouts", {}, **rounds))
         for _ in range(4):
             league.tournaments.enter(cup.id, [league.cards.make(MARKUP).number])
         league.tournaments.pair_round(cup.id)

@@ -20,6 +20,7 @@ from werkzeug.routing import Rule
 from companion.core.clock import FakeClock
 from companion.core.errors import CompanionError, Malformed
 from companion.games import GAMES
+from companion.league.director import new_tournament
 from companion.league.league import League
 from companion.league.tournament import System
 from companion.table.public.messages import PublicState, encode_public, read_record, read_state
@@ -63,8 +64,8 @@ class HubRoom:
         self.people = {"nobody": app.test_client(), "host": app.test_client()}
         self.people["host"].post("/host", data={"key": HOST_KEY})
         self.card = league.cards.make("Ann")
-        tournament = league.tournaments.new(
-            "Cup", System.SWISS, "scouts", {}, rounds=3, minutes=0, team_size=1
+        tournament = league.tournaments.add(
+            new_tournament("Cup", System.SWISS, "scouts", {}, rounds=3, minutes=0, team_size=1)
         )
         for name in ("Bo", "Cid", "Dot"):
             league.tournaments.enter(tournament.id, [league.cards.make(name).number])

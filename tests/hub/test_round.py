@@ -12,7 +12,7 @@ from web_fixtures import page_of
 
 from companion.core.config import Settings, TableSettings, WebSettings
 from companion.core.kit import Seat
-from companion.league.director import board_at
+from companion.league.director import board_at, new_tournament
 from companion.league.tournament import BoardEnd, System
 from companion.service.app import Companion
 
@@ -37,8 +37,10 @@ def test_a_phone_starts_the_rounds_game(tmp_path: Path) -> None:
         companion.hub.join(hub.urls()[0], hub.door.code, False)
         until("it is there", lambda: (table := hub.room.table(1)) and table.state)
         league = hub.league
-        cup = league.tournaments.new(
-            "Cup", System.SWISS, "scouts", {"seconds": 300}, rounds=1, minutes=0, team_size=1
+        cup = league.tournaments.add(
+            new_tournament(
+                "Cup", System.SWISS, "scouts", {"seconds": 300}, rounds=1, minutes=0, team_size=1
+            )
         )
         for name in ("Mara", "Jonas"):
             league.tournaments.enter(cup.id, [league.cards.make(name).number])

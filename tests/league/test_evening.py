@@ -13,7 +13,6 @@ from companion.core.clock import FakeClock
 from companion.core.kit import Seat
 from companion.league import director
 from companion.league.league import League
-from companion.league.league_file import LeagueFile
 from companion.league.standings import standings
 from companion.league.tournament import System, Tournament
 from companion.table.public.messages import PublicRecord, PublicView
@@ -36,15 +35,14 @@ class Evening:
         self.start()
 
     def start(self) -> None:
-        self.file = LeagueFile(self.folder)
-        self.league = League(self.file, self.clock, lambda: self.tables)
+        self.league = League(self.folder, self.clock, lambda: self.tables)
         self.hear()
 
     def kill(self) -> None:
         """The hub is gone at once, and comes back; its store tells everything from where it had
         come.
         """
-        self.file.close()
+        self.league.close()
         self.start()
 
     def hear(self, most: int | None = None) -> None:
@@ -113,8 +111,10 @@ def test_64_people_play_eight_rounds_whatever_crashes(tmp_path: Path) -> None:
     evening = Evening(tmp_path, 20, 1)
     league = evening.league
     people = [league.cards.make(f"Name {number}").number for number in range(64)]
-    made = league.tournaments.new(
-        "Club evening", System.SWISS, GAME, {}, rounds=8, minutes=30, team_size=1
+    made = league.tournaments.add(
+        director.new_tournament(
+            "Club evening", System.SWISS, GAME, {}, rounds=8, minutes=30, team_size=1
+        )
     )
     for person in people:
         league.tournaments.enter(made.id, [person])
@@ -147,4 +147,4 @@ def test_64_people_play_eight_rounds_whatever_crashes(tmp_path: Path) -> None:
     assert len({kept.result.key for kept in results}) == len(results)
     log = {line.what for line in evening.league.tournaments.log(1)}
     assert {"result", "refused", "take_back", "pair", "enter", "withdraw"} <= log
-    evening.file.close()
+    evening.league.close()

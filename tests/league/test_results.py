@@ -19,7 +19,7 @@ from companion.core.clock import FakeClock
 from companion.core.errors import Illegal, Malformed, SystemTrouble
 from companion.core.kit import SEATS, Seat
 from companion.league.league import League
-from companion.league.league_file import Changes, LeagueFile
+from companion.league.league_file import LeagueFile, put
 from companion.league.people import Person, shown_name
 from companion.league.ratings import ladder
 from companion.league.results import RatedGame
@@ -244,9 +244,9 @@ def test_a_linked_game_counts_once_both_tables_agree(
 def test_a_full_disk_is_said(tmp_path: Path) -> None:
     with contextlib.closing(LeagueFile(tmp_path)) as file:
         fill_disk(file)
-        people = (Person(1, "card", "abcdefgh", "x" * 100_000),)
+        person = Person(1, "card", "abcdefgh", "x" * 100_000)
         with pytest.raises(SystemTrouble, match=r"league\.sqlite cannot be used: .* is full"):
-            file.write(Changes(people=people))
+            file.write(put("people", 1, person))
         assert file.people() == []
 
 

@@ -121,7 +121,7 @@ class DirectorPages(HubGroup):
         options: Mapping[str, Any] = {}
         if preset is not None and preset < len(presets):
             options = presets[preset].options
-        return self._league.tournaments.new(
+        made = director.new_tournament(
             form.get("name", "")[:200],
             _one_of(System, form.get("system", "")),
             game,
@@ -130,6 +130,7 @@ class DirectorPages(HubGroup):
             minutes=_number(form, "minutes", 0),
             team_size=_number(form, "team_size", 1),
         )
+        return self._league.tournaments.add(made)
 
     def _act(self, number: int, form: Mapping[str, str]) -> None:
         self._pages.known(number)
