@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import selectors
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from nats.aio.client import Client
@@ -24,14 +22,13 @@ CLOSE_TIMEOUT_S = 1.0
 class LoopThread:
     """Runs `work` in an event loop until it ends or `close` is called.
 
-    `call` may be used from any thread, also before the start and after the end. Blocking calls
-    (`asyncio.to_thread`) share one extra thread.
+    `call` may be used from any thread, also before the start and after the end.
     """
 
     def __init__(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self._work = work
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[Any] | None = None
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     @property
@@ -41,9 +38,8 @@ class LoopThread:
 
     def start(self) -> None:
         """Start the thread and its event loop."""
-        self._selector = selectors.DefaultSelector()
-        self._loop = asyncio.SelectorEventLoop(self._selector)
-        self._loop.set_default_executor(ThreadPoolExecutor(1, thread_name_prefix=self._thread.name))
+        self._runner = asyncio.Runner(loop_factory=asyncio.SelectorEventLoop)
+        self._loop = self._runner.get_loop()
         self._thread.start()
 
     def call(self, act: Callable[[], Any]) -> None:
@@ -64,33 +60,18 @@ class LoopThread:
             self._task.cancel()
 
     def _run(self) -> None:
-        loop = self._loop
-        assert loop is not None
-        asyncio.set_event_loop(loop)
-        self._task = loop.create_task(self._work())
+        with self._runner, contextlib.suppress(asyncio.CancelledError):
+            self._runner.run(self._work_to_end())
+
+    async def _work_to_end(self) -> None:
+        """Do the work, then wait until the library's tasks have closed their connections."""
+        self._task = asyncio.current_task()
         try:
-            with contextlib.suppress(asyncio.CancelledError):
-                loop.run_until_complete(self._task)
+            await self._work()
         finally:
-            self._shut_down(loop)
-
-    def _shut_down(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Wait for the connections to close, cancel the tasks that the library leaves behind, and
-        close the loop.
-        """
-        loop.run_until_complete(self._wait_for_connections())
-        loop.run_until_complete(loop.shutdown_default_executor())
-        while pending := asyncio.all_tasks(loop):  # a cancelled task may start another one
-            for task in pending:
-                task.cancel()
-            loop.run_until_complete(asyncio.gather(*pending, return_exceptions=True))
-        loop.close()
-
-    async def _wait_for_connections(self) -> None:
-        loop = asyncio.get_running_loop()
-        end_s = loop.time() + CLOSE_TIMEOUT_S
-        while len(self._selector.get_map()) > 1 and loop.time() < end_s:  # the loop itself has one
-            await asyncio.sleep(0.005)
+            end_s = line_time_s() + CLOSE_TIMEOUT_S
+            while len(asyncio.all_tasks()) > 1 and line_time_s() < end_s:  # this one is running
+                await asyncio.sleep(0.005)
 
 
 def line_time_s() -> float:
