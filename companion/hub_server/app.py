@@ -12,7 +12,6 @@ from companion.core.ports import Closeable
 from companion.hub.pairing import Pair
 from companion.hub_server.desired_state import DesiredState
 from companion.hub_server.folder import ADDRESS_FILE, HubFile, HubFolder, HubSettings
-from companion.hub_server.listener import HubListener
 from companion.hub_server.members import Members
 from companion.hub_server.nats_server import NatsServer
 from companion.hub_server.pairs import PairKeeper
@@ -68,13 +67,12 @@ class Hub(Closeable):
                     self.room.remove,
                 ),
             )
-            self.listener = HubListener(self.members, desired, self.room, self.league, self.pairs)
-            self._open(known, clock)
+            self._open(known, clock, desired)
         except BaseException:
             self._stack.close()
             raise
 
-    def _open(self, known: HubFile, clock: Clock) -> None:
+    def _open(self, known: HubFile, clock: Clock, desired: DesiredState) -> None:
         """Start the parts in the order in which they need each other.
 
         The pages bind their port first, because tables may ask for addresses as soon as the store
@@ -95,12 +93,16 @@ class Hub(Closeable):
         )
         app = create_hub_app(self.room, self.league, self.members, clock, site)
         self.door = app.extensions["door"]
-        self.listener.when_round = self.door.step
         self.server: Server = serve(
             app, web.host, web.port, tls, proxies=web.proxies, path=web.path
         )
         self._stack.callback(self.server.close)
-        self.store.start(self.listener)
+
+        def step() -> None:
+            self.door.step()
+            desired.step()
+
+        self.store.start(self.members, self.room, self.league, self.pairs, step)
         scheme = "https" if tls else "http"
         address = f"{scheme}://{bracketed(from_here(web.host))}:{self.server.port}"
         (settings.folder / ADDRESS_FILE).write_text(address)

@@ -14,11 +14,12 @@ import shutil
 import ssl
 import threading
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
@@ -54,9 +55,17 @@ from companion.hub.subjects import (
     state_subject,
     table_of,
 )
-from companion.hub_server.listener import HubListener, RecordPlace
+from companion.hub_server.members import Members
 from companion.hub_server.nats_server import NatsServer
-from companion.table.public.messages import MAX_MESSAGE_BYTES, read_record, read_state
+from companion.hub_server.pairs import PairKeeper
+from companion.league.league import League
+from companion.table.public.messages import (
+    MAX_MESSAGE_BYTES,
+    PublicRecord,
+    read_record,
+    read_state,
+)
+from web.hub.room import Room
 from web.security.rate_limit import Buckets, Rate
 
 log = logging.getLogger(__name__)
@@ -109,8 +118,11 @@ class HubStore:
     The other public methods may also be called from any thread.
     """
 
-    _listener: HubListener
-    _flood: FloodGuard
+    _members: Members
+    _room: Room
+    _league: League
+    _pairs: PairKeeper
+    _when_round: Callable[[], None]
 
     def __init__(self, folder: Path, server: NatsServer, seed: str, keep_mb: int) -> None:
         self._folder = folder
@@ -119,7 +131,7 @@ class HubStore:
         self._keep_bytes = keep_mb * 1024 * 1024
         self._client: Client | None = None
         self._is_closing = False
-        self._has_last_records = False
+        self._flood = Buckets(FLOOD, time.monotonic)
         self._record_error: CompanionError | None = None
         self._is_full = False
         self._checked_s = -CHECK_INTERVAL_S
@@ -129,12 +141,22 @@ class HubStore:
         self._thread = LoopThread("hub-store", self._run)
         self._failed: CompanionError | None = None
 
-    def start(self, listener: HubListener) -> None:
+    def start(
+        self,
+        members: Members,
+        room: Room,
+        league: League,
+        pairs: PairKeeper,
+        when_round: Callable[[], None],
+    ) -> None:
         """Start the thread and wait until tables can connect.
 
-        Raises `SystemTrouble` if the NATS server cannot be started.
+        Tables' messages are passed on to the other parts of the hub. `when_round` is called
+        regularly in the thread, and has to return quickly. Raises `SystemTrouble` if the NATS
+        server cannot be started.
         """
-        self._listener, self._flood = listener, FloodGuard(listener.members.shut_out)
+        self._members, self._room, self._league, self._pairs = members, room, league, pairs
+        self._when_round = when_round
         self._thread.start()
         while not self.is_ready.wait(0.1):
             if not self._thread.is_alive:
@@ -163,51 +185,53 @@ class HubStore:
         self._is_closing = True
         self._thread.close(GOODBYE_S)
 
+    def take(
+        self, table: str, record: PublicRecord, age_s: float, sequence: int, at_s: float
+    ) -> None:
+        """Handle an accepted input of a table. Its result is stored before the room shows it.
+
+        `sequence` is its number in the store, `at_s` the Unix time by the hub's clock when its
+        table accepted it.
+        """
+        if self._members.has(table):
+            pair = record.pair
+            if pair and not self._pairs.is_seated(table, pair.id, pair.seat):
+                log.warning("Hub: a table tells of a game at two tables that is none of its own")
+                record = msgspec.structs.replace(record, pair=None)
+            self._league.results.take(table, record, at_s, sequence)
+        self._room.record(table, record, age_s)
+
     # ---- in the line's thread ----
 
     async def _run(self) -> None:
         try:
             self._server.start()
-            await self._reconnect()
+            while not self._is_closing:
+                await self._serve()
         except CompanionError as error:
             self._failed = error
         finally:
             self._server.close()
             self.is_ready.set()
 
-    async def _reconnect(self) -> None:
-        while not self._is_closing:
-            await self._run_guarded(self._serve())
-            await self._run_guarded(self._pause())
-
-    async def _run_guarded(self, work: Coroutine[Any, Any, None]) -> None:
-        """Await some work and log its errors. The caller tries again."""
+    async def _serve(self) -> None:
+        """Serve until the connection breaks, and log why it did. The caller tries again."""
         try:
-            await work
+            # periodic tasks also run without a connection
+            await self._round()
+            if not self._server.check():
+                log.warning("Hub: nats-server had died and was started anew")
+            await self._listen()
         except (OSError, NatsError, TimeoutError, CompanionError) as error:
             log.warning("Hub: NATS: %s", error)
             is_stuck = isinstance(error, ServerError | StoreAnew)
             # after a failed write NATS refuses all others, so it has to be restarted
             if self._is_room_back() or (is_stuck and not self._is_full):
                 self._server.close()  # `check` restarts it
-            self._listener.room.is_in_trouble(self._trouble_of(error))
+            self._room.is_in_trouble(self._trouble_of(error))
         except Exception:
             log.exception("Hub: the line to NATS broke")
-            self._listener.room.is_in_trouble(
-                say("Something went wrong in the hub: the log says more.")
-            )
-
-    async def _serve(self) -> None:
-        if not self._server.check():
-            log.warning("Hub: nats-server had died and was started anew")
-        await self._listen()
-
-    async def _pause(self) -> None:
-        end_s = time.monotonic() + AGAIN_S
-        await asyncio.sleep(ROUND_S)
-        # periodic tasks also run without a connection
-        while not self._is_closing and time.monotonic() < end_s:
-            await self._round()
+            self._room.is_in_trouble(say("Something went wrong in the hub: the log says more."))
 
     async def _listen(self) -> None:
         lost = asyncio.Event()
@@ -235,10 +259,9 @@ class HubStore:
             records_info = await self._make_streams(stream)
             self._record_error = None
             # a lower sequence number than before means that this is another store
-            if records_info.state.last_seq < self._listener.league.results.sequence:
-                self._listener.league.results.begin_anew()
-            if not self._has_last_records:
-                await self._load_last_records(stream)
+            if records_info.state.last_seq < self._league.results.sequence:
+                self._league.results.begin_anew()
+            await self._load_last_records(stream)
             handlers = {
                 ALL_STATES: self._on_state,
                 ALL_PAIRS: self._on_pair_message,
@@ -248,7 +271,7 @@ class HubStore:
             for subject, handler in handlers.items():
                 await client.subscribe(subject, cb=handler)
             # continue after the last record whose results were stored
-            first = self._listener.league.results.sequence + 1
+            first = self._league.results.sequence + 1
             start = ConsumerConfig(
                 deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=first
             )
@@ -261,7 +284,7 @@ class HubStore:
                 # no limit, because an outage of the hub may leave many records
                 pending_msgs_limit=-1,
             )
-            self._listener.room.is_in_trouble("")
+            self._room.is_in_trouble("")
             await self._save_progress()
             self.is_ready.set()
             while not (self._is_closing or lost.is_set()):
@@ -278,7 +301,8 @@ class HubStore:
             await hang_up(client)
 
     async def _round(self) -> None:
-        self._listener.on_round()
+        self._room.step()
+        self._when_round()
         await self._save_progress()
         await asyncio.sleep(ROUND_S)
 
@@ -288,7 +312,7 @@ class HubStore:
         Tolerates a full disk, because staff calls need the connection but no disk.
         """
         try:
-            await asyncio.to_thread(self._listener.league.results.keep)
+            await asyncio.to_thread(self._league.results.keep)
         except CompanionError as error:
             if self._has_room():
                 raise
@@ -346,31 +370,29 @@ class HubStore:
         """Read the last record of every table, so that the room shows it before the consumer has
         caught up.
         """
-        for table in self._listener.members.ids():
+        for table in self._members.ids():
             try:
                 last = await stream.get_msg(RECORDS, subject=record_subject(table), direct=True)
                 record = read_record(last.data or b"")
-                self._listener.room.record(table, record, _total_age_s(last.headers, last.time))
+                self._room.record(table, record, _total_age_s(last.headers, last.time))
             except (NotFoundError, Malformed):
                 continue
-        self._has_last_records = True
 
     async def _on_record(self, message: Msg) -> None:
         table, number = table_of(message.subject), message.metadata.sequence.stream
-        self._flood.count(table, 1 + len(message.data) // LARGE_BYTES)
+        self._count(table, 1 + len(message.data) // LARGE_BYTES)
         try:
             record = read_record(message.data)
         except Malformed as error:
             self._reject(table, error)
             return
         stored = message.metadata.timestamp
-        place = RecordPlace(number, stored.timestamp() - _sent_age_s(message.headers))
+        at_s = stored.timestamp() - _sent_age_s(message.headers)
         # after a failure, this and later records are delivered again
         if self._record_error is None:
             try:
-                self._listener.on_record(
-                    table, record, _total_age_s(message.headers, stored), place
-                )
+                age_s = _total_age_s(message.headers, stored)
+                self.take(table, record, age_s, number, at_s)
             except CompanionError as error:
                 self._record_error = error
 
@@ -381,40 +403,45 @@ class HubStore:
         except Malformed as error:
             self._reject(table, error)
             return
-        self._flood.count(table)
-        self._listener.room.state(table, state)
+        self._count(table)
+        self._room.state(table, state)
 
     async def _on_request(self, message: Msg) -> None:
         table = table_of(message.subject)
-        self._flood.count(table, WISH_COUNTS)
-        answer = self._listener.pairs.answer(table, message.data)
+        self._count(table, WISH_COUNTS)
+        answer = self._pairs.answer(table, message.data)
         # permissions may have changed: let pending tasks run first
         await asyncio.sleep(0)
         await self._publish(message.reply, answer)
 
     async def _on_pair_message(self, message: Msg) -> None:
         _, pair, table, number = message.subject.split(".")
-        if self._listener.members.has(table):
+        if self._members.has(table):
             is_number = number.isdecimal() and len(number) <= MAX_DIGITS
             is_right = is_number and len(message.data) <= MAX_PAIR_BYTES
-            self._flood.count(table, 1 if is_right else BAD_COUNTS)
+            self._count(table, 1 if is_right else BAD_COUNTS)
             if not is_right:
                 return
         # notify the other table only if both have arranged this game
-        game = self._listener.pairs.named(pair)
+        game = self._pairs.named(pair)
         if game and table in game.tables.values():
             await self._publish(news_subject(game.other_of(table), pair, number), b"")
 
     async def _on_presence(self, message: Msg) -> None:
         _, pair, table = message.subject.split(".")
-        self._flood.count(table)
-        if game := self._listener.pairs.named(pair):
+        self._count(table)
+        if game := self._pairs.named(pair):
             await self._publish(news_subject(game.other_of(table), pair, NEAR), b"")
 
+    def _count(self, table: str, times: int = 1) -> None:
+        """Count a message of a table `times` times. Shut out a table that exceeds `FLOOD`."""
+        if not all(self._flood.take(table) for _ in range(times)):
+            self._members.shut_out(table)
+
     def _reject(self, table: str, error: Malformed) -> None:
-        self._flood.count(table, BAD_COUNTS)
+        self._count(table, BAD_COUNTS)
         log.debug("Hub: %s: %s", table, error.message)
-        self._listener.room.refuse_unread(table)
+        self._room.refuse_unread(table)
 
     async def _check(self, stream: JetStreamContext) -> None:
         """Check the free space and whether the server answers.
@@ -431,7 +458,7 @@ class HubStore:
             await asyncio.sleep(AGAIN_S)
         if is_room_back or not (answers or self._is_full):
             raise StoreAnew(say("The hub’s store does not answer; it is being restarted."))
-        self._listener.room.is_in_trouble(
+        self._room.is_in_trouble(
             "" if answers and not self._is_full else self._trouble_of(OSError())
         )
 
@@ -465,21 +492,6 @@ class HubStore:
         if isinstance(error, CompanionError):
             return error.message
         return say("The hub’s store does not answer; it is being restarted.")
-
-
-class FloodGuard:
-    """Limits the rate of tables' messages, in the connection's thread. `when_too_much` is called
-    with a table each time it exceeds `FLOOD`.
-    """
-
-    def __init__(self, when_too_much: Callable[[str], None]) -> None:
-        self._when_too_much = when_too_much
-        self._buckets = Buckets(FLOOD, time.monotonic)
-
-    def count(self, table: str, times: int = 1) -> None:
-        """Count a message of a table, `times` times."""
-        if not all(self._buckets.take(table) for _ in range(times)):
-            self._when_too_much(table)
 
 
 def _sent_age_s(headers: Mapping[str, str] | None) -> float:

@@ -18,7 +18,6 @@ from companion.core.errors import CompanionError
 from companion.core.kit import Seat
 from companion.hub.joining import card_of
 from companion.hub_server.app import Hub
-from companion.hub_server.listener import RecordPlace
 from companion.table.public.messages import PublicPair
 from companion.table.session import Phase
 
@@ -107,6 +106,6 @@ def test_a_game_at_two_tables_is_one_result_for_both_players(hub: Hub, tmp_path:
         forged = msgspec.structs.replace(
             kept(hub, tables[0].member.table)[-1], epoch=9, pair=PublicPair("f" * 16, Seat.SOUTH)
         )
-        place = RecordPlace(hub.league.results.sequence + 1, 0.0)
-        hub.listener.on_record(tables[0].member.table, forged, 0.0, place)
+        sequence = hub.league.results.sequence + 1
+        hub.store.take(tables[0].member.table, forged, 0.0, sequence, 0.0)
         assert hub.league.results.of("pair." + "f" * 16) is None
