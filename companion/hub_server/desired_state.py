@@ -19,7 +19,6 @@ from companion.hub.commands import (
     wish_for,
 )
 from companion.hub_server.folder import HubFile, HubFolder
-from companion.league.director import board_at
 from companion.league.league import League
 from companion.league.people import shown_name
 from web.hub.room import Room, RoomTable
@@ -130,10 +129,10 @@ class DesiredState:
         placed = self._league.tournaments.board_of(table)
         if placed is None:
             return None
-        tournament, place = placed
-        board = board_at(tournament, place)
+        tournament, board = placed
         names = {
             seat: packed(shown_name(self._league.cards.person(person), person))
             for seat, person in zip(SEATS, (board.south, board.north), strict=True)
         }
-        return PairedGame(tournament.name, place[0] + 1, names, tournament.game, tournament.options)
+        number = len(tournament.rounds)
+        return PairedGame(tournament.name, number, names, tournament.game, tournament.options)

@@ -133,7 +133,7 @@ class Members:
         former = self._folder.alter(number, lambda table: replace(table, **changes))
         if former is None:
             return False
-        self._room.put(_in_room(replace(former, **changes)))
+        self._room.update(former.id, **changes)
         if "shut" in changes:
             self.keep_rights()
         return True

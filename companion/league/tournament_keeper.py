@@ -17,7 +17,7 @@ from companion.league.league_file import LeagueFile, LogLine, Statement, add_lin
 from companion.league.player_cards import PlayerCards
 from companion.league.ratings import Ladders
 from companion.league.results import GameResult, KeptResult
-from companion.league.tournament import Place, Tournament
+from companion.league.tournament import MatchBoard, Place, Tournament
 
 DIRECTOR = "director"
 UNRATED = 1500.0
@@ -129,13 +129,13 @@ class TournamentKeeper:
                     self._tournaments[number] = fresh
                     self._file.changed()
 
-    def board_of(self, table: str) -> tuple[Tournament, Place] | None:
+    def board_of(self, table: str) -> tuple[Tournament, MatchBoard] | None:
         """Return the open board that was paired at a table, with its tournament. None if there is
         none.
         """
         for tournament in self.all():
             if place := director.open_tables(tournament).get(table):
-                return tournament, place
+                return tournament, director.board_at(tournament, place)
         return None
 
     def after(

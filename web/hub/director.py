@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Annotated, Any
 
@@ -135,33 +135,35 @@ class DirectorPages(HubGroup):
     def _act(self, number: int, form: Mapping[str, str]) -> None:
         self._pages.known(number)
         tournaments, what = self._league.tournaments, form.get("do", "")
-        entrant, place_text = _number(form, "entrant", 0), form.get("place", "")
+        act: Callable[[Tournament], Tournament]
+        entrant, place = 0, None
         match what:
             case "enter":
-                self._enter(number, form.get("people", "")[:2000], form.get("team", "")[:200])
-            case "withdraw":
-                act = partial(director.withdraw, number=entrant)
-                tournaments.direct(number, what, act, entrant=entrant)
-            case "rest" | "no_rest":
-                act = partial(director.rest, number=entrant, is_resting=what == "rest")
-                tournaments.direct(number, what, act, entrant=entrant)
+                return self._enter(
+                    number, form.get("people", "")[:2000], form.get("team", "")[:200]
+                )
             case "pair":
-                tournaments.pair_round(number)
+                return tournaments.pair_round(number)
+            case "withdraw":
+                entrant = _number(form, "entrant", 0)
+                act = partial(director.withdraw, number=entrant)
+            case "rest" | "no_rest":
+                entrant = _number(form, "entrant", 0)
+                act = partial(director.rest, number=entrant, is_resting=what == "rest")
             case "unpair":
-                tournaments.direct(number, what, director.unpair_round)
+                act = director.unpair_round
             case "decide":
-                place, end = _place(place_text), form.get("verdict", "")
+                place, end = _place(form), form.get("verdict", "")
                 verdict = _one_of(BoardEnd, end) if end else None
                 act = partial(director.decide, place=place, verdict=verdict)
-                tournaments.direct(number, what, act, place=place)
             case "move":
-                place, table = _place(place_text), self._room.table(_number(form, "table", 0))
+                place, table = _place(form), self._room.table(_number(form, "table", 0))
                 act = partial(director.move, place=place, table=table.id if table else "")
-                tournaments.direct(number, what, act, place=place)
             case "end":
-                tournaments.direct(number, what, director.end)
+                act = director.end
             case _:
                 raise NotFound
+        tournaments.direct(number, what, act, entrant=entrant, place=place)
 
     def _enter(self, number: int, typed: str, team: str) -> None:
         """Enter people, one a line: `#12` for a card, or a name for which a card is made.
@@ -190,9 +192,9 @@ def _number(form: Mapping[str, str], name: str, missing: int) -> int:
     return missing if number is None else number
 
 
-def _place(text: str) -> Place:
+def _place(form: Mapping[str, str]) -> Place:
     """Parse the place of a board, such as `2.1.1`. The text counts from 1, the place from 0."""
-    match [whole_number(part) for part in text.split(".")]:
+    match [whole_number(part) for part in form.get("place", "").split(".")]:
         case [int(round_), int(match_), int(board)] if min(round_, match_, board) > 0:
             return round_ - 1, match_ - 1, board - 1
     raise Malformed(say("There is no such board"))

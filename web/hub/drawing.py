@@ -6,12 +6,15 @@ nothing raises.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import msgspec
+from flask import request
 from markupsafe import Markup
 
 from companion.core.errors import CompanionError
@@ -30,6 +33,27 @@ from web.rendering.cards import lanes_picture, lanes_sign
 from web.templating.phrases import PLAIN_SIDES
 
 _MAX_DRAWINGS = 512
+_MAX_FRAGMENTS = 3200
+"""Maximum number of fragments that are kept: the latest sixteen of each of 200 tables."""
+
+
+class Fragments:
+    """Drawn fragments, each shared by all viewers with the same language and address."""
+
+    def __init__(self) -> None:
+        self._drawn: OrderedDict[tuple[object, ...], str] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, *key: object, draw: Callable[[], str]) -> str:
+        """Return the fragment with this key. Draw it if there is none yet."""
+        key = (*key, spoken(), request.script_root)
+        # many viewers wake at once: with the lock only the first one draws
+        with self._lock:
+            if key not in self._drawn:
+                self._drawn[key] = draw()
+            if len(self._drawn) > _MAX_FRAGMENTS:
+                self._drawn.popitem(last=False)
+            return self._drawn[key]
 
 
 @dataclass(frozen=True)

@@ -269,19 +269,10 @@ class Room(Notifier):
     # ---- told by the hub ----
 
     def put(self, table: RoomTable) -> None:
-        """Add a table, or update its registration."""
+        """Add a table."""
         with self._lock:
-            self._delayed.setdefault(table.id, Delayed())
-            # keep what the table itself has sent
-            known = self._tables.setdefault(table.id, table)
-            self._tables[table.id] = replace(
-                known,
-                number=table.number,
-                name=table.name,
-                shut=table.shut,
-                closed=table.closed,
-                waits=table.waits,
-            )
+            self._tables[table.id] = table
+            self._delayed[table.id] = Delayed()
         self._mark_stale()
 
     def remove(self, table: str) -> None:

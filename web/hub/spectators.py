@@ -4,16 +4,14 @@ hub serves them without load on the tables.
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
-from flask import Response, redirect, render_template, request
+from flask import Response, redirect, render_template
 from werkzeug.exceptions import NotFound
 
-from companion.core.i18n import spoken
 from companion.table.session import Phase
-from web.hub.drawing import seats_of, sentence
-from web.hub.room import MAX_RECENT, Delayed, Room, RoomTable, Shown, late_words
+from web.hub.drawing import Fragments, seats_of, sentence
+from web.hub.room import Delayed, Room, RoomTable, Shown, late_words
 from web.routes.route import get
 from web.server.sse import LOOK_S, Streams, message
 
@@ -29,13 +27,7 @@ class SpectatorPages:
     def __init__(self, room: Room, streams: Streams) -> None:
         self._room = room
         self._streams = streams
-        self._drawings: dict[tuple[str, str, str, str], dict[tuple[int, int], str]] = {}
-        self._lock = threading.Lock()
-
-    @property
-    def watching(self) -> int:
-        """Return the number of open streams."""
-        return self._streams.open
+        self._fragments = Fragments()
 
     @get("/watch")
     def choose(self) -> str:
@@ -67,7 +59,6 @@ class SpectatorPages:
         """Stream the page or overlay of a table."""
         table = self._table(number)
         followed = self._room.delayed(table.id) or Delayed()
-        root = request.script_root
         known = -1
 
         def messages_of(version: int, shown: Shown | None) -> str:
@@ -75,8 +66,7 @@ class SpectatorPages:
             # the number may now belong to another table
             if now is None or now.id != table.id:
                 return message('<main id="live" data-go="/watch"></main>')
-            drawing = self._recall(page, now, version, root)
-            return message(drawing or self._fragment(page, now, version, shown))
+            return message(self._fragment(page, now, version, shown))
 
         def news() -> str:
             nonlocal known
@@ -93,30 +83,15 @@ class SpectatorPages:
             raise NotFound
         return table
 
-    def _recall(self, page: str, table: RoomTable, version: int, root: str) -> str | None:
-        """Return the cached drawing of a page at this version, or None."""
-        drawings = self._drawings.get((page, table.id, spoken(), root))
-        return drawings.get((version, round(self._room.delay_s))) if drawings else None
-
     def _fragment(self, page: str, table: RoomTable, version: int, shown: Shown | None) -> str:
-        drawing = self._recall(page, table, version, request.script_root)
-        if drawing is None:
-            drawing = self._draw(page, table, shown)
-            with self._lock:
-                drawings = self._drawings.setdefault(
-                    (page, table.id, spoken(), request.script_root), {}
-                )
-                drawings[version, round(self._room.delay_s)] = drawing
-                # no stream asks for older versions than these
-                if len(drawings) > MAX_RECENT:
-                    del drawings[min(drawings)]
-        return drawing
+        key = (page, table.id, version, self._room.delay_s)
+        return self._fragments.get(*key, draw=lambda: self._draw(page, table, shown))
 
     def _draw(self, page: str, table: RoomTable, shown: Shown | None) -> str:
         delay_s = self._room.delay_s
         view = shown.record.view if shown else None
         names = table.state.names if table.state else {}
-        html = render_template(
+        return render_template(
             f"_hub_{page}.html",
             table=table,
             public=view,
@@ -125,4 +100,3 @@ class SpectatorPages:
             late=late_words(delay_s),
             is_late=delay_s > 0,
         )
-        return html

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from flask import Response, render_template, request
+from flask import Response, render_template
 
-from companion.core.i18n import say, say_n, spoken
+from companion.core.i18n import say, say_n
 from companion.core.kit import Seat
-from companion.league.director import board_at
 from companion.league.standings import standings
 from companion.table.public.messages import PublicRecord, PublicView
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
-from web.hub.drawing import ShownSeat, seats_of
+from web.hub.drawing import Fragments, ShownSeat, seats_of
 from web.hub.host import JoinDoor
 from web.hub.room import HubContext, HubGroup, Room, RoomTable, Shown, late_words
 from web.hub.tournaments import TournamentWords
@@ -46,8 +44,7 @@ class WallPages(HubGroup):
         super().__init__(hub)
         self._door = door
         self._words = TournamentWords(hub.league, hub.room)
-        self._fragments: dict[tuple[bool, str, str], tuple[int, str]] = {}
-        self._draw_lock = threading.Lock()
+        self._fragments = Fragments()
 
     @get("/")
     def page(self) -> str:
@@ -64,23 +61,16 @@ class WallPages(HubGroup):
         return self._streams.follow(self._room, lambda: self._fragment(own), Audience.TABLE)
 
     def _fragment(self, own: bool) -> str:
-        key = (own, spoken(), request.script_root)
         # the code on the wall may have expired
         self._door.step()
-        with self._draw_lock:
-            version, fragment = self._fragments.get(key, (-1, ""))
-            if version != self._room.version:
-                version = self._room.version
-                fragment = self._draw(own)
-                self._fragments[key] = (version, fragment)
-        return fragment
+        return self._fragments.get(own, self._room.version, draw=lambda: self._draw(own))
 
     def _pairing(self, table: str) -> Mapping[Seat, str]:
         """Return the names of the players whom the current round seats at a table."""
         pairing = self._league.tournaments.board_of(table)
         if pairing is None:
             return {}
-        board = board_at(*pairing)
+        _, board = pairing
         return {
             Seat.SOUTH: self._words.person(board.south),
             Seat.NORTH: self._words.person(board.north),
