@@ -51,9 +51,9 @@ class NoHub:
         self.asked: list[tuple[Any, ...]] = []
 
     def __getattr__(self, wish: str) -> Callable[..., bool]:
-        def note(*given: Any) -> bool:
-            self.asked.append((wish, *given))
-            return given[0] != 99
+        def note(*given: Any, **changes: Any) -> bool:
+            self.asked.append((wish, *given, *([changes] if changes else [])))
+            return given[0] not in (99, [99])
 
         return note
 

@@ -71,7 +71,7 @@ class OpenHub(Hub):
 
         def join_and_let_in(name: str, key: str) -> Joined:
             joined = join(name, key)
-            self.members.let_in(joined.number)
+            self.members.alter([joined.number], shut=False, waits=False)
             return joined
 
         self.members.join = join_and_let_in  # type: ignore[method-assign]

@@ -154,27 +154,6 @@ class HubFolder:
 
         return self.change(add).tables[-1]
 
-    def alter(
-        self, number: int, make: Callable[[KnownTable], KnownTable | None]
-    ) -> KnownTable | None:
-        """Change a table, or remove it if `make` returns None. Return the table before the change,
-        or None if there is none.
-        """
-        known = next((table for table in self._file.tables if table.number == number), None)
-        if known is None:
-            return None
-
-        def altered(file: HubFile) -> HubFile:
-            tables = []
-            for table in file.tables:
-                fresh = make(table) if table.number == number else table
-                if fresh is not None:
-                    tables.append(fresh)
-            return msgspec.structs.replace(file, tables=tuple(tables))
-
-        self.change(altered)
-        return known
-
     def _write(self, file: HubFile) -> None:
         try:
             replace_file(self._path, msgspec.json.encode(file))

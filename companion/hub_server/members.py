@@ -78,27 +78,45 @@ class Members:
 
     def remove(self, number: int) -> bool:
         """Remove a table and its data. Return whether there was such a table."""
-        removed = self._folder.alter(number, lambda _: None)
+        removed = self._room.table(number)
         if removed is None:
             return False
+        self._folder.change(
+            lambda file: replace(
+                file, tables=tuple(table for table in file.tables if table.number != number)
+            )
+        )
         for forget in self._forget:
             forget(removed.id)
         return True
 
-    def rename(self, number: int, name: str) -> bool:
-        """Rename a table. Return whether there is such a table."""
-        return self._alter(number, name=name)
-
-    def let_in(self, number: int) -> bool:
-        """Admit a table that has joined, or one that was shut out."""
-        return self._alter(number, shut=False, waits=False)
+    def alter(self, numbers: Sequence[int], **changes: object) -> bool:
+        """Change the `name` of tables, or whether they are `closed`, `shut` out, or wait to be let
+        in (`waits`). Return whether all of them exist.
+        """
+        tables = [table for number in numbers if (table := self._room.table(number))]
+        self._folder.change(
+            lambda file: replace(
+                file,
+                tables=tuple(
+                    replace(table, **changes) if table.number in numbers else table
+                    for table in file.tables
+                ),
+            )
+        )
+        for table in tables:
+            self._room.update(table.id, **changes)
+        if "shut" in changes:
+            self.keep_rights()
+        self._desired.repeat_soon()
+        return len(tables) == len(numbers)
 
     def shut_out(self, table: str) -> None:
         """Shut a table out. It has no permissions until the owner admits it again."""
         for member in self._folder.now.tables:
             if member.id == table and not member.shut:
                 log.warning("Hub: table %s floods and is shut out", member.number)
-                self._alter(member.number, shut=True)
+                self.alter([member.number], shut=True)
 
     def answer(self, number: int, words: Literal["coming", "done"]) -> bool:
         """Tell a table that somebody is coming, or that its call is done."""
@@ -106,12 +124,6 @@ class Members:
         if table is not None:
             self._desired.tell(table.id, HubCommand(staff=words))
         return table is not None
-
-    def close_tables(self, numbers: Sequence[int], is_closed: bool) -> bool:
-        """Close or open tables. At a closed table no game may begin."""
-        tables = [self._alter(number, closed=is_closed) for number in numbers]
-        self._desired.repeat_soon()
-        return all(tables)
 
     def change_settings(self, numbers: Sequence[int], typed: Mapping[str, str]) -> bool:
         """Request a change of settings from tables. Return whether all tables exist.
@@ -128,15 +140,6 @@ class Members:
         """Set the delay in seconds for spectators."""
         self._folder.change(lambda file: replace(file, delay_s=delay_s))
         self._room.use_delay(delay_s)
-
-    def _alter(self, number: int, **changes: object) -> bool:
-        former = self._folder.alter(number, lambda table: replace(table, **changes))
-        if former is None:
-            return False
-        self._room.update(former.id, **changes)
-        if "shut" in changes:
-            self.keep_rights()
-        return True
 
 
 def _in_room(table: KnownTable) -> RoomTable:

@@ -151,10 +151,7 @@ class NatsServer:
         replace_file(self._folder / OWN_FILE, self._configuration().encode())
 
     def start(self) -> None:
-        """Start the server and wait until it accepts connections. Raises `SystemTrouble`.
-
-        If the port is busy, wait for the server of a killed hub to end.
-        """
+        """Start the server and wait until it accepts connections. Raises `SystemTrouble`."""
         program = shutil.which(PROGRAM) or shutil.which(
             PROGRAM, path=str(Path(sys.executable).parent)
         )
@@ -167,8 +164,6 @@ class NatsServer:
         guard = [setpriv, "--pdeathsig", "KILL"] if setpriv else []
         command = [*guard, program, "-c", str(self._folder / OWN_FILE)]
         end_s = time.monotonic() + READY_S
-        while self._is_port_busy() and time.monotonic() < end_s:
-            time.sleep(PAUSE_S)
         with (self._folder / "nats.log").open("ab") as log:
             self._process = subprocess.Popen(
                 command,
@@ -247,14 +242,6 @@ class NatsServer:
             options["tls"] = self._tls
         lines = [f"{name}: {json.dumps(value)}" for name, value in options.items()]
         return "\n".join([*lines, f"include ./{USERS_FILE}", ""])
-
-    def _is_port_busy(self) -> bool:
-        family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
-        try:
-            socket.create_server((self._host, self._port), family=family).close()
-        except OSError:
-            return True
-        return False
 
     def _answers(self) -> bool:
         try:

@@ -16,9 +16,8 @@ import msgspec
 from companion.core.errors import SystemTrouble
 from companion.core.files import why_refused
 from companion.core.i18n import say
-from companion.core.kit import Seat
 from companion.league.people import Person
-from companion.league.results import GameFollowed, GameResult, KeptResult, RatedGame
+from companion.league.results import GameFollowed, GameResult, KeptResult
 from companion.league.tournament import Place, Tournament
 
 T = TypeVar("T")
@@ -215,17 +214,10 @@ class LeagueFile:
         self.version += 1
         self._when_changed()
 
-    def games(self, game: str, since_s: float, until_s: float) -> list[RatedGame]:
+    def games(self, game: str, since_s: float, until_s: float) -> list[KeptResult]:
         """Return the results of a game in a period that are not void."""
-        rows = self._rows(
-            "SELECT south, north, winner, ended_s, key FROM results"
-            " WHERE game = ? AND ended_s >= ? AND ended_s < ? AND NOT void",
-            (game, since_s, until_s),
-        )
-        return [
-            RatedGame(south, north, Seat(won) if won else None, at, key)
-            for south, north, won, at, key in rows
-        ]
+        which = "WHERE game = ? AND ended_s >= ? AND ended_s < ? AND NOT void"
+        return self._results(which, (game, since_s, until_s))
 
     def result(self, key: str) -> KeptResult | None:
         """Return the result with this key, or None."""

@@ -18,7 +18,7 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.league.league_file import LeagueFile, Season, put, put_number
 from companion.league.people import MACHINE_NUMBER, MAX_TITLE, plain_title
-from companion.league.results import RatedGame
+from companion.league.results import KeptResult
 
 INITIAL_RATING, POINTS_PER_UNIT, INITIAL_MEAN = 1500.0, 24.0, 25.0
 """Initial rating, points for one unit of OpenSkill, and OpenSkill's initial mean."""
@@ -47,9 +47,8 @@ class Strength:
         return self.rating - CAUTION_DEVIATIONS * self.deviation
 
 
-def ladder(games: Iterable[RatedGame], machines: bool = False) -> tuple[Strength, ...]:
+def ladder(games: Iterable[KeptResult], machines: bool = False) -> tuple[Strength, ...]:
     """Return the ratings of everybody who has played, strongest first.
-
     The machine counts as an opponent if `machines` is set, but it is not listed. Raises
     `SystemTrouble` if the library is not installed.
     """
@@ -63,19 +62,19 @@ def ladder(games: Iterable[RatedGame], machines: bool = False) -> tuple[Strength
     skill: dict[int, Any] = {}
     tally: dict[int, list[int]] = {}
     # rate games in the order in which they ended, because each rating depends on earlier ones
-    for game in sorted(games, key=lambda game: (game.ended_s, game.key)):
+    for game in sorted(games, key=lambda game: (game.result.ended_s, game.result.key)):
         if not game.counts(machines) or game.south is None or game.north is None:
             continue
-        pair = (game.south, game.north)
+        pair, won = (game.south, game.north), game.result.winner
         old = [[skill.get(person) or model.rating()] for person in pair]
         # rank 0 is the winner, and equal ranks are a draw
-        places = [0, 0] if game.winner is None else [0, 1] if game.winner is Seat.SOUTH else [1, 0]
+        places = [0, 0] if won is None else [0, 1] if won is Seat.SOUTH else [1, 0]
         for person, place, (fresh,) in zip(
             pair, places, model.rate(old, ranks=[*map(float, places)]), strict=True
         ):
             skill[person] = fresh
             # the index in won, drawn, lost: rank 0 has won, rank 1 has lost
-            tally.setdefault(person, [0, 0, 0])[1 if game.winner is None else 2 * place] += 1
+            tally.setdefault(person, [0, 0, 0])[1 if won is None else 2 * place] += 1
     ranked = (
         _strength(person, rated, tally[person])
         for person, rated in skill.items()

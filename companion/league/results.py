@@ -64,21 +64,8 @@ class KeptResult(msgspec.Struct, frozen=True):
     north: int | None
     is_void: bool = False
 
-
-class RatedGame(msgspec.Struct, frozen=True):
-    """The part of a result that ratings need, with the numbers of its players.
-
-    None is a player without a card, 0 the machine.
-    """
-
-    south: int | None
-    north: int | None
-    winner: Seat | None
-    ended_s: float
-    key: str
-
     def counts(self, machines: bool) -> bool:
-        """Return whether the game counts for ratings.
+        """Return whether the game counts for ratings, unless it is void.
 
         Both players must be known and different. Games with the machine count only if `machines` is
         set.

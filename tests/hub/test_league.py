@@ -78,17 +78,17 @@ def test_a_closed_table_says_so_begins_no_game_and_stays_closed(hub: Hub, tmp_pa
     with Companion(settings, simulate=True) as companion:
         companion.hub.join(hub.urls()[0], hub.door.code, False)
         number = read_membership(tmp_path / "hub.json").number  # type: ignore[union-attr]
-        assert hub.members.close_tables([number], True)
+        assert hub.members.alter([number], closed=True)
         until("it is closed", lambda: is_closed(companion))
         with pytest.raises(Illegal, match="This table is closed"):
             companion.table.new_game("scouts", {}, 1)
         until("the hub knows", lambda: (shown := hub.room.table(number)) and shown.state.follows)
     with Companion(settings, simulate=True) as companion:
         until("it is closed still", lambda: is_closed(companion))
-        assert hub.members.close_tables([number], False)
+        assert hub.members.alter([number], closed=False)
         until("it is open", lambda: not is_closed(companion))
         companion.table.new_game("scouts", {}, 1)
-        assert not hub.members.close_tables([99], True)
+        assert not hub.members.alter([99], closed=True)
 
 
 def is_closed(companion: Companion) -> bool:

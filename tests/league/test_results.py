@@ -22,7 +22,7 @@ from companion.league.league import League
 from companion.league.league_file import LeagueFile, put
 from companion.league.people import Person, shown_name
 from companion.league.ratings import ladder
-from companion.league.results import RatedGame
+from companion.league.results import GameResult, KeptResult, Player
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicPair
@@ -193,7 +193,8 @@ def test_ratings_find_the_stronger() -> None:
     for number in range(3000):
         one, other = rng.sample(range(1, 61), 2)
         winner = Seat.SOUTH if one < other else Seat.NORTH
-        games.append(RatedGame(one, other, winner, number, str(number)))
+        played = ("a" * 16, str(number), "scouts", {}, number, number, Player(), Player())
+        games.append(KeptResult(GameResult(*played, winner, 7, "mark"), one, other))
     rows = ladder(games)
     assert len(rows) == 60
     assert sum(row.person <= 20 for row in rows[:20]) >= 17

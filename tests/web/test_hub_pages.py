@@ -212,9 +212,13 @@ def test_the_hosts_page_asks_for_the_key(app: Flask) -> None:
     [
         ("answer", {"number": 7, "say": "coming"}, ("answer", 7, "coming")),
         ("remove", {"number": 3}, ("remove", 3)),
-        ("rename", {"number": 3, "name": " By  the door "}, ("rename", 3, "By the door")),
-        ("let-in", {"number": 3}, ("let_in", 3)),
-        ("close", {"numbers": [3, 4], "is_closed": True}, ("close_tables", [3, 4], True)),
+        (
+            "rename",
+            {"number": 3, "name": " By  the door "},
+            ("alter", [3], {"name": "By the door"}),
+        ),
+        ("let-in", {"number": 3}, ("alter", [3], {"shut": False, "waits": False})),
+        ("close", {"numbers": [3, 4], "is_closed": True}, ("alter", [3, 4], {"closed": True})),
         (
             "settings",
             {"numbers": [3], "values": {"table.coach": "never"}},

@@ -100,17 +100,13 @@ class HubHost(Protocol):
     def remove(self, number: int) -> bool:
         """Remove a table and its data. Return whether there was one."""
 
-    def rename(self, number: int, name: str) -> bool:
-        """Rename a table. Return whether there is one."""
-
-    def let_in(self, number: int) -> bool:
-        """Admit a table that has just joined or was shut out."""
+    def alter(self, numbers: Sequence[int], **changes: object) -> bool:
+        """Change the `name` of tables, or whether they are `closed`, `shut` out, or wait to be let
+        in (`waits`). Return whether all of them exist.
+        """
 
     def answer(self, number: int, words: Literal["coming", "done"]) -> bool:
         """Tell a table that somebody is `coming`, or that its call is `done`."""
-
-    def close_tables(self, numbers: Sequence[int], is_closed: bool) -> bool:
-        """Close tables for new games, or open them. Return whether all of them exist."""
 
     def change_settings(self, numbers: Sequence[int], typed: Mapping[str, str]) -> bool:
         """Send tables settings as typed on their own pages. Return whether all tables exist.
@@ -234,12 +230,12 @@ class HubHostPages(HubGroup):
     @post("/api/hub/rename", body=Rename, guard=host_only)
     def rename(self, body: Rename) -> None:
         """Rename a table."""
-        self._require_found(self._host.rename(body.number, " ".join(body.name.split())))
+        self._require_found(self._host.alter([body.number], name=" ".join(body.name.split())))
 
     @post("/api/hub/let-in", body=Numbered, guard=host_only)
     def let_in(self, body: Numbered) -> None:
         """Admit a table that has joined or was shut out."""
-        self._require_found(self._host.let_in(body.number))
+        self._require_found(self._host.alter([body.number], shut=False, waits=False))
 
     @post("/api/hub/answer", body=Answer, guard=host_only)
     def answer(self, body: Answer) -> None:
@@ -249,7 +245,7 @@ class HubHostPages(HubGroup):
     @post("/api/hub/close", body=Closing, guard=host_only)
     def close(self, body: Closing) -> None:
         """Close tables for new games, or open them."""
-        self._require_found(self._host.close_tables(body.numbers, body.is_closed))
+        self._require_found(self._host.alter(body.numbers, closed=body.is_closed))
 
     @post("/api/hub/settings", body=SettingsWanted, guard=host_only)
     def settings(self, body: SettingsWanted) -> None:
