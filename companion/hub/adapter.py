@@ -192,7 +192,7 @@ class HubAdapter(Closeable):
         self._line.wake()
 
     def _set_closed(self, is_closed: bool) -> None:
-        self._table.close_for(say("This table is closed.") if is_closed else "")
+        self._table.notice("closed", say("This table is closed.") if is_closed else "")
 
     def connected(self, is_connected: bool) -> None:
         """Note whether the hub is connected. The key that calls the staff depends on it."""

@@ -23,7 +23,7 @@ from companion.table.remote.fold import advance
 from companion.table.session import BOTH, Phase, Session
 from companion.table.state import TableState, headline_of, is_in_hand, problems_of
 from companion.table.store import TableStore
-from companion.table.turns import Turns
+from companion.table.turns import hand_in
 
 EARLY_PRESS_S = 3.0
 """Timeout in seconds for a press of the clock that waits until the camera sees a still board."""
@@ -32,10 +32,9 @@ EARLY_PRESS_S = 3.0
 class BoardFollower:
     """Follows the board of one table. Callers of its methods hold the table."""
 
-    def __init__(self, store: TableStore, turns: Turns) -> None:
+    def __init__(self, store: TableStore) -> None:
         self._store = store
-        self._turns = turns
-        self._place: tuple[int, int, Phase, int, str] | None = None
+        self._place: tuple[object, str] | None = None
         """Place in the game for which the last reading was judged."""
         self._last_board: str | None = None
         """Game of the board that lay on the table last. Empty if none did, None before the first
@@ -229,7 +228,7 @@ class BoardFollower:
             # The play counts from the time it was seen, or from an earlier press of the clock.
             at_s = min(reading.at_s, live.early.now_s) if live.early else reading.at_s
             stamp_s = min(at_s, self._store.now_s())
-            self._turns.hand_in(HandIn(seat, session.moment, game.format(action), now_s=stamp_s))
+            hand_in(self._store, HandIn(seat, session.moment, game.format(action), now_s=stamp_s))
             return
         wrong = replace(live, problems=problems, why_not=None)
         if not in_hand:
@@ -261,7 +260,8 @@ class BoardFollower:
         try:
             if is_over or live.problems:
                 raise wrong_phase(say("The board is not as it should be"))
-            self._turns.hand_in(msgspec.structs.replace(order, moment=session.moment, read_s=now_s))
+            press = msgspec.structs.replace(order, moment=session.moment, read_s=now_s)
+            hand_in(self._store, press)
         except CompanionError:
             self._store.publish(self._store.live, (signal_to(order.seat, Cue.KEY_REFUSED),))
 
@@ -279,8 +279,8 @@ class BoardFollower:
         self._store.publish(live, (Signal(Cue.TROUBLE, BOTH),) if is_trouble else ())
 
 
-def _place_of(session: Session) -> tuple[int, int, Phase, int, str]:
-    return session.number, session.tick, session.phase, session.stage, session.paused
+def _place_of(session: Session) -> tuple[object, str]:
+    return session.place, session.paused
 
 
 def _before(live: TableState, session: Session) -> Before:

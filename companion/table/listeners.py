@@ -58,6 +58,7 @@ class Listeners:
         self._version = 0
         self._closed = False
         self._listeners: list[TableListener] = []
+        self._kit: Kit | None = None
         self._game, self._turns = 0, 0
         self._alarms: tuple[Alarm, ...] = ()
         self.put_off: tuple[Signal, ...] = ()
@@ -68,7 +69,8 @@ class Listeners:
         """Tell an adapter the present state, and notify it of changes from now on."""
         self._listeners.append(listener)
         listener.on_lamps(lamps_of(live), in_trouble)
-        listener.on_kit(live.session.kit)
+        self._kit = live.session.kit
+        listener.on_kit(self._kit)
         listener.on_alarms(self._alarms)
         listener.on_game(0 if live.session.is_between else live.session.number, 0)
 
@@ -81,11 +83,6 @@ class Listeners:
                 self._changed.wait(timeout_s)
         return self._version
 
-    def kit_is(self, kit: Kit | None) -> None:
-        """Notify adapters of another kit on the table."""
-        for listener in self._listeners:
-            listener.on_kit(kit)
-
     def request_rows(self, wanted: RowsWanted) -> None:
         """Ask adapters to read rows of order tiles."""
         for listener in self._listeners:
@@ -95,9 +92,13 @@ class Listeners:
         """Show a state: first lamps, alarms and cues, because a finger waits for them, then
         pages.
         """
-        lamps = lamps_of(live)
+        lamps, kit = lamps_of(live), live.session.kit
         for listener in self._listeners:
             listener.on_lamps(lamps, in_trouble)
+        if kit != self._kit:
+            self._kit = kit
+            for listener in self._listeners:
+                listener.on_kit(kit)
         alarms = alarms_of(live.session) if live.session.countdown else ()
         # Alarms follow the lamps, so that the old turn's blinking ends at the same instant.
         if alarms != self._alarms:

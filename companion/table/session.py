@@ -171,6 +171,11 @@ class Session:
         return f"{self.number}.{self.tick}"
 
     @property
+    def place(self) -> tuple[str, Phase, int]:
+        """Return the step that is shown: the moment, the phase and the stage."""
+        return self.moment, self.phase, self.stage
+
+    @property
     def turn_due(self) -> int:
         """Return the game's number of the turn for which actions are collected. 0 during the game's
         set-up.
@@ -429,8 +434,6 @@ class Session:
         """Return whether this press of the chess clock has counted already, for this moment or a
         later one.
         """
-        if self.bank is None:
-            return False
         # The turns since that moment in which only this seat acted.
         later = dropwhile(lambda turn: turn.moment != moment, self.turns)
         own = takewhile(lambda turn: seat in turn.sealed, later)

@@ -61,7 +61,8 @@ class TableState:
     `drafts`: the entries on each seat's pad. `overruled`: problems that somebody confirmed by hand.
     `suggested`: the game whose board lies on the table between games. `choices`: the plays that the
     board can mean. `laid`: a seat's action that lies open on the table and waits to be confirmed.
-    `why_not`: the rule that the board breaks now. `notices`: lasting troubles, as sentences.
+    `why_not`: the rule that the board breaks now. `troubles`: lasting troubles, as sentences by
+    topic.
     """
 
     session: Session
@@ -108,7 +109,7 @@ class TableState:
     """
     tiles: TileState = NO_TILES
     panel: str = ""
-    notices: tuple[str, ...] = ()
+    troubles: Mapping[str, str] = field(default_factory=dict)
     has_own_wifi: bool = False
     """Whether the table has opened its own Wi-Fi. The lamps show that between games."""
     round: str = ""
@@ -218,8 +219,7 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
     if gone := live.tiles.ready - session.awaited:
         faults = {seat: row for seat, row in live.tiles.faults.items() if seat in session.awaited}
         live = replace(live, tiles=TileState(live.tiles.ready - gone, faults))
-    shown = (session.moment, session.phase, session.stage)
-    if shown != (before.moment, before.phase, before.stage):
+    if session.place != before.place:
         live = replace(
             live,
             stage_since_s=now_s,

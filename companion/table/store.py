@@ -13,21 +13,32 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import ParamSpec, Protocol, TypeVar
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from companion.core.clock import Clock
 from companion.core.config import UNTIL_TAPPED_S, TableSettings
 from companion.core.errors import CompanionError, JournalError, Stale, trace_of
 from companion.core.i18n import say
+from companion.core.kit import Seat
 from companion.core.ports import CameraState, Signal
+from companion.games import GAMES
 from companion.table.clocks.deadlines import (
     NOTE_S,
     pause_after_restart,
     remote_clock_anew,
     time_out_of,
 )
+from companion.table.last_choices import Choices
 from companion.table.listeners import Listeners
-from companion.table.records import AnyRecord, Commit, FreeSeat, MoveSeat, Pause, TakeSeat
+from companion.table.records import (
+    AnyRecord,
+    Commit,
+    FreeSeat,
+    GameOptions,
+    MoveSeat,
+    Pause,
+    TakeSeat,
+)
 from companion.table.remote.fold import advance
 from companion.table.session import Phase, Session
 from companion.table.state import TableState, headline_of, with_session
@@ -54,6 +65,8 @@ MOVES_S = 1.4
 """Seconds for which pieces move and then rest before the sign shows the effect."""
 HUNG_S = 30.0
 """Timeout in seconds for the table's lock. After that the table counts as hung."""
+WRITE_ERROR, CLOSED = "write", "closed"
+"""Topics of notices: the journal cannot be written, and the hub's host has closed this table."""
 
 
 class RecordJournal(Protocol):
@@ -101,9 +114,10 @@ class TableStore:
     """Holds the one `TableState` of a table.
 
     Callers hold the table (`hold`) for every method except `hold`, `hold_for_device` and those of
-    the thread. A published state never changes, so reading it needs no lock. Parts of the table set
-    `live` if nobody can see the difference, and call `publish` if somebody can. What must survive a
-    restart goes through `accept` only.
+    the thread. So do callers of the functions of `turns`, `lobby`, `seating` and `game_chance`,
+    which work on it. A published state never changes, so reading it needs no lock. These functions
+    set `live` if nobody can see the difference, and call `publish` if somebody can. What must
+    survive a restart goes through `accept` only.
 
     `start` runs the thread that calls `do_due`, which returns the seconds until its next call.
     Without the thread (tests, fast simulation) time passes after each input and in `step`.
@@ -115,16 +129,29 @@ class TableStore:
         clock: Clock,
         settings: TableSettings,
         do_due: Callable[[], float],
+        choices: Choices | None = None,
     ) -> None:
         self.clock = clock
         self.now_s = clock.monotonic_s
         """Returns the monotonic time by which clocks run and inputs are stamped."""
         self.settings = settings
+        self.choices = choices or Choices()
         self.journal = journal
         self.listeners = Listeners(clock)
         self.round_s = clock.monotonic_s()
         """Monotonic time of the thread's last round, even a failed one. It shows that the table is
         alive.
+        """
+        self.has_room = True
+        """Whether the disk has enough free space for a game."""
+        self.round_game: tuple[str, GameOptions] | None = None
+        """The game and options of a tournament's round at this table. None if there is no such
+        round.
+        """
+        self.open_until_s: dict[Seat, float] = {}
+        """Times until which pads' seats are open to the next phone."""
+        self.ask_rematch: Callable[[bool], None] | None = None
+        """Asks the other table for another game, with or without changed sides. None if nobody can.
         """
         self._do_due = do_due
         self._lock = threading.RLock()
@@ -135,12 +162,11 @@ class TableStore:
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
         self._pause_s = BEAT_S
-        self._troubles: dict[str, str] = {}
-        self._followers: list[Callable[[], None]] = []
+        self.followers: tuple[Callable[[TableStore], None], ...] = ()
+        """Functions that are called after every accepted input."""
         self._write_again_s = self._noted_s = -math.inf
         self._has_ended_turn = False
         session = remote_clock_anew(journal.restore(), clock.monotonic_s())
-        self._notices: tuple[str, ...] = (journal.notice,) if journal.notice else ()
         if pause := pause_after_restart(session, journal.clock_of(session.moment)):
             session = advance(session, pause)[0]
             # On a full disk the next restart comes to the same result.
@@ -149,8 +175,14 @@ class TableStore:
         # new players did not see the game
         if session.phase is Phase.OVER and session.remote is None:
             session = session.at_home()
-        self.live = TableState(session, stage_since_s=clock.monotonic_s(), notices=self._notices)
-        self.live = self.time_headline(self.live)
+        self.live = self.time_headline(
+            TableState(
+                session,
+                stage_since_s=clock.monotonic_s(),
+                troubles={"journal": journal.notice},
+                remembered=self.choices.last if self.choices.last in GAMES else None,
+            )
+        )
 
     @property
     def session(self) -> Session:
@@ -181,12 +213,14 @@ class TableStore:
         except Exception as error:
             log.error("table: an input failed, the rest goes on: %s", trace_of(error))
 
-    def held(self, act: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-        """Return a method of a part as a public method that holds the table."""
+    def held(
+        self, act: Callable[Concatenate[TableStore, _Parameters], _Result]
+    ) -> Callable[_Parameters, _Result]:
+        """Return a function of the store as a public method that holds the table."""
 
         def door(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
             with self.hold():
-                return act(*args, **kwargs)
+                return act(self, *args, **kwargs)
 
         return door
 
@@ -293,20 +327,13 @@ class TableStore:
         self._write(records, session)
         if session.phase is Phase.OVER and session.is_left_for_home(before):
             session = session.at_home()
-        live = replace(with_session(self.live, session, self.now_s()), notices=self._notices)
-        shown = (before.moment, before.phase, before.stage)
-        if session.phase is Phase.STAGES and shown != (
-            session.moment,
-            session.phase,
-            session.stage,
-        ):
+        live = with_session(self.live, session, self.now_s())
+        live = replace(live, troubles={**live.troubles, WRITE_ERROR: ""})
+        if session.phase is Phase.STAGES and session.place != before.place:
             live = self.time_headline(live)
-        self.live = live
-        if session.kit != before.kit:
-            self.listeners.kit_is(session.kit)
-        self.publish(self.live, signals)
-        for follow in self._followers:
-            follow()
+        self.publish(live, signals)
+        for follow in self.followers:
+            follow(self)
         if session.moment != before.moment or session.phase is Phase.OVER:
             self._has_ended_turn = True
 
@@ -315,10 +342,6 @@ class TableStore:
         if self.session.countdown and (time_out := time_out_of(self.session, at_s)):
             self.accept(time_out)
         self.accept(record)
-
-    def on_accept(self, follow: Callable[[], None]) -> None:
-        """Register a callback that runs after every record."""
-        self._followers.append(follow)
 
     def _write(self, records: Sequence[AnyRecord], session: Session) -> None:
         # Seats and commitments outlast a game, so they are stored under the number 0.
@@ -334,8 +357,6 @@ class TableStore:
         """Show the lobby, after a game or instead of a chosen one."""
         session = self.session.at_home() if self.session.phase is Phase.OVER else self.session
         live = with_session(self.live, session, self.now_s())
-        if session.kit != self.session.kit:
-            self.listeners.kit_is(session.kit)
         self.publish(replace(live, chosen=None, stage_since_s=self.now_s()))
 
     # ---- showing ---------------------------------------------------------------------------------
@@ -346,19 +367,15 @@ class TableStore:
         self.listeners.show(self.live, self.in_trouble, signals)
 
     def notices(self, changed: Mapping[str, str]) -> None:
-        """Update the lasting troubles that stop nothing, by topic. An empty sentence removes
-        one.
-        """
-        self._troubles |= changed
-        troubles = (self.journal.notice, *self._troubles.values())
-        self._notices = tuple(trouble for trouble in troubles if trouble)
-        self.publish(replace(self.live, notices=self._notices))
+        """Update the lasting troubles, by topic. An empty sentence removes one."""
+        troubles = {**self.live.troubles, "journal": self.journal.notice, **changed}
+        self.publish(replace(self.live, troubles=troubles))
 
     @property
     def in_trouble(self) -> bool:
         """Return whether the lamps should show trouble."""
-        # `cannot_write` has added the disk's error.
-        return self.live.notices != self._notices or self.live.camera.state is CameraState.TROUBLE
+        cannot_write = bool(self.live.troubles.get(WRITE_ERROR))
+        return cannot_write or self.live.camera.state is CameraState.TROUBLE
 
     def time_headline(self, live: TableState) -> TableState:
         """Return the state with the times of its next headline, which starts now.
@@ -389,9 +406,8 @@ class TableStore:
         Automatic actions are retried only after a while.
         """
         self._write_again_s = self.now_s() + WRITE_AGAIN_S
-        notices = (*self._notices, error.message)
-        if notices != self.live.notices:
-            self.publish(replace(self.live, notices=notices))
+        if self.live.troubles.get(WRITE_ERROR) != error.message:
+            self.notices({WRITE_ERROR: error.message})
 
     @property
     def may_write(self) -> bool:

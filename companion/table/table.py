@@ -10,18 +10,19 @@ import math
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from companion.core.clock import Clock
 from companion.core.config import TableSettings
 from companion.core.kit import Seat
 from companion.core.ports import Closeable
+from companion.table import lobby, turns
 from companion.table.board_follower import BoardFollower
-from companion.table.chance.game_chance import ChanceKeeper
+from companion.table.chance.game_chance import commit_next
 from companion.table.clocks.deadlines import pause_s, time_out_of
 from companion.table.last_choices import Choices
 from companion.table.listeners import TableListener
-from companion.table.lobby import Lobby
 from companion.table.records import (
     Abandon,
     Decline,
@@ -39,15 +40,14 @@ from companion.table.records import (
     TakeSeat,
 )
 from companion.table.remote.remote_table import RemoteTable
+from companion.table.seats import seating
 from companion.table.seats.coaching import Coaching
 from companion.table.seats.machine_seats import MachineSeats
 from companion.table.seats.pads import Pads
-from companion.table.seats.seating import Seating
 from companion.table.session import Phase, Session, named_sides
 from companion.table.state import headline_of
 from companion.table.store import WRITE_AGAIN_S, RecordJournal, TableStore
 from companion.table.table_view import Progress, TableView
-from companion.table.turns import TileOrders, Turns
 from companion.table.views import progress_of, view_of
 
 ANSWER_S = 20.0
@@ -56,10 +56,12 @@ ANSWER_S = 20.0
 HOME_AFTER_S = 600.0
 """Timeout in seconds after which the lobby replaces the end of a game or a chosen game."""
 
-Topic = Literal["damage", "machines", "memory", "photographs", "power", "remote", "trial", "upkeep"]
-"""Topics of notices: damaged games on the disk, opponents whose program fails, games only in
-memory, photographs, switching off, the line to another table, the check of the keys, a coming
-restart.
+Topic = Literal[
+    "closed", "damage", "machines", "memory", "photographs", "power", "remote", "trial", "upkeep"
+]
+"""Topics of notices: a table that is closed for new games, damaged games on the disk, opponents
+whose program fails, games only in memory, photographs, switching off, the line to another table,
+the check of the keys, a coming restart.
 """
 
 
@@ -80,42 +82,45 @@ class Table(Closeable):
         settings: TableSettings | None = None,
         choices: Choices | None = None,
     ) -> None:
-        self.choices = choices or Choices()
-        self._store = store = TableStore(journal, clock, settings or TableSettings(), self._do_due)
-        self._turns = Turns(store)
-        self._seating = Seating(store)
-        self._board = BoardFollower(store, self._turns)
-        self._tiles = TileOrders(store, self._turns)
-        self.machines = MachineSeats(store, self._turns)
+        self._store = store = TableStore(
+            journal, clock, settings or TableSettings(), self._do_due, choices
+        )
+        self._board = BoardFollower(store)
+        self.machines = MachineSeats(store)
         self.coaching = Coaching(store)
         self.remote = RemoteTable(store)
-        self._lobby = Lobby(store, self._seating, ChanceKeeper(store), self.remote, self.choices)
-        self._pads = Pads(store, self._turns, self._lobby, self._seating, self._tiles)
+        pads = Pads(store)
+        store.followers = (turns.request_rows, commit_next)
+        commit_next(store)
+        self.choices = store.choices
         self.now_s = store.now_s
         self.start, self.step = store.start, store.step
         self.wait = store.listeners.wait
-        self.seat_nonce = self._seating.nonce
-        # Public methods of a single part. Their docstrings and errors are those of the part.
-        self.swap_seats = store.held(self._seating.swap)
-        self.move_to_phone = store.held(self._seating.move_to_phone)
-        self.choose = store.held(self._lobby.choose)
-        self.go_home = store.held(self._lobby.go_home)
-        self.new_game = store.held(self._lobby.begin)
-        self.begin_chosen = store.held(self._lobby.begin_chosen)
-        self.begin_lesson = store.held(self._lobby.begin_lesson)
-        self.begin_round = store.held(self._lobby.begin_round)
-        self.rematch = store.held(self._lobby.rematch)
-        self.lay_tiles = store.held(self._tiles.ready)
-        self.confirm = store.held(self._turns.confirm)
-        self.read = store.held(self._turns.read)
-        self.ask_back = store.held(self._turns.ask_back)
-        self.help = store.held(self._turns.help)
+        self.seat_nonce = partial(seating.nonce, store)
+        # Public methods that are functions of the store. Their docstrings and errors are theirs.
+        self.swap_seats = store.held(seating.swap)
+        self.free_seat = store.held(seating.free)
+        self.move_to_phone = store.held(seating.move_to_phone)
+        self.choose = store.held(lobby.choose)
+        self.go_home = store.held(lobby.go_home)
+        self.new_game = store.held(lobby.begin)
+        self.host_starts = store.held(lobby.begin_for_host)
+        self.begin_chosen = store.held(lobby.begin_chosen)
+        self.begin_lesson = store.held(lobby.begin_lesson)
+        self.begin_round = store.held(lobby.begin_round)
+        self.rematch = store.held(lobby.rematch)
+        self.confirm = store.held(turns.confirm)
+        self.read = store.held(turns.read)
+        self.undo = store.held(turns.undo)
+        self.ask_back = store.held(turns.ask_back)
+        self.help = store.held(turns.show_help)
+        self.lay_tiles = store.held(turns.lay_tiles)
         # Public methods for devices.
         self.saw = store.told(self._board.saw)
         self.camera_is = store.told(self._board.camera_is)
-        self.saw_rows = store.told(self._tiles.take_answer)
-        self.press = store.told(self._pads.press)
-        self.release = store.told(self._pads.release)
+        self.saw_rows = store.told(partial(turns.take_rows, store))
+        self.press = store.told(pads.press)
+        self.release = store.told(pads.release)
 
     # ---- looking ---------------------------------------------------------------------------------
 
@@ -151,11 +156,6 @@ class Table(Closeable):
         return self._store.round_s
 
     @property
-    def waiting(self) -> int:
-        """Return how many callers wait for the table."""
-        return self._store.waiting
-
-    @property
     def settings(self) -> TableSettings:
         """Return the current settings of the table."""
         return self._store.settings
@@ -189,10 +189,8 @@ class Table(Closeable):
         """Do what is due now. Return the seconds until something may be due again."""
         store = self._store
         now_s = store.now_s()
-        if self._seating.open_until_s:
-            self._seating.close_seats()
-        if store.live.tiles.wanted:
-            self._tiles.expire()
+        seating.close_seats(store)
+        turns.expire_rows(store)
         if store.listeners.put_off:
             store.listeners.send_put_off()
         if not store.may_write:
@@ -210,15 +208,16 @@ class Table(Closeable):
             # The table does not continue by itself while the board is wrong.
             is_read = now_s >= store.live.headline_due_s and not store.live.problems
             if is_read and headline_of(store.live):
-                self._turns.read_on("clock")
+                turns.read_on(store, "clock")
         elif (
             session.phase is Phase.OVER
             and shown_s >= 2 * store.settings.reading_time_s
-            and self._lobby.must_replay
+            and session.is_tie_to_replay
+            and lobby.may_begin(store)
         ):
-            self._lobby.rematch()
+            lobby.rematch(store)
         elif shown_s >= HOME_AFTER_S and (session.phase is Phase.OVER or store.live.chosen):
-            self._lobby.go_home()
+            lobby.go_home(store)
         elif session.countdown and store.live.early is None:
             due_s = session.countdown.due_s
             # A waiting caller may have been in time.
@@ -253,39 +252,22 @@ class Table(Closeable):
             self._store.accept(record)
         return record.nonce
 
-    def free_seat(self, seat: Seat, sitting: str | None = None) -> None:
-        """Free a seat. Its sealed action stays sealed.
-
-        `sitting` names the player that is meant, as `SeatView.sitting`. Raises `Stale` if somebody
-        else sits there now.
-        """
-        with self._store.hold():
-            self._seating.require(seat, sitting)
-            self._seating.free(seat)
-
     def show_card(self, seat: Seat, card: str, sitting: str | None = None) -> None:
         """Show a player's card for the player of a seat, or remove it (empty).
 
-        `sitting` as for `free_seat`.
+        `sitting` as for `seating.free`.
         """
         with self._store.hold():
-            self._seating.require(seat, sitting)
+            seating.require(self._store, seat, sitting)
             self._store.accept(ShowCard(seat, card))
 
     def play_by(self, seat: Seat, door: str, sitting: str | None = None) -> None:
-        """Continue by `pad` or `phone`, with the same token. `sitting` as for `free_seat`."""
+        """Continue by `pad` or `phone`, with the same token. `sitting` as for `seating.free`."""
         with self._store.hold():
-            self._seating.require(seat, sitting)
+            seating.require(self._store, seat, sitting)
             self._store.accept(MoveSeat(seat, door))
 
     # ---- games -----------------------------------------------------------------------------------
-
-    def host_starts(self, game: str, options: GameOptions, seed: int | None = None) -> None:
-        """Start a game for the host, and store the choice. Raises `Malformed`."""
-        with self._store.hold():
-            self._lobby.begin(game, options, seed)
-            self.choices.remember(game, options)
-            self._store.publish(replace(self._store.live, remembered=game))
 
     def skip_lesson(self, by: str) -> None:
         """Leave the lesson, and continue with the game. Raises `Illegal` without a lesson."""
@@ -296,7 +278,7 @@ class Table(Closeable):
         """End the game without a result, for the host."""
         with self._store.hold():
             self._store.accept(Abandon())
-            self._seating.send_machines_away()
+            seating.send_machines_away(self._store)
 
     def disclose(self, by: str) -> None:
         """Show everything hidden in a finished game. After that it cannot be undone."""
@@ -316,28 +298,19 @@ class Table(Closeable):
         """
         order = HandIn(seat, moment, action, salt, now_s=self._stamp(at_s))
         with self._store.hold():
-            return self._turns.hand_in(order)
+            return turns.hand_in(self._store, order)
 
     def act(self, moment: str, action: str, at_s: float | None = None) -> None:
         """Act for the seat on turn, in a game in which anybody at the table may do so."""
         stamp_s = self._stamp(at_s)
         with self._store.hold():
-            self._turns.act(moment, action, stamp_s)
+            turns.act(self._store, moment, action, stamp_s)
 
     def take_back(self, seat: Seat, moment: str, at_s: float | None = None) -> None:
         """Take back a sealed action, or the last turn if nobody has learned anything from it."""
         record = TakeBack(seat, moment, self._stamp(at_s))
         with self._store.hold():
             self._store.accept(record)
-
-    def undo(self, moment: str | None = None) -> None:
-        """Undo the last turn.
-
-        The owner needs no `moment`. The table screen names it, and then the player whose turn it
-        was is asked first.
-        """
-        with self._store.hold():
-            self._turns.undo(moment, asks=moment is not None)
 
     def decline(self, seat: Seat) -> None:
         """Decline the other's offer of a draw or request to undo, or withdraw one's own."""
@@ -385,7 +358,7 @@ class Table(Closeable):
     def disk_is(self, sentence: str, may_begin: bool) -> None:
         """Show how full the disk is, and set whether it has enough room for a game."""
         with self._store.hold_for_device():
-            self._lobby.has_room = may_begin
+            self._store.has_room = may_begin
             self._store.notices({"disk": sentence})
 
     def round_is(self, sentence: str, game: tuple[str, GameOptions] | None) -> None:
@@ -393,14 +366,8 @@ class Table(Closeable):
         options.
         """
         with self._store.hold_for_device():
-            self._lobby.round_game = game
+            self._store.round_game = game
             self._store.publish(replace(self._store.live, round=sentence))
-
-    def close_for(self, sentence: str) -> None:
-        """Close the table for new games and show this sentence. Empty opens it again."""
-        with self._store.hold_for_device():
-            self._lobby.is_closed = bool(sentence)
-            self._store.notices({"closed": sentence})
 
     def redraw(self) -> None:
         """Redraw all pages, because something else that they show has changed."""

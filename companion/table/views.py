@@ -100,7 +100,7 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         if session.countdown or session.bank
         else _NO_CLOCK,
         match=_match_view(live),
-        devices=DevicesView(live.camera, live.panel, live.notices),
+        devices=DevicesView(live.camera, live.panel, tuple(filter(None, live.troubles.values()))),
         fairness=_fairness_view(session),
         guide=guide_of(session) if session.is_guided else None,
         help=public_possibilities(session.playing, session.state) if is_asked else (),

@@ -1,6 +1,7 @@
 """The chance of the table's games: the commitment before a game, and what viewers may know.
 
-The commitment is published at once, the rest when the game is over.
+The commitment is published at once, the rest when the game is over. Callers of the functions that
+work on the table's store hold the table.
 """
 
 from __future__ import annotations
@@ -22,57 +23,53 @@ _CHANCE = "chance"
 """Name of the journal's key for the next game's secret."""
 
 
-class ChanceKeeper:
-    """Commits the table to the chance of its games. Callers of its methods hold the table."""
+def beginning(
+    store: TableStore,
+    game: str,
+    options: GameOptions,
+    seed: int | None = None,
+    score: Score = (0, 0, 0),
+) -> NewGame:
+    """Return the record of a game that begins now.
 
-    def __init__(self, store: TableStore) -> None:
-        self._store = store
-        self._journal = store.journal
-        with contextlib.suppress(JournalError):  # a game cannot begin without one
-            self._keep_commitment()
-        store.on_accept(self._commit_next)
+    Raises `Malformed` for unknown games and options, and `JournalError` if no commitment can be
+    stored.
+    """
+    rules = game_named(game)
+    is_drawn = rules.drawn(rules.options(options)) is not Drawn.NEVER
+    fair, is_chosen = None, is_drawn and seed is not None
+    if seed is None:
+        fair = _fair_chance(store) if is_drawn else None
+        seed = 0 if is_drawn else secrets.randbits(48)
+    number = store.journal.next_number()
+    return NewGame(game, number, seed, dict(options), score, fair, is_chosen=is_chosen)
 
-    def beginning(self, game: str, options: GameOptions, seed: int | None, score: Score) -> NewGame:
-        """Return the record of a game that begins now.
 
-        Raises `Malformed` for unknown games and options, and `JournalError` if no commitment can be
-        stored.
-        """
-        rules = game_named(game)
-        is_drawn = rules.drawn(rules.options(options)) is not Drawn.NEVER
-        fair, is_chosen = None, is_drawn and seed is not None
-        if seed is None:
-            fair = self._fair_chance() if is_drawn else None
-            seed = 0 if is_drawn else secrets.randbits(48)
-        number = self._journal.next_number()
-        return NewGame(game, number, seed, dict(options), score, fair, is_chosen=is_chosen)
+def _fair_chance(store: TableStore) -> FairChance:
+    """Return the source of chance for a game that begins now. Raises `JournalError`."""
+    if not store.session.commitment:
+        _commit(store)
+    return FairChance(store.session.commitment, store.journal.key(_CHANCE).hex())
 
-    def _fair_chance(self) -> FairChance:
-        """Return the source of chance for a game that begins now. Raises `JournalError`."""
-        if not self._store.session.commitment:
-            self._commit()
-        return FairChance(self._store.session.commitment, self._journal.key(_CHANCE).hex())
 
-    def _keep_commitment(self) -> None:
-        """Keep the commitment from before a restart, if its secret still exists."""
-        session = self._store.session
-        # A lost or renewed secret no longer matches the published commitment.
-        if session.is_between and session.commitment != commitment_of(
-            self._journal.key(_CHANCE).hex()
-        ):
-            self._commit()
+def commit_next(store: TableStore) -> None:
+    """Commit to the next game's chance between games, unless the present commitment's secret still
+    exists.
 
-    def _commit_next(self) -> None:
-        """After a game, commit to the next game's chance at once."""
-        session = self._store.session
-        if not session.commitment and session.is_between:
-            with contextlib.suppress(JournalError):
-                self._commit()
+    A game cannot begin without a commitment, so a disk that refuses is told then.
+    """
+    session = store.session
+    if session.is_between:
+        with contextlib.suppress(JournalError):
+            # A lost or renewed secret no longer matches the published commitment.
+            if session.commitment != commitment_of(store.journal.key(_CHANCE).hex()):
+                _commit(store)
 
-    def _commit(self) -> None:
-        """Commit to a new secret for the next game, and publish the commitment."""
-        secret = self._journal.renew_key(_CHANCE)
-        self._store.accept(Commit(commitment_of(secret.hex())))
+
+def _commit(store: TableStore) -> None:
+    """Commit to a new secret for the next game, and publish the commitment."""
+    secret = store.journal.renew_key(_CHANCE)
+    store.accept(Commit(commitment_of(secret.hex())))
 
 
 # ---- what may be known ----

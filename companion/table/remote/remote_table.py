@@ -86,7 +86,6 @@ class RemoteTable:
 
     def __init__(self, store: TableStore) -> None:
         self._store = store
-        self._again: Callable[[bool], None] | None = None
 
     @property
     def progress(self) -> RemoteProgress | None:
@@ -142,15 +141,7 @@ class RemoteTable:
 
         None removes it.
         """
-        self._again = call
-
-    def play_again(self, swap: bool) -> None:
-        """Ask the other table for another game. Raises `Illegal` if nobody can ask it."""
-        session = self._store.session
-        if self._again is None:
-            raise wrong_phase(say("For another game, pair the tables again"))
-        by_pad = any(sitter.door == "pad" for sitter in session.seats.values())
-        self._again(swap and not by_pad)
+        self._store.ask_rematch = call
 
 
 def progress_of_remote(session: Session) -> RemoteProgress | None:

@@ -20,7 +20,7 @@ from companion.table.records import FreeSeat, HandIn, TakeSeat
 from companion.table.session import MACHINE, Phase, Session, chance, turn_is_over
 from companion.table.state import MAX_REASONS
 from companion.table.store import TableStore
-from companion.table.turns import Turns
+from companion.table.turns import hand_in
 
 _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 
@@ -52,9 +52,8 @@ class MachineTurn:
 class MachineSeats:
     """Seats programs, and acts for those that fail. Any thread may call."""
 
-    def __init__(self, store: TableStore, turns: Turns) -> None:
+    def __init__(self, store: TableStore) -> None:
         self._store = store
-        self._turns = turns
 
     def seat(self, seat: Seat, name: str) -> None:
         """Seat a program of this name. Raises `Illegal` if the seat is taken."""
@@ -104,7 +103,7 @@ class MachineSeats:
             game, action = session.playing, session.asked_of(seat)
             if action is None:
                 action = game.format(game.random_action(session.state, seat, Random()))
-            self._turns.hand_in(HandIn(seat, moment, action, now_s=self._store.now_s()))
+            hand_in(self._store, HandIn(seat, moment, action, now_s=self._store.now_s()))
 
 
 def last_own_turn(session: Session, seat: Seat) -> tuple[MachineTurn, str] | None:

@@ -13,14 +13,22 @@ from companion.core.errors import CompanionError, Illegal, Refusal, Stale, wrong
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import Cue, PadKey, Press, Signal, signal_to
-from companion.table.lobby import Lobby
-from companion.table.records import HandIn, OfferDraw, Pause, Resume, SkipLesson, TakeBack, TakeSeat
+from companion.table import lobby, turns
+from companion.table.records import (
+    HandIn,
+    OfferDraw,
+    Pause,
+    Resume,
+    SkipLesson,
+    TakeBack,
+    TakeSeat,
+    Undo,
+)
 from companion.table.seats.pad_draft import press_order
-from companion.table.seats.seating import Seating
+from companion.table.seats.seating import open_to_phone
 from companion.table.session import BOTH, Phase, Session
 from companion.table.state import NO_DRAFT, Draft, headline_of
 from companion.table.store import TableStore
-from companion.table.turns import TileOrders, Turns
 
 DRAW_KEYS = frozenset({PadKey.LEFT, PadKey.RIGHT})
 """Keys that offer a draw when held together. Nobody does that by accident, and no game uses it."""
@@ -47,21 +55,16 @@ class Pads:
     table.
     """
 
-    def __init__(
-        self, store: TableStore, turns: Turns, lobby: Lobby, seating: Seating, tiles: TileOrders
-    ) -> None:
+    def __init__(self, store: TableStore) -> None:
         self._store = store
-        self._turns = turns
-        self._seating = seating
-        self._tiles = tiles
         self._refused_ready: dict[str, tuple[str, int]] = {}
         self._down: dict[Seat | None, dict[PadKey, _Down]] = {}
         orders: _Keys = {(key, is_held): self._order for key in PadKey for is_held in (False, True)}
         hands: _Keys = {(PadKey.READY, False): self._confirm, (PadKey.READY, True): self._overrule}
         self._keys: Mapping[Phase, _Keys] = {
             Phase.LOBBY: {
-                (PadKey.READY, False): lambda _: lobby.begin_by_key(),
-                (PadKey.A, False): lambda _: lobby.begin_by_key(is_guided=True),
+                (PadKey.READY, False): lambda _: lobby.begin_by_key(store),
+                (PadKey.A, False): lambda _: lobby.begin_by_key(store, is_guided=True),
             },
             Phase.SETUP: hands,
             Phase.ORDERS: {
@@ -70,7 +73,7 @@ class Pads:
                 (PadKey.B, True): self._question,
             },
             Phase.STAGES: hands,
-            Phase.OVER: {(PadKey.READY, False): lambda _: lobby.rematch(swap=True)},
+            Phase.OVER: {(PadKey.READY, False): lambda _: lobby.rematch(store, swap=True)},
         }
 
     def press(self, press: Press) -> None:
@@ -154,7 +157,7 @@ class Pads:
         session = self._store.session
         # The same press has ended the turn, but the key is held, so it was not meant.
         if press.held and session.turns and session.turns[-1].acted_s == press.at_s:
-            self._turns.undo(session.moment)
+            self._store.accept(Undo())
         elif press.held:
             self._store.accept(Pause("table", press.at_s))
         elif all(map(session.is_here, session.awaited)):
@@ -175,7 +178,7 @@ class Pads:
     def _open_seat(self, press: Press) -> None:
         """Open a pad's seat to a phone, after its Back key was held for two seconds."""
         if press.seat is not None and press.key is PadKey.BACK:
-            self._seating.open_to_phone(press.seat)
+            open_to_phone(self._store, press.seat)
             self._store.listeners.send(signal_to(press.seat, Cue.SEAT_TAKEN))
 
     def _skip_lesson(self, press: Press) -> None:
@@ -192,11 +195,11 @@ class Pads:
         by, session = press.seat or "table", self._store.session
         place = (session.moment, session.stage)
         if headline_of(self._store.live):
-            self._turns.read(by, *place, self._store.live.headlines_read)
+            turns.read(self._store, by, *place, self._store.live.headlines_read)
             return
         # The entry stays only if `confirm` refuses. Then holding the key overrules it.
         self._refused_ready[by] = place
-        self._turns.confirm(by, *place, force=False)
+        turns.confirm(self._store, by, *place, force=False)
         del self._refused_ready[by]
 
     def _overrule(self, press: Press) -> None:
@@ -204,7 +207,7 @@ class Pads:
         by, session = press.seat or "table", self._store.session
         place = (session.moment, session.stage)
         if self._refused_ready.pop(by, None) == place:
-            self._turns.confirm(by, *place, force=True)
+            turns.confirm(self._store, by, *place, force=True)
 
     def _offer_draw(self, seat: Seat, first: _Down) -> None:
         self._forget_key(seat, first)
@@ -219,9 +222,9 @@ class Pads:
             return
         question = self._store.live.asked
         if press.key is PadKey.B:
-            self._turns.help(question != "moves")
+            turns.show_help(self._store, question != "moves")
         else:
-            self._turns.help(question != "reasons", reasons=True)
+            turns.show_help(self._store, question != "reasons", reasons=True)
         if key := self._down[press.seat].pop(press.key, None):
             self._forget_key(press.seat, key)
 
@@ -243,7 +246,7 @@ class Pads:
             return
         laid = self._store.live.laid.get(seat)
         if press.key is PadKey.READY and not press.held and laid and seat in session.awaited:
-            self._turns.hand_in(HandIn(seat, session.moment, laid, now_s=press.at_s))
+            turns.hand_in(self._store, HandIn(seat, session.moment, laid, now_s=press.at_s))
             return
         before = self._store.live.drafts.get(seat, NO_DRAFT)
         if session.awaits_tiles and self._press_tiles(seat, press, has_draft=bool(before.keys)):
@@ -256,7 +259,7 @@ class Pads:
                 # After a take-back, the order is for the new moment.
                 moment = record.moment if len(step.records) == 1 else self._store.session.moment
                 order = msgspec.structs.replace(record, moment=moment, now_s=press.at_s)
-                self._turns.hand_in(order)
+                turns.hand_in(self._store, order)
         if step.records:
             return
         if step.cue is None:
@@ -290,8 +293,8 @@ class Pads:
         if press.held or seat not in session.awaited:
             return False
         if press.key is PadKey.READY and not has_draft:
-            self._tiles.ready(seat, session.moment)
+            turns.lay_tiles(self._store, seat, session.moment)
             return True
         if is_ready:
-            self._tiles.ready(seat, session.moment, is_ready=False)
+            turns.lay_tiles(self._store, seat, session.moment, is_ready=False)
         return is_ready and press.key is PadKey.BACK

@@ -1,4 +1,7 @@
-"""Changes to the seats: free, move and swap them, and open a pad's seat to a phone."""
+"""Changes to the seats: free, move and swap them, and open a pad's seat to a phone.
+
+Callers of the functions hold the table.
+"""
 
 from __future__ import annotations
 
@@ -19,119 +22,123 @@ OPEN_S = 30.0
 """Seconds for which a pad's seat is open to a phone."""
 
 
-class Seating:
-    """Changes the players of the seats. Callers of all methods except `nonce` hold the table."""
+def nonce(store: TableStore, seat: Seat) -> str | None:
+    """Return the nonce that the token of a seat's player must carry. None if the seat is
+    free.
+    """
+    sitter = store.session.seats.get(seat)
+    return sitter.nonce if sitter else None
 
-    def __init__(self, store: TableStore) -> None:
-        self._store = store
-        self.open_until_s: dict[Seat, float] = {}
-        """Times until which pads' seats are open to the next phone."""
 
-    def nonce(self, seat: Seat) -> str | None:
-        """Return the nonce that the token of a seat's player must carry. None if the seat is
-        free.
-        """
-        sitter = self._store.session.seats.get(seat)
-        return sitter.nonce if sitter else None
+def swap(store: TableStore, sittings: Mapping[Seat, str] | None = None) -> None:
+    """Swap the players of the two seats, between two games.
 
-    def swap(self, sittings: Mapping[Seat, str] | None = None) -> None:
-        """Swap the players of the two seats, between two games.
+    `sittings` names the players that are meant, as `SeatView.sitting`. Raises `Stale` if
+    somebody else sits there, and `Illegal` during a game.
+    """
+    session = store.session
+    for seat, sitting in (sittings or {}).items():
+        require(store, seat, sitting)
+    if not session.is_between:
+        raise wrong_phase(say("A game is on: seats can be changed between games"))
+    sitters = dict(session.seats)
+    frees = [FreeSeat(seat) for seat in sitters]
+    takes = [
+        TakeSeat(seat.other, sitter.name, sitter.nonce, sitter.door, sitter.card)
+        for seat, sitter in sitters.items()
+    ]
+    # Accept both together. A phone in between would find its seat free and show the join page.
+    if sitters:
+        store.accept(*frees, *takes)
 
-        `sittings` names the players that are meant, as `SeatView.sitting`. Raises `Stale` if
-        somebody else sits there, and `Illegal` during a game.
-        """
-        session = self._store.session
-        for seat, sitting in (sittings or {}).items():
-            self.require(seat, sitting)
-        if not session.is_between:
-            raise wrong_phase(say("A game is on: seats can be changed between games"))
-        sitters = dict(session.seats)
-        frees = [FreeSeat(seat) for seat in sitters]
-        takes = [
-            TakeSeat(seat.other, sitter.name, sitter.nonce, sitter.door, sitter.card)
-            for seat, sitter in sitters.items()
-        ]
-        # Accept both together. A phone in between would find its seat free and show the join page.
-        if sitters:
-            self._store.accept(*frees, *takes)
 
-    def free(self, seat: Seat) -> None:
-        """Free a seat."""
-        self._store.accept(FreeSeat(seat))
-        self.send_machines_away()
+def free(store: TableStore, seat: Seat, sitting: str | None = None) -> None:
+    """Free a seat. Its sealed action stays sealed.
 
-    def send_machines_away(self) -> None:
-        """Free the seats of machines that are alone between two games, because their opponents have
-        left.
-        """
-        session = self._store.session
-        doors = {sitter.door for sitter in session.seats.values()}
-        if session.is_between and doors == {MACHINE}:
-            self._store.accept(*map(FreeSeat, session.seats))
+    `sitting` names the player that is meant, as `SeatView.sitting`. Raises `Stale` if somebody else
+    sits there now.
+    """
+    require(store, seat, sitting)
+    store.accept(FreeSeat(seat))
+    send_machines_away(store)
 
-    def open_to_phone(self, seat: Seat) -> None:
-        """Open a pad's seat to the next phone, and announce it on every screen.
 
-        Raises `Illegal` for any other seat.
-        """
-        if not self._is_by_pad(seat):
-            raise Illegal(Refusal.SEAT_TAKEN, say("Nobody plays this seat by its pad"))
-        self.open_until_s[seat] = self._store.now_s() + OPEN_S
-        self._say_open()
+def send_machines_away(store: TableStore) -> None:
+    """Free the seats of machines that are alone between two games, because their opponents have
+    left.
+    """
+    session = store.session
+    doors = {sitter.door for sitter in session.seats.values()}
+    if session.is_between and doors == {MACHINE}:
+        store.accept(*map(FreeSeat, session.seats))
 
-    def move_to_phone(self, seat: Seat) -> str:
-        """Move an open seat to a phone. Return the nonce for its token.
 
-        The pad's draft is dropped. Raises `Illegal` for a closed seat.
-        """
-        self.close_seats()
-        if seat not in self.open_until_s:
-            text = say(
-                "This seat is not open: hold Back at its pad for two seconds, then try again"
+def open_to_phone(store: TableStore, seat: Seat) -> None:
+    """Open a pad's seat to the next phone, and announce it on every screen.
+
+    Raises `Illegal` for any other seat.
+    """
+    if not _is_by_pad(store, seat):
+        raise Illegal(Refusal.SEAT_TAKEN, say("Nobody plays this seat by its pad"))
+    store.open_until_s[seat] = store.now_s() + OPEN_S
+    _say_open(store)
+
+
+def move_to_phone(store: TableStore, seat: Seat) -> str:
+    """Move an open seat to a phone. Return the nonce for its token.
+
+    The pad's draft is dropped. Raises `Illegal` for a closed seat.
+    """
+    close_seats(store)
+    if seat not in store.open_until_s:
+        text = say("This seat is not open: hold Back at its pad for two seconds, then try again")
+        raise Illegal(Refusal.SEAT_TAKEN, text)
+    name = store.session.seats[seat].name
+    record = MoveSeat(seat, "phone", secrets.token_urlsafe(18), name)
+    store.accept(record)
+    live = store.live
+    store.live = replace(live, drafts={**live.drafts, seat: NO_DRAFT})
+    close_seats(store)
+    return record.nonce
+
+
+def close_seats(store: TableStore) -> None:
+    """Close seats whose time is over, or that are no longer played by their pad."""
+    if not store.open_until_s:
+        return
+    now_s = store.now_s()
+    still_open = {
+        seat: until_s
+        for seat, until_s in store.open_until_s.items()
+        if now_s < until_s and _is_by_pad(store, seat)
+    }
+    if still_open != store.open_until_s:
+        store.open_until_s = still_open
+        _say_open(store)
+
+
+def _is_by_pad(store: TableStore, seat: Seat) -> bool:
+    sitter = store.session.seats.get(seat)
+    return sitter is not None and sitter.door == "pad"
+
+
+def _say_open(store: TableStore) -> None:
+    sentences = {
+        f"{seat} is open": open_sentence(seat) if seat in store.open_until_s else ""
+        for seat in SEATS
+    }
+    store.notices(sentences)
+
+
+def require(store: TableStore, seat: Seat, sitting: str | None) -> None:
+    """Raise `Stale` if somebody else sits there now. None accepts anybody."""
+    if sitting is not None and sitting != sitting_of(nonce(store, seat)):
+        raise Stale(
+            say(
+                "Somebody else sits at {seat!c} by now, or nobody: check the page again",
+                seat=seat,
             )
-            raise Illegal(Refusal.SEAT_TAKEN, text)
-        name = self._store.session.seats[seat].name
-        record = MoveSeat(seat, "phone", secrets.token_urlsafe(18), name)
-        self._store.accept(record)
-        live = self._store.live
-        self._store.live = replace(live, drafts={**live.drafts, seat: NO_DRAFT})
-        self.close_seats()
-        return record.nonce
-
-    def close_seats(self) -> None:
-        """Close seats whose time is over, or that are no longer played by their pad."""
-        if not self.open_until_s:
-            return
-        now_s = self._store.now_s()
-        still_open = {
-            seat: until_s
-            for seat, until_s in self.open_until_s.items()
-            if now_s < until_s and self._is_by_pad(seat)
-        }
-        if still_open != self.open_until_s:
-            self.open_until_s = still_open
-            self._say_open()
-
-    def _is_by_pad(self, seat: Seat) -> bool:
-        sitter = self._store.session.seats.get(seat)
-        return sitter is not None and sitter.door == "pad"
-
-    def _say_open(self) -> None:
-        sentences = {
-            f"{seat} is open": open_sentence(seat) if seat in self.open_until_s else ""
-            for seat in SEATS
-        }
-        self._store.notices(sentences)
-
-    def require(self, seat: Seat, sitting: str | None) -> None:
-        """Raise `Stale` if somebody else sits there now. None accepts anybody."""
-        if sitting is not None and sitting != sitting_of(self.nonce(seat)):
-            raise Stale(
-                say(
-                    "Somebody else sits at {seat!c} by now, or nobody: check the page again",
-                    seat=seat,
-                )
-            )
+        )
 
 
 def open_sentence(seat: Seat) -> str:
