@@ -62,9 +62,13 @@ class BoardFollower:
         The board may not change again, because it may have been right before the table asked for
         it.
         """
-        live = self._store.live
-        is_followed = live.sees_board or live.session.is_between
-        if live.reading is not None and is_followed and self._place != _place_of(live.session):
+        live, session = self._store.live, self._store.session
+        is_followed = live.sees_board or session.is_between
+        if (
+            live.reading is not None
+            and is_followed
+            and self._place != (session.place, session.paused)
+        ):
             self._judge(live.reading, live, live.touched)
         if self._store.live.session.phase in (Phase.SETUP, Phase.STAGES):
             self.tick_off()
@@ -76,7 +80,7 @@ class BoardFollower:
         previous reading.
         """
         session = before.session
-        self._place = _place_of(session)
+        self._place = (session.place, session.paused)
         suggested = reading.game if reading.quiet and session.is_between else None
         is_due = reading.quiet and session.phase is Phase.ORDERS
         laid = _laid_actions(before, reading) if is_due and not reading.unknown else {}
@@ -160,7 +164,7 @@ class BoardFollower:
         if live.agrees:
             return True
         # A turn of both seats is revealed step by step, so no step may be skipped.
-        is_lone = len(session.turns[-1].sealed) == 1
+        is_lone = len(session.last_turn.sealed) == 1
         later = session.stages[session.stage + 1 :]
         return is_lone and any(live.shows(stage.expected) for stage in later)
 
@@ -172,7 +176,7 @@ class BoardFollower:
         if session.is_shown_here or session.paused:
             return False
         is_last = session.stage == len(session.stages) - 1
-        if not is_last or session.stages[-1].tallies or len(session.turns[-1].sealed) != 1:
+        if not is_last or session.shown_stage.tallies or len(session.last_turn.sealed) != 1:
             return False
         # Test it on a copy, because nothing is accepted yet.
         return self._is_next_play_shown(advance(session, self._stage_done())[0])
@@ -277,10 +281,6 @@ class BoardFollower:
         is_new = before.camera.state is not CameraState.TROUBLE
         is_trouble = status.state is CameraState.TROUBLE and is_new
         self._store.publish(live, (Signal(Cue.TROUBLE, BOTH),) if is_trouble else ())
-
-
-def _place_of(session: Session) -> tuple[object, str]:
-    return session.place, session.paused
 
 
 def _before(live: TableState, session: Session) -> Before:

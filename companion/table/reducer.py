@@ -158,7 +158,7 @@ def _with_clock(opened: Session, now_s: float) -> Advance:
             return replace(opened, countdown=countdown, paused="start"), (Signal(Cue.PAUSED, BOTH),)
         opened = replace(opened, countdown=countdown if opened.paused else countdown.start(now_s))
     due = opened.awaited
-    if len(due) == 1 and opened.turns and due == opened.turns[-1].sealed.keys():
+    if len(due) == 1 and due == opened.last_turn.sealed.keys():
         return opened, ()  # the same seat acts again
     cue = Cue.ORDERS_WANTED if len(due) > 1 else Cue.TURN_PASSES
     return opened, (Signal(cue, due),)
@@ -183,9 +183,7 @@ def _await_player(opened: Session, clock: ChessClock, now_s: float) -> Advance:
 
 def _hand_in(session: Session, record: HandIn) -> Advance:
     # An order given before the time-out counts, even if it reaches the table later.
-    earlier = (
-        _before_time_out(session, record) if session.turns and session.turns[-1].by_time else None
-    )
+    earlier = _before_time_out(session, record) if session.last_turn.by_time else None
     if earlier is not None:
         after, signals = _hand_in(earlier, record)
         # The tick still advances, so that pages that show the time-out are out of date.
@@ -248,7 +246,7 @@ def _before_time_out(session: Session, record: HandIn) -> Session | None:
     # At two tables the other table already knows of the time-out.
     if session.sealed or session.remote is not None:
         return None
-    turn = session.turns[-1]
+    turn = session.last_turn
     if turn.due_s is None or earlier.countdown is None:
         return None
     if record.seat not in turn.sealed or not 0 < record.now_s <= turn.due_s:
@@ -311,17 +309,15 @@ def _reveal(
 
 
 def _stage_done(session: Session, record: StageDone) -> Advance:
-    last = session.turns[-1] if session.turns else None
-    if last and last.moment == record.moment and record.stage >= max(len(last.stages), 1):
+    last = session.last_turn
+    if last.moment == record.moment and record.stage >= max(len(last.stages), 1):
         return session, ()  # an older version split this turn into more stages
     is_shown = (record.moment, record.stage) == (session.moment, session.stage)
     if session.phase is not Phase.STAGES or not is_shown:
         raise Stale(say("That step is already done"))
     agreed = Signal(Cue.BOARD_AGREES, BOTH)
     if session.stage + 1 < len(session.stages):
-        shown = replace(
-            session, stage=session.stage + 1, board=session.stages[session.stage].expected
-        )
+        shown = replace(session, stage=session.stage + 1, board=session.shown_stage.expected)
         return shown, (agreed, *stage_signals(shown))
     board = session.playing.expected(session.state)
     after, signals = _next_turn(replace(session, board=board), record.now_s)

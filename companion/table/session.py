@@ -5,6 +5,7 @@ records.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -96,6 +97,10 @@ class Turn:
     number: int = 0
 
 
+NO_TURN = Turn("", {}, (), (), acted_s=-math.inf)
+NO_STAGE = Stage("", {}, (), None)
+
+
 @dataclass(frozen=True)
 class Session:
     """The table's public and secret state. Never give it to a page: `views` filters it for a
@@ -171,9 +176,9 @@ class Session:
         return f"{self.number}.{self.tick}"
 
     @property
-    def place(self) -> tuple[str, Phase, int]:
-        """Return the step that is shown: the moment, the phase and the stage."""
-        return self.moment, self.phase, self.stage
+    def place(self) -> tuple[int, int, Phase, int]:
+        """Return the step that is shown: both numbers of the moment, the phase and the stage."""
+        return self.number, self.tick, self.phase, self.stage
 
     @property
     def turn_due(self) -> int:
@@ -216,9 +221,7 @@ class Session:
         """Return the one action, in notation, that the lesson wants from a seat now. None if the
         choice is free.
         """
-        if not self.is_guided or self.phase is not Phase.ORDERS:
-            return None
-        step = self.lesson_step
+        step = self.lesson_step if self.phase is Phase.ORDERS else None
         return step.orders.get(seat) if step else None
 
     @property
@@ -257,9 +260,19 @@ class Session:
         return self.game.kit(self.options) if self.game else None
 
     @property
+    def last_turn(self) -> Turn:
+        """Return the turn that was revealed last, or an empty one."""
+        return self.turns[-1] if self.turns else NO_TURN
+
+    @property
     def stages(self) -> tuple[Stage, ...]:
         """Return the stages of the turn that was revealed last."""
         return self.turns[-1].stages if self.turns else ()
+
+    @property
+    def shown_stage(self) -> Stage:
+        """Return the stage that is shown, or an empty one."""
+        return self.stages[self.stage] if self.phase is Phase.STAGES else NO_STAGE
 
     @property
     def opened_turns(self) -> tuple[Turn, ...]:
@@ -301,7 +314,7 @@ class Session:
     @property
     def has_moves(self) -> bool:
         """Return whether hands have anything to do for the current stage."""
-        if self.phase is Phase.STAGES and self.stages[self.stage].todo:
+        if self.shown_stage.todo:
             return True
         return self.target is not None and (self.board or {}) != self.target
 
@@ -510,7 +523,7 @@ def event_signals(events: tuple[Event, ...]) -> tuple[Signal, ...]:
 
 def stage_signals(session: Session) -> tuple[Signal, ...]:
     """Return the cues of the current stage: its number, its events, or that hands are wanted."""
-    stage = session.stages[session.stage]
+    stage = session.shown_stage
     happened = event_signals(stage.events)
     if session.has_moves and not happened:
         happened = (Signal(Cue.HANDS_WANTED, BOTH),)

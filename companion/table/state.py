@@ -238,7 +238,7 @@ def headlines_of(session: Session) -> tuple[Headline, ...]:
     """Return the headlines of the current stage. If hands have work, only its scenes."""
     if session.phase is not Phase.STAGES:
         return ()
-    stage = session.stages[session.stage]
+    stage = session.shown_stage
     if session.has_moves:
         return tuple(headline for headline in stage.headlines if headline.scene)
     return stage.headlines or (
@@ -330,7 +330,7 @@ def instructions(live: TableState) -> tuple[Instruction, ...]:
     """Return the instructions for hands, with those done that the camera has ticked off."""
     session = live.session
     kit, target = session.kit, session.target
-    if session.phase is Phase.STAGES and (todo := session.stages[session.stage].todo):
+    if todo := session.shown_stage.todo:
         done = live.sees_board and live.agrees
         return tuple(
             Instruction(HandMove((), None, None, done), session.hands_for(seat), text)

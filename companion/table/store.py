@@ -22,12 +22,7 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import CameraState, Signal
 from companion.games import GAMES
-from companion.table.clocks.deadlines import (
-    NOTE_S,
-    pause_after_restart,
-    remote_clock_anew,
-    time_out_of,
-)
+from companion.table.clocks.deadlines import NOTE_S, clock_after_restart, time_out_of
 from companion.table.last_choices import Choices
 from companion.table.listeners import Listeners
 from companion.table.records import (
@@ -166,8 +161,10 @@ class TableStore:
         """Functions that are called after every accepted input."""
         self._write_again_s = self._noted_s = -math.inf
         self._has_ended_turn = False
-        session = remote_clock_anew(journal.restore(), clock.monotonic_s())
-        if pause := pause_after_restart(session, journal.clock_of(session.moment)):
+        session = journal.restore()
+        noted_s = journal.clock_of(session.moment)
+        session, pause = clock_after_restart(session, noted_s, clock.monotonic_s())
+        if pause:
             session = advance(session, pause)[0]
             # On a full disk the next restart comes to the same result.
             with contextlib.suppress(JournalError):

@@ -44,7 +44,7 @@ from companion.table.seats import seating
 from companion.table.seats.coaching import Coaching
 from companion.table.seats.machine_seats import MachineSeats
 from companion.table.seats.pads import Pads
-from companion.table.session import Phase, Session, named_sides
+from companion.table.session import Phase, named_sides
 from companion.table.state import headline_of
 from companion.table.store import WRITE_AGAIN_S, RecordJournal, TableStore
 from companion.table.table_view import Progress, TableView
@@ -189,8 +189,11 @@ class Table(Closeable):
         """Do what is due now. Return the seconds until something may be due again."""
         store = self._store
         now_s = store.now_s()
-        seating.close_seats(store)
-        turns.expire_rows(store)
+        if store.open_until_s:
+            seating.close_seats(store)
+        rows = store.live.tiles.wanted
+        if rows and now_s >= rows.since_s + turns.ANSWER_S:
+            turns.miss_rows(store, rows)
         if store.listeners.put_off:
             store.listeners.send_put_off()
         if not store.may_write:
@@ -202,11 +205,11 @@ class Table(Closeable):
         # well.
         if session.back_wanted and not 0 <= now_s - session.back_since_s < ANSWER_S:
             store.accept(Decline(session.back_wanted.other, now_s))
-        elif session.phase is Phase.STAGES and session.is_shown_here:
-            pass  # wait for the other table's board
         elif session.phase is Phase.STAGES:
-            # The table does not continue by itself while the board is wrong.
-            is_read = now_s >= store.live.headline_due_s and not store.live.problems
+            # The table does not continue by itself while the board is wrong, or while it waits for
+            # the other table's board.
+            is_waiting = store.live.problems or session.is_shown_here
+            is_read = now_s >= store.live.headline_due_s and not is_waiting
             if is_read and headline_of(store.live):
                 turns.read_on(store, "clock")
         elif (
@@ -218,23 +221,21 @@ class Table(Closeable):
             lobby.rematch(store)
         elif shown_s >= HOME_AFTER_S and (session.phase is Phase.OVER or store.live.chosen):
             lobby.go_home(store)
-        elif session.countdown and store.live.early is None:
-            due_s = session.countdown.due_s
-            # A waiting caller may have been in time.
-            if due_s is not None and now_s >= due_s and not store.waiting:
-                self._end_turn(session, now_s)
+        # A waiting caller may have been in time.
+        elif (
+            session.countdown
+            and store.live.early is None
+            and not store.waiting
+            and (time_out := time_out_of(session, now_s))
+        ):
+            store.accept(time_out)
+            # Nobody has acted for some turns, so stop the clock at the beginning of this one.
+            if since_s := store.session.idle_since_s:
+                store.accept(Pause("idle", since_s))
         if store.live.session.countdown is None:
             return math.inf
         store.note_clock()
         return pause_s(store.live.session, now_s)
-
-    def _end_turn(self, session: Session, now_s: float) -> None:
-        """End a turn whose time is over. Stop the clock if nobody plays."""
-        if time_out := time_out_of(session, now_s):
-            self._store.accept(time_out)
-            # Nobody has acted for some turns, so stop the clock at the beginning of this one.
-            if since_s := self._store.session.idle_since_s:
-                self._store.accept(Pause("idle", since_s))
 
     def _stamp(self, at_s: float | None) -> float:
         """Return the time at which an input counts: when it came in, but never in the future."""

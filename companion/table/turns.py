@@ -95,8 +95,8 @@ def undo(store: TableStore, moment: str | None = None) -> None:
     session = store.session
     if moment is not None:
         _require_open(store, moment)
-        if session.turns and len(session.turns[-1].sealed) == 1:
-            (doer,) = session.turns[-1].sealed
+        if len(session.last_turn.sealed) == 1:
+            (doer,) = session.last_turn.sealed
             # Act as if the other seat had asked, so that the player of the turn has to agree.
             if doer.other in session.seats and not session.is_machines(doer.other):
                 store.accept(AskBack(doer.other, session.moment, store.now_s()))
@@ -251,13 +251,6 @@ def take_rows(store: TableStore, answer: RowsSeen) -> None:
         _show_tiles(store, NO_TILES, Signal(Cue.KEY_REFUSED, frozenset(answer.rows)))
 
 
-def expire_rows(store: TableStore) -> None:
-    """Give up a request that the camera does not answer in time."""
-    wanted = store.live.tiles.wanted
-    if wanted and store.now_s() >= wanted.since_s + ANSWER_S:
-        _miss_rows(store, wanted)
-
-
 def request_rows(store: TableStore) -> None:
     """Request the rows once all people with orders due are ready."""
     if not store.live.tiles.ready:
@@ -273,10 +266,10 @@ def request_rows(store: TableStore) -> None:
     if live.sees_board:
         store.listeners.request_rows(wanted)
     else:
-        _miss_rows(store, wanted)
+        miss_rows(store, wanted)
 
 
-def _miss_rows(store: TableStore, wanted: RowsWanted) -> None:
+def miss_rows(store: TableStore, wanted: RowsWanted) -> None:
     """Answer a request like a camera that does not see the board."""
     rows = dict.fromkeys(wanted.seats, RowSeen(fault=RowFault.NO_BOARD))
     take_rows(store, RowsSeen(wanted.number, rows))

@@ -118,12 +118,12 @@ def _turn_view(live: TableState) -> TurnView:
     return TurnView(
         number=_shown_turn(session),
         stage=session.stage,
-        title=session.stages[session.stage].title if in_stages else "",
+        title=session.shown_stage.title,
         steps=_steps(session) if stages else 0,
         instructions=instructions(live),
         orders=tuple(stage.orders for stage in open_stages) if stages else (),
         sheets=_sheets(session) if in_stages else {},
-        events=session.stages[session.stage].events if in_stages else (),
+        events=session.shown_stage.events,
         opened=_revealed_orders(session),
         tallies=_tallies(session) if in_stages else (),
         is_open=session.is_open and session.back_wanted is None,
@@ -151,7 +151,7 @@ def _past_stages(session: Session) -> tuple[Stage, ...]:
     if session.phase is not Phase.ORDERS:
         return ()
     # A turn of one seat was open when it was played.
-    if not session.turns or len(session.turns[-1].sealed) < len(SEATS):
+    if len(session.last_turn.sealed) < len(SEATS):
         return ()
     return tuple(stage for stage in session.stages if stage.expected is not None)
 
@@ -346,7 +346,7 @@ def _shown_turn(session: Session) -> int:
     """Return the number of the turn that is revealed or ended the game, else of the due one."""
     has_ended = session.phase is Phase.OVER and session.playing.outcome(session.state) is not None
     is_last = session.turns and (session.phase is Phase.STAGES or has_ended)
-    return session.turns[-1].number if is_last else session.turn_due
+    return session.last_turn.number if is_last else session.turn_due
 
 
 def _seat_view(live: TableState, seat: Seat) -> SeatView:
@@ -411,7 +411,7 @@ def _sheets(session: Session) -> Mapping[Seat, tuple[UnitOrder, ...]]:
     """Return the orders of each seat's pieces that the stages so far have revealed."""
     if session.before is None:
         return {}
-    game, sealed = session.playing, session.turns[-1].sealed
+    game, sealed = session.playing, session.last_turn.sealed
     actions = {seat: game.parse(order.action) for seat, order in sealed.items()}
     return game.opened(session.before.state, actions, session.stages, session.stage) or {}
 
@@ -424,7 +424,7 @@ def _log(session: Session) -> tuple[str, ...]:
     lines = []
     for turn in session.turns:
         events = turn.events
-        if session.phase is Phase.STAGES and turn is session.turns[-1]:
+        if session.phase is Phase.STAGES and turn is session.last_turn:
             shown = turn.stages[: session.stage]
             events = tuple(event for stage in shown for event in stage.events)
         lines += [joined(". ", (turn.number, event.text)) for event in events]

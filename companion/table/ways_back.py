@@ -14,14 +14,12 @@ from companion.table.session import BOTH, Advance, Phase, Session
 
 def may_revert(session: Session) -> Seat | None:
     """Return the seat that may take back its action of the last turn, or None."""
-    earlier, turns = session.before, session.turns
-    if earlier is None or earlier.has_reverted or session.sealed or not turns:
+    earlier, last = session.before, session.last_turn
+    if earlier is None or earlier.has_reverted or session.sealed or session.remote is not None:
         return None
-    if session.remote is not None:
+    if session.phase is not Phase.ORDERS or last.by_time or len(last.sealed) != 1:
         return None
-    if session.phase is not Phase.ORDERS or turns[-1].by_time or len(turns[-1].sealed) != 1:
-        return None
-    ((seat, sealed),) = turns[-1].sealed.items()
+    ((seat, sealed),) = last.sealed.items()
     game = session.playing
     return seat if game.is_reversible(earlier.state, seat, game.parse(sealed.action)) else None
 
@@ -92,7 +90,7 @@ def ask_back(session: Session, record: AskBack) -> Advance:
     if not is_due or session.before is None:
         raise Illegal(Refusal.TOO_LATE, say("There is no turn to take back"))
     other = session.seats.get(record.seat.other)
-    is_own = session.turns[-1].sealed.keys() == {record.seat}
+    is_own = session.last_turn.sealed.keys() == {record.seat}
     can_ask = other is not None and other.door == "phone"
     if is_own or not can_ask or session.back_wanted is record.seat.other:
         return undo(session, record)

@@ -61,52 +61,42 @@ def _last_seconds(countdown: Countdown, due_s: float, seats: frozenset[Seat]) ->
     )
 
 
-def pause_after_restart(session: Session, noted_s: float | None) -> Pause | None:
-    """Return the pause of a turn that was running before a restart, at its last recorded time."""
+def clock_after_restart(
+    session: Session, noted_s: float | None, now_s: float
+) -> tuple[Session, Pause | None]:
+    """Return the session after a restart, and the pause of a turn that was running before it.
+
+    The pause begins at the last recorded time, `noted_s`. A clock of the other table is not paused.
+    It restarts at `now_s`, only for display: that table reports how much time the turn has taken.
+    """
     countdown = session.countdown
     if countdown is None or countdown.since_s is None:
-        return None
+        return session, None
     if any(map(session.is_remote, session.awaited)):
-        return None
+        return replace(session, countdown=replace(countdown, since_s=now_s)), None
     # The recorded time may be older than the last start of the clock.
-    now_s = countdown.since_s if noted_s is None else max(noted_s, countdown.since_s)
-    return Pause("restart", now_s)
+    return session, Pause("restart", max(noted_s or 0.0, countdown.since_s))
 
 
 def time_out_of(session: Session, now_s: float) -> TimeOut | None:
     """Return the time-out of the turn, if it is due."""
-    due_s = session.countdown.due_s if session.countdown else None
-    if due_s is None or now_s < due_s or not _counts_here(session):
-        return None
-    return TimeOut(session.moment, due_s)
+    due_s = _due_s(session)
+    return None if due_s is None or now_s < due_s else TimeOut(session.moment, due_s)
 
 
 def pause_s(session: Session, now_s: float) -> float:
     """Return the seconds until this clock runs out. Infinite while it is stopped."""
-    due_s = session.countdown.due_s if session.countdown else None
-    if due_s is None or not _counts_here(session):
-        return math.inf
-    return max(0.0, due_s + AFTER_S - now_s)
+    due_s = _due_s(session)
+    return math.inf if due_s is None else max(0.0, due_s + AFTER_S - now_s)
 
 
-def remote_clock_anew(session: Session, now_s: float) -> Session:
-    """Return the session after a restart, with a clock of the other table restarted at `now_s`.
+def _due_s(session: Session) -> float | None:
+    """Return when this table's clock ends the turn. None if it does not.
 
-    It is only for display. The other table reports how much time the turn has taken.
-    """
-    countdown = session.countdown
-    if countdown is None or countdown.since_s is None:
-        return session
-    if not any(map(session.is_remote, session.awaited)):
-        return session
-    return replace(session, countdown=Countdown(countdown.limit_s, countdown.left_s, now_s))
-
-
-def _counts_here(session: Session) -> bool:
-    """Return whether this table's clock ends the turn.
-
-    Not if the seat on turn is at the other table, or if this table waits for the answer to a
-    question.
+    It does not if the seat on turn is at the other table, or if this table waits for the answer to
+    a question.
     """
     remote = session.remote
-    return remote is None or (session.awaited == {remote.own} and not remote.asked)
+    if remote is not None and (session.awaited != {remote.own} or remote.asked):
+        return None
+    return session.countdown.due_s if session.countdown else None

@@ -234,7 +234,7 @@ def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
             joined(" ", (look, _confirm_words(live, viewer))),
             BOTH,
         )
-    return Sign(session.stages[session.stage].title)
+    return Sign(session.shown_stage.title)
 
 
 def _moves_sign(live: TableState, viewer: Seat | None, todo: list[Instruction]) -> Sign:
@@ -375,9 +375,9 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) 
 
 def _passed_words(session: Session, viewer: Seat | None) -> str:
     """Return that the previous turn passed because its time ran out. Empty if it did not."""
-    if not session.turns or not session.turns[-1].by_time:
+    if not session.last_turn.by_time:
         return ""
-    (seat,) = session.turns[-1].sealed
+    (seat,) = session.last_turn.sealed
     if seat is viewer:
         return say("Your time ran out: you passed.")
     return say("{side!c} passed: the time ran out.", side=session.playing.sides[seat].name)

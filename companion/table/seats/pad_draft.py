@@ -48,8 +48,7 @@ def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Pre
     if is_ready and press.held and not is_order_key:
         return _held_ready(session, seat, draft, press)
     # A press from before the time-out belongs to the turn that is over.
-    is_late = session.turns and session.turns[-1].by_time
-    moment = _moment_of(session, seat, press) if is_late else session.moment
+    moment = _moment_of(session, seat, press) if session.last_turn.by_time else session.moment
     if grammar is None or (seat not in session.awaited and moment == session.moment):
         raise Illegal(Refusal.NOT_TO_ACT, say("No order is needed from this pad now"))
     if is_back:
@@ -113,7 +112,7 @@ def _moment_of(session: Session, seat: Seat, press: Press) -> str:
     """Return the moment of a press by its own time: that of the last turn, if its time ran out
     after the press.
     """
-    turn = session.turns[-1]
+    turn = session.last_turn
     if seat in turn.sealed and turn.due_s is not None and press.at_s <= turn.due_s:
         return turn.moment
     return session.moment
@@ -131,7 +130,7 @@ def _held_ready(session: Session, seat: Seat, draft: tuple[str, ...], press: Pre
     earlier_grammar = session.playing.pad(earlier.state, seat)
     action = earlier_grammar.held_ready if earlier_grammar else ""
     # Only the press that ended the last turn counts, which has the same time.
-    if not action or session.turns[-1].acted_s != press.at_s:
+    if not action or session.last_turn.acted_s != press.at_s:
         return unchanged
     back = TakeBack(seat, earlier.moment, press.at_s)
     return PadStep((), records=(back, HandIn(seat, earlier.moment, action)))

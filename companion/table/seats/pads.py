@@ -156,7 +156,7 @@ class Pads:
         """Act for the seat on turn. Holding the key takes the press back, or pauses the clock."""
         session = self._store.session
         # The same press has ended the turn, but the key is held, so it was not meant.
-        if press.held and session.turns and session.turns[-1].acted_s == press.at_s:
+        if press.held and session.last_turn.acted_s == press.at_s:
             self._store.accept(Undo())
         elif press.held:
             self._store.accept(Pause("table", press.at_s))

@@ -104,8 +104,6 @@ def move_to_phone(store: TableStore, seat: Seat) -> str:
 
 def close_seats(store: TableStore) -> None:
     """Close seats whose time is over, or that are no longer played by their pad."""
-    if not store.open_until_s:
-        return
     now_s = store.now_s()
     still_open = {
         seat: until_s
