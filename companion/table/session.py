@@ -281,6 +281,18 @@ class Session:
         hidden = self.phase is Phase.STAGES and self.stage + 1 < len(self.stages)
         return self.turns[:-1] if hidden else self.turns
 
+    def own_turns(self, seat: Seat) -> tuple[int, ...]:
+        """Return the places of all open turns in which the present player of a seat has acted.
+
+        An action of an earlier player of this seat stays a secret of theirs.
+        """
+        sitter, places = self.seats.get(seat), []
+        for place, turn in enumerate(self.opened_turns):
+            sealed = turn.sealed.get(seat)
+            if sitter and sealed and sealed.owner == sitter.nonce:
+                places.append(place)
+        return tuple(places)
+
     @property
     def target(self) -> Layout | None:
         """Return the layout that is expected when hands are done. None if nothing is checked

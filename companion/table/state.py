@@ -184,9 +184,9 @@ def open_reasons(live: TableState, seat: Seat) -> Mapping[int, tuple[str, ...]]:
         return {}
     open_reasons: dict[int, tuple[str, ...]] = {}
     number = None
-    for place, turn in enumerate(session.opened_turns):
-        sealed, reasons = turn.sealed.get(seat), live.reasons.get((seat, turn.moment))
-        if sealed and reasons and sealed.owner == session.seats[seat].nonce:
+    for place in session.own_turns(seat):
+        turn = session.turns[place]
+        if reasons := live.reasons.get((seat, turn.moment)):
             # A later turn with reasons replaces the earlier one.
             if turn.number != number:
                 number, open_reasons = turn.number, {}

@@ -17,7 +17,7 @@ from companion.games.help import possibilities
 from companion.games.screen import Play, Possible
 from companion.games.spelling import SpelledOrder, spell_action
 from companion.table.records import AskCoach
-from companion.table.seats.machine_seats import MachineTurn, last_own_turn, state_before, turn_of
+from companion.table.seats.machine_seats import MachineTurn, state_before, turn_of
 from companion.table.session import Phase, Session, turn_is_over
 from companion.table.state import NO_REASONS, About, TableState, open_reasons
 from companion.table.store import TableStore
@@ -83,22 +83,9 @@ def _asked_of_coach(session: Session, seat: Seat, allowed: Allowed) -> list[Abou
     about: list[About] = []
     if seat in session.awaited:
         about.append("now")
-    # Do not explain an order of an earlier player of this seat.
-    nonce = session.seats[seat].nonce
-    for turn in session.opened_turns:
-        if seat in turn.sealed and turn.sealed[seat].owner == nonce:
-            return [*about, "last"]
+    if session.own_turns(seat):
+        about.append("last")
     return about
-
-
-def asked_about(live: TableState, seat: Seat, allowed: Allowed) -> tuple[About, ...]:
-    """Return all that a seat may ask about: the coach's answers, then the reasons of the machine
-    opposite.
-    """
-    about = _asked_of_coach(live.session, seat, allowed)
-    if seat in live.session.seats and open_reasons(live, seat.other):
-        about.append("theirs")
-    return tuple(about)
 
 
 def reasons_of(live: TableState, machine: Seat) -> MachineReasons:
@@ -131,10 +118,14 @@ class Coaching:
         self._store = store
 
     def about(self, seat: Seat) -> tuple[About, ...]:
-        """Return what a seat may ask about now. Without the coach if the settings do not allow
-        it.
+        """Return what a seat may ask about now: the coach's answers, then the reasons of the
+        machine opposite.
         """
-        return asked_about(self._store.live, seat, self._store.settings.coach)
+        live = self._store.live
+        about = _asked_of_coach(live.session, seat, self._store.settings.coach)
+        if seat in live.session.seats and open_reasons(live, seat.other):
+            about.append("theirs")
+        return tuple(about)
 
     def ask(self, seat: Seat, moment: str, about: About) -> tuple[MachineTurn, str]:
         """Return what the coach may know of the turn in question, and the action of that turn.
@@ -146,13 +137,14 @@ class Coaching:
         session.require_now(moment)
         if about == "theirs" or about not in self.about(seat):
             raise wrong_phase(say("There is nothing to ask the coach now"))
-        acted = last_own_turn(session, seat) if about == "last" else (turn_of(session, seat), "")
-        if acted is None:
-            raise wrong_phase(say("There is nothing to ask the coach now"))
+        turn, done = turn_of(session, seat), ""
+        if about == "last":
+            place = session.own_turns(seat)[-1]
+            turn, done = turn_of(session, seat, place), session.turns[place].sealed[seat].action
         if seat not in session.coached and session.phase is not Phase.OVER:
             with self._store.hold():
                 self._store.accept(AskCoach(seat))
-        return acted
+        return turn, done
 
     def spell_action(self, seat: Seat, moment: str, action: str) -> tuple[SpelledOrder, ...]:
         """Return a seat's action for the current or an earlier turn, in words and drawings.

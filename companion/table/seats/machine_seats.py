@@ -106,18 +106,6 @@ class MachineSeats:
             hand_in(self._store, HandIn(seat, moment, action, now_s=self._store.now_s()))
 
 
-def last_own_turn(session: Session, seat: Seat) -> tuple[MachineTurn, str] | None:
-    """Return the last open turn in which the seat's player acted, as he knew it, and the action."""
-    sitter = session.seats.get(seat)
-    for number in range(len(session.opened_turns), 0, -1):
-        turn = session.opened_turns[number - 1]
-        sealed = turn.sealed.get(seat)
-        if sealed and sitter and sealed.owner == sitter.nonce and not turn.by_time:
-            view = turn_of(session, seat, number - 1)
-            return replace(view, moment=turn.moment, is_due=False, due_s=None), sealed.action
-    return None
-
-
 def state_before(session: Session, number: int) -> Any:
     """Return the state after this number of turns of a game, by applying all of them again."""
     game = session.playing
@@ -139,24 +127,25 @@ def plain(value: Any) -> Any:
 def turn_of(session: Session, seat: Seat, number: int | None = None) -> MachineTurn:
     """Return the current turn as a program at this seat may know it.
 
-    With `number`, return the turn as it was known after that number of turns.
+    With `number`, return an earlier turn as it was known then, after that number of turns.
     """
-    game, state = session.playing, session.state
+    game, state, moment = session.playing, session.state, session.moment
     if number is not None:
-        state = state_before(session, number)
+        state, moment = state_before(session, number), session.turns[number].moment
     hidden = game.hidden_options(session.options) or ()
     countdown = session.countdown
     has_time = countdown is None or countdown.due_s is not None
+    is_due = number is None and seat in session.awaited and not session.paused and has_time
     return MachineTurn(
         seat=seat,
         name=session.seats[seat].name,
         game=game.name,
         number=session.number,
         options={name: value for name, value in session.raw_options.items() if name not in hidden},
-        moment=session.moment,
+        moment=moment,
         view=plain(game.view(state, seat)),
         events=tuple(tuple(plain(turn.events)) for turn in session.turns[:number]),
-        is_due=seat in session.awaited and not session.paused and has_time,
-        due_s=countdown.due_s if countdown else None,
+        is_due=is_due,
+        due_s=countdown.due_s if countdown and number is None else None,
         asked=session.asked_of(seat),
     )
