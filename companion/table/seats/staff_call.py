@@ -40,8 +40,11 @@ class StaffBell:
         self.number = 0
         """Number of calls since the start."""
         self._ears: frozenset[str] = frozenset()
-        self.is_heard = False
-        """Whether anybody would hear a call."""
+
+    @property
+    def is_heard(self) -> bool:
+        """Return whether anybody would hear a call."""
+        return bool(self._ears)
 
     def sentence(self) -> str:
         """Return the sentence on the pages about the call. Empty without a call."""
@@ -57,50 +60,38 @@ class StaffBell:
         An open call ends with the last listener.
         """
         with self._lock:
-            ears = self._ears | {by} if is_heard else self._ears - {by}
-            if ears == self._ears:
+            if (by in self._ears) == is_heard:
                 return
-            self._ears, self.is_heard = ears, bool(ears)
-            if not ears:
-                self.call, self.by = Call.NONE, ""
+            self._ears ^= {by}
+        self.step()
         self.when_changed()
 
     def ring(self, by: str) -> None:
         """Call the staff. An open call stays as it is. Raises `Illegal` if nobody would hear the
         call.
         """
-        now_s = self._clock.monotonic_s()
-        with self._lock:
-            if not self._ears:
-                raise wrong_phase(
-                    say("Nobody can be called from here now: ask somebody in person.")
-                )
-            if self.call is not Call.NONE:
-                return
-            self.number += 1
-            self._set(Call.CALLED, by, now_s)
-        self.when_changed()
+        if not self.is_heard:
+            raise wrong_phase(say("Nobody can be called from here now: ask somebody in person."))
+        self._change(Call.CALLED, (Call.NONE,), by)
 
     def cancel(self) -> None:
         """End a call, as its caller or as the staff."""
-        with self._lock:
-            if self.call is Call.NONE:
-                return
-            self._set(Call.NONE, "", self._clock.monotonic_s())
-        self.when_changed()
+        self._change(Call.NONE, (Call.CALLED, Call.COMING))
 
     def answer(self) -> None:
         """Note that somebody of the staff is coming. Without a call it changes nothing."""
-        with self._lock:
-            if self.call is not Call.CALLED:
-                return
-            self._set(Call.COMING, self.by, self._clock.monotonic_s())
-        self.when_changed()
+        self._change(Call.COMING, (Call.CALLED,), self.by)
 
     def step(self) -> None:
-        """Expire a call that has stood too long."""
-        if self.call is not Call.NONE and self._clock.monotonic_s() - self._since_s >= FORGOTTEN_S:
+        """End a call that has stood too long, or that nobody hears any more."""
+        if not self.is_heard or self._clock.monotonic_s() - self._since_s >= FORGOTTEN_S:
             self.cancel()
 
-    def _set(self, call: Call, by: str, now_s: float) -> None:
-        self.call, self.by, self._since_s = call, by, now_s
+    def _change(self, call: Call, before: tuple[Call, ...], by: str = "") -> None:
+        """Set the call, if it is in one of these states."""
+        with self._lock:
+            if self.call not in before:
+                return
+            self.number += call is Call.CALLED
+            self.call, self.by, self._since_s = call, by, self._clock.monotonic_s()
+        self.when_changed()
