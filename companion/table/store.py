@@ -159,7 +159,9 @@ class TableStore:
         self._pause_s = BEAT_S
         self.followers: tuple[Callable[[TableStore], None], ...] = ()
         """Functions that are called after every accepted input."""
-        self._write_again_s = self._noted_s = -math.inf
+        self.write_again_s = -math.inf
+        """Monotonic time before which the table does not act by itself, after a failed write."""
+        self._noted_s = -math.inf
         self._has_ended_turn = False
         session = journal.restore()
         noted_s = journal.clock_of(session.moment)
@@ -402,14 +404,9 @@ class TableStore:
 
         Automatic actions are retried only after a while.
         """
-        self._write_again_s = self.now_s() + WRITE_AGAIN_S
+        self.write_again_s = self.now_s() + WRITE_AGAIN_S
         if self.live.troubles.get(WRITE_ERROR) != error.message:
             self.notices({WRITE_ERROR: error.message})
-
-    @property
-    def may_write(self) -> bool:
-        """Return whether no write has failed just now, so that the table may act by itself."""
-        return self.now_s() >= self._write_again_s
 
     def note_clock(self) -> None:
         """Record a running clock at intervals."""

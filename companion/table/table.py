@@ -196,7 +196,7 @@ class Table(Closeable):
             turns.miss_rows(store, rows)
         if store.listeners.put_off:
             store.listeners.send_put_off()
-        if not store.may_write:
+        if now_s < store.write_again_s:
             return WRITE_AGAIN_S
         self._board.look_again()
         session = store.live.session

@@ -26,7 +26,7 @@ from companion.table.records import (
 )
 from companion.table.seats.pad_draft import press_order
 from companion.table.seats.seating import open_to_phone
-from companion.table.session import BOTH, Phase, Session
+from companion.table.session import BOTH, Phase
 from companion.table.state import NO_DRAFT, Draft, headline_of
 from companion.table.store import TableStore
 
@@ -42,7 +42,7 @@ class _Down:
 
     at_s: float
     moment: str
-    draft: Draft
+    draft: tuple[str, ...]
     is_held: bool = False
 
 
@@ -120,7 +120,7 @@ class Pads:
             if press.key not in DRAW_KEYS:
                 down.clear()
             draft = self._store.live.drafts.get(seat, NO_DRAFT)
-            down[press.key] = _Down(press.at_s, session.moment, draft)
+            down[press.key] = _Down(press.at_s, session.moment, draft.keys)
         elif press.key in DRAW_KEYS & down.keys():
             down[press.key].is_held = True
             both = self._draw_keys_of(seat)
@@ -128,16 +128,11 @@ class Pads:
                 down.clear()
                 self._offer_draw(seat, both[0])
                 return
-        is_special = session.paused or session.is_guided
-        meanings = self._meanings(session) if is_special else self._keys[session.phase]
-        meaning = meanings.get((press.key, press.held))
-        if meaning is not None:
-            meaning(press)
+        self._press_key(press)
 
     def _press_table(self, press: Press) -> None:
         """Handle the table's one button: ready, or the shared key of a chess clock."""
         session = self._store.session
-        ready = replace(press, key=PadKey.READY)
         if session.paused and not press.held:
             self._resume(press)
         elif session.is_open:
@@ -145,12 +140,10 @@ class Pads:
         # The press arrives when the button is released, which may be after the step has changed.
         elif press.at_s < self._store.live.stage_since_s:
             raise Stale(say("That step is already done"))
-        elif session.phase is Phase.ORDERS and not press.held:
+        elif session.phase is not Phase.ORDERS:
+            self._press_key(replace(press, key=PadKey.READY))
+        elif not press.held:
             raise wrong_phase(say("Orders are due"))
-        elif session.phase is not Phase.ORDERS and (
-            meaning := self._keys[session.phase].get((ready.key, press.held))
-        ):
-            meaning(ready)
 
     def _press_shared_key(self, press: Press) -> None:
         """Act for the seat on turn. Holding the key takes the press back, or pauses the clock."""
@@ -164,14 +157,16 @@ class Pads:
             (seat,) = session.awaited
             self._order(replace(press, seat=seat, key=PadKey.READY))
 
-    def _meanings(self, session: Session) -> _Keys:
-        """Return the keys of the current phase, with those for a paused clock or a lesson."""
+    def _press_key(self, press: Press) -> None:
+        """Do what a key means in the current phase, with a paused clock or in a lesson."""
+        session = self._store.session
         keys = dict(self._keys[session.phase])
         if session.paused:
             keys[PadKey.READY, False] = self._resume
         if session.lesson_number is not None:
             keys[PadKey.BACK, True] = self._skip_lesson
-        return keys
+        if meaning := keys.get((press.key, press.held)):
+            meaning(press)
 
     # ---- what keys mean --------------------------------------------------------------------------
 
@@ -231,8 +226,9 @@ class Pads:
     def _forget_key(self, seat: Seat, key: _Down) -> None:
         """Remove a key from the draft that turns out to be no order."""
         draft = self._store.live.drafts.get(seat, NO_DRAFT)
-        if key.moment == self._store.session.moment and key.draft != draft:
+        if key.moment == self._store.session.moment and key.draft != draft.keys:
             self._set_draft(seat, key.draft)
+            self._store.publish(self._store.live)
 
     # ---- orders ----------------------------------------------------------------------------------
 
@@ -248,25 +244,21 @@ class Pads:
         if press.key is PadKey.READY and not press.held and laid and seat in session.awaited:
             turns.hand_in(self._store, HandIn(seat, session.moment, laid, now_s=press.at_s))
             return
-        before = self._store.live.drafts.get(seat, NO_DRAFT)
-        if session.awaits_tiles and self._press_tiles(seat, press, has_draft=bool(before.keys)):
+        draft = self._store.live.drafts.get(seat, NO_DRAFT).keys
+        if session.awaits_tiles and self._press_tiles(seat, press, has_draft=bool(draft)):
             return
-        step = press_order(session, seat, before.keys, press)
+        step = press_order(session, seat, draft, press)
         for record in step.records:
             if isinstance(record, TakeBack):
                 self._take_back(record)
-            else:
-                # After a take-back, the order is for the new moment.
-                moment = record.moment if len(step.records) == 1 else self._store.session.moment
-                order = msgspec.structs.replace(record, moment=moment, now_s=press.at_s)
-                turns.hand_in(self._store, order)
-        if step.records:
-            return
-        if step.cue is None:
-            live, draft = self._store.live, Draft(step.draft, before.count)
-            self._store.live = replace(live, drafts={**live.drafts, seat: draft})
-            return
-        self._set_draft(seat, Draft(step.draft, step.count), signal_to(seat, step.cue, step.count))
+                continue
+            # After a take-back, the order is for the new moment.
+            moment = record.moment if len(step.records) == 1 else self._store.session.moment
+            turns.hand_in(self._store, msgspec.structs.replace(record, moment=moment))
+        if not step.records:
+            count = self._set_draft(seat, step.draft)
+            if step.cue:
+                self._store.publish(self._store.live, (signal_to(seat, step.cue, count),))
 
     def _take_back(self, record: TakeBack) -> None:
         """Take a seat's action back. A sealed one returns to the pad as a draft, key by key."""
@@ -277,12 +269,16 @@ class Pads:
         sitter = session.seats.get(seat)
         # Do not show an order of an earlier player of this seat.
         if sealed and grammar and sitter and sealed.owner == sitter.nonce:
-            keys = grammar.spell(sealed.action)
-            self._set_draft(seat, Draft(keys, grammar.count(keys)))
+            self._set_draft(seat, grammar.spell(sealed.action))
+            self._store.publish(self._store.live)
 
-    def _set_draft(self, seat: Seat, draft: Draft, *signals: Signal) -> None:
-        live = self._store.live
-        self._store.publish(replace(live, drafts={**live.drafts, seat: draft}), signals)
+    def _set_draft(self, seat: Seat, keys: tuple[str, ...]) -> int:
+        """Set a seat's draft, and show it to nobody. Return the number of its orders."""
+        live, session = self._store.live, self._store.session
+        grammar = session.playing.pad(session.state, seat)
+        draft = Draft(keys, grammar.count(keys) if grammar else 0)
+        self._store.live = replace(live, drafts={**live.drafts, seat: draft})
+        return draft.count
 
     def _press_tiles(self, seat: Seat, press: Press, *, has_draft: bool) -> bool:
         """Note that a seat's tiles lie (Ready without a draft), or no longer (any other key).
