@@ -9,10 +9,6 @@ PRESS_S = 0.002
 """Minimum time in seconds for which the line is low when a key is pressed. Shorter pulses are
 spikes.
 """
-HOLD_S = 1.0
-"""Seconds after which a key counts as held."""
-LONG_S = 2.0
-"""Seconds after which a key counts as held for long."""
 LOST_EDGE_S = 1.0
 """Seconds for which the end of a press may still be under way. A busy machine delivers edges
 late.
@@ -26,10 +22,18 @@ class Stroke(Enum):
     PRESSED = "pressed"
     HELD = "held"
     HELD_LONG = "held long"
+    HELD_TO_WARN = "held to warn"
+    HELD_TO_SWITCH_OFF = "held to switch off"
     RELEASED = "released"
 
 
-_HOLDS = ((HOLD_S, Stroke.HELD), (LONG_S, Stroke.HELD_LONG))
+_HOLDS = (
+    (1.0, Stroke.HELD),
+    (2.0, Stroke.HELD_LONG),
+    (3.0, Stroke.HELD_TO_WARN),
+    (5.0, Stroke.HELD_TO_SWITCH_OFF),
+)
+"""Seconds after which a key that is down counts as held."""
 
 
 class Debouncer:
@@ -100,7 +104,7 @@ class Debouncer:
         if not self.is_latched:
             return tuple(strokes)
         if self._is_down:
-            # Both kinds of holding are reported once.
+            # Each kind of holding is reported once.
             for hold_s, stroke in _HOLDS[self._holds_told :]:
                 if now_s - self.pressed_s >= hold_s - _ROUNDING_S:
                     self._holds_told += 1

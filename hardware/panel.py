@@ -81,8 +81,8 @@ class Panel(Closeable):
         self._settings = settings
         self._clock = clock
         self._on_press = on_press
-        self.on_table_press = on_press
-        """Listener for the table button. It is `on_press` until it is replaced."""
+        self.on_table_stroke: Callable[[Stroke, Press], None] | None = None
+        """Listener for the table button instead of `on_press`."""
         self._on_release = on_release
         self._edges: SimpleQueue[_Edge | None] = SimpleQueue()
         self.problems: tuple[str, ...] = ()
@@ -283,16 +283,18 @@ class Panel(Closeable):
             return
         for stroke in strokes:
             is_long = stroke is Stroke.HELD_LONG
-            if is_long and key.pin.key is not PadKey.BACK:
-                continue
             is_held = is_long or stroke is Stroke.HELD
             pressed_s = key.debouncer.pressed_s
             press = Press(key.pin.seat, key.pin.key, pressed_s, is_held, is_long)
-            listener = self.on_table_press if key.pin.key is PadKey.TABLE else self._on_press
-            if stroke is Stroke.RELEASED:
-                listener = self._on_release
             try:
-                listener(press)
+                if key.pin.key is PadKey.TABLE and self.on_table_stroke:
+                    self.on_table_stroke(stroke, press)
+                elif stroke is Stroke.RELEASED:
+                    self._on_release(press)
+                elif stroke in (Stroke.PRESSED, Stroke.HELD) or (
+                    is_long and key.pin.key is PadKey.BACK
+                ):
+                    self._on_press(press)
             except Exception as error:
                 # whatever the table does with a press, the next one must count
                 _log.error(

@@ -194,6 +194,8 @@ class Companion(Closeable):
                 settings=self.settings.history,
             )
         )
+        if self.power:
+            self.housekeeping.tasks.append(self.power.look)
 
     def _open_network(self) -> None:
         """Open the adapters to other programs: the home's broker, and a hub of many tables."""
@@ -251,17 +253,14 @@ class Companion(Closeable):
 
     def _connect_panel(self, panel: Panel) -> None:
         self._stack.enter_context(panel)
-        key = power_key(
+        self.power = power_key(
             self.table,
             panel,
             self.clock,
             simulated=self.simulation is not None,
             has_lamp=self.settings.panel.system_lamp != "",
-            threads=self._threads,
         )
-        self.power = self._stack.enter_context(key)
         self.power.is_on = self.settings.panel.switch_off
-        panel.on_table_press = self.power.pressed
         for problem in panel.problems:
             self._report(problem)
         self._report(f"Pads: {len(panel.buttons)} buttons, {len(panel.lamps)} lamps.")
@@ -467,8 +466,6 @@ class Companion(Closeable):
         """Run one round as `step`, without a frame."""
         if self.panel:
             self.panel.step()
-        if self.power:
-            self.power.step()
         self.table.step()
         if self.board.photographer:
             self.board.photographer.step()

@@ -102,7 +102,7 @@ class Manager:
 
 
 def power_key(
-    table: Table, panel: Panel, clock: Clock, *, simulated: bool, has_lamp: bool, threads: bool
+    table: Table, panel: Panel, clock: Clock, *, simulated: bool, has_lamp: bool
 ) -> PowerKey:
     """Return the power key, which handles the panel's table button before the table does.
 
@@ -134,4 +134,6 @@ def power_key(
         tell=partial(table.notice, "power"),
         switch_off=switch_off,
     )
-    return PowerKey(clock, lambda: "table" in panel.down, actions, threads=threads)
+    key = PowerKey(clock, actions)
+    panel.on_table_stroke = key.take
+    return key

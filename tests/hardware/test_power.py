@@ -36,10 +36,8 @@ class Held:
             tell=self.told.append,
             switch_off=self._switch_off,
         )
-        self.key = PowerKey(
-            self.rig.clock, lambda: "table" in self.rig.panel.down, actions, threads=False
-        )
-        self.rig.panel.on_table_press = self.key.pressed
+        self.key = PowerKey(self.rig.clock, actions)
+        self.rig.panel.on_table_stroke = self.key.take
 
     def _switch_off(self) -> tuple[bool, str]:
         self.asked += 1
@@ -50,7 +48,7 @@ class Held:
             self.rig.after(100)
             self.played += [(press.key, press.held) for press in self.rig.presses]
             self.rig.presses.clear()
-            self.key.step()
+            self.key.look()
 
 
 def test_five_seconds_switch_off_and_three_tell_of_it() -> None:
@@ -138,8 +136,6 @@ def test_a_setting_and_every_other_key_leave_it_alone() -> None:
     assert held.played == [("table", False), ("table", True), ("ready", False)]
     held.after(8)
     assert (held.asked, held.told) == (0, [])
-    held.key.close()
-    held.key.close()
 
 
 def companion_in(folder: Path, clock: FakeClock, panel: PanelSettings) -> Companion:
@@ -203,17 +199,11 @@ def test_an_installed_service_asks_the_unit_that_may(
     monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path))
     rig = Rig()
     with playing(tmp_path) as played:
-        key = power_key(
-            played.table, rig.panel, rig.clock, simulated=False, has_lamp=has_lamp, threads=False
-        )
-        rig.panel.on_table_press = key.pressed
+        power_key(played.table, rig.panel, rig.clock, simulated=False, has_lamp=has_lamp)
         rig.hands.press("table")
-        for _ in range(53):
+        for _ in range(50):
             assert not (tmp_path / "poweroff").exists()
             rig.after(100)
-            key.step()
-            if rig.clock.monotonic_s() >= 105.0:
-                break
         assert (tmp_path / "poweroff").exists()
         played.table.step()
         assert wait in played.table.view().devices.notices[-1]
