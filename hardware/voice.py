@@ -8,6 +8,7 @@ import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 
 from companion.core.config import VoiceSettings
 from companion.core.i18n import say
@@ -29,8 +30,8 @@ _JOIN_S = 2.0
 class MachineVoice(Closeable):
     """Speaks through `espeak-ng`. A context manager whose `close` may be called twice.
 
-    `on_trouble` is called once with a sentence when speaking fails. With `threads=False` nothing is
-    said before `step`.
+    `on_trouble` is called once with a sentence when speaking fails. Without `start` the caller does
+    the work with `step`.
     """
 
     def __init__(
@@ -38,8 +39,6 @@ class MachineVoice(Closeable):
         settings: VoiceSettings,
         on_trouble: Callable[[str], None],
         command: str = ESPEAK,
-        *,
-        threads: bool = True,
     ) -> None:
         self._settings = settings
         self._on_trouble = on_trouble
@@ -50,11 +49,11 @@ class MachineVoice(Closeable):
         self._is_closed = False
         self._is_lost = False
         self._has_complained = False
-        self._thread = (
-            threading.Thread(target=self._run, name="voice", daemon=True) if threads else None
-        )
-        if self._thread:
-            self._thread.start()
+        self._thread = threading.Thread(target=self._run, name="voice", daemon=True)
+
+    def start(self) -> None:
+        """Speak in a thread of its own from now on."""
+        self._thread.start()
 
     @property
     def is_there(self) -> bool:
@@ -80,13 +79,10 @@ class MachineVoice(Closeable):
         self._settings = settings
 
     def step(self) -> None:
-        """Speak all waiting sentences in the caller's thread."""
-        if self._thread:
-            raise RuntimeError(
-                "the voice's own thread does this: open it with threads=False to step it"
-            )
-        while self._waiting:
-            self._speak(*self._waiting.popleft())
+        """Speak all waiting sentences."""
+        with suppress(IndexError):  # none is left
+            while True:
+                self._speak(*self._waiting.popleft())
 
     def close(self) -> None:
         """Stop speaking and end the thread."""
@@ -94,19 +90,16 @@ class MachineVoice(Closeable):
             self._is_closed = True
             self._changed.notify()
         self.hush()
-        if self._thread:
+        if self._thread.is_alive():
             self._thread.join(_JOIN_S)
 
     # ---- the thread ----
 
     def _run(self) -> None:
-        while True:
+        while not self._is_closed:
             with self._changed:
                 self._changed.wait_for(lambda: self._waiting or self._is_closed)
-                if self._is_closed:
-                    return
-                text, language = self._waiting.popleft()
-            self._speak(text, language)
+            self.step()
 
     def _speak(self, text: str, language: str) -> None:
         settings = self._settings

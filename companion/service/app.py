@@ -320,7 +320,7 @@ class Companion(Closeable):
         """Open voice and quiet hours."""
         voice = MachineVoice(self.settings.voice, log.warning) if self._threads else None
         if voice:
-            self._stack.enter_context(voice)
+            self._stack.enter_context(voice).start()
             if self.settings.voice.by in ("auto", "machine") and not voice.is_there:
                 self._report(
                     "This machine has no voice: sudo apt install espeak-ng. Table screens speak by "

@@ -302,7 +302,7 @@ def fake_espeak(folder: Path, status: int = 0) -> str:
 def test_espeak_is_told_language_speed_and_volume(tmp_path: Path) -> None:
     troubles: list[str] = []
     voice = MachineVoice(
-        VoiceSettings(volume=0.5, speed=2.0), troubles.append, fake_espeak(tmp_path), threads=False
+        VoiceSettings(volume=0.5, speed=2.0), troubles.append, fake_espeak(tmp_path)
     )
     assert voice.is_there
     voice.say("-x Púrpura gana", "es")
@@ -312,7 +312,7 @@ def test_espeak_is_told_language_speed_and_volume(tmp_path: Path) -> None:
 
 
 def test_the_newest_sentences_win(tmp_path: Path) -> None:
-    voice = MachineVoice(VoiceSettings(), pytest.fail, fake_espeak(tmp_path), threads=False)
+    voice = MachineVoice(VoiceSettings(), pytest.fail, fake_espeak(tmp_path))
     for number in range(10):
         voice.say(f"sentence {number}", "en")
     voice.step()
@@ -326,7 +326,7 @@ def test_the_newest_sentences_win(tmp_path: Path) -> None:
 def test_a_voice_that_fails_says_so_once(tmp_path: Path, there: bool, words: str) -> None:
     troubles: list[str] = []
     command = fake_espeak(tmp_path, 1) if there else str(tmp_path / "nothing")
-    voice = MachineVoice(VoiceSettings(), troubles.append, command, threads=False)
+    voice = MachineVoice(VoiceSettings(), troubles.append, command)
     for _ in range(3):
         voice.say("One", "en")
         voice.step()
@@ -342,6 +342,7 @@ def test_the_voice_ends_in_the_middle_of_a_sentence(tmp_path: Path) -> None:
     )
     program.chmod(0o755)
     voice = MachineVoice(VoiceSettings(), pytest.fail, str(program))
+    voice.start()
     voice.say("One", "en")
     wait = threading.Event()
     while not begun.exists():
