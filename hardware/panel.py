@@ -64,8 +64,8 @@ class Panel(Closeable):
 
     `on_press` gets every `Press` in the panel's own thread, `on_release` the same when the key is
     released. Their exceptions are logged. `problems` names the pins that cannot be used. Without a
-    `pin_factory` the machine's own is used, which may raise `PanelError`. With `threads=False`
-    nothing happens by itself: `step()` does all that is due.
+    `pin_factory` the machine's own is used, which may raise `PanelError`. Without `start` nothing
+    happens by itself: `step` does all that is due.
     """
 
     def __init__(
@@ -76,7 +76,6 @@ class Panel(Closeable):
         pin_factory: Any = None,
         *,
         on_release: Callable[[Press], None] = _nothing,
-        threads: bool = True,
     ) -> None:
         self._settings = settings
         self._clock = clock
@@ -116,13 +115,12 @@ class Panel(Closeable):
         self.signal, self.show = outputs.signal, outputs.show
         self.alarms, self.be_silent = outputs.alarms, outputs.be_silent
         self._threads = (
-            (
-                threading.Thread(target=self._read_keys, name="panel-input", daemon=True),
-                threading.Thread(target=self._outputs.run, name="panel-output", daemon=True),
-            )
-            if threads
-            else ()
+            threading.Thread(target=self._read_keys, name="panel-input", daemon=True),
+            threading.Thread(target=self._outputs.run, name="panel-output", daemon=True),
         )
+
+    def start(self) -> None:
+        """Read keys and drive the outputs in threads of their own from now on."""
         for thread in self._threads:
             thread.start()
 
@@ -150,10 +148,6 @@ class Panel(Closeable):
         """Process all edges, cues, states and alarms, and drive the outputs for this moment. Only
         without threads.
         """
-        if self._threads:
-            raise RuntimeError(
-                "the panel's own threads do this: open it with threads=False to step it"
-            )
         if self._is_closed:
             return
         while not self._edges.empty():
@@ -171,7 +165,7 @@ class Panel(Closeable):
         self._edges.put(None)
         self._outputs.end()
         for thread in self._threads:
-            if thread is not threading.current_thread():
+            if thread.is_alive() and thread is not threading.current_thread():
                 thread.join(_JOIN_S)
                 if thread.is_alive():
                     _log.error("The thread %s does not end: a listener is stuck", thread.name)

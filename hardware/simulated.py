@@ -112,7 +112,6 @@ def simulated_panel(
     settings: PanelSettings,
     clock: Clock,
     on_press: Callable[[Press], None],
-    threads: bool = True,
     on_release: Callable[[Press], None] = lambda _: None,
 ) -> tuple[Panel, SimulatedPanelHands]:
     """Return the panel on its own mock pins, and its hands.
@@ -120,7 +119,7 @@ def simulated_panel(
     The caller closes the panel.
     """
     factory = MockFactory(revision=_BOARD, pin_class=_StampedPin)
-    panel = Panel(settings, clock, on_press, factory, on_release=on_release, threads=threads)
+    panel = Panel(settings, clock, on_press, factory, on_release=on_release)
     for pin in factory.pins.values():
         # A mock pin remembers every state, so a pulsing lamp would fill the memory.
         pin.states = deque(pin.states, maxlen=_REMEMBERED_STATES)

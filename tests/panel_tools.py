@@ -24,9 +24,7 @@ class Rig:
     def __init__(self, settings: PanelSettings = WIRED) -> None:
         self.clock = FakeClock(100.0)
         self.presses: list[Press] = []
-        self.panel, self.hands = simulated_panel(
-            settings, self.clock, self.presses.append, threads=False
-        )
+        self.panel, self.hands = simulated_panel(settings, self.clock, self.presses.append)
 
     def after(self, ms: float) -> None:
         """Let time pass, then do what is due."""

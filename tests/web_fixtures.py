@@ -163,7 +163,7 @@ def open_place(
 def open_bench(folder: Path, **more: Any) -> Iterator[Place]:
     """A place with a workbench: a printed table, and a panel on mock pins."""
     game = GAMES["outbuffered"]
-    panel, hands = simulated_panel(PanelSettings(), FakeClock(), lambda _: None, threads=False)
+    panel, hands = simulated_panel(PanelSettings(), FakeClock(), lambda _: None)
     bench = Workbench(printed_table(game.kit(game.options({}))), hands)
     with panel, open_place(folder, workbench=bench, **more) as place:
         yield place

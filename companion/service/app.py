@@ -164,6 +164,8 @@ class Companion(Closeable):
         """Start everything that has its own thread."""
         self.health.start()
         self.table.start()
+        if self.panel:
+            self.panel.start()
         if self.watcher:
             self.watcher.start()
         if self.board.photographer:
@@ -289,11 +291,7 @@ class Companion(Closeable):
         self._stack.callback(world.settle)
         world.set_up(first.expected(first.setup(options, Random(0))) or {})
         panel, hands = simulated_panel(
-            self.settings.panel,
-            self.clock,
-            self.table.press,
-            threads=self._threads,
-            on_release=self.table.release,
+            self.settings.panel, self.clock, self.table.press, self.table.release
         )
         self.panel = panel
         self.simulation = Simulation(world, hands)

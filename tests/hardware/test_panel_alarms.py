@@ -129,6 +129,7 @@ def test_the_output_thread_plays_an_alarm_by_itself_and_never_early(
     monkeypatch.setattr(Buzzer, "sound", listen)
     clock = RealClock()
     panel, hands = simulated_panel(WIRED, clock, lambda press: None)
+    panel.start()
     with panel:
         due_s = clock.monotonic_s() + 0.05
         early = Alarm(due_s - 0.02, Signal(Cue.TIME_SHORT))

@@ -38,6 +38,7 @@ def test_a_listener_that_fails_costs_nobody_a_key(caplog: pytest.LogCaptureFixtu
         raise RuntimeError("the table stumbles")
 
     panel, hands = simulated_panel(WIRED, RealClock(), fail)
+    panel.start()
     with panel:
         hands.press("south_up")
         hands.press("north_ready")
@@ -50,6 +51,7 @@ def test_closing_twice_leaves_no_thread_and_no_pin() -> None:
     factory = MockFactory(pin_class=MockPWMPin)
     for _ in range(2):
         panel = Panel(PanelSettings(), RealClock(), lambda press: None, factory)
+        panel.start()
         assert {thread.name for thread in threading.enumerate()} >= {"panel-input", "panel-output"}
         assert panel.problems == (), "the pins of the first panel were given back"
         panel.show({SOUTH: SeatLamps(frozenset({1}), TurnLamp.ON)})

@@ -91,9 +91,7 @@ def house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[House]:
     built = House(bus, tmp_path)
 
     def open_panel(settings: Any, clock: Any, on_press: Any, on_release: Any) -> Any:
-        panel, built.hands = simulated_panel(
-            settings, clock, on_press, threads=False, on_release=on_release
-        )
+        panel, built.hands = simulated_panel(settings, clock, on_press, on_release)
         return panel
 
     monkeypatch.setattr("companion.service.app.open_panel", open_panel)

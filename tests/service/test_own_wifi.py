@@ -379,7 +379,7 @@ def box(machine: Machine, monkeypatch: pytest.MonkeyPatch, held: bool = False) -
     hands: list[SimulatedPanelHands] = []
 
     def open_panel(settings: Any, clock: Any, on_press: Any, on_release: Any) -> Any:
-        panel, fingers = simulated_panel(settings, clock, on_press, False, on_release)
+        panel, fingers = simulated_panel(settings, clock, on_press, on_release)
         hands.append(fingers)
         if held:
             fingers.press("table")
