@@ -14,7 +14,6 @@ from companion.core.errors import CompanionError, ConfigError
 from companion.core.i18n import joined, listed, say
 from companion.core.kit import SEATS
 from companion.maintenance.backup import (
-    BackupNote,
     is_forgetting,
     is_staged,
     make_backup,
@@ -22,7 +21,7 @@ from companion.maintenance.backup import (
     stage_restore,
     unstage,
 )
-from companion.maintenance.settings.file import SettingsFile, changed, flat
+from companion.maintenance.settings.file import FileContents, SettingsFile, changed, flat
 from companion.maintenance.settings.last_good import LastGoodSettings
 from companion.maintenance.settings.rows import (
     HUB_MAY_SET,
@@ -46,8 +45,8 @@ setting.
 class Upkeep:
     """Settings, backup, restore and reset of a running service.
 
-    `use` is called with settings that take effect at once. `restart` restarts the service. It is
-    None if the service cannot restart itself.
+    `use` is called with settings that take effect at once. `restart` restarts the service in a
+    moment.
     """
 
     def __init__(
@@ -58,26 +57,27 @@ class Upkeep:
         clock: Clock,
         *,
         use: Callable[[Settings], None],
-        restart: Callable[[], None] | None = None,
+        restart: Callable[[], None],
     ) -> None:
         self.path = path
         """Path of the settings file, which need not exist."""
-        self.can_restart = restart is not None
         self.done = ""
         """What this start has restored or deleted, as a sentence. Empty if nothing."""
         self._last_good = LastGoodSettings(path)
         self._file = SettingsFile(path)
-        self._running = settings
+        self.running = settings
+        """Settings that the service uses now."""
         self._table = table
         self._clock = clock
         self._use = use
-        self._restart = restart
+        self.restart = restart
         self._lock = threading.Lock()
         on_file = self._values()
         # values that differ from the file come from the command line
-        self._from_command_line = {
+        self.from_command_line: Mapping[str, object] = {
             key: value for key, value in flat(settings).items() if on_file and on_file[key] != value
         }
+        """Settings from the command line of this run, by dotted name."""
         self._must_restart = self._is_announced = False
         self._idle_s = 0.0
 
@@ -88,18 +88,9 @@ class Upkeep:
         except ConfigError:
             return {}
 
-    def running(self) -> Settings:
-        """Return the settings that the service uses now."""
-        return self._running
-
-    def ordered(self) -> Mapping[str, object]:
-        """Return the settings from the command line of this run, by dotted name."""
-        return self._from_command_line
-
-    def on_file(self) -> tuple[Settings, str]:
+    def read_file(self) -> FileContents:
         """Return the settings in the file, and its digest for `change`. Raises `ConfigError`."""
-        contents = self._file.read()
-        return contents.settings, contents.seen
+        return self._file.read()
 
     def change(self, changes: Mapping[str, object], seen: str) -> None:
         """Write values to the file and apply those that take effect at once. Raises `ConfigError`
@@ -120,34 +111,34 @@ class Upkeep:
                 raise ConfigError(
                     say("[{key}] can only be changed at the table itself.", key=unknown[0])
                 )
-            on_file, version = self.on_file()
-            values = flat(on_file)
+            on_file = self.read_file()
+            values = flat(on_file.settings)
             changes = {
                 key: value
                 for key in typed
                 if (value := rows()[key].read(typed[key])) != values.get(key)
             }
-            self.change(changes, version)
+            self.change(changes, on_file.seen)
         except CompanionError as error:
             return error.message
         if not changes:
             return say("Nothing was changed.")
         return say("Saved: {settings}.", settings=listed(rows()[key].title for key in changes))
 
-    def put_back(self) -> str:
+    def notice(self) -> str:
         """Return that settings were restored, and which settings are no longer used. Empty if
         neither.
         """
-        return joined(" ", (self._last_good.told(), *retired_settings(self.path)))
+        return joined(" ", (self._last_good.notice(), *retired_settings(self.path)))
 
-    def waiting(self) -> int:
-        """Return the number of settings in the file that need a restart to take effect."""
-        running = flat(self._running)
+    def needs_restart(self) -> bool:
+        """Return whether a setting in the file needs a restart to take effect."""
+        running = flat(self.running)
         # values from the command line override the file
-        return sum(
+        return any(
             running[key] != value
             for key, value in self._values().items()
-            if key not in self._from_command_line and not works_at_once(key)
+            if key not in self.from_command_line and not works_at_once(key)
         )
 
     def restart_when_idle(self) -> None:
@@ -160,8 +151,8 @@ class Upkeep:
         # a game that is on keeps resetting the idle time
         if self._table.progress().phase not in (Phase.LOBBY, Phase.OVER):
             self._idle_s = now_s
-        is_due = self.can_restart and self._must_restart and now_s - self._idle_s >= RESTART_AFTER_S
-        if not is_due or self.staged() or not self.waiting():
+        is_due = self._must_restart and now_s - self._idle_s >= RESTART_AFTER_S
+        if not is_due or self.staged() or not self.needs_restart():
             return
         if self._is_announced:
             self.restart()
@@ -171,22 +162,15 @@ class Upkeep:
     def _apply(self, written: Settings) -> None:
         self._must_restart, self._idle_s = True, self._clock.monotonic_s()
         at_once = {key: value for key, value in flat(written).items() if works_at_once(key)}
-        self._running = changed(self._running, at_once)
-        self._use(self._running)
-
-    def restart(self) -> None:
-        """Restart the service in a moment."""
-        if self._restart is not None:
-            self._restart()
+        self.running = changed(self.running, at_once)
+        self._use(self.running)
 
     def backup(self, photographs: bool, target: IO[bytes]) -> str:
         """Write a backup, and return a sentence about its contents."""
-        sentence = make_backup(
-            self._running, self.path, self._clock, photographs, target
-        ).sentence()
+        note = make_backup(self.running, self.path, self._clock, photographs, target)
         with suppress(OSError):
             self._mark(BACKED_UP).touch()
-        return sentence
+        return note.sentence()
 
     def backed_up_s(self) -> float | None:
         """Return when the last backup was made, as Unix time. None if there is none."""
@@ -205,27 +189,27 @@ class Upkeep:
             self._mark(WELCOMED).touch()
 
     def _mark(self, name: str) -> Path:
-        return self._running.journal_path.with_name(name)
+        return self.running.journal_path.with_name(name)
 
     def restore(self, source: Path) -> str:
         """Check a backup and stage it for the next start. Return its contents as a sentence."""
         with self._lock:
-            note: BackupNote = stage_restore(source, self._running, self.path)
+            note = stage_restore(source, self.running, self.path)
         self._announce(say("At the next start a backup replaces all games."))
         return note.sentence()
 
     def staged(self) -> str:
         """Return what is staged for the next start, as a sentence. Empty if nothing."""
-        if not is_staged(self._running):
+        if not is_staged(self.running):
             return ""
-        if is_forgetting(self._running):
+        if is_forgetting(self.running):
             return say("At the next start all games are deleted.")
         return say("At the next start a backup replaces all games.")
 
     def unstage(self) -> None:
         """Cancel the staged restore or deletion."""
         with self._lock:
-            unstage(self._running)
+            unstage(self.running)
         self._table.notice("upkeep", "")
 
     def reset(self, games: bool) -> None:
@@ -234,7 +218,7 @@ class Upkeep:
         """
         with self._lock:
             if games:
-                stage_forgetting(self._running)
+                stage_forgetting(self.running)
             self._file.put_aside()
             self._apply(self._file.begin_anew(self._machine_settings()))
         view = self._table.view()
@@ -254,7 +238,7 @@ class Upkeep:
         except ConfigError:
             # the file cannot be read: use the running settings without those from the command line
             settings = changed(
-                self._running, {key: flat(Settings())[key] for key in self._from_command_line}
+                self.running, {key: flat(Settings())[key] for key in self.from_command_line}
             )
         return kept_by_hand(settings, Settings())
 

@@ -80,8 +80,7 @@ class Companion(Closeable):
 
     With `threads=False` only the web server runs by itself: `step` runs one round of everything, on
     the given clock. `simulate=None` simulates only if neither camera nor pins are found.
-    `settings_path` is the file that the settings page writes. `restart` restarts the service, None
-    if it cannot restart by itself.
+    `settings_path` is the file that the settings page writes. `restart` restarts the service.
     """
 
     def __init__(
@@ -92,7 +91,7 @@ class Companion(Closeable):
         threads: bool = True,
         *,
         settings_path: Path | None = None,
-        restart: Callable[[], None] | None = None,
+        restart: Callable[[], None] = lambda: None,
     ) -> None:
         self.settings = settings
         self.settings_path = settings_path or find_settings(None, settings.state_dir)

@@ -100,7 +100,7 @@ def journal_finding(journal: Journal) -> Finding:
 
 def settings_findings(path: Path) -> Iterator[Finding]:
     """Yield whether the last good settings were restored, and settings that are no longer used."""
-    if notice := LastGoodSettings(path).told():
+    if notice := LastGoodSettings(path).notice():
         yield Finding("settings", Grade.WARN, notice)
     for sentence in retired_settings(path):
         yield Finding("settings", Grade.NOTE, sentence)

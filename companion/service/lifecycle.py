@@ -69,7 +69,7 @@ def run(
     while True:
         begun_s = time.monotonic()
         try:
-            last_good.starting()
+            last_good.count_start()
             settings, notices, backup_trouble = _restore_backup(settings_of, path)
             tried = last_good.content()
             companion = Companion(
@@ -86,7 +86,7 @@ def run(
         with companion:
             # Report readiness before the greeting, which asks for the Wi-Fi.
             with ManagerNotifier(companion, manager):
-                _report(companion, joined(" ", (backup_trouble, last_good.told())), notices)
+                _report(companion, joined(" ", (backup_trouble, last_good.notice())), notices)
                 for sentence in retired_settings(path):
                     log.warning("%s: %s", path, sentence)
                     companion.found.append(sentence)
@@ -96,7 +96,7 @@ def run(
                 # The service was not ended because it started too late.
                 is_quick = time.monotonic() - begun_s < WELL_AFTER_S
                 if (received is None or is_quick) and not companion.health.late():
-                    last_good.succeeded(tried)
+                    last_good.keep(tried)
                 is_over = (
                     signal.sigwait(end_signals) if received is None else received.si_signo
                 ) != RESTART

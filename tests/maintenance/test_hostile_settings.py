@@ -68,7 +68,7 @@ def test_a_crafted_request_changes_nothing(tmp_path: Path) -> None:
             )
         assert place.path.read_text() == ours
         with pytest.raises(ConfigError, match="by hand"):
-            place.upkeep.change({"web.key": "/etc/shadow"}, place.upkeep.on_file()[1])
+            place.upkeep.change({"web.key": "/etc/shadow"}, place.upkeep.read_file().seen)
 
 
 def test_a_backup_brings_no_paths_and_no_addresses(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_a_reset_leaves_what_is_the_machines(tmp_path: Path) -> None:
         '[web]\nnames = ["table.lan"]\nviewers = 20\n[mqtt]\nca_file = "/etc/ssl/house.pem"\n',
     ) as place:
         place.upkeep.reset(False)
-        got = place.upkeep.on_file()[0]
+        got = place.upkeep.read_file().settings
         assert (got.web.names, got.mqtt.ca_file, got.web.viewers) == (
             ("table.lan",),
             "/etc/ssl/house.pem",
@@ -123,43 +123,43 @@ GOOD, BAD = b"# ours\n[web]\nviewers = 20\n", b"[web]\nviewers = 30\n"
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "settings.toml"
     path.write_bytes(GOOD)
-    LastGoodSettings(path).succeeded(GOOD)
+    LastGoodSettings(path).keep(GOOD)
     path.write_bytes(BAD)
     return path
 
 
 def test_three_failed_starts_bring_back_what_worked(path: Path) -> None:
     for _ in range(3):
-        LastGoodSettings(path).starting()
+        LastGoodSettings(path).count_start()
         assert path.read_bytes() == BAD
-    LastGoodSettings(path).starting()
+    LastGoodSettings(path).count_start()
     assert path.read_bytes() == GOOD
     refused = path.with_name("settings.refused.toml")
     assert (refused.read_bytes(), refused.stat().st_mode & 0o777) == (BAD, 0o600)
-    told = LastGoodSettings(path).told()
+    told = LastGoodSettings(path).notice()
     assert told == (
         "The companion did not start three times, so the last settings that worked are back. The "
         "others are in "
         "settings.refused.toml."
     )
-    LastGoodSettings(path).succeeded(GOOD)
-    assert LastGoodSettings(path).told() == told, "until they are changed again"
+    LastGoodSettings(path).keep(GOOD)
+    assert LastGoodSettings(path).notice() == told, "until they are changed again"
     SettingsFile(path).change({"web.viewers": 50}, SettingsFile(path).read().seen)
-    assert LastGoodSettings(path).told() == ""
+    assert LastGoodSettings(path).notice() == ""
 
 
 def test_a_start_that_succeeds_begins_the_count_anew(path: Path) -> None:
     good = LastGoodSettings(path)
     for _ in range(2):
-        good.starting()
-    good.succeeded(BAD)
+        good.count_start()
+    good.keep(BAD)
     for _ in range(5):
-        good.starting()
+        good.count_start()
         good.excuse()
     assert path.read_bytes() == BAD
     path.with_name("new").mkdir()
     fresh = path.with_name("new") / "settings.toml"
     fresh.write_bytes(BAD)
     for _ in range(5):
-        LastGoodSettings(fresh).starting()
+        LastGoodSettings(fresh).count_start()
     assert fresh.read_bytes() == BAD, "none has worked yet"

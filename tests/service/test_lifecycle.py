@@ -34,7 +34,7 @@ def test_three_failed_starts_bring_the_last_settings_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, good = tmp_path / "settings.toml", b"[web]\nviewers = 20\n"
-    LastGoodSettings(path).succeeded(good)
+    LastGoodSettings(path).keep(good)
     path.write_bytes(b"[web]\nviewers = 30\n")
 
     def refuse(*_: object, **__: object) -> None:

@@ -250,7 +250,7 @@ class HealthPages(PageGroup):
         return say("Ready"), True
 
     def _sound(self) -> _State:
-        settings = self._features.upkeep.running() if self._features.upkeep else None
+        settings = self._features.upkeep.running if self._features.upkeep else None
         if settings is None or settings.voice.by == "off":
             return say("Off"), None
         return say("On, {n} %", n=round(settings.voice.volume * 100)), True

@@ -34,7 +34,7 @@ class LastGoodSettings:
         self.refused_path = path.with_name(f"{path.stem}.refused{path.suffix}")
         """Path of the copy of the settings that did not work."""
 
-    def starting(self) -> None:
+    def count_start(self) -> None:
         """Count a start. After three failed ones, restore the last settings that worked."""
         with suppress(OSError):
             failed = len(_content(self._starts_path) or b"")
@@ -54,13 +54,13 @@ class LastGoodSettings:
             self._path, good, self._path.stat().st_mode & 0o777 if self._path.exists() else 0o600
         )
         self._restored_path.touch()
-        log.warning("%s", self.sentence())
+        log.warning("%s", self._sentence())
 
     def content(self) -> bytes:
         """Return the current content of the settings file. Empty if there is none."""
         return _content(self._path) or b""
 
-    def succeeded(self, content: bytes) -> None:
+    def keep(self, content: bytes) -> None:
         """Record that the service works with these settings."""
         with suppress(OSError):
             self._starts_path.unlink(missing_ok=True)
@@ -73,20 +73,19 @@ class LastGoodSettings:
         with suppress(OSError):
             self._starts_path.unlink(missing_ok=True)
 
-    def sentence(self) -> str:
-        """Return the message for people."""
+    def _sentence(self) -> str:
         return say(
             "The companion did not start three times, so the last settings that worked are back. "
             "The others are in {file}.",
             file=self.refused_path.name,
         )
 
-    def told(self) -> str:
+    def notice(self) -> str:
         """Return the message that settings were restored, until they are changed again. Empty if
         they were not.
         """
         was_put_back = self._restored_path.exists() and self.content() == _content(self._good_path)
-        return self.sentence() if was_put_back else ""
+        return self._sentence() if was_put_back else ""
 
 
 def _content(path: Path) -> bytes | None:

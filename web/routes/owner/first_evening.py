@@ -91,7 +91,7 @@ class FirstEvening(PageGroup):
     @form("/host/first/seats", "turn", guard=host_only)
     def seats(self) -> Any:
         """Swap the sides, or turn the table by a quarter."""
-        table = self.upkeep.running().table
+        table = self.upkeep.running.table
         if request.form.get("turn", "") == "table":
             self._change({"table.upright": not table.upright})
         else:
@@ -105,7 +105,7 @@ class FirstEvening(PageGroup):
         return redirect("/", 303)
 
     def _change(self, values: dict[str, Any]) -> None:
-        self.upkeep.change(values, self.upkeep.on_file()[1])
+        self.upkeep.change(values, self.upkeep.read_file().seen)
 
     def _camera(self) -> dict[str, Any]:
         look = self.looks.now()
@@ -128,5 +128,5 @@ class FirstEvening(PageGroup):
         return {"games": games, "plans": plans, "paper": paper, "papers": PAPERS, "chosen": chosen}
 
     def _seats(self) -> dict[str, Any]:
-        table = self.upkeep.running().table
+        table = self.upkeep.running.table
         return {"is_swapped": table.tip_south == "right", "is_upright": table.upright}

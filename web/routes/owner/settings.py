@@ -16,7 +16,7 @@ from flask import Response, make_response, render_template, request, send_file
 
 from companion import __version__
 from companion.core.clock import EARLIEST_S
-from companion.core.errors import CompanionError, ConfigError, Malformed, Stale
+from companion.core.errors import CompanionError, ConfigError, Malformed
 from companion.core.files import why_refused
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS
@@ -88,23 +88,25 @@ class SettingsPage(PageGroup):
     @post("/api/settings/change", guard=host_only)
     def change(self, body: Change) -> SettingsSaved:
         """Save some settings. If any value is invalid, nothing is saved."""
-        on_file, revision = self.upkeep.on_file()
-        self.upkeep.change(typed_values(flat(on_file), body.values), revision)
+        on_file = self.upkeep.read_file()
+        values = typed_values(flat(on_file.settings), body.values)
+        self.upkeep.change(values, on_file.seen)
         return {"note": self._restart_words()}
 
     def _page(self, note: str = "", error: str = "", status: int = 200) -> Response:
         try:
-            on_file, _ = self.upkeep.on_file()
+            on_file = self.upkeep.read_file().settings
         except ConfigError as wrong:
             # show the running settings if the file cannot be read
-            on_file, error = self.upkeep.running(), wrong.message
-        values, running = flat(on_file), flat(self.upkeep.running())
-        ordered, backed_up_s = self.upkeep.ordered(), self.upkeep.backed_up_s()
+            on_file, error = self.upkeep.running, wrong.message
+        values, running = flat(on_file), flat(self.upkeep.running)
+        from_command_line = self.upkeep.from_command_line
+        backed_up_s = self.upkeep.backed_up_s()
 
         page = render_template(
             "settings.html",
             values=values,
-            remark=lambda row: _remark(row, values, running, ordered),
+            remark=lambda row: _remark(row, values, running, from_command_line),
             wifi=on_file.wifi,
             quiet=on_file.quiet,
             sections=sections(),
@@ -113,24 +115,21 @@ class SettingsPage(PageGroup):
             parts=PAD_PARTS,
             path=str(self.upkeep.path),
             told=note or self.upkeep.done,
-            put_back="" if note or error else self.upkeep.put_back(),
+            notice="" if note or error else self.upkeep.notice(),
             error=error,
             note=self._restart_words(),
             version=__version__,
             most_bytes=MAX_UPLOAD_BYTES,
             backed_up=day(backed_up_s) if backed_up_s else say("None yet"),
             staged=self.upkeep.staged(),
-            can_restart=self.upkeep.can_restart,
             changes_wifi=self._features.own_wifi is not None,
         )
         return make_response(page, status)
 
     def _restart_words(self) -> str:
         """Return when changes that need a restart take effect, empty if all are in effect."""
-        if not self.upkeep.waiting():
+        if not self.upkeep.needs_restart():
             return ""
-        if not self.upkeep.can_restart:
-            return say("Stop the companion and start it again: then it works.")
         if not self.page_context.is_game_on:
             return say("The table starts again in a moment: then it works.")
         return say("After the game the table starts again: then it works.")
@@ -141,7 +140,7 @@ class SettingsPage(PageGroup):
     def backup(self) -> Response:
         """Return a backup as one file."""
         # into a file, because photographs may not fit into memory
-        target = tempfile.TemporaryFile(dir=self.upkeep.running().journal_path.parent)  # noqa: SIM115 - sent below
+        target = tempfile.TemporaryFile(dir=self.upkeep.running.journal_path.parent)  # noqa: SIM115 - sent below
         try:
             with_photographs = "photographs" in request.args
             self._make(lambda: self.upkeep.backup(with_photographs, target))
@@ -160,7 +159,7 @@ class SettingsPage(PageGroup):
         # a backup is the largest upload of all
         request.max_content_length = MAX_UPLOAD_BYTES
         request.max_form_memory_size = UPLOAD_CHUNK_BYTES
-        folder = self.upkeep.running().journal_path.parent
+        folder = self.upkeep.running.journal_path.parent
         try:
             upload = request.files.get("backup")
             if upload is None or not upload.filename:
@@ -180,10 +179,6 @@ class SettingsPage(PageGroup):
     @post("/api/settings/restart", guard=host_only)
     def restart(self) -> None:
         """Restart the service."""
-        if not self.upkeep.can_restart:
-            raise Stale(
-                say("The companion cannot restart itself here: stop it and start it again.")
-            )
         self.upkeep.restart()
 
     @post("/api/settings/unstage", guard=host_only)
@@ -204,11 +199,11 @@ def _remark(
     row: SettingRow,
     values: Mapping[str, Any],
     running: Mapping[str, Any],
-    ordered: Container[str],
+    from_command_line: Container[str],
 ) -> str:
     """Return the remark beside a setting whose running value differs from the file."""
     value = _in_words(row, running.get(row.key))
-    if row.key in ordered:
+    if row.key in from_command_line:
         return say("The command line says {value} for this run.", value=value)
     if values.get(row.key) != running.get(row.key):
         return say("After a restart. Until then: {value}.", value=value)
