@@ -29,7 +29,8 @@ from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicRecord, PublicState
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
-from web.hub.app import HubSite, create_hub_app
+from web.features import Site
+from web.hub.app import create_hub_app
 from web.hub.host import Joined
 from web.hub.room import Room, RoomTable
 
@@ -156,9 +157,7 @@ def hub_pages(
         ):
             yield app
         return
-    site = HubSite(
-        WebSettings(**web), lambda: ("http://192.0.2.7:8500/",), b"k" * 32, "abcde-fghij"
-    )
+    site = Site(WebSettings(**web), lambda: ("http://192.0.2.7:8500/",), b"k" * 32, "abcde-fghij")
     app = create_hub_app(room, league, cast(Any, host or NoHub()), clock, site)
     try:
         yield app

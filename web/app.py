@@ -8,7 +8,6 @@ import logging
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from flask import Flask, Response, g, request
@@ -16,7 +15,6 @@ from flask.json.provider import DefaultJSONProvider
 from werkzeug.exceptions import BadRequest
 
 from companion.core.clock import Clock
-from companion.core.config import WebSettings
 from companion.core.i18n import Said, best_language, speak, spoken, translate
 from companion.core.log_fields import SLOW_S, log_fields
 from companion.games.base import Game
@@ -72,19 +70,15 @@ def create_app(
 ) -> Flask:
     """Return the application of a table, with pages for the features that it has."""
     features = features or Features()
-    app = bare_app(site.compiled)
-    guard = Auth(site.signing_key, site.host_key, table.seat_nonce, clock, site.make_host_key)
-    guard.is_key_used, guard.note_key_used = site.is_key_used, site.note_key_used
-    streams = Streams(site.settings.viewers)
+    guard = Auth(site, table.seat_nonce, clock)
+    app = base_app(site, guard, table.now_s, lambda: table.settings.language)
+    streams: Streams = app.extensions["streams"]
     join_code = JoinCode(table, clock.monotonic_s) if site.settings.join == "code" else None
     presence = Presence(table, clock.monotonic_s)
     page_context = PageContext(
         table, games, clock, guard, streams, site.join_urls, join_code, features, presence
     )
     app.extensions |= {
-        "streams": streams,
-        "guard": guard,
-        "now_s": table.now_s,
         "join_code": join_code,
         "presence": presence,
         "key_page": "host_key.html",
@@ -94,7 +88,6 @@ def create_app(
     }
     if features.health:
         app.extensions["refusals"] = features.health.tally
-    register_template_helpers(app)
     app.jinja_env.globals.update(
         own_seats=guard.seats_of,
         key_command=site.key_command,
@@ -102,15 +95,6 @@ def create_app(
         features=features,
         presence=presence,
         needs_code=page_context.needs_code,
-    )
-    error_pages.register(app)
-    watch_requests(
-        app,
-        table.now_s,
-        lambda: table.settings.language,
-        guard,
-        names=Names((*site.settings.names, site.settings.host)),
-        join_urls=site.join_urls,
     )
 
     @app.before_request
@@ -168,23 +152,13 @@ def route_groups(page_context: PageContext) -> Iterator[RouteGroup]:
             yield group(page_context, part, *more)
 
 
-def create_phone_app(main: Flask, phone: PhoneRoom, settings: WebSettings) -> Flask:
+def create_phone_app(main: Flask, phone: PhoneRoom) -> Flask:
     """Return the application that a table serves over its own HTTPS.
 
     It has only the page of the phone that serves as the camera.
     """
-    app = bare_app(None)
-    app.extensions |= {
-        name: main.extensions[name] for name in ("guard", "now_s", "paragraph", "streams")
-    }
-    register_template_helpers(app)
-    app.jinja_env.bytecode_cache = main.jinja_env.bytecode_cache
-    error_pages.register(app)
     guard: Auth = main.extensions["guard"]
-    names = Names((*settings.names, settings.host))
-    watch_requests(
-        app, main.extensions["now_s"], lambda: "auto", guard, names=names, join_urls=phone.urls
-    )
+    app = base_app(main.extensions["site"], guard, main.extensions["now_s"])
     for room in (StaticFiles(), PhoneCameraPages(guard, phone, is_secure=True)):
         add_routes(app, room)
     return app
@@ -207,40 +181,41 @@ def _in_words(value: Any) -> Any:
     return [_in_words(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def bare_app(compiled: Path | None) -> Flask:
-    """Return an application without pages. It limits request sizes and sets up templates and
-    JSON.
-    """
-    app = Flask(__name__, static_folder=None)
-    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
-    app.config["MAX_FORM_MEMORY_SIZE"] = MAX_BODY_BYTES
-    # cached compiled templates make the first page after a start faster
-    cache = CompiledTemplates(compiled) if compiled else None
-    app.jinja_options = {**app.jinja_options, "bytecode_cache": cache}
-    app.json = SpokenJson(app)
-    return app
-
-
 AT_TABLE = ("/api/seat/", "/api/table/")
 """Paths whose answers contain names of players."""
 SCREENS = ("/", "/live/table", "/live/wall")
 """Paths of the shared screen, which has its own language."""
 
 
-def watch_requests(
-    app: Flask,
-    now_s: Callable[[], float],
-    screen_language: Callable[[], str],
+def base_app(
+    site: Site,
     guard: Auth,
-    *,
-    names: Names,
-    join_urls: Callable[[], tuple[str, ...]],
-) -> None:
-    """Check every request and set the headers of every answer.
+    now_s: Callable[[], float],
+    screen_language: Callable[[], str] = lambda: "auto",
+) -> Flask:
+    """Return an application without pages: templates, JSON, errors, headers, and the check of every
+    request.
 
-    `screen_language` is that of the shared screen, or `auto` for the browser's. Requests under an
-    unknown host name are referred to `join_urls`.
+    `screen_language` is that of the shared screen, or `auto` for the browser's.
     """
+    app = Flask(__name__, static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
+    app.config["MAX_FORM_MEMORY_SIZE"] = MAX_BODY_BYTES
+    # cached compiled templates make the first page after a start faster
+    cache = CompiledTemplates(site.compiled) if site.compiled else None
+    app.jinja_options = {**app.jinja_options, "bytecode_cache": cache}
+    app.json = SpokenJson(app)
+    app.extensions |= {
+        "site": site,
+        "guard": guard,
+        "now_s": now_s,
+        "streams": Streams(site.settings.viewers),
+        # without rules, refusals link to none of their paragraphs
+        "paragraph": lambda _: None,
+    }
+    register_template_helpers(app)
+    error_pages.register(app)
+    names = Names((*site.settings.names, site.settings.host))
     limits = RequestLimits(guard.owner, time.monotonic)
 
     @app.before_request
@@ -254,7 +229,7 @@ def watch_requests(
         speak(best_language((chosen, *request.accept_languages.values())))
         # the rate limit comes before name and origin are checked
         limits.check()
-        require_known_name(names, join_urls)
+        require_known_name(names, site.join_urls)
         refuse_foreign()
 
     @app.teardown_request
@@ -274,6 +249,8 @@ def watch_requests(
         if seconds >= SLOW_S and answer.mimetype != "text/event-stream":
             _log_slow(seconds)
         return answer
+
+    return app
 
 
 def require_known_name(names: Names, join_urls: Callable[[], tuple[str, ...]]) -> None:

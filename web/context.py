@@ -135,7 +135,7 @@ class PageContext:
         """
         own, address = self.features.own_wifi, request.remote_addr or ""
         is_near = bool(own and own.hotspot and address.startswith(HOTSPOT_NET))
-        return (is_own_screen() or is_near) and not self.guard.is_key_used()
+        return (is_own_screen() or is_near) and not self.guard.site.is_key_used()
 
     def needs_code(self) -> bool:
         """Return whether the requester needs the code to sit down."""

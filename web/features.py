@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Site:
-    """Where the pages are served, and the secrets that identify people.
+    """Where the pages of a table or a hub are served, and the secrets that identify people.
 
-    `join_urls` returns the addresses of the table screen, the best one for phones first.
+    `join_urls` returns the addresses of the first page, the best one for phones first.
     `signing_key` signs the cookies of seats and host. `host_key` is what a person types to become
     the host, and `make_host_key` creates and stores a new one. `compiled` is a folder for compiled
     templates. `key_command` is the command that shows the host key on the machine.

@@ -17,7 +17,8 @@ from companion.hub_server.nats_server import NatsServer
 from companion.hub_server.pairs import PairKeeper
 from companion.hub_server.store import HubStore
 from companion.league.league import League
-from web.hub.app import HubSite, create_hub_app
+from web.features import Site
+from web.hub.app import create_hub_app
 from web.hub.room import Room
 from web.security.tls import certificate_context
 from web.server.server import Server, serve
@@ -83,15 +84,16 @@ class Hub(Closeable):
         self.members.keep_rights()
         # closed in reverse order: the pages close before the store
         self._stack.callback(self.store.close)
-        site = HubSite(
+        site = Site(
             web,
             self.urls,
             known.signing_key,
             self.host_key,
-            settings.language,
-            settings.folder / "templates",
+            compiled=settings.folder / "templates",
         )
-        app = create_hub_app(self.room, self.league, self.members, clock, site)
+        app = create_hub_app(
+            self.room, self.league, self.members, clock, site, language=settings.language
+        )
         self.door = app.extensions["door"]
         self.server: Server = serve(
             app, web.host, web.port, tls, proxies=web.proxies, path=web.path

@@ -84,7 +84,7 @@ class PhoneDoor(Closeable):
         web = self._settings.web
         tls = own_certificate(self._settings.journal_path.parent, hosts)
         assert self.app is not None
-        app = create_phone_app(self.app, self.room, web)
+        app = create_phone_app(self.app, self.room)
         try:
             server = serve(app, web.host, SECURE_PORT, tls, has_streams=False)
         except PortInUse:

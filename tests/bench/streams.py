@@ -86,7 +86,8 @@ def serve_hub(viewers: int) -> None:
     from companion.core.clock import RealClock  # noqa: PLC0415
     from companion.core.config import WebSettings  # noqa: PLC0415
     from companion.core.resources import save_memory  # noqa: PLC0415
-    from web.hub.app import HubSite, create_hub_app  # noqa: PLC0415
+    from web.features import Site  # noqa: PLC0415
+    from web.hub.app import create_hub_app  # noqa: PLC0415
     from web.hub.room import Room, RoomTable  # noqa: PLC0415
     from web.server.server import serve  # noqa: PLC0415
 
@@ -95,7 +96,7 @@ def serve_hub(viewers: int) -> None:
     room = Room("Bench", clock)
     room.put(RoomTable("id1", 1, "Table"))
     web = WebSettings(host="127.0.0.1", viewers=viewers)
-    site = HubSite(web, lambda: ("http://127.0.0.1/",), b"k" * 32, "abcde-fghij")
+    site = Site(web, lambda: ("http://127.0.0.1/",), b"k" * 32, "abcde-fghij")
     with tempfile.TemporaryDirectory() as folder, league_of(Path(folder), clock) as league:
         app = create_hub_app(room, league, NoHub(), clock, site)
         with serve(app, "127.0.0.1", 0) as server:

@@ -51,7 +51,9 @@ def test_guests_pages_have_nothing_of_the_owner(tmp_path: Path) -> None:
     far = {"REMOTE_ADDR": "192.0.2.9"}
     with open_place(tmp_path) as place:
         guard = place.app.extensions["guard"]
-        guard.is_key_used, guard.note_key_used = lambda: bool(used), lambda: used.append(True)
+        guard.site = replace(
+            guard.site, is_key_used=lambda: bool(used), note_key_used=lambda: used.append(True)
+        )
         browser = place.browser()
         for path in ("/", "/watch", "/join", "/join/south", "/pass", "/rules/"):
             page = page_of(browser, path)

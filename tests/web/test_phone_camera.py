@@ -100,9 +100,7 @@ def room_in(folder: Path) -> Iterator[Room]:
     )
     with Companion(settings, simulate=False, clock=clock, threads=False) as companion:
         main = companion.server.app
-        yield Room(
-            companion, clock, main, create_phone_app(main, companion.phone.room, settings.web)
-        )
+        yield Room(companion, clock, main, create_phone_app(main, companion.phone.room))
 
 
 @pytest.fixture

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-
 from flask import Flask, Response, jsonify
 
 from companion.core.clock import Clock
-from companion.core.config import WebSettings
 from companion.league.league import League
 from companion.league.people import shown_name
-from web import error_pages
-from web.app import bare_app, watch_requests
+from web.app import base_app
+from web.features import Site
 from web.hub import drawing
 from web.hub.cards import CardPages
 from web.hub.director import DirectorPages
@@ -25,43 +20,29 @@ from web.hub.tournaments import TournamentPages
 from web.hub.wall import WallPages
 from web.routes.route import add_routes, get
 from web.security.auth import Auth
-from web.security.host_names import Names
 from web.server.sse import Streams
 from web.static_files import StaticFiles
-from web.templating.helpers import register_template_helpers
 
 
-@dataclass(frozen=True)
-class HubSite:
-    """Where the hub's pages are served, and the secrets that authenticate its owner."""
+def create_hub_app(
+    room: Room,
+    league: League,
+    host: HubHost,
+    clock: Clock,
+    site: Site,
+    *,
+    language: str = "auto",
+) -> Flask:
+    """Create the Flask application of a hub.
 
-    settings: WebSettings
-    urls: Callable[[], tuple[str, ...]]
-    signing_key: bytes
-    host_key: str
-    language: str = "auto"
-    """Language of the wall, or `auto` for the browser's."""
-    compiled: Path | None = None
-
-
-def create_hub_app(room: Room, league: League, host: HubHost, clock: Clock, site: HubSite) -> Flask:
-    """Create the Flask application of a hub."""
-    app = bare_app(site.compiled)
+    `language` is that of the wall, or `auto` for the browser's.
+    """
     # nobody has a seat at a hub, so no seat's cookie is valid
-    guard = Auth(site.signing_key, site.host_key, lambda _: None, clock)
-    streams = Streams(site.settings.viewers)
+    guard = Auth(site, lambda _: None, clock)
+    app = base_app(site, guard, room.now_s, lambda: language)
+    streams: Streams = app.extensions["streams"]
     door = JoinDoor(host, clock, room.change)
-    app.extensions |= {
-        "streams": streams,
-        "guard": guard,
-        "now_s": room.now_s,
-        "join_code": None,
-        "key_page": "hub_key.html",
-        "door": door,
-    }
-    # refusals of a hub do not link to a paragraph of the rules
-    app.extensions["paragraph"] = lambda _: None
-    register_template_helpers(app)
+    app.extensions |= {"join_code": None, "key_page": "hub_key.html", "door": door}
     app.jinja_env.globals.update(
         is_hub=True,
         room=room,
@@ -69,10 +50,7 @@ def create_hub_app(room: Room, league: League, host: HubHost, clock: Clock, site
         sentence=drawing.sentence,
         called=shown_name,
     )
-    error_pages.register(app)
-    names = Names((*site.settings.names, site.settings.host))
-    watch_requests(app, room.now_s, lambda: site.language, guard, names=names, join_urls=site.urls)
-    hub = HubContext(room, league, clock, guard, streams, site.urls)
+    hub = HubContext(room, league, clock, guard, streams, site.join_urls)
     tournaments = TournamentPages(hub)
     for pages in (
         StaticFiles(),

@@ -77,7 +77,7 @@ def enter_key(back: str, wrong: str) -> Response:
         return ask_for_key(back, error)
     answer = make_response(redirect(back, 303))
     guard.host_cookie(answer)
-    guard.note_key_used()
+    guard.site.note_key_used()
     return answer
 
 

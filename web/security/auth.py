@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from flask import Response, request
 from itsdangerous import BadSignature, URLSafeSerializer
@@ -17,6 +18,9 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
 from companion.table.views import sitting_of
 from web.security.rate_limit import OWN_ADDRESSES, Guesses, Rate
+
+if TYPE_CHECKING:
+    from web.features import Site
 
 COOKIE_AGE_S = 400 * 24 * 3600
 """Lifetime of cookies in seconds, the maximum that browsers allow."""
@@ -38,30 +42,16 @@ class Auth:
     """Authenticates requests. Its only state is the host key and recent wrong keys.
 
     `seat_nonce` returns the nonce that the cookie of a seat must carry now, None for a free seat.
-    `make_host_key` creates, stores and returns another host key. With None the key cannot be
-    changed.
     """
 
-    def __init__(
-        self,
-        signing_key: bytes,
-        host_key: str,
-        seat_nonce: Callable[[Seat], str | None],
-        clock: Clock,
-        make_host_key: Callable[[], str] | None = None,
-    ) -> None:
-        self._signer = URLSafeSerializer(signing_key, salt="tabletop-companion")
+    def __init__(self, site: Site, seat_nonce: Callable[[Seat], str | None], clock: Clock) -> None:
+        self._signer = URLSafeSerializer(site.signing_key, salt="tabletop-companion")
         # Browsers send a cookie to every port of a machine, so its name identifies the table.
-        self._mark = hashlib.sha256(signing_key).hexdigest()[:COOKIE_MARK_LENGTH]
-        self.host_key = host_key
+        self._mark = hashlib.sha256(site.signing_key).hexdigest()[:COOKIE_MARK_LENGTH]
+        self.host_key = site.host_key
         """The key that a person types to become the host."""
-        self.is_key_used: Callable[[], bool] = lambda: True
-        """Returns whether anybody has become the host by the key. Until then the own screen shows
-        it.
-        """
-        self.note_key_used: Callable[[], None] = lambda: None
+        self.site = site
         self._seat_nonce = seat_nonce
-        self._make_host_key = make_host_key
         self._guesses = Guesses(Rate(TRIES, TRIES / TRIES_S), clock.monotonic_s)
 
     # ---- seats ----
@@ -182,9 +172,9 @@ class Auth:
 
     def change_host_key(self) -> str:
         """Replace the host key and return it. Raises `Illegal`, `JournalError`."""
-        if self._make_host_key is None:
+        if self.site.make_host_key is None:
             raise wrong_phase(say("The owner’s key cannot be changed here"))
-        self.host_key = self._make_host_key()
+        self.host_key = self.site.make_host_key()
         return self.host_key
 
     def host_cookie(self, answer: Response) -> None:
