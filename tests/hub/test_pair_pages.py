@@ -46,7 +46,7 @@ def test_one_host_offers_a_game_and_the_other_enters_the_code(tmp_path: Path) ->
         assert shown in browser.get("/host", headers=key).text
         browser.post("/host/hub/game", data={"withdraw": "1"}, headers=key)
         gone = other.post("/host/hub/game", data={"code": code}, headers=other_key)
-        assert gone.status_code == 400
+        assert gone.status_code == 409
         code = browser.post("/api/host/hub/offer", json=form, headers=key).get_json()["code"]
         taken = other.post(
             "/host/hub/game", data={"code": f" {code.upper()} ", "name": "Jonas"}, headers=other_key

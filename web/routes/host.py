@@ -109,22 +109,25 @@ class HostPages(PageGroup):
         return self._games[name]
 
 
-def chosen_options(game: Game[Any, Any], fields: Mapping[str, str]) -> dict[str, Any]:
+def chosen_options(
+    game: Game[Any, Any], fields: Mapping[str, str], *, is_strict: bool = False
+) -> dict[str, Any]:
     """Return the options in a form or a query, given by the index of a choice or as text.
 
-    Raises `Malformed`.
+    A form has a custom text in a field of its own. Options with other values are omitted. With
+    `is_strict` a custom text stands in the option's own field, and other values raise `Malformed`.
     """
     options: dict[str, Any] = {}
     for row in game.option_rows:
         text = fields.get(row.name, "")
         number = whole_number(text)
+        typed = text if is_strict else fields.get(f"{row.name}-text", "")
         if number is not None and number < len(row.choices):
             options[row.name] = row.choices[number][1]
-        elif text and row.free_text:
-            typed = fields.get(f"{row.name}-text", "") if text == OWN else text
+        elif text and row.free_text and (is_strict or text == OWN):
             # browsers end lines with CRLF
             options[row.name] = typed.replace("\r\n", "\n").strip("\n")
-        elif text:
+        elif text and is_strict:
             raise Malformed(
                 say(
                     "“{text}” is not a choice for {option}: go back and choose",

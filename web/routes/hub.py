@@ -63,21 +63,16 @@ class HubDoor(PageGroup):
     hub: HubSeat
 
     @get("/host/hub", guard=host_page)
-    def page(self) -> Any:
+    def page(self, error: str = "", status: int = 200) -> Response:
         """Show the form for joining a hub."""
-        return render_template("join_hub.html", hub=self.hub, error="", address="", names=False)
+        return make_response(render_template("join_hub.html", hub=self.hub, error=error), status)
 
-    @form("/host/hub", guard=host_only)
+    @form("/host/hub", guard=host_only, page="page")
     def join_by_form(self) -> Any:
         """Join a hub by the page's form."""
-        address, names = request.form.get("address", "").strip()[:200], "names" in request.form
-        try:
-            self.hub.join(address, request.form.get("code", "")[:64], names)
-        except CompanionError as error:
-            page = render_template(
-                "join_hub.html", hub=self.hub, error=error.message, address=address, names=names
-            )
-            return make_response(page, 400)
+        fields = request.form
+        address, code = fields.get("address", "").strip(), fields.get("code", "")
+        self.hub.join(address[:200], code[:64], "names" in fields)
         return redirect("/host", 303)
 
     @post("/api/host/hub/join", guard=host_only)
@@ -132,26 +127,38 @@ class HubDoor(PageGroup):
     # ---- one game at two tables ----
 
     @get("/host/hub/game", guard=host_page)
-    def game_page(self) -> Any:
+    def game_page(self, error: str = "", status: int = 200) -> Response:
         """Show the forms for offering or accepting a game for two tables."""
-        return self._game_page()
+        games, refusals = [], []
+        for game in self._games.values():
+            try:
+                require_playable(game.name, self._options_of(game.name))
+                games.append(game)
+            except CompanionError as refusal:
+                refusals.append(refusal.message)
+        page = render_template(
+            "two_tables.html",
+            hub=self.hub,
+            games=games,
+            refusals=refusals,
+            is_on=self.page_context.is_game_on,
+            error=error,
+        )
+        return make_response(page, status)
 
-    @form("/host/hub/game", guard=host_only)
+    @form("/host/hub/game", guard=host_only, page="game_page")
     def game_by_form(self) -> Any:
         """Offer, accept or withdraw a game by the page's forms."""
         form = request.form
         name = " ".join(form.get("name", "").split())[:24]
-        try:
-            if "withdraw" in form:
-                self.hub.withdraw_game()
-            elif "code" in form:
-                self.hub.take_game(form["code"][:64], name)
-                return redirect("/host", 303)
-            else:
-                seat = Seat.NORTH if form.get("seat") == Seat.NORTH else Seat.SOUTH
-                self._offer(form.get("game", ""), seat, name)
-        except CompanionError as error:
-            return make_response(self._game_page(error.message), 400)
+        if "code" in form:
+            self.hub.take_game(form["code"][:64], name)
+            return redirect("/host", 303)
+        if "withdraw" in form:
+            self.hub.withdraw_game()
+        else:
+            seat = Seat.NORTH if form.get("seat") == Seat.NORTH else Seat.SOUTH
+            self._offer(form.get("game", ""), seat, name)
         return redirect("/host/hub/game", 303)
 
     @post("/api/host/hub/offer", guard=host_only)
@@ -182,20 +189,3 @@ class HubDoor(PageGroup):
         playable = [options for options in candidates if is_playable(game, options)]
         # if none can be played, the first one gives the reason for the refusal
         return [*playable, *candidates, {}][0]
-
-    def _game_page(self, error: str = "") -> str:
-        games, refusals = [], []
-        for game in self._games.values():
-            try:
-                require_playable(game.name, self._options_of(game.name))
-                games.append(game)
-            except CompanionError as refusal:
-                refusals.append(refusal.message)
-        return render_template(
-            "two_tables.html",
-            hub=self.hub,
-            games=games,
-            refusals=refusals,
-            is_on=self.page_context.is_game_on,
-            error=error,
-        )

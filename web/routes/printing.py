@@ -59,7 +59,7 @@ class KitPages(PageGroup):
         if game is None:
             raise NotFound
         try:
-            raw = chosen_options(game, request.args)
+            raw = chosen_options(game, request.args, is_strict=True)
             game.options(raw)
         except Malformed as error:
             if not wants_page():

@@ -63,18 +63,12 @@ class RulesPages(PageGroup):
         if game is None:
             raise Illegal(Refusal.NO_GAME, say("No game is on: choose one first"))
         rows = table.coaching.possible(seat, body.moment, body.entered)
-        rules = [rule for rule in (game.turn_rule, game.end_rule) if rule]
-        goal = game.lesson.goal if game.lesson else game.summary
         html = render_template(
             "_help.html",
             rows=rows,
             game=game,
-            goal=goal,
-            rules=rules,
-            waits=view.sign.text,
+            view=view,
             coach=table.coaching.about(seat) if self._features.coach else (),
-            coached=view.seats[seat].coached,
-            machine=view.seats[seat.other].name,
         )
         squares = sorted({str(square) for row in rows for square in row.squares})
         return {"html": html, "squares": squares}

@@ -26,38 +26,39 @@ from web.server.sse import Audience, message
 LOOK_S, RENEW_S = 0.05, 2.0
 
 TRIED_OUT = say("The keys of the pads are being tried out: they do nothing else now.")
-_CUES_OF_PLAY: tuple[tuple[Cue, str], ...] = (
-    (Cue.AWAKE, say("The table is awake")),
-    (Cue.SEAT_TAKEN, say("A seat is taken")),
-    (Cue.ORDERS_WANTED, say("Orders are due")),
-    (Cue.KEY_TAKEN, say("A key is accepted")),
-    (Cue.KEY_REFUSED, say("A key is refused")),
-    (Cue.KEY_BACK, say("One order taken back")),
-    (Cue.SEALED, say("Sealed")),
-    (Cue.TAKEN_BACK, say("Taken back")),
-    (Cue.REVEAL, say("The reveal")),
-    (Cue.STEP, say("One of its steps")),
-    (Cue.HANDS_WANTED, say("Hands are needed")),
-    (Cue.BOARD_AGREES, say("The board is right")),
-    (Cue.BOARD_WRONG, say("The board is wrong")),
-    (Cue.ASKED, say("A question on the phone")),
-    (Cue.TURN_PASSES, say("The turn passes")),
-)
-_CUES_OF_THE_END: tuple[tuple[Cue, str], ...] = (
-    (Cue.CLOCK_LOW, say("Time is running out")),
-    (Cue.TIME_OUT, say("Time is up")),
-    (Cue.PAUSED, say("Paused")),
-    (Cue.RESUMED, say("Resumed")),
-    (Cue.WON, say("Won")),
-    (Cue.TIE, say("A draw")),
-    (Cue.TROUBLE, say("Trouble")),
-)
+Labels = Mapping[Cue | EventCue, str]
+_CUES_OF_PLAY: Labels = {
+    Cue.AWAKE: say("The table is awake"),
+    Cue.SEAT_TAKEN: say("A seat is taken"),
+    Cue.ORDERS_WANTED: say("Orders are due"),
+    Cue.KEY_TAKEN: say("A key is accepted"),
+    Cue.KEY_REFUSED: say("A key is refused"),
+    Cue.KEY_BACK: say("One order taken back"),
+    Cue.SEALED: say("Sealed"),
+    Cue.TAKEN_BACK: say("Taken back"),
+    Cue.REVEAL: say("The reveal"),
+    Cue.STEP: say("One of its steps"),
+    Cue.HANDS_WANTED: say("Hands are needed"),
+    Cue.BOARD_AGREES: say("The board is right"),
+    Cue.BOARD_WRONG: say("The board is wrong"),
+    Cue.ASKED: say("A question on the phone"),
+    Cue.TURN_PASSES: say("The turn passes"),
+}
+_CUES_OF_THE_END: Labels = {
+    Cue.CLOCK_LOW: say("Time is running out"),
+    Cue.TIME_OUT: say("Time is up"),
+    Cue.PAUSED: say("Paused"),
+    Cue.RESUMED: say("Resumed"),
+    Cue.WON: say("Won"),
+    Cue.TIE: say("A draw"),
+    Cue.TROUBLE: say("Trouble"),
+}
 
 
-def cues() -> Mapping[Cue | EventCue, str]:
+def cues() -> Labels:
     """Return the cues of the table and of its games' events, with their labels."""
-    of_events = ((cue, cue.words) for cue in event_cues() if cue.words)
-    return dict((*_CUES_OF_PLAY, *of_events, *_CUES_OF_THE_END))
+    of_events: Labels = {cue: cue.words for cue in event_cues() if cue.words}
+    return {**_CUES_OF_PLAY, **of_events, **_CUES_OF_THE_END}
 
 
 class Light(Body, frozen=True):
