@@ -73,11 +73,11 @@ class HistoryPages(PageGroup):
     # ---- the list ----
 
     @get("/history")
-    def games(self, error: str = "", status: int = 200) -> Response:
+    def games(self, error: str = "") -> str:
         """Show all games, newest first, fifty per page."""
         page, lines = self._page_of_games()
         count, records = self.past.count(), self.past.statistics()
-        html = render_template(
+        return render_template(
             "history.html",
             lines=lines,
             games=self._games,
@@ -93,7 +93,6 @@ class HistoryPages(PageGroup):
             most=max((record.total.games for record in records), default=1),
             seconds=seconds,
         )
-        return make_response(html, status)
 
     @get("/api/history")
     def api_games(self) -> GamesJson:
@@ -119,9 +118,9 @@ class HistoryPages(PageGroup):
                 number = self.past.bring_in(file.read())
         except RequestEntityTooLarge:
             error = say("A game file may have at most {number} bytes", number=MAX_GAME_BYTES)
-            return self.games(error, 413)
+            return self.games(error), 413
         except CompanionError as error_:
-            return self.games(error_.message, 400)
+            return self.games(error_.message), 400
         return redirect(f"/history/{number}", 303)
 
     @post("/api/history/remove", guard=host_only)

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flask import Response, make_response, redirect, render_template, request
+from flask import Response, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 
-from companion.core.errors import CompanionError, Malformed
+from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.games.base import Game, OptionRow
 from companion.table.session import Phase
@@ -46,15 +46,26 @@ class HostPages(PageGroup):
     name = "host"
 
     @get("/host")
-    def page(self) -> Any:
+    def page(self, error: str = "") -> Any:
         """Show the set-up and everything reserved for the owner."""
         if not self._guard.is_host():
             return ask_for_key(f"/{request.args.get('back', 'host')}")
         view = self._table.view()
-        name = request.args.get("game") or view.game or view.board.suggested
-        name = name or self._table.remembered_game or next(iter(self._games))
-        game = self._game(name)
-        return self._page(game, self._table.choices.options(game.name) or {})
+        name = request.values.get("game") or view.game or view.board.suggested
+        game = self._game(name or self._table.remembered_game or next(iter(self._games)))
+        chosen = self._table.choices.options(game.name) or {}
+        seats, match, foot = self.page_context.fragment("host", None).split("<!--part-->")
+        return render_template(
+            "host.html",
+            seats=seats,
+            match=match,
+            foot=foot,
+            live="/live/host",
+            game=game,
+            fields=_fields(game, chosen_options(game, request.form) if error else chosen),
+            error=error,
+            is_on=view.phase in (Phase.ORDERS, Phase.STAGES),
+        )
 
     @get("/owner")
     def owner(self) -> Any:
@@ -78,30 +89,12 @@ class HostPages(PageGroup):
         )
         return enter_key(back, wrong)
 
-    @form("/host/start", "game", guard=host_only)
+    @form("/host/start", "game", guard=host_only, page="page")
     def start(self) -> Any:
         """Start a game from the page's form, for browsers without scripts."""
         game = self._game(request.form.get("game", ""))
-        options = chosen_options(game, request.form)
-        try:
-            self._table.host_starts(game.name, options)
-        except CompanionError as error:
-            return make_response(self._page(game, options, error.message), 400)
+        self._table.host_starts(game.name, chosen_options(game, request.form))
         return redirect(f"/host?game={game.name}", 303)
-
-    def _page(self, game: Game[Any, Any], chosen: Mapping[str, Any], error: str = "") -> str:
-        seats, match, foot = self.page_context.fragment("host", None).split("<!--part-->")
-        return render_template(
-            "host.html",
-            seats=seats,
-            match=match,
-            foot=foot,
-            live="/live/host",
-            game=game,
-            fields=_fields(game, chosen),
-            error=error,
-            is_on=self._table.progress().phase in (Phase.ORDERS, Phase.STAGES),
-        )
 
     def _game(self, name: str) -> Game[Any, Any]:
         if name not in self._games:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from flask import Response, make_response, redirect, render_template, request
+from flask import redirect, render_template, request
 from msgspec import Meta
 
 from companion.core.errors import CompanionError
@@ -63,9 +63,9 @@ class HubDoor(PageGroup):
     hub: HubSeat
 
     @get("/host/hub", guard=host_page)
-    def page(self, error: str = "", status: int = 200) -> Response:
+    def page(self, error: str = "") -> str:
         """Show the form for joining a hub."""
-        return make_response(render_template("join_hub.html", hub=self.hub, error=error), status)
+        return render_template("join_hub.html", hub=self.hub, error=error)
 
     @form("/host/hub", guard=host_only, page="page")
     def join_by_form(self) -> Any:
@@ -81,11 +81,11 @@ class HubDoor(PageGroup):
         self.hub.join(body.address, body.code, body.names, body.ca)
 
     @get(f"/seat/{SEAT}/card")
-    def card_page(self, seat: str, error: str = "", status: int = 200) -> Response:
+    def card_page(self, seat: str, error: str = "") -> str:
         """Show the page where the person at a seat enters a player's card."""
         mine = Seat(seat)
         self._sitting(mine)
-        page = render_template(
+        return render_template(
             "seat_card.html",
             seat=mine,
             view=self._table.view(),
@@ -93,7 +93,6 @@ class HubDoor(PageGroup):
             error=error,
             back=self._back(mine),
         )
-        return make_response(page, status)
 
     @form(f"/seat/{SEAT}/card", page="card_page")
     def show_card(self, seat: str) -> Any:
@@ -127,7 +126,7 @@ class HubDoor(PageGroup):
     # ---- one game at two tables ----
 
     @get("/host/hub/game", guard=host_page)
-    def game_page(self, error: str = "", status: int = 200) -> Response:
+    def game_page(self, error: str = "") -> str:
         """Show the forms for offering or accepting a game for two tables."""
         games, refusals = [], []
         for game in self._games.values():
@@ -136,7 +135,7 @@ class HubDoor(PageGroup):
                 games.append(game)
             except CompanionError as refusal:
                 refusals.append(refusal.message)
-        page = render_template(
+        return render_template(
             "two_tables.html",
             hub=self.hub,
             games=games,
@@ -144,7 +143,6 @@ class HubDoor(PageGroup):
             is_on=self.page_context.is_game_on,
             error=error,
         )
-        return make_response(page, status)
 
     @form("/host/hub/game", guard=host_only, page="game_page")
     def game_by_form(self) -> Any:

@@ -259,7 +259,8 @@ def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
             raise
         # show the form again, with the reason for the refusal
         page = getattr(method.__self__, route.page)  # type: ignore[attr-defined]  # a bound method
-        return page(**values, error=error.message, status=status_of(error))
+        answer = make_response(page(**values, error=error.message))
+        answer.status_code = status_of(error)
     return {} if answer is None else answer
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flask import Response, make_response, render_template, request, send_file
+from flask import Response, render_template, request, send_file
 
 from companion import __version__
 from companion.core.clock import EARLIEST_S
@@ -81,19 +81,8 @@ class SettingsPage(PageGroup):
     # ---- looking and writing ----
 
     @get("/settings", guard=host_page)
-    def page(self) -> Response:
+    def page(self, note: str = "", error: str = "") -> str:
         """Show the page with the values of the settings file."""
-        return self._page()
-
-    @post("/api/settings/change", guard=host_only)
-    def change(self, body: Change) -> SettingsSaved:
-        """Save some settings. If any value is invalid, nothing is saved."""
-        on_file = self.upkeep.read_file()
-        values = typed_values(flat(on_file.settings), body.values)
-        self.upkeep.change(values, on_file.seen)
-        return {"note": self._restart_words()}
-
-    def _page(self, note: str = "", error: str = "", status: int = 200) -> Response:
         try:
             on_file = self.upkeep.read_file().settings
         except ConfigError as wrong:
@@ -103,7 +92,7 @@ class SettingsPage(PageGroup):
         from_command_line = self.upkeep.from_command_line
         backed_up_s = self.upkeep.backed_up_s()
 
-        page = render_template(
+        return render_template(
             "settings.html",
             values=values,
             remark=lambda row: _remark(row, values, running, from_command_line),
@@ -124,7 +113,14 @@ class SettingsPage(PageGroup):
             staged=self.upkeep.staged(),
             changes_wifi=self._features.own_wifi is not None,
         )
-        return make_response(page, status)
+
+    @post("/api/settings/change", guard=host_only)
+    def change(self, body: Change) -> SettingsSaved:
+        """Save some settings. If any value is invalid, nothing is saved."""
+        on_file = self.upkeep.read_file()
+        values = typed_values(flat(on_file.settings), body.values)
+        self.upkeep.change(values, on_file.seen)
+        return {"note": self._restart_words()}
 
     def _restart_words(self) -> str:
         """Return when changes that need a restart take effect, empty if all are in effect."""
@@ -153,8 +149,8 @@ class SettingsPage(PageGroup):
         name = f"tabletop-companion{date}.zip"
         return send_file(target, "application/zip", as_attachment=True, download_name=name)
 
-    @form("/settings/restore", file="backup", guard=host_only)
-    def restore(self) -> Response:
+    @form("/settings/restore", file="backup", guard=host_only, page="page")
+    def restore(self) -> Any:
         """Upload a backup. It is checked now and restored at the next start."""
         # a backup is the largest upload of all
         request.max_content_length = MAX_UPLOAD_BYTES
@@ -168,13 +164,12 @@ class SettingsPage(PageGroup):
                 upload.save(file)
                 file.flush()
                 note = self.upkeep.restore(Path(file.name))
-        except Malformed as error:
-            return self._page(error=error.message, status=400)
+        except Malformed:
+            raise
         except (CompanionError, OSError) as error:
             why = error.message if isinstance(error, CompanionError) else why_refused(error)
-            trouble = say("The backup cannot be saved here: {why}", why=why)
-            return self._page(error=trouble, status=503)
-        return self._page(note=joined(" ", (say("The backup is in order."), note)))
+            return self.page(error=say("The backup cannot be saved here: {why}", why=why)), 503
+        return self.page(note=joined(" ", (say("The backup is in order."), note)))
 
     @post("/api/settings/restart", guard=host_only)
     def restart(self) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from flask import Response, make_response, render_template, request
+from flask import render_template, request
 
 from companion.core.errors import wrong_phase
 from companion.core.network import Wifi
@@ -22,12 +23,12 @@ class WifiPage(PageGroup):
     own: OwnWifi
 
     @get("/wifi", asks=host_page)
-    def page(self) -> Response:
+    def page(self) -> Any:
         """Ask for a Wi-Fi and its password."""
         return self._page() if self._may() else ask_for_key("/wifi")
 
     @form("/wifi", "name", "password", "hidden", asks=host_page, page="_page")
-    def join(self) -> Response:
+    def join(self) -> Any:
         """Try a Wi-Fi. The result is shown on the previous page, or later in the new Wi-Fi."""
         if not self._may():
             return ask_for_key("/wifi")
@@ -41,10 +42,10 @@ class WifiPage(PageGroup):
     def _may(self) -> bool:
         return self._guard.is_host() or self.page_context.is_newcomer()
 
-    def _page(self, error: str = "", status: int = 200) -> Response:
+    def _page(self, error: str = "") -> str:
         is_new = self.page_context.is_newcomer()
         urls = self.page_context.join_urls()
-        page = render_template(
+        return render_template(
             "wifi.html",
             own=self.own,
             error=error or self.own.trouble,
@@ -52,4 +53,3 @@ class WifiPage(PageGroup):
             later=next((url for url in urls if ".local" in url), urls[-1]),
             host_key=self._guard.host_key if is_new else "",
         )
-        return make_response(page, status)
