@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from flask import Response, make_response, redirect, render_template, request
 
-from companion.core.errors import Illegal, Malformed, Refusal
+from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.core.kit import SEATS, Seat
 from companion.table.session import MACHINE
 from web.error_pages import status_of
@@ -50,18 +50,18 @@ class Joining(PageGroup):
             self.page_context.let_in(request.form.get("code", ""))
             nonce = self._table.take_seat(mine, name)
         except (Malformed, Illegal) as error:
-            reason = error.reason if isinstance(error, Illegal) else None
             # only name and code can be corrected on this page
-            if reason not in (None, Refusal.JOIN_CODE):
+            if isinstance(error, Illegal) and error.reason is not Refusal.JOIN_CODE:
                 raise
-            is_wrong = reason is Refusal.JOIN_CODE
-            page = self._page(
-                "join_seat.html", seat=mine, error=error.message, name=name, is_wrong=is_wrong
-            )
-            return make_response(page, status_of(error))
-        answer = make_response(redirect(f"/seat/{mine}", 303))
-        self._guard.seat_cookie(answer, mine, nonce)
+            return self._page("join_seat.html", seat=mine, error=error), status_of(error)
+        answer = self._seat(mine, nonce, f"/seat/{mine}")
         self._guard.remember_names(answer, name)
+        return answer
+
+    def _seat(self, seat: Seat, nonce: str, page: str) -> Response:
+        """Give this browser a seat and redirect it to a page."""
+        answer = make_response(redirect(page, 303))
+        self._guard.seat_cookie(answer, seat, nonce)
         return answer
 
     @form("/try", "lesson")
@@ -87,9 +87,7 @@ class Joining(PageGroup):
         lesson = request.form.get("lesson", "")
         if lesson in self._games and not self.page_context.is_game_on:
             begin_lesson(self.page_context, lesson)
-        answer = make_response(redirect(_one_window(back), 303))
-        self._guard.seat_cookie(answer, left, nonce)
-        return answer
+        return self._seat(left, nonce, _one_window(back))
 
     @form("/try/other")
     def other_games(self) -> Any:
@@ -143,9 +141,7 @@ class Joining(PageGroup):
             nonce = self._table.move_to_phone(mine)
         except Illegal as error:
             return self.taken(mine, status_of(error), error)
-        answer = make_response(redirect(f"/seat/{mine}", 303))
-        self._guard.seat_cookie(answer, mine, nonce)
-        return answer
+        return self._seat(mine, nonce, f"/seat/{mine}")
 
     def lead_to_swapped_seat(self) -> Response | None:
         """Redirect to the other seat if the owner has swapped the sides. Return None otherwise."""
@@ -176,23 +172,20 @@ class Joining(PageGroup):
             "taken.html",
             view=view,
             seat=seat,
-            is_free=view.seats[seat.other].name is None,
-            error=error.message if error else "",
-            is_wrong=error is not None and error.reason is Refusal.JOIN_CODE,
+            error=error,
             # a browser without any cookie right after this form does not accept cookies
             has_just_sat=not request.cookies
             and urlsplit(request.referrer or "").path == f"{request.script_root}/join/{seat}",
         )
         return make_response(page, status)
 
-    def _page(self, page: str, error: str = "", name: str = "", **more: Any) -> str:
+    def _page(self, page: str, error: CompanionError | None = None, **more: Any) -> str:
         return render_template(
             page,
             view=self._table.view(),
             names=self._guard.names_of(),
             order=self._seats_from_left(),
             error=error,
-            name=name,
             **more,
         )
 

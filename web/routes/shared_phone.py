@@ -14,7 +14,7 @@ from typing import Any
 
 from flask import Response, make_response, redirect, render_template, request
 
-from companion.core.errors import Illegal, Malformed, Refusal
+from companion.core.errors import Illegal, Malformed
 from companion.core.kit import SEATS, Seat
 from companion.table.session import Phase
 from companion.table.table_view import TableView
@@ -123,8 +123,7 @@ class SharedPhonePages(PageGroup):
             own=own,
             others=[s for s in SEATS if view.seats[s].name is not None and s not in own],
             names=self._guard.names_of(),
-            error=refusal.message if refusal else "",
-            is_wrong=isinstance(refusal, Illegal) and refusal.reason is Refusal.JOIN_CODE,
+            error=refusal,
         )
         return make_response(page, status_of(refusal) if refusal else 200)
 
