@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -24,9 +24,8 @@ from web.rendering.board_picture import own_square, scene_of
 HAND_IN, COMMIT = "#hand-in", "#commit"
 
 
-@dataclass(frozen=True)
-class Tap:
-    """One tap: a CSS selector, or a square such as `@c4`.
+class Tap(NamedTuple):
+    """One tap, as the script reads it: a CSS selector, or a square such as `@c4`.
 
     It is done when one of `done` matches the page: a selector and, optionally, the text of its
     element. `instead` has two selectors: while the first matches, the second is tapped before the
@@ -136,13 +135,6 @@ def _card_taps(card_ui: CardUi, text: str) -> Iterator[Tap]:
         yield _press(f'.pick[data-key="{choice.key}"]')
     if choice.lane is not None:
         yield Tap(f'.ln[data-lane="{choice.lane}"]')
-
-
-def plain_taps(taps: Sequence[Tap]) -> list[list[Any]]:
-    """Return taps as lists for the script: target, `done`, and both selectors of `instead` if
-    any.
-    """
-    return [[tap.target, tap.done, *tap.instead] for tap in taps]
 
 
 def guided_board(view: TableView, quarters: int = 0) -> Markup:

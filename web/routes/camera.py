@@ -22,7 +22,7 @@ from companion.table.views import turn_title
 from web.context import PageContext
 from web.features import CameraRoom
 from web.rendering.answers import PhotographJson, PhotographsJson
-from web.rendering.camera_overlay import read_words, seen_svg, square_words
+from web.rendering.camera_overlay import read_words, square_words
 from web.routes.api.body import Body, Text
 from web.routes.route import PageGroup, get, host_only, post
 from web.templating.phrases import clock_words
@@ -186,7 +186,6 @@ class CameraPictures(PageGroup):
             frame=frame,
             size=(width, height),
             board=board,
-            drawing=seen_svg(board) if board else "",
             words=joined("", (read_words(board), ".")) if board else say("No board was seen."),
             at=_capture_time(frame, self.page_context.clock),
             name=square_words,

@@ -135,16 +135,13 @@ class HealthPages(PageGroup):
     @get(PAGE, guard=host_page)
     def page(self) -> Response:
         """Show the page."""
-        check, eye = self._features.check, self.looks.eye
+        check = self._features.check
         page = render_template(
             "health.html",
             live="/live/health",
             size=FRAME_PX,
-            offers=eye.cameras() if eye else (),
-            chosen=eye.source() if eye else "",
+            eye=self.looks.eye,
             phone=self.looks.room.phone if self.looks.room else None,
-            check=check,
-            broker=check.broker() if check else "",
             wires=wires(check.settings) if check else (),
             pins=PINS,
             cues=cues().items(),

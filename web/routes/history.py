@@ -39,7 +39,6 @@ from web.rendering.answers import GamesJson, NameForgotten
 from web.rendering.board import board_svg
 from web.rendering.board_picture import scene_picture
 from web.rendering.json_view import plain_json
-from web.rendering.time_line import lead_path, marked_moments
 from web.routes.api.body import Body, Text
 from web.routes.route import PageGroup, download, form, get, host_only, post
 
@@ -139,27 +138,22 @@ class HistoryPages(PageGroup):
     def game(self, number: int) -> str:
         """Show the replay of a finished game at the scene `at`, or that the game is not over."""
         line = self._line(number)
-        values: dict[str, Any] = {
-            "line": line,
-            "game": self._games.get(line.game),
-            "is_host": self._guard.is_host(),
-            "day": day,
-            "length": length,
-            "result": self._result,
-        }
         # from here on sentences have the players' names for the sides
         speak(spoken(), self._names(line))
-        if not line.has_replay:
-            return render_template("game.html", replay=None, **values)
-        replay = self.past.replay(number)
-        place = min(max(request.args.get("at", 0, type=int), 0), replay.places - 1)
+        scene: dict[str, Any] = {"replay": None}
+        if line.has_replay:
+            replay = self.past.replay(number)
+            place = min(max(request.args.get("at", 0, type=int), 0), replay.places - 1)
+            scene = self._scene(replay, place)
         return render_template(
             "game.html",
-            at=place,
-            marks=marked_moments(replay),
-            lead=lead_path(replay),
-            **values,
-            **self._scene(replay, place),
+            line=line,
+            game=self._games.get(line.game),
+            is_host=self._guard.is_host(),
+            day=day,
+            length=length,
+            result=self._result,
+            **scene,
         )
 
     @get("/history/<int:number>/scene/<int:place>")
@@ -219,6 +213,7 @@ class HistoryPages(PageGroup):
             "turn": turn,
             "photograph": replay.photograph(scene.turn) if has_camera else "",
             "drawn": drawn,
+            "at": place,
             "has_better": is_end_of_turn and scene.turn in self._turns_to_review(replay),
         }
 

@@ -145,12 +145,11 @@ def _chosen_row(row: OptionRow, chosen: Mapping[str, Any]) -> ChosenRow:
     """Return an option with its last choice, or else its default."""
     # the last choice serves as a sample for a custom text
     sample = str(row.choices[-1][1]) if row.free_text else ""
-    if row.name not in chosen:
-        return ChosenRow(row, 0, sample)
-    value = chosen[row.name]
-    for place, (_, choice) in enumerate(row.choices):
-        if type(choice) is type(value) and choice == value:  # True is not 1
-            return ChosenRow(row, place, sample)
+    # compared in their written form, because True is not 1
+    choices = [repr(choice) for _, choice in row.choices]
+    value = chosen.get(row.name, row.choices[0][1])
+    if repr(value) in choices:
+        return ChosenRow(row, choices.index(repr(value)), sample)
     if row.free_text and isinstance(value, str):
         return ChosenRow(row, None, value)
     return ChosenRow(row, 0, sample)

@@ -116,12 +116,10 @@ class SharedPhonePages(PageGroup):
 
     def _begin_page(self, refusal: Malformed | Illegal | None = None) -> Response:
         """Return the form for taking both seats by one phone, with the reason for a refusal."""
-        view, own = self._table.view(), self._guard.seats_of()
         page = render_template(
             "pass_begin.html",
-            view=view,
-            own=own,
-            others=[s for s in SEATS if view.seats[s].name is not None and s not in own],
+            view=self._table.view(),
+            own=self._guard.seats_of(),
             names=self._guard.names_of(),
             error=refusal,
         )

@@ -650,7 +650,7 @@ if (document.querySelector('.passed, .passing')) {
   // What is next: a selector, or a square as @c4; null: nothing is asked of this seat.
   function next() {
     const taps = JSON.parse(document.getElementById('guide').dataset.taps);
-    for (const [target, done, wrong, instead] of taps) {
+    for (const [target, done, [wrong, instead]] of taps) {
       if (done.length && isDone(done)) continue;
       return find(wrong) ? instead : target;
     }

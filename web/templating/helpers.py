@@ -33,7 +33,7 @@ from companion.core.kit import SEATS
 from companion.core.network import shown, shown_code
 from companion.table.session import Phase
 from companion.table.table_view import TableView
-from web.rendering import cards, guide, piece_controls
+from web.rendering import cards, guide, piece_controls, time_line
 from web.rendering.board import board_svg, past_board
 from web.rendering.board_picture import board_words, scene_of, tones_of
 from web.rendering.camera_overlay import seen_svg
@@ -88,6 +88,7 @@ def register_template_helpers(app: Flask) -> None:
         cards=cards,
         guide=guide,
         beside=piece_controls,
+        time_line=time_line,
         length_of=length_of,
         again_words=again_words,
         score_words=score_words,

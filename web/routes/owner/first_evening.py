@@ -14,8 +14,7 @@ from flask import (
 )
 from werkzeug.exceptions import NotFound
 
-from companion.core.i18n import LANGUAGES, spoken
-from companion.core.ports import CameraState
+from companion.core.i18n import LANGUAGES
 from companion.maintenance.upkeep import Upkeep
 from companion.printing.kit_printer import PAPERS
 from web.routes.camera import FRAME_PX, CameraLooks
@@ -47,18 +46,15 @@ class FirstEvening(PageGroup):
         if not is_new and not self._guard.is_host():
             return ask_for_key("/host")
         name = PAGES[number - 1]
-        parts = {
-            "language": dict,
-            "camera": self._camera,
-            "print": self._print,
-            "seats": self._seats,
-        }
         page = render_template(
             f"first_{name}.html",
             number=number,
             pages=len(PAGES),
             live="/live/first" if name == "camera" else "",
-            **parts[name](),
+            look=self.looks.now() if name == "camera" else None,
+            size=FRAME_PX,
+            papers=PAPERS,
+            table=self.upkeep.running.table,
         )
         answer = make_response(page)
         # the person at the machine's own screen becomes the owner
@@ -106,27 +102,3 @@ class FirstEvening(PageGroup):
 
     def _change(self, values: dict[str, Any]) -> None:
         self.upkeep.change(values, self.upkeep.read_file().seen)
-
-    def _camera(self) -> dict[str, Any]:
-        look = self.looks.now()
-        return {
-            "look": look,
-            "size": FRAME_PX,
-            "has_camera": look.state is not CameraState.NONE,
-            "has_phone": bool(self.looks.room and self.looks.room.phone),
-        }
-
-    def _print(self) -> dict[str, Any]:
-        games = self._games
-        game, paper = request.args.get("game", ""), request.args.get("paper", "a4")
-        paper = paper if paper in PAPERS else "a4"
-        printer = self._features.printer
-        plans = {
-            name: printer.plan(name, paper, spoken()).sheets if printer else 0 for name in games
-        }
-        chosen = game if game in games else next(iter(games))
-        return {"games": games, "plans": plans, "paper": paper, "papers": PAPERS, "chosen": chosen}
-
-    def _seats(self) -> dict[str, Any]:
-        table = self.upkeep.running.table
-        return {"is_swapped": table.tip_south == "right", "is_upright": table.upright}
