@@ -248,7 +248,7 @@ def lamps_of(signal: Signal, seat: Seat, silent: bool = False) -> Mapping[str, T
         if isinstance(signal.cue, Cue)
         else _EVENT_LAMPS[signal.cue.lamps]
     )
-    # these two already blink or darken the turn lamp without an end
+    # These two already blink or darken the turn lamp without an end.
     if silent and signal.cue not in (Cue.OFF_WAIT, Cue.OFF):
         return {**tracks, "turn": rhythm_of(row_of(signal.cue).tone)}
     return tracks

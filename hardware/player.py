@@ -100,7 +100,7 @@ class CuePlayer:
                 lamps_of_seat = replace(lamps_of_seat, turn=TurnLamp.TROUBLE)
             if lamps_of_seat != state.lamps:
                 state.lamps, state.changed_ms = lamps_of_seat, now_ms
-                # the turn has passed: the old lamp goes off with the new one's on
+                # The turn has passed: the old lamp goes off with the new one's on.
                 if lamps_of_seat.turn is TurnLamp.OFF:
                     state.short_ms = None
         patterns = {state.lamps.turn for state in self._seats.values()}

@@ -30,7 +30,7 @@ from companion.archive.replay import GameFile, game_file
 from companion.archive.replay_scenes import OWNER_ENDED, Replay
 from companion.archive.scoresheet import write_sheet
 from companion.archive.statistics import PlayerRecord, records_of, typical_minutes
-from companion.archive.summaries import Summaries, is_brought
+from companion.archive.summaries import Summaries, is_imported
 from companion.archive.summary import Summary, digest_of, reason_of
 from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Illegal, JournalError, Malformed, Refusal
@@ -122,7 +122,7 @@ class History:
             ending=self._ending(number, summary),
             winners=summary.winners,
             reason=reason_of(summary),
-            is_imported=is_brought(stamp),
+            is_imported=is_imported(stamp),
             chosen=_chosen_text(summary),
             coached=summary.coached,
             is_closed=summary.is_over and self._lies_on_table(number) and _hides(summary),
@@ -271,7 +271,7 @@ class History:
 
     # ---- bringing in, removing, forgetting -------------------------------------------------------
 
-    def bring_in(self, content: bytes) -> int:
+    def import_game(self, content: bytes) -> int:
         """Import a game file: replay it, check its receipts, and store it under a new number.
 
         Raises `Malformed` that names the turn, and `Illegal` for a game that is already here.

@@ -53,11 +53,11 @@ class Summaries:
 
     def numbers(self) -> list[tuple[int, str]]:
         """Return the numbers and stamps of all games, newest first."""
-        brought = {
+        imported = {
             number: f"{_IMPORTED}{digest}"
             for number, digest in self._journal.archive.imported().items()
         }
-        return sorted({**brought, **self._journal.archive.stamps()}.items(), reverse=True)
+        return sorted({**imported, **self._journal.archive.stamps()}.items(), reverse=True)
 
     def summary(self, number: int, stamp: str) -> Summary:
         """Return the summary of a game: from memory, from its file, or folded now.
@@ -86,13 +86,13 @@ class Summaries:
             return None
 
     def _fold(self, number: int, stamp: str) -> Summary:
-        if is_brought(stamp):
+        if is_imported(stamp):
             try:
                 played = self.imported(number)
                 return summary_of_file(played, end_reason(played))
             except CompanionError as error:
                 return _broken_summary(error.message)
-        entries, broken = self._journal.legible(number)
+        entries, broken = self._journal.readable_entries(number)
         if not entries:
             return _broken_summary(say("Its beginning cannot be read."))
         return summary_of(entries, broken, self._sittings(entries[-1].id))
@@ -101,7 +101,7 @@ class Summaries:
         """Return the inputs that changed seats, read again if the cache does not reach `last`."""
         version, seated = self._seat_inputs
         if version < last:
-            seated, _ = self._journal.legible(0)
+            seated, _ = self._journal.readable_entries(0)
             self._seat_inputs = (last, seated)
         return seated
 
@@ -129,7 +129,7 @@ def _cache_stamp(stamp: str) -> str:
     return f"{__version__} {stamp}"
 
 
-def is_brought(stamp: str) -> bool:
+def is_imported(stamp: str) -> bool:
     """Return whether a stamp is that of an imported game."""
     return stamp.startswith(_IMPORTED)
 

@@ -53,7 +53,7 @@ def backup(options: argparse.Namespace) -> None:
 )
 def restore(options: argparse.Namespace) -> None:
     from companion.maintenance.backup import apply_staged, stage_restore  # noqa: PLC0415 - brings the games
-    from companion.storage.opening import hold  # noqa: PLC0415
+    from companion.storage.opening import lock_journal  # noqa: PLC0415
 
     settings, path = settings_of(options), settings_path(options)
     try:
@@ -67,7 +67,7 @@ def restore(options: argparse.Namespace) -> None:
         note = stage_restore(source, settings, path)
         print(f"{options.file}: {note.sentence()}")
         try:
-            hold(settings.journal_path).close()  # fails if a service is running
+            lock_journal(settings.journal_path).close()  # fails if a service is running
         except JournalInUse:
             print(
                 "A companion is running: the backup is used from its next start "

@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 
 from companion.cli.options import write_file
-from companion.cli.running import host_key_of
+from companion.cli.running import owner_key_of
 from companion.core.clock import RealClock
 from companion.core.config import Settings, WebSettings
 from companion.core.errors import CameraError, JournalError, PanelError
@@ -81,7 +81,7 @@ def save_bundle(settings: Settings, target: Path, path: Path) -> None:
     """Write a support bundle: that of the running companion, or one with the findings of this
     command.
     """
-    bundle = _ask_host_page(settings, "/host/health/bundle.zip")
+    bundle = _ask_owner_page(settings, "/host/health/bundle.zip")
     if bundle is None:
         findings = _all_findings(settings, path)
         bundle = make_bundle(findings, private=[str(settings.journal_path.parent)])
@@ -95,7 +95,7 @@ def save_bundle(settings: Settings, target: Path, path: Path) -> None:
 def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
     """Return the findings of the companion that runs with these settings. None if none runs.
 
-    If its journal, which holds the host key, cannot be read, the findings are only what everybody
+    If its journal, which holds the owner key, cannot be read, the findings are only what everybody
     may know.
     """
     try:
@@ -108,7 +108,7 @@ def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
     running = (
         f"A companion runs here, version {health['version']}, for {uptime}: {health['status']}."
     )
-    report = _ask_host_page(settings, "/api/doctor")
+    report = _ask_owner_page(settings, "/api/doctor")
     if report is None:
         advice = "Its journal cannot be read from here, so it tells no more: use sudo."
         machine = machinery.thorough_look(Machine(), settings.journal_path.parent)
@@ -121,12 +121,12 @@ def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
     return (Finding("service", Grade.OK, running), *findings)
 
 
-def _ask_host_page(settings: Settings, path: str) -> bytes | None:
-    """Return a page that only the host may see. None if nobody answers or the key cannot be
+def _ask_owner_page(settings: Settings, path: str) -> bytes | None:
+    """Return a page that only the owner may see. None if nobody answers or the key cannot be
     read.
     """
     try:
-        key = host_key_of(settings)
+        key = owner_key_of(settings)
         status, content = ask_address(
             own_address(settings.web), IS_COMPANION, path, key, timeout_s=LOOK_TIMEOUT_S
         )

@@ -30,7 +30,7 @@ def greeting(companion: Companion, on_terminal: bool) -> str:
     code, key_words = "", f"its key: {companion.key_command}"
     if on_terminal:
         code = companion.join_code.now() if companion.join_code else ""
-        key_words = f"host key {companion.host_key}"
+        key_words = f"owner key {companion.host_key}"
     rows = [
         ("Table screen", first),
         *(("", url) for url in others),
@@ -39,7 +39,7 @@ def greeting(companion: Companion, on_terminal: bool) -> str:
     rows += [(f"{seat.title()} sits down", seat_address(first, seat)) for seat in SEATS]
     if companion.simulation is not None:
         rows.append(("Workbench", f"{first}workbench"))
-    rows.append(("Host page", f"{first}host   {key_words}"))
+    rows.append(("Owner’s page", f"{first}host   {key_words}"))
     if code:
         rows.append(("Code to sit", f"{shown_code(code)}   until a game begins or a seat is freed"))
     if wifi:

@@ -111,7 +111,7 @@ def _as_json(played: GameFile) -> str:
 def import_game(options: argparse.Namespace) -> None:
     content = _content(options.file)
     with _open_history(settings_of(options), read_only=False) as past:
-        number = past.bring_in(content)
+        number = past.import_game(content)
     print(f"{options.file} is game {number} now.")
 
 

@@ -129,12 +129,12 @@ def hub(options: argparse.Namespace) -> None:
         wall, code = hub.urls()[0], hub.door.code
         place = wall.split("//")[1].rstrip("/")
         print(f"The wall:  {wall}")
-        print("Host key:  companion hub host-key")  # the key itself would stay in a log
+        print("Owner key:  companion hub host-key")  # the key itself would stay in a log
         print(f"Code to join:  {shown_code(code)}  (for one table; the wall shows the next one)")
         print(f"On each table:  companion hub join {place} {code}")
         print("Ctrl-C ends the hub.", flush=True)
-        # Cyclic garbage is collected rarely: objects of an event are freed with their last
-        # reference.
+        # cyclic garbage is collected rarely: objects of an event are freed with their last
+        # reference
         gc.freeze()
         young, middle, _ = gc.get_threshold()
         gc.set_threshold(young, middle, 1_000_000)
@@ -157,7 +157,7 @@ WEB_FIELDS = ("host", "port", "viewers", "names", "proxies", "path", "certificat
 """Options that are settings of the pages."""
 
 
-@command("host-key", "show the key of the hub's host", FOLDER)
+@command("host-key", "show the key of the hub's owner", FOLDER)
 def host_key(options: argparse.Namespace) -> None:
     from companion.hub_server.folder import existing_folder  # noqa: PLC0415 - brings what only a hub needs
 
@@ -215,11 +215,11 @@ def join(options: argparse.Namespace) -> None:
     except JournalInUse:
         wish = {"address": address, "code": code, "names": options.names, "ca": ca}
         ask_running(settings, "/api/host/hub/join", wish)
-        print("This table has joined the hub; its host has to let it in.")
+        print("This table has joined the hub; its owner has to let it in.")
     else:
         print(
             f"This table has joined the hub as number {member.number}; it sends once the hub's "
-            "host has let it in."
+            "owner has let it in."
         )
 
 
@@ -236,7 +236,7 @@ def leave(options: argparse.Namespace) -> None:
 
 @command(
     "offer",
-    "offer a game for two tables; answers a code for the other host",
+    "offer a game for two tables; answers a code for the other owner",
     *SETTINGS,
     argument(
         "game", help="such as outbuffered; with the options with which it was started here last"
@@ -253,7 +253,7 @@ def leave(options: argparse.Namespace) -> None:
 def offer(options: argparse.Namespace) -> None:
     wish = {"game": options.game, "seat": options.seat, "name": options.player}
     code = ask_running(settings_of(options), "/api/host/hub/offer", wish)["code"]
-    print(f"Code for the other host:  {shown_code(code)}")
+    print(f"Code for the other owner:  {shown_code(code)}")
     print(f"There:  companion hub play {code}")
 
 
@@ -261,7 +261,7 @@ def offer(options: argparse.Namespace) -> None:
     "play",
     "play the game that another table offers",
     *SETTINGS,
-    argument("code", help="that the other host was told"),
+    argument("code", help="that the other owner was told"),
     PLAYER,
     PORT,
 )

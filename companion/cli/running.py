@@ -22,7 +22,7 @@ def ask_running(settings: Settings, path: str, body: Mapping[str, Any]) -> dict[
 
     Raises `SystemTrouble` if it refuses or does not answer.
     """
-    key = host_key_of(settings)
+    key = owner_key_of(settings)
     try:
         status, content = ask_address(own_address(settings.web), IS_COMPANION, path, key, body)
         answer: dict[str, Any] = json.loads(content)
@@ -46,18 +46,18 @@ def refusal_in(content: bytes) -> str:
 
 @command(
     "host-key",
-    "show the host key, or change it",
+    "show the owner key, or change it",
     *SETTINGS,
     argument(
         "--new",
         action="store_true",
-        help="make a new key: everybody has to enter it to be the host again",
+        help="make a new key: everybody has to enter it to be the owner again",
     ),
     PORT,
 )
 def host_key(options: argparse.Namespace) -> None:
     settings = settings_of(options)
-    key = host_key_of(settings)
+    key = owner_key_of(settings)
     if options.new:
         try:
             with Journal(settings.journal_path) as journal:
@@ -67,7 +67,7 @@ def host_key(options: argparse.Namespace) -> None:
     print(key)
 
 
-def host_key_of(settings: Settings) -> str:
-    """Return the host key of the installation. The service may be running."""
+def owner_key_of(settings: Settings) -> str:
+    """Return the owner key of the installation. The service may be running."""
     with Journal(settings.journal_path, read_only=True) as journal:
         return host_key_text(journal.key("host"))

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from companion.core.errors import ConfigError
-from companion.core.files import MAX_TEXT, expanded, read_file
+from companion.core.files import MAX_TEXT, expand_path, read_file
 from companion.core.i18n import LANGUAGES, Verbatim, headed, say
 from companion.core.resources import is_small_machine
 
@@ -474,7 +474,7 @@ def _refuse_paths(settings: Settings, name: str) -> None:
         ("mqtt.ca_file", mqtt.ca_file),
     ):
         try:
-            expanded(path)
+            expand_path(path)
         except OSError:
             raise ConfigError(
                 say("{file}: [{place}] is not a path on this machine", file=name, place=key)

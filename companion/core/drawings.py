@@ -427,7 +427,7 @@ def standalone(name: str, *, colour: str, edge: str, face: str) -> str:
         "on-stop": "#FFFFFF",
     }
     inner = DRAWINGS[name]
-    # circles replace the pattern, then colours replace the variables
+    # Circles replace the pattern, then colours replace the variables.
     dots = _mix(colour, face)
     inner = _DOTTED_PATH.sub(lambda match: "".join(_dots(match[1], dots)), inner)
     inner = _VARIABLE.sub(lambda match: values[match[1]], inner).replace("currentColor", colour)
@@ -451,7 +451,7 @@ def _mix(one: str, other: str) -> str:
 def _channels(colour: str) -> tuple[int, int, int]:
     digits = colour.lstrip("#")
     if len(digits) == 3:
-        # “#abc” is short for “#aabbcc”
+        # “#abc” is short for “#aabbcc”.
         digits = "".join(2 * digit for digit in digits)
     return int(digits[0:2], 16), int(digits[2:4], 16), int(digits[4:6], 16)
 
@@ -463,7 +463,7 @@ def _dots(path: str, colour: str) -> Iterator[str]:
     for x, y in (
         (_DOT_AT + i * _DOT_PITCH, _DOT_AT + j * _DOT_PITCH) for j in steps for i in steps
     ):
-        # also clear of the outline: half of its width of 5 is inside the polygon
+        # Keep clear of the outline, too: half of its width of 5 is inside the polygon.
         if _depth(x, y, corners) > _DOT_RADIUS + 2.5:
             yield f'<circle cx="{x:g}" cy="{y:g}" r="{_DOT_RADIUS:g}" fill="{colour}"/>'
 
@@ -492,6 +492,6 @@ def _depth(x: float, y: float, corners: list[tuple[float, float]]) -> float:
     for (x0, y0), (x1, y1) in zip(corners, corners[1:] + corners[:1], strict=True):
         along_x, along_y = x1 - x0, y1 - y0
         length: float = (along_x**2 + along_y**2) ** 0.5
-        # the cross product divided by the edge's length is the distance from its line
+        # The cross product divided by the edge's length is the distance from its line.
         depth = min(depth, (along_x * (y - y0) - along_y * (x - x0)) / length)
     return depth

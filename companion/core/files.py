@@ -50,7 +50,7 @@ def open_file(path: str | Path, follow_link: bool = True) -> BinaryIO:
     symbolic link as the last part of the path is refused too. A device is never opened, because
     opening alone has an effect on some of them.
     """
-    path = expanded(path)
+    path = expand_path(path)
     _demand_regular(os.stat(path, follow_symlinks=follow_link), path)
     # do not block on a pipe that has replaced the file in the meantime
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -132,7 +132,7 @@ def as_owner_of(folder: Path) -> Iterator[None]:
         os.setgroups(groups)
 
 
-def expanded(path: str | Path) -> Path:
+def expand_path(path: str | Path) -> Path:
     """Return a path with `~` expanded.
 
     Raises OSError for an impossible path, such as one with the home of an unknown user.

@@ -61,7 +61,7 @@ class Wifi:
 
 
 def host_key_text(secret: bytes) -> str:
-    """Return the host key as people type it: ten letters and digits of a random secret, 50 bits.
+    """Return the owner key as people type it: ten letters and digits of a random secret, 50 bits.
 
     >>> host_key_text(bytes(32))
     'aaaaa-aaaaa'

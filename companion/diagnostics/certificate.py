@@ -100,7 +100,7 @@ def _today(validity: Validity, now_s: float) -> Finding:
         time.strftime("%Y-%m-%d", time.gmtime(at_s))
         for at_s in (validity.begins_s, validity.ends_s)
     )
-    # A clock that was never set cannot be used to check dates.
+    # a clock that was never set cannot be used to check dates
     if now_s < EARLIEST_S or validity.begins_s <= now_s <= validity.ends_s - SOON_S:
         return Finding("https", Grade.OK, say("The certificate is valid until {day}.", day=ends))
     if now_s < validity.begins_s:

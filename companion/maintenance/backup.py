@@ -40,7 +40,7 @@ from companion.maintenance.settings.rows import kept_by_hand
 from companion.storage.disk_space import FULL_BYTES, free_bytes
 from companion.storage.format import left_beside
 from companion.storage.journal import Journal
-from companion.storage.opening import hold
+from companion.storage.opening import lock_journal
 from companion.storage.recovery import finish_rescue
 from companion.table.records import FreeSeat
 
@@ -244,7 +244,7 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
     ready, under_way, before = state / READY, state / UNDER_WAY, state / BEFORE
     if not ready.exists() and not under_way.exists():
         return ""
-    with _disk_errors(), hold(settings.journal_path):  # never move a journal in use
+    with _disk_errors(), lock_journal(settings.journal_path):  # never move a journal in use
         # rescued games are replaced as well, and must not come back later
         finish_rescue(settings.journal_path)
         # this rename marks the beginning: after a power cut the next start continues from here

@@ -21,7 +21,7 @@ from companion.maintenance.backup import (
     stage_restore,
     unstage,
 )
-from companion.maintenance.settings.file import FileContents, SettingsFile, changed, flat
+from companion.maintenance.settings.file import FileContents, SettingsFile, flat, with_changes
 from companion.maintenance.settings.last_good import LastGoodSettings
 from companion.maintenance.settings.rows import (
     HUB_MAY_SET,
@@ -162,7 +162,7 @@ class Upkeep:
     def _apply(self, written: Settings) -> None:
         self._must_restart, self._idle_s = True, self._clock.monotonic_s()
         at_once = {key: value for key, value in flat(written).items() if works_at_once(key)}
-        self.running = changed(self.running, at_once)
+        self.running = with_changes(self.running, at_once)
         self._use(self.running)
 
     def backup(self, photographs: bool, target: IO[bytes]) -> str:
@@ -219,8 +219,8 @@ class Upkeep:
         with self._lock:
             if games:
                 stage_forgetting(self.running)
-            self._file.put_aside()
-            self._apply(self._file.begin_anew(self._machine_settings()))
+            self._file.copy_aside()
+            self._apply(self._file.start_over(self._machine_settings()))
         view = self._table.view()
         if view.phase not in (Phase.LOBBY, Phase.OVER):
             self._table.abandon()
@@ -237,7 +237,7 @@ class Upkeep:
             settings = self._file.read().settings
         except ConfigError:
             # the file cannot be read: use the running settings without those from the command line
-            settings = changed(
+            settings = with_changes(
                 self.running, {key: flat(Settings())[key] for key in self.from_command_line}
             )
         return kept_by_hand(settings, Settings())

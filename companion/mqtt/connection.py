@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from companion.core.config import MqttSettings
 from companion.core.errors import CompanionError, trace_of
-from companion.core.files import MAX_TEXT, expanded, open_file, read_file
+from companion.core.files import MAX_TEXT, expand_path, open_file, read_file
 from companion.core.i18n import say
 from companion.core.ports import Closeable
 from companion.diagnostics.findings import Finding, Grade
@@ -127,7 +127,7 @@ def _trust(ca_file: str) -> ssl.SSLContext:
     try:
         if ca_file:
             read_file(ca_file, MAX_TEXT)  # OpenSSL would read any file, even an endless one
-        cafile = str(expanded(ca_file)) if ca_file else None
+        cafile = str(expand_path(ca_file)) if ca_file else None
         context = ssl.create_default_context(cafile=cafile)
     except OSError as error:
         why = error.strerror or type(error).__name__

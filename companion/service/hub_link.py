@@ -122,7 +122,7 @@ class HubLink(Closeable):
         return self._adapter.pairs.code if self._adapter else ""
 
     def offer_game(self, game: str, options: Mapping[str, Any], seat: Seat, name: str) -> str:
-        """Offer a game in which this table plays a seat. Return the code for the other host.
+        """Offer a game in which this table plays a seat. Return the code for the other owner.
 
         Raises a `CompanionError`.
         """
@@ -153,7 +153,7 @@ class HubLink(Closeable):
         return self._adapter
 
     def leave(self) -> None:
-        """Leave the hub. It keeps what it has received until its host removes this table.
+        """Leave the hub. It keeps what it has received until its owner removes this table.
 
         Raises `Illegal` during a game at two tables while the hub is connected, because it carries
         the line.

@@ -38,7 +38,7 @@ from companion.storage.database import (
     is_whole,
     link_of,
 )
-from companion.storage.opening import GAMES, hold, open_to_read, open_to_write
+from companion.storage.opening import GAMES, lock_journal, open_to_read, open_to_write
 from companion.storage.recovery import record_of
 from companion.table.records import (
     AnyRecord,
@@ -130,7 +130,7 @@ class Journal(Closeable):
         if read_only:
             connection = open_to_read(path)
         else:
-            self._lock_file = hold(path)
+            self._lock_file = lock_journal(path)
             try:
                 connection, self.notice = open_to_write(path)
             except BaseException:
@@ -231,7 +231,7 @@ class Journal(Closeable):
             self.notice = _broken_words(broken, record_of(broken.record) is not None)
         return entries
 
-    def legible(self, game: int) -> tuple[list[Entry], int | None]:
+    def readable_entries(self, game: int) -> tuple[list[Entry], int | None]:
         """Return the readable inputs of one game (0 for the seats), and the number of the first
         damaged one.
         """

@@ -32,7 +32,7 @@ MAX_FORMAT = 1000
 GAMES = "SELECT DISTINCT game FROM entries WHERE game > 0 ORDER BY game"
 
 
-def hold(path: Path) -> IO[str]:
+def lock_journal(path: Path) -> IO[str]:
     """Lock a journal for this process until the returned file is closed. Raises `JournalError`."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -234,7 +234,7 @@ def record_of(content: bytes) -> AnyRecord | None:
         UnicodeDecodeError,
         TypeError,
     ):
-        # a damaged value may be of any type
+        # A damaged value may be of any type.
         return None
     return record
 

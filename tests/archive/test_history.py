@@ -117,7 +117,7 @@ def test_a_game_is_folded_once_and_kept_as_a_small_file(
     room.play()
     before = room.past.lines()
     monkeypatch.setattr(
-        room.journal, "legible", lambda game: pytest.fail(f"game {game} is folded again")
+        room.journal, "readable_entries", lambda game: pytest.fail(f"game {game} is folded again")
     )
     assert room.past.lines() == before
     assert room.fresh().lines() == before
@@ -175,7 +175,7 @@ def test_a_damaged_game_is_listed_with_a_sentence(room: Room, damage: str) -> No
 
 @pytest.mark.parametrize("name", SHORT)
 def test_every_game_is_told_again_to_its_end(room: Room, name: str) -> None:
-    room.past.bring_in(msgspec.json.encode(made_game(name, 3, 60)))
+    room.past.import_game(msgspec.json.encode(made_game(name, 3, 60)))
     replay = room.past.replay(1)
     assert replay.trouble == ""
     firsts = [turn.first for turn in replay.turns]
@@ -215,7 +215,7 @@ def test_what_is_given_away_can_be_brought_in_elsewhere(
     mine = room.past.line(1)
     (tmp_path / "other").mkdir()
     with a_room(tmp_path / "other") as other:
-        number = other.past.bring_in(plain)
+        number = other.past.import_game(plain)
         line = other.past.line(number)
         assert line is not None
         assert mine is not None
@@ -223,9 +223,9 @@ def test_what_is_given_away_can_be_brought_in_elsewhere(
         assert [sitters[-1].name for sitters in line.players.values()] == ["Ann", "Bob"]
         assert other.past.as_text(number) == text
         with pytest.raises(Illegal, match="here already: number 1"):
-            other.past.bring_in(plain)
+            other.past.import_game(plain)
     with pytest.raises(Illegal, match="here already: number 1"):
-        room.past.bring_in(plain)
+        room.past.import_game(plain)
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_a_file_that_does_not_fit_is_refused(room: Room, old: str, new: str, wor
     text = msgspec.json.encode(made_game("outbuffered", 4, 2)).decode()
     assert old in text
     with pytest.raises(Malformed) as refused:
-        room.past.bring_in(text.replace(old, new).encode())
+        room.past.import_game(text.replace(old, new).encode())
     assert words in refused.value.message
     assert room.past.count() == 0
 
@@ -263,7 +263,7 @@ def test_files_of_no_sense_are_refused(room: Room) -> None:
         (changed, "Turn 1 cannot be played"),
     ):
         with pytest.raises(Malformed, match=words):
-            room.past.bring_in(content)
+            room.past.import_game(content)
 
 
 # ---- removing and forgetting ---------------------------------------------------------------------
@@ -280,7 +280,7 @@ def test_a_game_goes_with_its_photographs_and_its_number_stays_free(room: Room) 
     assert [line.number for line in room.past.lines()] == [2]
     assert room.album.moments(1) == ()
     assert not (room.folder / "history" / "1.json").exists()
-    number = room.past.bring_in(msgspec.json.encode(made_game("scouts", 1, 3)))
+    number = room.past.import_game(msgspec.json.encode(made_game("scouts", 1, 3)))
     assert number == 3
     room.past.remove(3)
     assert room.journal.next_number() == 4
@@ -290,7 +290,7 @@ def test_a_game_goes_with_its_photographs_and_its_number_stays_free(room: Room) 
 
 def test_a_player_can_be_forgotten(room: Room) -> None:
     room.play(turns=1)
-    room.past.bring_in(msgspec.json.encode(made_game("arena", 1, 2, {NORTH: "ANN"})))
+    room.past.import_game(msgspec.json.encode(made_game("arena", 1, 2, {NORTH: "ANN"})))
     assert room.past.forget(" ann ") == 2
     room.play(turns=1, seed=2)
     assert (names(room, 1), names(room, 2), names(room, 3)) == (["—", "Bob"], ["—"], ["Ann", "Bob"])
@@ -346,7 +346,7 @@ def test_a_game_brought_in_knows_its_machines_and_who_asked_the_coach(room: Room
         machines=(NORTH,),
         coached=(SOUTH,),
     )
-    number = room.past.bring_in(msgspec.json.encode(played))
+    number = room.past.import_game(msgspec.json.encode(played))
     line = room.past.line(number)
     assert line is not None
     assert (line.players[NORTH][0].door, line.coached) == ("machine", (SOUTH,))

@@ -16,7 +16,7 @@ from companion.cli.main import main
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings, MqttSettings, load_settings
 from companion.core.errors import CameraError, ConfigError
-from companion.core.files import expanded, is_video_device, open_file, read_file
+from companion.core.files import expand_path, is_video_device, open_file, read_file
 from companion.mqtt.connection import Refused, make_client
 from vision.cameras import files
 from vision.cameras.catalogue import open_camera
@@ -139,7 +139,7 @@ def test_ordinary_files_are_read_and_links_to_them_too(tmp_path: Path) -> None:
         open_file(link, follow_link=False)
     with open_file(file, follow_link=False) as handle:
         assert not os.get_inheritable(handle.fileno())
-    assert expanded("~") == Path.home()
+    assert expand_path("~") == Path.home()
 
 
 def test_only_video_devices_are_cameras(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_the_console_shows_codes_only_to_people() -> None:
         assert "No camera." in text
         assert "http://192.0.2.7:8080/s\n" in text
         assert "secret123" not in text
-    assert "host key abcde-fghij" in terminal
+    assert "owner key abcde-fghij" in terminal
     assert "its key: companion host-key" in plain
     assert "█" not in plain
     assert terminal.count("Scan") == 2

@@ -153,7 +153,7 @@ def history(folder: Path, number: int) -> Iterator[Probe]:
         else:
             content = mended(content.decode(), edits).encode(errors="replace")
         try:
-            kept = past.bring_in(content)
+            kept = past.import_game(content)
         except CompanionError as error:
             return refused(error)
         past.file(kept), past.as_json(kept), past.as_text(kept), past.line(kept), past.replay(kept)

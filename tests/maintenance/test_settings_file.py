@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from companion.core.config import Settings, read_settings
 from companion.core.errors import ConfigError, Malformed, Stale, SystemTrouble
-from companion.maintenance.settings.file import SettingsFile, changed, edited_text, flat
+from companion.maintenance.settings.file import SettingsFile, edited_text, flat, with_changes
 from companion.maintenance.settings.rows import (
     FieldKind,
     SettingRow,
@@ -71,10 +71,10 @@ def test_every_setting_has_words_and_stands_on_the_page_once() -> None:
 def test_a_choice_offers_all_values_of_its_type() -> None:
     for row in ROWS.values():
         for value, _ in row.choices:
-            assert flat(changed(Settings(), {row.key: value}))[row.key] == value
+            assert flat(with_changes(Settings(), {row.key: value}))[row.key] == value
         if row.kind is FieldKind.CHOICE:
             with pytest.raises(ConfigError, match="Invalid enum value") as refused:
-                changed(Settings(), {row.key: 7 if isinstance(row.default, int) else "?"})
+                with_changes(Settings(), {row.key: 7 if isinstance(row.default, int) else "?"})
             assert f"[{row.key}]" in refused.value.message
 
 
@@ -264,7 +264,7 @@ def test_any_change_says_exactly_what_it_should_and_loses_no_remark(
 ) -> None:
 
     before = read_settings(text)
-    after = changed(before, wanted)
+    after = with_changes(before, wanted)
     written = edited_text(
         text, after, {k: v for k, v in wanted.items() if flat(before).get(k) != v}
     )

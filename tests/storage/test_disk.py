@@ -190,7 +190,7 @@ def test_old_games_go_while_nobody_plays_and_never_the_one_on_the_table(tmp_path
     with a_house(tmp_path, keep="games", games=2) as (played, house, album, history):
         play_games(played, album, 25)
         journal = journal_of(played.table)
-        number = history.bring_in(msgspec.json.encode(made_game("arena", 1, 2)))
+        number = history.import_game(msgspec.json.encode(made_game("arena", 1, 2)))
         before = database_of(journal).execute("PRAGMA page_count").fetchone()[0]
         house.step()
         assert len(journal.games()) == 25, "somebody was here just now"

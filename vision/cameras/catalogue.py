@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from companion.core.clock import Clock
 from companion.core.config import CameraSettings
 from companion.core.errors import CameraError
-from companion.core.files import expanded
+from companion.core.files import expand_path
 from companion.core.i18n import say
 from companion.core.ports import Camera
 from vision.cameras.files import PictureCamera
@@ -110,7 +110,7 @@ class CameraOpener:
         if kind == "usb":
             return self._usb(usb_number(which, usb_devices()))
         try:
-            path = expanded(source)
+            path = expand_path(source)
             path.is_dir()  # what can be no path is told here
         except OSError as error:
             raise CameraError(

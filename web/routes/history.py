@@ -114,7 +114,7 @@ class HistoryPages(PageGroup):
             if file is None or not file.filename:
                 raise Malformed(say("Choose a file first"))
             with file.stream:
-                number = self.past.bring_in(file.read())
+                number = self.past.import_game(file.read())
         except RequestEntityTooLarge:
             error = say("A game file may have at most {number} bytes", number=MAX_GAME_BYTES)
             return self.games(error), 413

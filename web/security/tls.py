@@ -25,7 +25,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from companion.core.errors import SystemTrouble
-from companion.core.files import MAX_TEXT, expanded, read_file
+from companion.core.files import MAX_TEXT, expand_path, read_file
 from companion.core.i18n import say
 from web.security.host_names import asked_host
 from web.security.rate_limit import parsed_address
@@ -84,7 +84,7 @@ def certificate_context(certificate: str, key: str) -> ssl.SSLContext:
         )
 
     try:
-        context.load_cert_chain(expanded(certificate), expanded(key), no_password)
+        context.load_cert_chain(expand_path(certificate), expand_path(key), no_password)
     except (ssl.SSLError, ValueError):
         raise BadCertificate(
             say(

@@ -66,7 +66,7 @@ class SettingsFile:
         changes = {key: value for key, value in changes.items() if flat(old).get(key) != value}
         if not changes:
             return old
-        new = changed(old, changes)
+        new = with_changes(old, changes)
         written = edited_text(text, new, changes)
         if written is None:
             raise ConfigError(
@@ -78,7 +78,7 @@ class SettingsFile:
         self._write(written.encode())
         return new
 
-    def put_aside(self) -> None:
+    def copy_aside(self) -> None:
         """Copy the file to another name beside it. Raises `SystemTrouble`."""
         aside = self.path.with_name(f"{self.path.stem}.before-reset{self.path.suffix}")
         with _write_errors(self.path):
@@ -86,12 +86,12 @@ class SettingsFile:
                 aside.unlink(missing_ok=True)
                 shutil.copy(self.path, aside)  # keeps the mode
 
-    def begin_anew(self, values: Mapping[str, object]) -> Settings:
+    def start_over(self, values: Mapping[str, object]) -> Settings:
         """Replace the file by one with only these values, and return its settings.
 
         Raises `ConfigError` and `SystemTrouble`.
         """
-        new = changed(Settings(), values)
+        new = with_changes(Settings(), values)
         self._write((edited_text("", new, values) or "").encode())
         return new
 
@@ -126,7 +126,7 @@ def flat(settings: Settings) -> dict[str, Any]:
     return dict(_leaves(msgspec.to_builtins(settings), ""))
 
 
-def changed(settings: Settings, changes: Mapping[str, object]) -> Settings:
+def with_changes(settings: Settings, changes: Mapping[str, object]) -> Settings:
     """Return settings with some values changed. Raises `ConfigError` that names the wrong entry."""
     tree = msgspec.to_builtins(settings)
     for key, value in changes.items():
