@@ -18,6 +18,9 @@ from companion.core.kit import Kit, Layout, Seat
 from companion.core.ports import Reading
 from companion.games.base import Game
 
+NO_READING = Reading({})
+"""The reading while no camera sees a board."""
+
 
 @dataclass(frozen=True)
 class HandMove:
@@ -123,7 +126,7 @@ def hand_moves(
     kit: Kit,
     before: Layout,
     after: Layout,
-    reading: Reading | None = None,
+    reading: Reading = NO_READING,
     touched: Collection[Square] = (),
 ) -> tuple[HandMove, ...]:
     """Return the moves that turn one layout into another, each with whether the reading already
@@ -134,7 +137,7 @@ def hand_moves(
     hands have `touched` its square.
     """
     before, after = kit.anchored(before), kit.anchored(after)
-    reading = as_people_lay(kit, after, reading, before, touched) if reading else None
+    reading = as_people_lay(kit, after, reading, before, touched)
     removed, added = _surplus(kit, before, after), _surplus(kit, after, before)
     # Pieces with the same origin and target are moved by one hand.
     ways: dict[tuple[Square | None, Square | None], list[tuple[str, bool]]] = {}
@@ -197,9 +200,9 @@ def _is_done(
     origin: Square | None,
     target: Square | None,
     after: Layout,
-    reading: Reading | None,
+    reading: Reading,
 ) -> bool:
-    if reading is None:
+    if reading.game is None:
         return False
     # A hidden square proves nothing, because the piece may still lie there.
     has_left = origin in (None, target) or (

@@ -16,7 +16,7 @@ from companion.core.i18n import say
 from companion.core.kit import Layout, Seat
 from companion.core.ports import CameraState, CameraStatus, Cue, Reading, Signal, signal_to
 from companion.table import board_check
-from companion.table.board_check import Before, Problem
+from companion.table.board_check import NO_READING, Before, Problem
 from companion.table.prompts.sign import sign_of
 from companion.table.records import Begin, HandIn, StageDone
 from companion.table.remote.fold import advance
@@ -48,7 +48,7 @@ class BoardFollower:
         self._store.live = replace(before, reading=reading)
         if last != reading:
             touched = before.touched
-            if last is not None and last.game == reading.game:
+            if last.game == reading.game:
                 # A hand hides a piece or has lifted it.
                 changed = dict(last.seen.items() - reading.seen.items())
                 touched |= changed.keys() | (last.seen.keys() & reading.unknown)
@@ -64,11 +64,7 @@ class BoardFollower:
         """
         live, session = self._store.live, self._store.session
         is_followed = live.sees_board or session.is_between
-        if (
-            live.reading is not None
-            and is_followed
-            and self._place != (session.place, session.paused)
-        ):
+        if is_followed and self._place != (session.place, session.paused):
             self._judge(live.reading, live, live.touched)
         if self._store.live.session.phase in (Phase.SETUP, Phase.STAGES):
             self.tick_off()
@@ -184,7 +180,7 @@ class BoardFollower:
     def _is_next_play_shown(self, session: Session) -> bool:
         """Return whether the board shows a legal play of the next person on turn."""
         live, now_s = self._store.live, self._store.now_s()
-        if live.reading is None or not live.sees_board:
+        if not live.sees_board:
             return False
         seat = _seat_on_turn(session)
         if seat is not None and session.is_machines(seat):
@@ -257,7 +253,7 @@ class BoardFollower:
             return
         is_over = order.seat not in session.awaited
         # Only a still picture newer than the press shows the board that counts.
-        is_read = reading is not None and reading.quiet and reading.at_s >= order.now_s
+        is_read = reading.quiet and reading.at_s >= order.now_s
         if not (is_over or is_read) and now_s < order.now_s + EARLY_PRESS_S:
             return
         self._store.live = replace(live, early=None)
@@ -276,7 +272,7 @@ class BoardFollower:
             return
         live = replace(before, camera=status)
         if status.state is not CameraState.SEES_BOARD:
-            live = replace(live, reading=None, problems=(), suggested=None)
+            live = replace(live, reading=NO_READING, problems=(), suggested=None)
         # Troubles of repeated attempts are shown as text, but only the first is signalled.
         is_new = before.camera.state is not CameraState.TROUBLE
         is_trouble = status.state is CameraState.TROUBLE and is_new

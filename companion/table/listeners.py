@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from companion.core.clock import Clock
-from companion.core.kit import Kit, RowsWanted, Seat
+from companion.core.kit import SEATS, Kit, RowsWanted, Seat
 from companion.core.ports import Alarm, Cue, SeatLamps, Signal, TurnLamp
 from companion.table.clocks.deadlines import alarms_of
 from companion.table.session import Phase
@@ -65,10 +65,10 @@ class Listeners:
         """Cues that wait until the reveal has been shown."""
         self._put_off_until_s = 0.0
 
-    def connect(self, listener: TableListener, live: TableState, in_trouble: bool) -> None:
+    def connect(self, listener: TableListener, live: TableState) -> None:
         """Tell an adapter the present state, and notify it of changes from now on."""
         self._listeners.append(listener)
-        listener.on_lamps(lamps_of(live), in_trouble)
+        listener.on_lamps({seat: lamps_of(live, seat) for seat in SEATS}, live.in_trouble)
         self._kit = live.session.kit
         listener.on_kit(self._kit)
         listener.on_alarms(self._alarms)
@@ -88,13 +88,14 @@ class Listeners:
         for listener in self._listeners:
             listener.on_rows(wanted)
 
-    def show(self, live: TableState, in_trouble: bool, signals: tuple[Signal, ...] = ()) -> None:
+    def show(self, live: TableState, signals: tuple[Signal, ...] = ()) -> None:
         """Show a state: first lamps, alarms and cues, because a finger waits for them, then
         pages.
         """
-        lamps, kit = lamps_of(live), live.session.kit
+        lamps = {Seat.SOUTH: lamps_of(live, Seat.SOUTH), Seat.NORTH: lamps_of(live, Seat.NORTH)}
+        kit = live.session.kit
         for listener in self._listeners:
-            listener.on_lamps(lamps, in_trouble)
+            listener.on_lamps(lamps, live.in_trouble)
         if kit != self._kit:
             self._kit = kit
             for listener in self._listeners:
@@ -140,15 +141,11 @@ class Listeners:
             self._changed.notify_all()
 
 
-def lamps_of(live: TableState) -> dict[Seat, SeatLamps]:
-    """Return the steady pattern of every seat's lamps.
+def lamps_of(live: TableState, seat: Seat) -> SeatLamps:
+    """Return the steady pattern of a seat's lamps.
 
     It depends on the number of orders entered, never on which ones.
     """
-    return {Seat.SOUTH: _seat_lamps(live, Seat.SOUTH), Seat.NORTH: _seat_lamps(live, Seat.NORTH)}
-
-
-def _seat_lamps(live: TableState, seat: Seat) -> SeatLamps:
     session = live.session
     if session.is_between:
         return SeatLamps(turn=TurnLamp.HOTSPOT if live.has_own_wifi else TurnLamp.OFF)

@@ -213,10 +213,9 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
     if asked is not None and text != asked:
         raise Illegal(Refusal.LESSON, lesson_reminder(game, session.state, seat, asked))
     # A later player of this seat may take the order back, but never see it.
-    sitter_nonce = session.seats[seat].nonce if seat in session.seats else ""
-    sealed = Sealed(
-        text, record.salt, record.at, receipt(session.moment, seat, text, record.salt), sitter_nonce
-    )
+    owner = session.nonce_of(seat) or ""
+    opened = receipt(session.moment, seat, text, record.salt)
+    sealed = Sealed(text, record.salt, record.at, opened, owner)
     full = replace(session, sealed={**session.sealed, seat: sealed})
     signal = Signal(Cue.SEALED, frozenset({seat}))
     if full.awaited:

@@ -286,12 +286,23 @@ class Session:
 
         An action of an earlier player of this seat stays a secret of theirs.
         """
-        sitter, places = self.seats.get(seat), []
+        nonce, places = self.nonce_of(seat), []
         for place, turn in enumerate(self.opened_turns):
-            sealed = turn.sealed.get(seat)
-            if sitter and sealed and sealed.owner == sitter.nonce:
+            if seat in turn.sealed and turn.sealed[seat].owner == nonce:
                 places.append(place)
         return tuple(places)
+
+    def nonce_of(self, seat: Seat) -> str | None:
+        """Return the nonce that the token of a seat's player must carry. None if the seat is
+        free.
+        """
+        sitter = self.seats.get(seat)
+        return sitter.nonce if sitter else None
+
+    def own_sealed(self, seat: Seat) -> Sealed | None:
+        """Return the sealed action of a seat, but not that of an earlier player of the seat."""
+        sealed = self.sealed.get(seat)
+        return sealed if sealed and sealed.owner == self.nonce_of(seat) else None
 
     @property
     def target(self) -> Layout | None:

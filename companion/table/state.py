@@ -15,10 +15,12 @@ from companion.core.kit import SEATS, Kit, Layout, RowSeen, RowsWanted, Seat
 from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.games.screen import Headline
 from companion.table import board_check
-from companion.table.board_check import Before, HandMove, Problem
+from companion.table.board_check import NO_READING, Before, HandMove, Problem
 from companion.table.records import HandIn
 from companion.table.session import Phase, Session
 
+WRITE_ERROR = "write"
+"""Topic of the notice that the journal cannot be written."""
 NO_CAMERA = CameraStatus(CameraState.NONE)
 About = Literal["now", "last", "theirs"]
 """Subject of a question: the action that is due, the seat's own last public action, or the last one
@@ -74,7 +76,7 @@ class TableState:
     headline_due_s: float = math.inf
     """Monotonic time at which the current headline ends. Infinite if it waits for a tap."""
     headline_lasts_s: float = 0.0
-    reading: Reading | None = None
+    reading: Reading = NO_READING
     camera: CameraStatus = NO_CAMERA
     problems: tuple[Problem, ...] = ()
     disagrees_since_s: float | None = None
@@ -116,6 +118,11 @@ class TableState:
     """The players of a tournament's round at this table, as a sentence. Empty without a round."""
 
     @property
+    def in_trouble(self) -> bool:
+        """Return whether the lamps should show trouble."""
+        return bool(self.troubles.get(WRITE_ERROR)) or self.camera.state is CameraState.TROUBLE
+
+    @property
     def has_cards(self) -> bool:
         """Return whether this game's board has cards instead of pieces."""
         kit = self.session.kit
@@ -128,21 +135,19 @@ class TableState:
 
     def shows(self, layout: Layout | None) -> bool:
         """Return whether the camera sees this layout."""
-        if layout is None or self.reading is None:
-            return False
-        if self.has_cards:
-            return board_check.cards_agree(layout, self.reading)
         kit = self.session.kit
-        reading = self.reading
-        if kit is not None:
-            reading = board_check.as_people_lay(kit, layout, reading, self.before, self.touched)
+        if layout is None or kit is None:
+            return False
+        if kit.deck:
+            return board_check.cards_agree(layout, self.reading)
+        reading = board_check.as_people_lay(kit, layout, self.reading, self.before, self.touched)
         if not board_check.agrees(layout, reading, self.before) or _missed_and_hidden(self, layout):
             return False
         # No picture shows a turn below another piece, so hands must have been there.
         if not board_check.turned_below(self.before, layout) <= self.touched:
             return False
-        before = Before(kit, self.before, self.markers_before) if kit else None
-        return before is None or board_check.shows_growth(before, layout, self.reading)
+        before = Before(kit, self.before, self.markers_before)
+        return board_check.shows_growth(before, layout, self.reading)
 
     @property
     def before(self) -> Layout:
@@ -152,9 +157,9 @@ class TableState:
         )
 
     @property
-    def still_reading(self) -> Reading | None:
-        """Return a reading of this game's board on which nothing moves. None if there is none."""
-        return self.reading if self.sees_board and self.reading and self.reading.quiet else None
+    def still_reading(self) -> Reading:
+        """Return a reading of this game's board on which nothing moves, or an empty one."""
+        return self.reading if self.sees_board and self.reading.quiet else NO_READING
 
     @property
     def sees_board(self) -> bool:
@@ -162,7 +167,7 @@ class TableState:
         instructions.
         """
         game = self.session.game
-        return bool(game and self.reading and self.reading.game == game.name)
+        return game is not None and self.reading.game == game.name
 
 
 def open_reasons(live: TableState, seat: Seat) -> Mapping[int, tuple[str, ...]]:
@@ -210,8 +215,8 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
     live = replace(live, session=session)
     if session.moment != before.moment or session.phase is not before.phase:
         live = replace(live, drafts={}, overruled=frozenset(), choices=(), laid={}, tiles=NO_TILES)
-        live = replace(live, asked="", why_not=None, fans_before=reading.fans if reading else {})
-        if reading and session.phase is Phase.ORDERS:
+        live = replace(live, asked="", why_not=None, fans_before=reading.fans)
+        if session.phase is Phase.ORDERS:
             live = replace(live, markers_before=reading.markers)
     if session.phase is not Phase.LOBBY or (before.seats and not session.seats):
         live = replace(live, chosen=None)
@@ -230,7 +235,7 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
         live = replace(live, disagrees_since_s=now_s if live.problems else None)
     # The reading belongs to the board of another kit.
     if session.kit != before.kit:
-        live = replace(live, reading=None, problems=(), suggested=None)
+        live = replace(live, reading=NO_READING, problems=(), suggested=None)
     return live
 
 
@@ -256,7 +261,7 @@ def must_wait(live: TableState, order: HandIn) -> bool:
     session, reading = live.session, live.reading
     if order.moment != session.moment or order.seat not in session.awaited or not live.sees_board:
         return False
-    if reading is None or order.action not in session.open_actions:
+    if order.action not in session.open_actions:
         return False
     if not reading.quiet:
         return True
@@ -271,25 +276,19 @@ def must_wait(live: TableState, order: HandIn) -> bool:
 def problems_of(live: TableState) -> tuple[Problem, ...]:
     """Return the faults of the board. While something moves, the previous faults stay."""
     session, reading = live.session, live.reading
-    if session.phase in (Phase.LOBBY, Phase.OVER) or reading is None or not live.sees_board:
-        return ()
-    target = session.target
-    if target is None:
+    kit, target = session.kit, session.target
+    if session.is_between or kit is None or target is None or not live.sees_board:
         return ()
     if not reading.quiet:
         return live.problems
-    if live.has_cards and session.kit:
-        problems = board_check.card_problems(session.kit, live.before, target, reading)
+    if kit.deck:
+        problems = board_check.card_problems(kit, live.before, target, reading)
     else:
-        if session.kit is None:
-            return ()
-        problems = board_check.problems(session.kit, live.before, target, reading)
+        problems = board_check.problems(kit, live.before, target, reading)
         homes = set(map(attrgetter("home"), problems))
         for problem in _missed_and_hidden(live, target):
             if problem.home not in homes:
                 problems = (*problems, problem)
-    if not live.overruled:
-        return problems
     return tuple(problem for problem in problems if problem not in live.overruled)
 
 
@@ -297,10 +296,9 @@ def _missed_and_hidden(live: TableState, layout: Layout) -> tuple[Problem, ...]:
     """Return the pieces that were missing when their place was last seen, if a hand hides the place
     now.
     """
-    hidden = live.reading.unknown if live.reading else frozenset()
     missed = []
     for problem in live.problems:
-        if problem.home in hidden and problem.face in layout.get(problem.home, ()):
+        if problem.home in live.reading.unknown and problem.face in layout.get(problem.home, ()):
             missed.append(problem)
     return tuple(missed)
 
@@ -309,11 +307,11 @@ def is_in_hand(live: TableState, problems: tuple[Problem, ...]) -> bool:
     """Return whether the only fault is that the seat on turn holds one of its pieces, or a neutral
     one.
     """
-    session, reading = live.session, live.reading
-    if len(session.awaited) != 1 or len(problems) != 1 or reading is None:
+    session = live.session
+    if len(session.awaited) != 1 or len(problems) != 1:
         return False
     (problem,), (seat,), kit = problems, session.awaited, session.kit
-    is_gone = problem.square == problem.home and problem.square not in reading.seen
+    is_gone = problem.square == problem.home and problem.square not in live.reading.seen
     return is_gone and kit is not None and kit.face(problem.face).seat in (None, seat)
 
 
@@ -343,9 +341,8 @@ def instructions(live: TableState) -> tuple[Instruction, ...]:
         or session.phase not in (Phase.STAGES, Phase.SETUP)
     ):
         return ()
-    moves = board_check.hand_moves(
-        kit, live.before, target, live.reading if live.sees_board else None, live.touched
-    )
+    reading = live.reading if live.sees_board else NO_READING
+    moves = board_check.hand_moves(kit, live.before, target, reading, live.touched)
     in_words = (Instruction(move, *who_and_what(session, kit, move)) for move in moves)
     return tuple(sorted(in_words, key=lambda instruction: SEATS.index(instruction.seat)))
 

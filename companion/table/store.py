@@ -20,7 +20,7 @@ from companion.core.config import UNTIL_TAPPED_S, TableSettings
 from companion.core.errors import CompanionError, JournalError, Stale, trace_of
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.core.ports import CameraState, Signal
+from companion.core.ports import Signal
 from companion.games import GAMES
 from companion.table.clocks.deadlines import NOTE_S, clock_after_restart, time_out_of
 from companion.table.last_choices import Choices
@@ -36,7 +36,7 @@ from companion.table.records import (
 )
 from companion.table.remote.fold import advance
 from companion.table.session import Phase, Session
-from companion.table.state import TableState, headline_of, with_session
+from companion.table.state import WRITE_ERROR, TableState, headline_of, with_session
 
 log = logging.getLogger(__name__)
 _Parameters = ParamSpec("_Parameters")
@@ -60,8 +60,8 @@ MOVES_S = 1.4
 """Seconds for which pieces move and then rest before the sign shows the effect."""
 HUNG_S = 30.0
 """Timeout in seconds for the table's lock. After that the table counts as hung."""
-WRITE_ERROR, CLOSED = "write", "closed"
-"""Topics of notices: the journal cannot be written, and the hub's host has closed this table."""
+CLOSED = "closed"
+"""Topic of the notice that the hub's host has closed this table."""
 
 
 class RecordJournal(Protocol):
@@ -79,15 +79,13 @@ class RecordJournal(Protocol):
     def next_number(self) -> int:
         """Return the number of the next game."""
 
-    def append(self, game: int, record: AnyRecord, at: float, now_s: float | None = None) -> None:
-        """Append a record of a game. `at` is the Unix time and `now_s` the monotonic time of its
-        acceptance.
-        """
-
     def append_together(
         self, game: int, records: Sequence[AnyRecord], at: float, now_s: float | None = None
     ) -> None:
-        """Append several records, or none of them."""
+        """Append all of these records of a game, or none of them.
+
+        `at` is the Unix time and `now_s` the monotonic time of their acceptance.
+        """
 
     def note_clock(self, moment: str, now_s: float) -> None:
         """Record that the clock of a moment was still running at this monotonic time."""
@@ -170,7 +168,9 @@ class TableStore:
             session = advance(session, pause)[0]
             # On a full disk the next restart comes to the same result.
             with contextlib.suppress(JournalError):
-                journal.append(session.number, pause, clock.wall_s(), clock.monotonic_s())
+                journal.append_together(
+                    session.number, (pause,), clock.wall_s(), clock.monotonic_s()
+                )
         # new players did not see the game
         if session.phase is Phase.OVER and session.remote is None:
             session = session.at_home()
@@ -194,7 +194,8 @@ class TableStore:
     def hold(self) -> Iterator[None]:
         """Hold the table during a change. Raises `Stale` once it is closed."""
         with self._lock_table():
-            self._require_open()
+            if self._is_closed:
+                raise Stale(say("The companion is shutting down"))
             yield
 
     @contextmanager
@@ -252,10 +253,6 @@ class TableStore:
             self._wake.set()
             self._lock.release()
 
-    def _require_open(self) -> None:
-        if self._is_closed:
-            raise Stale(say("The companion is shutting down"))
-
     @property
     def waiting(self) -> int:
         """Return how many callers wait for the table."""
@@ -311,7 +308,8 @@ class TableStore:
         If it raises a `CompanionError`, nothing has happened. Nobody ever sees a state between
         two of the records.
         """
-        self._require_open()
+        if self._is_closed:
+            raise Stale(say("The companion is shutting down"))
         before = session = self.session
         signals: tuple[Signal, ...] = ()
         for record in records:
@@ -363,18 +361,12 @@ class TableStore:
     def publish(self, live: TableState, signals: tuple[Signal, ...] = ()) -> None:
         """Publish this state, and send cues."""
         self.live = replace(live, version=self.live.version + 1)
-        self.listeners.show(self.live, self.in_trouble, signals)
+        self.listeners.show(self.live, signals)
 
     def notices(self, changed: Mapping[str, str]) -> None:
         """Update the lasting troubles, by topic. An empty sentence removes one."""
         troubles = {**self.live.troubles, "journal": self.journal.notice, **changed}
         self.publish(replace(self.live, troubles=troubles))
-
-    @property
-    def in_trouble(self) -> bool:
-        """Return whether the lamps should show trouble."""
-        cannot_write = bool(self.live.troubles.get(WRITE_ERROR))
-        return cannot_write or self.live.camera.state is CameraState.TROUBLE
 
     def time_headline(self, live: TableState) -> TableState:
         """Return the state with the times of its next headline, which starts now.

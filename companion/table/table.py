@@ -96,7 +96,6 @@ class Table(Closeable):
         self.now_s = store.now_s
         self.start, self.step = store.start, store.step
         self.wait = store.listeners.wait
-        self.seat_nonce = partial(seating.nonce, store)
         # Public methods that are functions of the store. Their docstrings and errors are theirs.
         self.swap_seats = store.held(seating.swap)
         self.free_seat = store.held(seating.free)
@@ -132,6 +131,12 @@ class Table(Closeable):
             names[seat] = sitter.name
         return named_sides(session.game, names)
 
+    def seat_nonce(self, seat: Seat) -> str | None:
+        """Return the nonce that the token of a seat's player must carry. None if the seat is
+        free.
+        """
+        return self._store.session.nonce_of(seat)
+
     def view(self, viewer: Seat | None = None) -> TableView:
         """Return what a viewer may see now."""
         return view_of(self._store.live, viewer)
@@ -148,7 +153,7 @@ class Table(Closeable):
     def connect(self, listener: TableListener) -> None:
         """Tell an adapter the present state, and all changes from now on."""
         with self._store.hold():
-            self._store.listeners.connect(listener, self._store.live, self._store.in_trouble)
+            self._store.listeners.connect(listener, self._store.live)
 
     @property
     def round_s(self) -> float:

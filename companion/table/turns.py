@@ -182,7 +182,7 @@ def _refuse_if_disagreeing(store: TableStore, by: str, force: bool) -> None:
     """
     live, now_s = store.live, store.now_s()
     kit = live.session.kit
-    if live.session.target is None or live.reading is None or live.agrees or kit is None:
+    if live.session.target is None or live.agrees or kit is None:
         return
     since_s = now_s if live.disagrees_since_s is None else live.disagrees_since_s
     store.live = live = replace(live, disagrees_since_s=since_s)

@@ -17,12 +17,12 @@ from companion.games import game_named
 from companion.games.base import Stage
 from companion.games.help import public_possibilities
 from companion.games.screen import Badge, BoardUi, CardUi, Tally, UnitOrder
-from companion.table.board_check import HandMove, hand_moves
+from companion.table.board_check import NO_READING, HandMove, hand_moves
 from companion.table.chance.game_chance import chance_of
 from companion.table.prompts.guide import guide_of
 from companion.table.prompts.sign import offer_words, sign_of
 from companion.table.seats.coaching import reasons_of
-from companion.table.session import Phase, Sealed, Session
+from companion.table.session import Phase, Session
 from companion.table.state import (
     NO_DRAFT,
     TableState,
@@ -158,18 +158,18 @@ def _past_stages(session: Session) -> tuple[Stage, ...]:
 
 def _board_view(live: TableState, viewer: Seat | None) -> BoardView:
     session = live.session
-    reading = live.reading if live.sees_board else None
+    reading = live.reading if live.sees_board else NO_READING
     return BoardView(
         layout=session.board or _last_layout(session),
         put_back=session.put_back if session.phase is Phase.SETUP else {},
         back_moves=_back_moves(session) if session.back_wanted is not None else (),
         target=session.target,
-        unknown=reading.unknown if reading else frozenset(),
+        unknown=reading.unknown,
         problems=live.problems,
         why_not=live.why_not if live.problems else None,
         watched=live.sees_board,
         suggested=live.suggested,
-        fans=reading.fans if reading else {},
+        fans=reading.fans,
         tableau=_tableau(live, viewer),
         standing=_standing(live, viewer),
         tiles_ready=live.tiles.ready if session.awaits_tiles else None,
@@ -191,7 +191,7 @@ def _own_view(live: TableState, viewer: Seat | None) -> OwnView:
     is_on = session.phase in (Phase.ORDERS, Phase.STAGES)
     return OwnView(
         pad=game.pad(session.state, viewer) if game and is_on else None,
-        sealed=_own_sealed(session, viewer),
+        sealed=session.own_sealed(viewer),
         back=_undo_moment(session, viewer),
         laid=_laid_action(live, viewer),
         choices=live.choices if viewer in session.awaited else (),
@@ -236,7 +236,7 @@ def _tableau(live: TableState, viewer: Seat | None) -> CardUi | None:
     if cards is None or cards.entry is None or cards.entry.zones or not live.sees_board:
         return cards
     ranks = kit.deck.zones if kit and kit.deck else {}
-    fans = live.reading.fans if live.reading else {}
+    fans = live.reading.fans
     lanes = [zone.file for zone in fans if fans[zone] and zone.rank == ranks.get(Seat.NORTH)]
     if len(lanes) != 1:
         return cards
@@ -326,14 +326,6 @@ def _undo_moment(session: Session, viewer: Seat) -> str | None:
     return session.before.moment if session.before and viewer is may_revert(session) else None
 
 
-def _own_sealed(session: Session, viewer: Seat) -> Sealed | None:
-    """Return the viewer's sealed action, but not that of an earlier player of the seat."""
-    if viewer not in session.sealed or viewer not in session.seats:
-        return None
-    sealed = session.sealed[viewer]
-    return sealed if sealed.owner == session.seats[viewer].nonce else None
-
-
 def _handed_in(session: Session, seat: Seat) -> tuple[str | None, float | None]:
     """Return the receipt and the time of day of a seat's sealed action, also at another table."""
     if seat in session.sealed:
@@ -362,7 +354,7 @@ def _seat_view(live: TableState, seat: Seat) -> SeatView:
         sealed_at=sealed_at,
         receipt=receipt,
         entered=live.drafts.get(seat, NO_DRAFT).count,
-        sitting=sitting_of(sitter.nonce if sitter else None),
+        sitting=sitting_of(session.nonce_of(seat)),
         coached=seat in session.coached,
         has_card=bool(sitter and sitter.card),
     )

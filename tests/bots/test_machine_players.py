@@ -93,7 +93,7 @@ def test_a_machine_hands_in_after_a_persons_pause_and_goes_on(against: Set) -> N
     assert view.phase is Phase.STAGES
     assert view.sign.text == "Purple: Bo’s robot, c4 to c3", "the person opposite moves it"
     assert view.sign.seats == {Seat.SOUTH}
-    lamps = lamps_of(live_of(table))
+    lamps = {seat: lamps_of(live_of(table), seat) for seat in Seat}
     assert lamps[Seat.SOUTH].turn != lamps[Seat.NORTH].turn
     against.played.finish_stages()
     against.round()

@@ -11,7 +11,7 @@ from inside import live_of
 from table_tools import Played, both_seats, playing
 
 from companion.core.errors import Illegal, Stale
-from companion.core.kit import Seat
+from companion.core.kit import SEATS, Seat
 from companion.core.ports import Alarm, PadKey, Press, TurnLamp
 from companion.table.listeners import TableListener, lamps_of
 from companion.table.session import Phase
@@ -214,8 +214,8 @@ def test_pause_and_resume_keep_turn_and_time(played: Played) -> None:
     played.table.pause("north")
     played.wait(500)
     assert left_s(played) == 3.75
-    lamps = lamps_of(live_of(played.table))
-    assert {lamp.turn for lamp in lamps.values()} == {TurnLamp.PULSE}
+    lamps = [lamps_of(live_of(played.table), seat) for seat in SEATS]
+    assert {lamp.turn for lamp in lamps} == {TurnLamp.PULSE}
     played.table.resume("south")
     played.wait(3.7)
     assert left(played) == 110

@@ -50,7 +50,8 @@ def test_who_waits_for_the_other_side_is_told(played: Played) -> None:
     assert smalls(played)[0] == "The other side is still free."
     played.table.choose("scouts")
     assert signs(played)[0] == "Waiting for the other side"
-    assert lamps_of(live_of(played.table)) == {seat: SeatLamps() for seat in SEATS}
+    assert lamps_of(live_of(played.table), SOUTH) == SeatLamps()
+    assert lamps_of(live_of(played.table), NORTH) == SeatLamps()
 
 
 def test_hands_are_told_which_key_ends_their_work(played: Played) -> None:
@@ -133,9 +134,9 @@ def test_a_lamp_pulses_where_both_give_orders_and_stays_on_where_a_turn_passes(
     for game, awaited in (("arena", TurnLamp.PULSE), ("scouts", TurnLamp.ON)):
         played.table.new_game(game, {}, seed=1)
         played.confirm()
-        lamps = lamps_of(live_of(played.table))
+        live = live_of(played.table)
         due = session_of(played.table).awaited
-        assert {seat: lamps[seat].turn for seat in SEATS} == {
+        assert {seat: lamps_of(live, seat).turn for seat in SEATS} == {
             seat: awaited if seat in due else TurnLamp.OFF for seat in SEATS
         }, game
         played.table.abandon()
@@ -146,15 +147,15 @@ def test_three_lamps_count_entered_orders_and_begin_anew(played: Played) -> None
     live = live_of(played.table)
     counted = []
     for count in range(6):
-        lamps = lamps_of(replace(live, drafts={SOUTH: Draft((), count)}))
-        counted.append(sorted(lamps[SOUTH].order_lamps))
+        lamps = lamps_of(replace(live, drafts={SOUTH: Draft((), count)}), SOUTH)
+        counted.append(sorted(lamps.order_lamps))
     assert counted == [[], [1], [1, 2], [1, 2, 3], [1], [1, 2]]
-    asked = lamps_of(replace(live, choices=("a1-a2", "a1-b1")))[SOUTH]
+    asked = lamps_of(replace(live, choices=("a1-a2", "a1-b1")), SOUTH)
     assert asked == SeatLamps(frozenset({2}), TurnLamp.WRONG), "answer on the phone"
     by_tiles = replace(live, tiles=replace(live.tiles, ready=frozenset({SOUTH})))
-    assert lamps_of(by_tiles)[SOUTH].order_lamps == {1, 2, 3}
+    assert lamps_of(by_tiles, SOUTH).order_lamps == {1, 2, 3}
     played.turn("III", "III")
-    assert lamps_of(live_of(played.table))[NORTH].order_lamps == {1}
+    assert lamps_of(live_of(played.table), NORTH).order_lamps == {1}
 
 
 def test_a_press_that_the_camera_does_not_bear_out_is_answered_to_whoever_pressed(

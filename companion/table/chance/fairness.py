@@ -57,7 +57,7 @@ class FairChance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         """SHA-256 of the text in UTF-8, read as a big-endian number of 256 bits."""
         return int(hashlib.sha256(self.text.encode()).hexdigest(), 16)
 
-    def faults(self, seed: int) -> Iterator[str]:
+    def check(self, seed: int) -> Iterator[str]:
         """Yield what does not match in the chance of a game that was played with this seed."""
         if not _HEX.fullmatch(self.secret) or commitment_of(self.secret) != self.commitment:
             yield say(

@@ -45,12 +45,10 @@ def sign_of(live: TableState, viewer: Seat | None) -> Sign:
     game = live.session.game
     if viewer in sign.seats and game:
         sign = replace(sign, text=to_owner(sign.text, game.sides[viewer].name))
-    reading = live.reading
-    if reading is None or not reading.strangers or not reading.quiet or not live.sees_board:
+    strangers = live.still_reading.strangers
+    if not strangers or live.session.is_between:
         return sign
-    if live.session.is_between:
-        return sign
-    strange = strange_words(live.session.kit, reading.strangers[0])
+    strange = strange_words(live.session.kit, strangers[0])
     return replace(sign, small=joined(" ", (sign.small, strange)))
 
 
@@ -98,7 +96,7 @@ def _awaited_sign(live: TableState, viewer: Seat | None) -> Sign:
     if live.problems:
         problem = live.problems[0]
         # A piece that is not seen anywhere may lie out of sight.
-        is_missing = live.reading is not None and problem.square not in live.reading.seen
+        is_missing = problem.square not in live.reading.seen
         small = (is_missing and _unseen_words(live)) or before_colon(problem.text)
         if live.why_not:
             small = live.why_not.message
@@ -172,13 +170,13 @@ def _asked_sign(live: TableState, viewer: Seat | None) -> Sign:
 
 def _unseen_words(live: TableState) -> str:
     """Return which squares the camera cannot see, and what to do about it. Empty if it sees all."""
-    reading = live.still_reading
-    if reading is None or not reading.unknown:
+    unknown = live.still_reading.unknown
+    if not unknown:
         return ""
     return say(
         "The camera cannot see {squares}: take away your hand or what lies there, or straighten "
         "the pieces.",
-        squares=joined(", ", map(str, sorted(reading.unknown)[:4])),
+        squares=joined(", ", map(str, sorted(unknown)[:4])),
     )
 
 
@@ -227,7 +225,8 @@ def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
     if session.phase is Phase.SETUP:
         return Sign(say("Take your hands off the board"), say("The camera takes one last look."))
     is_sure = live.has_cards or live.agrees or live.problems
-    if asked and live.still_reading and not is_sure:  # such as a piece on one that looks the same
+    # Such as a piece that lies on one that looks the same.
+    if asked and live.still_reading.quiet and not is_sure:
         look = say("Check that the pieces are where they should be.")
         return Sign(
             say("Camera cannot tell: confirm by hand"),
@@ -249,9 +248,8 @@ def _moves_sign(live: TableState, viewer: Seat | None, todo: list[Instruction]) 
         small = say_n("One piece to go.", "{n} pieces to go.", len(todo))
     else:
         # A piece that has left its square may lie out of sight.
-        seen = live.still_reading.seen if live.still_reading else {}
         origins = {i.move.origin for i in todo} - {None}
-        small = "" if origins <= seen.keys() else _unseen_words(live)
+        small = "" if origins <= live.still_reading.seen.keys() else _unseen_words(live)
         has_list = viewer and _is_by_phone(live, viewer)  # a seat's page lists the moves itself
         if not small and not has_list:
             small = joined(" ", [joined("", (other.text, ".")) for other in todo[1:]])
@@ -269,11 +267,8 @@ def _confirm_words(live: TableState, viewer: Seat | None) -> str:
 
 def _hidden(live: TableState, todo: list[Instruction]) -> str:
     """Return the squares of these instructions that are hidden from the camera, as words."""
-    reading = live.still_reading
-    if reading is None:
-        return ""
     squares = {square for i in todo for square in (i.move.origin, i.move.target)}
-    return listed(sorted(map(str, squares & reading.unknown)))
+    return listed(sorted(map(str, squares & live.still_reading.unknown)))
 
 
 def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:

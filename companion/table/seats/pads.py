@@ -263,12 +263,9 @@ class Pads:
     def _take_back(self, record: TakeBack) -> None:
         """Take a seat's action back. A sealed one returns to the pad as a draft, key by key."""
         session, seat = self._store.session, record.seat
-        sealed = session.sealed.get(seat)
-        grammar = session.playing.pad(session.state, seat)
+        sealed, grammar = session.own_sealed(seat), session.playing.pad(session.state, seat)
         self._store.accept(record)
-        sitter = session.seats.get(seat)
-        # Do not show an order of an earlier player of this seat.
-        if sealed and grammar and sitter and sealed.owner == sitter.nonce:
+        if sealed and grammar:
             self._set_draft(seat, grammar.spell(sealed.action))
             self._store.publish(self._store.live)
 

@@ -22,14 +22,6 @@ OPEN_S = 30.0
 """Seconds for which a pad's seat is open to a phone."""
 
 
-def nonce(store: TableStore, seat: Seat) -> str | None:
-    """Return the nonce that the token of a seat's player must carry. None if the seat is
-    free.
-    """
-    sitter = store.session.seats.get(seat)
-    return sitter.nonce if sitter else None
-
-
 def swap(store: TableStore, sittings: Mapping[Seat, str] | None = None) -> None:
     """Swap the players of the two seats, between two games.
 
@@ -130,7 +122,7 @@ def _say_open(store: TableStore) -> None:
 
 def require(store: TableStore, seat: Seat, sitting: str | None) -> None:
     """Raise `Stale` if somebody else sits there now. None accepts anybody."""
-    if sitting is not None and sitting != sitting_of(nonce(store, seat)):
+    if sitting is not None and sitting != sitting_of(store.session.nonce_of(seat)):
         raise Stale(
             say(
                 "Somebody else sits at {seat!c} by now, or nobody: check the page again",
