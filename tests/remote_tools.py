@@ -23,8 +23,8 @@ from companion.core.kit import SEATS, Seat
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
 from companion.table.public.messages import encode_public
-from companion.table.remote.messages import OrderOpened, OrderSealed, read_message
-from companion.table.remote.remote_table import RemoteBeginning, RemoteProgress
+from companion.table.remote.messages import OrderOpened, OrderSealed, RemoteGame, read_message
+from companion.table.remote.remote_table import RemoteBeginning
 from companion.table.session import Phase, Session
 from companion.table.table import Table
 
@@ -55,10 +55,10 @@ class HalfTable:
         return session_of(self.table)
 
     @property
-    def progress(self) -> RemoteProgress:
-        progress = self.table.remote.progress
-        assert progress is not None
-        return progress
+    def game(self) -> RemoteGame:
+        game = self.table.remote.game
+        assert game is not None
+        return game
 
     def reopen(self) -> None:
         """The plug is pulled: what is in the journal is all that is left."""
@@ -117,8 +117,9 @@ class MemoryLine:
         """One more message of this table is kept; what is kept already must still be what it
         tells.
         """
-        sent, kept = half.progress.sent, self.kept[half.seat]
-        assert list(sent[: len(kept)]) == kept
+        game, kept = half.game, self.kept[half.seat]
+        sent = [game.payload(number + 1) for number in range(len(game.sent))]
+        assert sent[: len(kept)] == kept
         if len(sent) == len(kept):
             return False
         self._require_bound(half, sent[len(kept)])
@@ -127,12 +128,12 @@ class MemoryLine:
 
     def deliver(self, half: HalfTable, again: int = 0) -> bool:
         """The next message reaches this table, or one of those that it has already."""
-        kept, heard = self.told(half), half.progress.heard
+        kept, heard = self.told(half), half.game.heard
         number = max(1, heard + 1 - again)
         if number > len(kept):
             return False
         half.table.remote.hear(GAME, number, kept[number - 1])
-        assert half.progress.heard == max(heard, number)
+        assert half.game.heard == max(heard, number)
         return True
 
     def told(self, half: HalfTable) -> list[bytes]:
@@ -154,7 +155,7 @@ class MemoryLine:
         if not isinstance(message, OrderOpened):
             return
         if message.tick in _sealed_ticks(self.kept[half.seat]):
-            heard = self.kept[half.seat.other][: half.progress.heard]
+            heard = self.kept[half.seat.other][: half.game.heard]
             assert message.tick in _sealed_ticks(heard)
 
 
@@ -208,7 +209,7 @@ def play_roughly(
             case _:
                 half.table.step()
     raise AssertionError(
-        [(half.session.phase, half.session.moment, half.progress.heard) for half in line.tables]
+        [(half.session.phase, half.session.moment, half.game.heard) for half in line.tables]
     )
 
 

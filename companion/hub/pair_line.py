@@ -58,13 +58,11 @@ from companion.hub.subjects import (
 )
 from companion.storage.journal import Journal
 from companion.table.records import NewGame
-from companion.table.remote.messages import GameLeft, encode_message
+from companion.table.remote.messages import GameLeft, RemoteGame, RemoteSeat
 from companion.table.remote.remote_table import (
     REMATCH_HERE,
     REMATCH_THERE,
     RemoteBeginning,
-    RemoteProgress,
-    progress_of_remote,
     require_playable,
 )
 from companion.table.table import Table
@@ -138,8 +136,8 @@ class PairLine:
         table.remote.when_again(self.again)
         self._queue: deque[_QueuedRequest] = deque()
         self._pair: Pair | None = None
-        self._past_progress: RemoteProgress | None = None
-        """Messages of a game that is no longer on the table."""
+        self._past_game: RemoteGame | None = None
+        """A game that is no longer on the table. It may still have messages to send."""
         self._sent_count = -1
         """Number of our messages at the hub. -1 if the hub has to be asked."""
         self._fault = ""
@@ -211,9 +209,7 @@ class PairLine:
     @property
     def pause_s(self) -> float:
         """Return the maximum time in seconds between two exchanges when nothing wakes the line."""
-        progress = self._table.remote.progress
-        is_on = self._pair is not None and progress is not None and not progress.is_over
-        return LOOK_S if is_on else NEAR_S
+        return LOOK_S if self._pair is not None and self._table.remote.is_on else NEAR_S
 
     def connected(self) -> None:
         """Reset what holds for one connection. Called after each connect."""
@@ -260,12 +256,12 @@ class PairLine:
             return
         if self._subscribed_pair != pair.id:
             await self._subscribe(client, pair)
-        progress = self._progress(pair)
+        game = self._game(pair)
         if line_time_s() >= self._presence_sent_s + NEAR_S:
             self._presence_sent_s = line_time_s()
             await client.publish(near_subject(pair.id, self._own_table), b"")
-        await self._send(stream, pair, progress)
-        if progress.heard < self._announced_number or line_time_s() >= self._polled_s + LOOK_S:
+        await self._send(stream, pair, game)
+        if game.heard < self._announced_number or line_time_s() >= self._polled_s + LOOK_S:
             self._polled_s = line_time_s()
             await self._receive(stream, pair)
         self._show_trouble()
@@ -345,12 +341,12 @@ class PairLine:
     def _begin(self, pair: Pair) -> None:
         """Begin the game that was arranged.
 
-        If that fails, `_progress` tells the other table that this one has left.
+        If that fails, `_game` tells the other table that this one has left.
         """
         other, fault = pair.seat_of(self._own_table).other, ""
-        self._past_progress = self._rematch_swaps = None
+        self._past_game = self._rematch_swaps = None
         self._is_rematch_sent = self._is_rematch_offered = False
-        if self._progress_of(pair.id) is None:
+        if self._known_game(pair.id) is None:
             name = pair.names.get(other, "")
             beginning = RemoteBeginning(
                 pair.id, pair.number, pair.game, pair.options, other, name, pair.follows
@@ -367,64 +363,62 @@ class PairLine:
         self._last_heard_s = self._clock.monotonic_s()
         self.code = ""
 
-    def _progress_of(self, game: str) -> RemoteProgress | None:
-        """Return the progress of a game at two tables that is on the table or among the recent
-        ones. None if the journal does not have it.
+    def _known_game(self, id_: str) -> RemoteGame | None:
+        """Return a game at two tables that is on the table or among the recent ones. None if the
+        journal does not have it.
         """
-        progress = self._table.remote.progress
-        if progress is not None and progress.game == game:
-            return progress
+        game = self._table.remote.game
+        if game is not None and game.at.id == id_:
+            return game
         for number in reversed(self._journal.games()[-_MAX_RECENT_GAMES:]):
             first = next(iter(self._journal.entries(number)), None)
             record = first.record if first else None
-            if isinstance(record, NewGame) and record.remote and record.remote.id == game:
+            if isinstance(record, NewGame) and record.remote and record.remote.id == id_:
                 try:
-                    return progress_of_remote(self._journal.fold(number))
+                    return self._journal.fold(number).remote
                 # a game of an earlier version may no longer fold
                 except CompanionError:
                     return None
         return None
 
-    def _progress(self, pair: Pair) -> RemoteProgress:
-        """Return the progress of a pair's game. For a game that could not begin, it is a message
-        that this table has left.
+    def _game(self, pair: Pair) -> RemoteGame:
+        """Return the game of a pair. If it could not begin, its only message is that this table has
+        left.
         """
-        progress = self._table.remote.progress
-        if progress is not None and progress.game == pair.id:
-            return progress
-        if self._past_progress is None:
-            progress = RemoteProgress(pair.id, (encode_message(pair.id, 1, GameLeft()),), 0, True)
-            self._past_progress = self._progress_of(pair.id) or progress
-        return self._past_progress
+        game = self._table.remote.game
+        if game is not None and game.at.id == pair.id:
+            return game
+        if self._past_game is None:
+            seat = RemoteSeat(pair.id, pair.seat_of(self._own_table).other)
+            self._past_game = self._known_game(pair.id) or RemoteGame(seat, (GameLeft(),))
+        return self._past_game
 
-    async def _send(self, stream: JetStreamContext, pair: Pair, progress: RemoteProgress) -> None:
-        sent = progress.sent
+    async def _send(self, stream: JetStreamContext, pair: Pair, game: RemoteGame) -> None:
         if self._sent_count < 0:
-            self._sent_count = await self._count_at_hub(stream, pair, sent)
-        while self._sent_count < len(sent) and self._fault != _OLD_JOURNAL:
-            subject = message_subject(pair.id, self._own_table, self._sent_count + 1)
+            self._sent_count = await self._count_at_hub(stream, pair, game)
+        while self._sent_count < len(game.sent) and self._fault != _OLD_JOURNAL:
+            number = self._sent_count + 1
+            subject = message_subject(pair.id, self._own_table, number)
             try:
-                await stream.publish(subject, sent[self._sent_count], headers={SEQUENCE: "0"})
+                await stream.publish(subject, game.payload(number), headers={SEQUENCE: "0"})
             except APIError as error:
                 if error.err_code != WRONG_SEQUENCE:
                     raise
-            self._sent_count += 1
+            self._sent_count = number
 
-    async def _count_at_hub(
-        self, stream: JetStreamContext, pair: Pair, sent: tuple[bytes, ...]
-    ) -> int:
+    async def _count_at_hub(self, stream: JetStreamContext, pair: Pair, game: RemoteGame) -> int:
         """Return the number of our messages that the hub has.
 
         Note a fault if they differ from the journal's, as after the restore of an older journal.
         """
-        beyond = message_subject(pair.id, self._own_table, len(sent) + 1)
+        beyond = message_subject(pair.id, self._own_table, len(game.sent) + 1)
         if await kept_message(stream, beyond) is not None:
             self._fault = _OLD_JOURNAL
         # search from the newest message back, because there are no gaps
-        for number in range(len(sent), 0, -1):
+        for number in range(len(game.sent), 0, -1):
             payload = await kept_message(stream, message_subject(pair.id, self._own_table, number))
             if payload is not None:
-                if payload != sent[number - 1]:
+                if payload != game.payload(number):
                     self._fault = _OLD_JOURNAL
                 return number
         return 0
@@ -432,10 +426,10 @@ class PairLine:
     async def _receive(self, stream: JetStreamContext, pair: Pair) -> None:
         other = pair.other_of(self._own_table)
         while not self._fault:
-            progress = self._table.remote.progress
-            if progress is None or progress.game != pair.id:
+            game = self._table.remote.game
+            if game is None or game.at.id != pair.id:
                 return
-            number = progress.heard + 1
+            number = game.heard + 1
             subject = message_subject(pair.id, other, number)
             payload = await kept_message(stream, subject)
             # the message was announced and is still being written
@@ -453,7 +447,7 @@ class PairLine:
             except CompanionError as error:
                 log.warning("Hub: the other table's message %s was refused: %s", number, error.kind)
                 self._fault = _BAD_MESSAGE
-            await self._send(stream, pair, self._progress(pair))
+            await self._send(stream, pair, self._game(pair))
 
     def _show_trouble(self, lost: str = "") -> None:
         """Show at the table what is wrong with the connection, or whether a rematch is wanted.
@@ -466,14 +460,14 @@ class PairLine:
             self._table.notice("remote", sentence)
 
     def _trouble(self, lost: str) -> str:
-        progress = self._table.remote.progress
+        game = self._table.remote.game
         if self._pair is None:
             return ""
-        if progress is None:
+        if game is None:
             return self._fault
-        if progress.game != self._pair.id:
+        if game.at.id != self._pair.id:
             return ""
-        if progress.is_over:
+        if not self._table.remote.is_on:
             if self._rematch_swaps is not None:
                 return REMATCH_HERE
             return REMATCH_THERE if self._is_rematch_offered else ""

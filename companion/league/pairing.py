@@ -72,27 +72,23 @@ def _match(
         # in a round robin everybody has the same number of byes, so they give no points
         return Match(south, None, halves=WIN if tournament.system is not System.ROUND_ROBIN else 0)
     entrants = entrants_by_number[south], entrants_by_number[north]
+    is_there = {person: e.is_there(number) for e in entrants for person in e.people}
     boards = []
-    for place in range(tournament.team_size):
-        one, other = (entrant.people[place] for entrant in entrants)
+    for place, people in enumerate(zip(*(entrant.people for entrant in entrants), strict=True)):
         # the sides of a team alternate from board to board
-        south_person, north_person = (one, other) if place % 2 == 0 else (other, one)
-        verdict = _default_verdict(entrants, number, south_person, north_person)
-        boards.append(MatchBoard(south_person, north_person, verdict=verdict))
+        one, other = people if place % 2 == 0 else reversed(people)
+        # None until the game is over
+        verdict = _DEFAULTS.get((is_there[one], is_there[other]))
+        boards.append(MatchBoard(one, other, verdict=verdict))
     return Match(south, north, tuple(boards))
 
 
-def _default_verdict(
-    entrants: Sequence[Entrant], number: int, south: int, north: int
-) -> BoardEnd | None:
-    """Return the verdict of a board on which a player has withdrawn. None if nobody has."""
-    absent = [entrant for entrant in entrants if not entrant.is_there(number)]
-    withdrawn = {person for entrant in absent for person in entrant.people}
-    if not withdrawn:
-        return None
-    if south not in withdrawn:
-        return BoardEnd.SOUTH_BY_DEFAULT
-    return BoardEnd.NORTH_BY_DEFAULT if north not in withdrawn else BoardEnd.NEITHER
+_DEFAULTS = {
+    (True, False): BoardEnd.SOUTH_BY_DEFAULT,
+    (False, True): BoardEnd.NORTH_BY_DEFAULT,
+    (False, False): BoardEnd.NEITHER,
+}
+"""Verdicts of boards on which somebody has withdrawn, by whether South and North are there."""
 
 
 # ---- Swiss ---------------------------------------------------------------------------------------
@@ -290,29 +286,25 @@ def _round_robin(tournament: Tournament, number: int) -> Pairs:
     Nobody plays one side more than once oftener than the other.
     """
     order = tournament.order
-    last = len(order) + len(order) % 2
-    if number >= last:
+    # somebody who would meet nobody has a bye
+    *circle, last = order if len(order) % 2 == 0 else (*order, None)
+    if number > len(circle):
         raise Illegal(
             Refusal.WRONG_PHASE, say("Everybody has met everybody: the tournament is over")
         )
+    # each round turns the circle of all but the last by half of it
+    half = len(order) - len(order) // 2
+    start = (number - 1) * half % len(circle)
+    row = [*circle[start:], *circle[:start], last]
+    seats = list(zip(row[:half], row[: half - 1 : -1], strict=True))
+    # whoever does not turn changes sides from round to round
+    if number % 2 == 0:
+        seats[0] = seats[0][::-1]
     pairs: list[tuple[int, int | None]] = []
-    for one in range(1, last):
-        # on the circle of all seeds but the last, opponents add up to the round plus one, modulo
-        # its size
-        other = (number + 1 - one) % (last - 1) or last - 1
-        if other == one:
-            # the seed that would meet itself meets the last seed, which is not on the circle
-            seeds = (one, last) if one <= last // 2 else (last, one)
-        elif one < other:
-            # the lower seed is South if the sum is odd
-            seeds = (one, other) if (one + other) % 2 else (other, one)
-        else:
-            continue
-        south, north = (_entrant_of(order, seed) for seed in seeds)
-        if south is None or north is None:
-            pairs.append((south or north or 0, None))
-        else:
-            pairs.append((south, north))
+    for south, north in seats:
+        pairs.append(
+            (south or north or 0, None) if south is None or north is None else (south, north)
+        )
     return pairs
 
 

@@ -138,8 +138,7 @@ class HubLink(Closeable):
         self._member.pairs.withdraw()
 
     def _require_no_game(self) -> None:
-        progress = self._table.remote.progress
-        is_on = progress is not None and not progress.is_over
+        is_on = self._table.remote.is_on
         # Only a connected hub carries the line. A hub that is gone may be left.
         if is_on and self._adapter is not None and self._adapter.is_connected:
             raise Illegal(Refusal.WRONG_PHASE, say("A game at two tables is on: end it first"))

@@ -118,7 +118,7 @@ def _bytes(number: int, **message: object) -> bytes:
 def test_a_message_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
     with paired(tmp_path, "outbuffered") as line:
         _open_moment(line)
-        north, number = line.north, line.north.progress.heard + 1
+        north, number = line.north, line.north.game.heard + 1
         tick, moment = north.session.tick, north.session.moment
         before, first = north.session, line.kept[SOUTH][0]
         north.table.remote.hear(GAME, 1, first)
@@ -258,10 +258,10 @@ def test_a_host_who_waits_in_vain_ends_the_game_alone(tmp_path: Path) -> None:
         table.abandon()
         assert line.south.session.phase is Phase.ORDERS
         assert "end it again" in table.view().sign.small
-        asked = table.remote.progress
+        asked = table.remote.game
         with pytest.raises(Illegal, match="wait for its answer"):
             table.resign(SOUTH)
-        assert table.remote.progress == asked, "the other table is told nothing twice"
+        assert table.remote.game == asked, "the other table is told nothing twice"
         line.south.reopen()
         line.south.table.abandon()
         assert line.south.session.phase is Phase.OVER

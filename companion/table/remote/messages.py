@@ -162,6 +162,12 @@ class RemoteGame:
         """Return the seat that is played here."""
         return self.at.seat.other
 
+    def payload(self, number: int) -> bytes:
+        """Return the message of this number, counted from 1, encoded. Equal messages give equal
+        bytes.
+        """
+        return _encode(_Envelope(self.at.id, number, self.sent[number - 1]))
+
     @property
     def is_shown_here(self) -> bool:
         """Return whether this table has reported that its board shows the current step."""
@@ -178,11 +184,6 @@ class _Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode = msgspec.json.Decoder(_Envelope).decode
-
-
-def encode_message(game: str, number: int, message: RemoteMessage) -> bytes:
-    """Encode a message. Equal messages give equal bytes."""
-    return _encode(_Envelope(game, number, message))
 
 
 def read_message(game: str, number: int, payload: bytes) -> RemoteMessage:

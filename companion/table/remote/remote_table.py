@@ -17,7 +17,7 @@ from companion.core.kit import Seat
 from companion.games import game_named
 from companion.games.base import Drawn
 from companion.table.records import FreeSeat, GameOptions, NewGame, RemoteSaid, Score, TakeSeat
-from companion.table.remote.messages import REMOTE, RemoteSeat, encode_message, read_message
+from companion.table.remote.messages import REMOTE, RemoteGame, RemoteSeat, read_message
 from companion.table.session import Session
 from companion.table.store import TableStore
 
@@ -45,18 +45,6 @@ class RemoteBeginning:
     seat: Seat
     name: str = ""
     follows: str = ""
-
-
-@dataclass(frozen=True)
-class RemoteProgress:
-    """The progress of a game at two tables: all messages of this table, encoded, and the number
-    received.
-    """
-
-    game: str
-    sent: tuple[bytes, ...]
-    heard: int
-    is_over: bool
 
 
 def require_playable(game: str, options: GameOptions) -> None:
@@ -88,9 +76,14 @@ class RemoteTable:
         self._store = store
 
     @property
-    def progress(self) -> RemoteProgress | None:
-        """Return the progress of the present or last game. None if it was not at two tables."""
-        return progress_of_remote(self._store.session)
+    def game(self) -> RemoteGame | None:
+        """Return the state of the present or last game. None if it was not at two tables."""
+        return self._store.session.remote
+
+    @property
+    def is_on(self) -> bool:
+        """Return whether a game at two tables is on."""
+        return self.game is not None and self._store.session.outcome is None
 
     def begin(self, beginning: RemoteBeginning, next_number: int) -> None:
         """Begin a game with its set-up. `next_number` is this table's next number.
@@ -142,18 +135,6 @@ class RemoteTable:
         None removes it.
         """
         self._store.ask_rematch = call
-
-
-def progress_of_remote(session: Session) -> RemoteProgress | None:
-    """Return the progress of this session's game at two tables, or None."""
-    remote = session.remote
-    if remote is None:
-        return None
-    game = remote.at.id
-    sent = tuple(
-        encode_message(game, number, message) for number, message in enumerate(remote.sent, start=1)
-    )
-    return RemoteProgress(game, sent, remote.heard, session.outcome is not None)
 
 
 def _change_of_sides(session: Session, elsewhere: Seat) -> list[FreeSeat | TakeSeat]:
