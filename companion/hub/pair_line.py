@@ -9,11 +9,11 @@ message by the number that its own journal has reached.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass, field
+from concurrent.futures import CancelledError, Future, InvalidStateError
 from typing import Any
 
 import msgspec
@@ -98,14 +98,6 @@ class SessionTaken(CompanionError, RuntimeError):
     kind = "session_taken"
 
 
-@dataclass(eq=False)
-class _QueuedRequest:
-    """A request to the hub, and the future on which its caller waits."""
-
-    wish: PairWish
-    answer: Future[PairAnswer] = field(default_factory=Future)
-
-
 async def kept_message(stream: JetStreamContext, subject: str) -> bytes | None:
     """Return the stored message of a subject in the stream of pairs, or None."""
     try:
@@ -134,7 +126,8 @@ class PairLine:
         """Whether another machine has tried to connect as this table."""
         self._wake = wake
         table.remote.when_again(self.again)
-        self._queue: deque[_QueuedRequest] = deque()
+        self._queue: deque[tuple[PairWish, Future[PairAnswer]]] = deque()
+        """Requests to the hub, and the futures on which their callers wait."""
         self._pair: Pair | None = None
         self._past_game: RemoteGame | None = None
         """A game that is no longer on the table. It may still have messages to send."""
@@ -195,13 +188,13 @@ class PairLine:
         self._table.redraw()
 
     def _send_request(self, wish: PairWish) -> PairAnswer:
-        question = _QueuedRequest(wish)
-        self._queue.append(question)
+        answer: Future[PairAnswer] = Future()
+        self._queue.append((wish, answer))
         self._wake()
         try:
-            return question.answer.result(ANSWERS_S)
+            return answer.result(ANSWERS_S)
         except (TimeoutError, CancelledError):
-            question.answer.cancel()
+            answer.cancel()
             raise Malformed(say("The hub does not answer")) from None
 
     # ---- in the line's thread ----
@@ -281,35 +274,32 @@ class PairLine:
         If the connection breaks, the request stays queued for the next connection.
         """
         while self._queue:
-            wish = self._queue[0]
-            answer, refusal = PairAnswer(), None
-            if not wish.answer.cancelled():
+            wish, answer = self._queue[0]
+            with contextlib.suppress(InvalidStateError):  # the caller has given up waiting
                 try:
-                    answer = await self._request(client, wish.wish)
-                    if isinstance(wish.wish, PairTake) and answer.pair is not None:
-                        self._begin(answer.pair)
+                    result = PairAnswer() if answer.cancelled() else await self._ask(client, wish)
+                    answer.set_result(result)
                 except CompanionError as error:
-                    refusal = error
+                    answer.set_exception(error)
             self._queue.popleft()
-            # the caller has given up waiting
-            if not wish.answer.set_running_or_notify_cancel():
-                continue
-            if refusal:
-                wish.answer.set_exception(refusal)
-            else:
-                wish.answer.set_result(answer)
+
+    async def _ask(self, client: Client, wish: PairWish) -> PairAnswer:
+        """Send a request, and begin the game if it was accepted."""
+        answer = await self._request(client, wish)
+        if isinstance(wish, PairTake | PairAgain) and answer.pair is not None:
+            self._begin(answer.pair)
+        return answer
 
     async def _send_rematch(self, client: Client, pair: Pair, swaps: bool) -> None:
         self._is_rematch_sent = True
         wish = PairAgain(pair.id, self._journal.next_number(), swaps)
         try:
-            answer = await self._request(client, wish)
+            await self._ask(client, wish)
+        except JournalError:
+            raise
         except CompanionError as error:
             self._rematch_swaps = None
             log.warning("Hub: no rematch at two tables: %s", error.kind)
-            return
-        if answer.pair is not None:
-            self._begin(answer.pair)
 
     def broken(self) -> None:
         """Show that the connection is lost. Called after each disconnect."""
@@ -320,7 +310,7 @@ class PairLine:
     def close(self) -> None:
         """Cancel all queued requests and clear the notice at the table."""
         while self._queue:
-            self._queue.pop().answer.cancel()
+            self._queue.pop()[1].cancel()
         self._table.remote.when_again(None)
         self._table.notice("remote", "")
 

@@ -165,7 +165,7 @@ class _Player:
     def __init__(self, tournament: Tournament, entrant: Entrant) -> None:
         self.number = number = entrant.number
         self.halves = tournament.halves(number)
-        self.sides = _sides(tournament, entrant)
+        self.sides = _sides(tournament, number)
         self.met = frozenset(opponents(tournament, number))
         self.had_bye = has_had_bye(tournament, number)
         self.last_float = _last_float(tournament, number)
@@ -181,14 +181,14 @@ class _Player:
         if self.balance:
             return "N" if self.balance > 0 else "S"
         # with balanced sides, alternate with the last game
-        return {"S": "N", "N": "S"}.get(self.sides.replace("-", "")[-1:], "")
+        return {"S": "N", "N": "S"}.get(self.sides[-1:], "")
 
     @property
     def side_urgency(self) -> int:
         """Return how strongly the side is due: 3 absolute, 2 for balance, 1 to alternate, 0 not at
         all.
         """
-        last = self.sides.replace("-", "")[-2:]
+        last = self.sides[-2:]
         # a surplus of two, or the same side twice in a row, makes the other side mandatory
         if abs(self.balance) > 1 or last in ("SS", "NN"):
             return 3
@@ -245,18 +245,14 @@ def has_had_bye(tournament: Tournament, entrant: int) -> bool:
     return False
 
 
-def _sides(tournament: Tournament, entrant: Entrant) -> str:
-    """Return one letter for each round, the entrant's side on the first board: `S`, `N`, or `-` if
-    it was not played.
+def _sides(tournament: Tournament, entrant: int) -> str:
+    """Return one letter for each game that was played, the entrant's side on the first board: `S`
+    or `N`.
     """
-    letters = ""
-    for round_ in tournament.rounds:
-        match = round_.match_of(entrant.number)
-        board = match.boards[0] if match and match.boards else None
-        if board is None or not board.is_played:
-            letters += "-"
-        else:
-            letters += "S" if board.south in entrant.people else "N"
+    people, letters = tournament.entrant(entrant).people, ""
+    for match in tournament.matches(entrant):
+        if match.boards and match.boards[0].is_played:
+            letters += "S" if match.boards[0].south in people else "N"
     return letters
 
 
@@ -300,12 +296,12 @@ def _round_robin(tournament: Tournament, number: int) -> Pairs:
     # whoever does not turn changes sides from round to round
     if number % 2 == 0:
         seats[0] = seats[0][::-1]
-    pairs: list[tuple[int, int | None]] = []
-    for south, north in seats:
-        pairs.append(
-            (south or north or 0, None) if south is None or north is None else (south, north)
-        )
-    return pairs
+    return [_pair(south, north) for south, north in seats]
+
+
+def _pair(one: int | None, other: int | None) -> tuple[int, int | None]:
+    """Return the match of two entrants, or a bye for the one who is there."""
+    return (one or other or 0, None) if one is None or other is None else (one, other)
 
 
 def _entrant_of(order: Sequence[int], seed: int) -> int | None:
@@ -341,14 +337,11 @@ def _knockout(tournament: Tournament, number: int) -> Pairs:
                 Refusal.WRONG_PHASE,
                 say("Nobody came to two matches in a row: end the tournament here"),
             )
-        if one is None or other is None:
-            pairs.append((one or other or 0, None))
-        else:
-            # South is the one who was South less often, else the one who is first in the bracket
-            before = [
-                _sides(tournament, tournament.entrant(number)).count("S") for number in (one, other)
-            ]
-            pairs.append((other, one) if before[1] < before[0] else (one, other))
+        # South is the one who was South less often, else the one who is first in the bracket
+        before = [
+            _sides(tournament, entrant).count("S") if entrant else 0 for entrant in (one, other)
+        ]
+        pairs.append(_pair(other, one) if before[1] < before[0] else _pair(one, other))
     return pairs
 
 
