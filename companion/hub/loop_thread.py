@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from typing import Any
 
 from nats.aio.client import Client
@@ -15,6 +15,7 @@ from nats.errors import Error as NatsError
 from companion.core.errors import CompanionError, trace_of
 
 log = logging.getLogger(__name__)
+CONNECT_TIMEOUT_S = 5
 CLOSE_TIMEOUT_S = 1.0
 """Timeout in seconds for the connections of a loop to close at its end."""
 
@@ -102,6 +103,38 @@ async def note_fault(error: Exception) -> None:
         log.warning("Hub: %s", error)
     elif not isinstance(error, NatsError | OSError):
         log.error("Hub: what was heard could not be dealt with: %s", trace_of(error))
+
+
+@contextlib.asynccontextmanager
+async def connection(
+    servers: Iterable[str], seed: str, when_lost: Callable[[], None], **options: Any
+) -> AsyncIterator[Client]:
+    """Connect to NATS with the seed of a key, and close the connection at the end.
+
+    The library does not reconnect, because everything has to be set up again then. `when_lost` is
+    called when the connection breaks.
+    """
+
+    async def note_lost(*_: object) -> None:
+        when_lost()
+
+    client = SteadyClient()
+    try:
+        await client.connect(
+            list(servers),
+            nkeys_seed_str=seed,
+            allow_reconnect=False,
+            max_reconnect_attempts=1,
+            reconnect_time_wait=0,
+            connect_timeout=CONNECT_TIMEOUT_S,
+            error_cb=note_fault,
+            closed_cb=note_lost,
+            disconnected_cb=note_lost,
+            **options,
+        )
+        yield client
+    finally:
+        await hang_up(client)
 
 
 async def hang_up(client: Client) -> None:

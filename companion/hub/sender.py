@@ -13,7 +13,6 @@ import asyncio
 import logging
 import math
 from collections.abc import Callable
-from typing import Any
 
 import nats
 from nats.aio.client import Client
@@ -28,7 +27,7 @@ from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
 from companion.hub.joining import trusted
-from companion.hub.loop_thread import LoopThread, SteadyClient, hang_up, line_time_s, note_fault
+from companion.hub.loop_thread import LoopThread, connection, line_time_s
 from companion.hub.membership import Membership
 from companion.hub.pair_line import PairLine
 from companion.hub.subjects import (
@@ -46,7 +45,7 @@ from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicRecord, encode_public, read_record
 
 log = logging.getLogger(__name__)
-CONNECT_TIMEOUT_S, ANSWER_TIMEOUT_S = 5, 3.0
+ANSWER_TIMEOUT_S = 3.0
 RECONNECT_S, MAX_RECONNECT_S = 0.25, 30.0
 """Minimum and maximum pause in seconds before reconnecting."""
 REFUSED_RECONNECT_S = 5.0
@@ -168,37 +167,21 @@ class HubLine:
     async def _connect_and_serve(self) -> None:
         """Connect, and serve the connection until it breaks."""
         own = self._membership
-        lost = asyncio.Event()
-
-        async def note_lost(*_: Any) -> None:
-            lost.set()
-            self.wake()
-
-        client = SteadyClient()
         is_secure = any(server.startswith("tls:") for server in own.servers)
+        options = {
+            "inbox_prefix": inbox_prefix(own.table),
+            "tls": trusted(own.ca) if is_secure else None,
+            "ping_interval": 10,
+        }
         try:
-            await client.connect(
-                list(own.servers),
-                nkeys_seed_str=own.seed,
-                inbox_prefix=inbox_prefix(own.table),
-                tls=trusted(own.ca) if is_secure else None,
-                allow_reconnect=False,
-                max_reconnect_attempts=1,
-                reconnect_time_wait=0,
-                connect_timeout=CONNECT_TIMEOUT_S,
-                ping_interval=10,
-                error_cb=note_fault,
-                closed_cb=note_lost,
-                disconnected_cb=note_lost,
-            )
-            await client.subscribe(command_subject(own.table), cb=self._on_command)
-            await self._serve(client, lost)
+            async with connection(own.servers, own.seed, self.wake, **options) as client:
+                await client.subscribe(command_subject(own.table), cb=self._on_command)
+                await self._serve(client)
         finally:
             self._pairs.broken()
-            await hang_up(client)
 
-    async def _serve(self, client: Client, lost: asyncio.Event) -> None:
-        """Send records and states until the connection is `lost` or this line closes."""
+    async def _serve(self, client: Client) -> None:
+        """Send records and states until the connection breaks or this line closes."""
         stream = client.jetstream(timeout=ANSWER_TIMEOUT_S)
         await self._pairs.claim(client)
         # continue after the last input that the hub has
@@ -208,7 +191,7 @@ class HubLine:
         self._set_line(True, self.trouble if self._outbox.next() else "")
         self._sent_state = b""
         retry_s = 0.0
-        while not (self._is_closing or lost.is_set()):
+        while client.is_connected and not self._is_closing:
             self._has_news = False
             await self._pairs.claim(client)
             await self._send_state(client)
@@ -217,7 +200,7 @@ class HubLine:
                     sequence = await self._send_all(client, stream, sequence)
                     self._set_line(True, "")
                 except HubStoresNothing as error:  # staff calls still need the connection
-                    if lost.is_set():  # no answer because the connection broke
+                    if not client.is_connected:  # no answer because the connection broke
                         raise ConnectionClosedError from None
                     self._set_line(True, error.message)
                     sequence = await self._seek(stream)

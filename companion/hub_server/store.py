@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from nats.aio.client import Client
@@ -36,7 +35,7 @@ from nats.js.errors import APIError, NotFoundError, ServerError
 
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
-from companion.hub.loop_thread import LoopThread, SteadyClient, hang_up, note_fault
+from companion.hub.loop_thread import LoopThread, connection
 from companion.hub.subjects import (
     AGE,
     ALL_NEAR,
@@ -234,27 +233,9 @@ class HubStore:
             self._room.is_in_trouble(say("Something went wrong in the hub: the log says more."))
 
     async def _listen(self) -> None:
-        lost = asyncio.Event()
-
-        async def is_over(*_: Any) -> None:
-            lost.set()
-
-        self._client = client = SteadyClient()
-        try:
-            await client.connect(
-                [self._server.url],
-                nkeys_seed_str=self._seed,
-                tls=self._tls(),
-                # the outer loop reconnects instead, and makes the streams again
-                allow_reconnect=False,
-                max_reconnect_attempts=1,
-                reconnect_time_wait=0,
-                connect_timeout=5,
-                error_cb=note_fault,
-                closed_cb=is_over,
-                disconnected_cb=is_over,
-                pending_size=8 * 1024 * 1024,
-            )
+        options = {"tls": self._tls(), "pending_size": 8 * 1024 * 1024}
+        async with connection([self._server.url], self._seed, lambda: None, **options) as client:
+            self._client = client
             stream = client.jetstream(timeout=ANSWERS_S)
             records_info = await self._make_streams(stream)
             self._record_error = None
@@ -287,7 +268,7 @@ class HubStore:
             self._room.is_in_trouble("")
             await self._save_progress()
             self.is_ready.set()
-            while not (self._is_closing or lost.is_set()):
+            while client.is_connected and not self._is_closing:
                 await self._round()
                 # reconnect, so that the record that could not be stored is delivered again
                 if self._record_error is not None:
@@ -296,9 +277,6 @@ class HubStore:
                     self._checked_s = time.monotonic()
                     await self._purge(stream)
                     await self._check(stream)
-        finally:
-            self._client = None
-            await hang_up(client)
 
     async def _round(self) -> None:
         self._room.step()

@@ -223,7 +223,11 @@ def test_nothing_at_the_other_table_depends_on_what_is_hidden_here(
     ):  # one deal in both runs
         monkeypatch.setattr(f"companion.{drawing}.secrets", drawn)
     monkeypatch.setattr("web.hub.room.SILENT_S", 1e9)  # no table's time passes, and a hub's does
-    for timeout in ("sender.ANSWER_TIMEOUT_S", "sender.CONNECT_TIMEOUT_S", "pair_line.ANSWERS_S"):
+    for timeout in (
+        "sender.ANSWER_TIMEOUT_S",
+        "loop_thread.CONNECT_TIMEOUT_S",
+        "pair_line.ANSWERS_S",
+    ):
         monkeypatch.setattr(f"companion.hub.{timeout}", 15)  # a busy machine cuts no line
     monkeypatch.setattr("companion.hub_server.store.ANSWERS_S", 15)
     caplog.set_level(logging.DEBUG)

@@ -204,10 +204,9 @@ class CardPages(HubGroup):
 
     def _board(self, tournament: Tournament, board: Any, number: int) -> dict[str, Any]:
         other = board.north if board.south == number else board.south
-        numbers = {table.id: table.number for table in self._room.tables()}
         return {
             "tournament": tournament,
-            "table": numbers.get(board.table),
+            "table": self._room.number_of(board.table),
             "is_south": board.south == number,
             "other": self._league.cards.person(other),
             "verdict": board.verdict,

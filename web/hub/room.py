@@ -262,6 +262,11 @@ class Room(Notifier):
         with self._lock:
             return next((table for table in self._tables.values() if table.number == number), None)
 
+    def number_of(self, table: str) -> int | None:
+        """Return the number of the table with this name in subjects, or None."""
+        known = self._tables.get(table)
+        return known.number if known else None
+
     def delayed(self, table: str) -> Delayed | None:
         """Return what spectators of a table follow. None if there is no such table."""
         return self._delayed.get(table)

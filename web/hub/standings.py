@@ -54,10 +54,8 @@ class StandingsPages(HubGroup):
     @get("/results.<any(csv, json):form>")
     def results_file(self, form: str) -> Response:
         """Return all results with their receipts as a file, newest first."""
-        numbers = {table.id: table.number for table in self._room.tables()}
         rows = [
-            self._result_json(result, numbers)
-            for result in self._league.results.last(MAX_EXPORTED_RESULTS)
+            self._result_json(result) for result in self._league.results.last(MAX_EXPORTED_RESULTS)
         ]
         columns = (
             "ended_s",
@@ -98,7 +96,6 @@ class StandingsPages(HubGroup):
             league=self._league,
             people=[person for person in self._league.cards.people() if not person.is_forgotten],
             results=self._league.results.last(MAX_RESULTS),
-            tables={table.id: table.number for table in self._room.tables()},
             games=GAMES,
             error=error,
         )
@@ -153,7 +150,7 @@ class StandingsPages(HubGroup):
             "lost": row.lost,
         }
 
-    def _result_json(self, kept: KeptResult, numbers: dict[str, int]) -> dict[str, Any]:
+    def _result_json(self, kept: KeptResult) -> dict[str, Any]:
         result = kept.result
         return {
             "ended_s": round(result.ended_s),
@@ -164,7 +161,7 @@ class StandingsPages(HubGroup):
             "north_name": self._name(kept.north),
             "winner": result.winner and str(result.winner),
             "counts": not kept.is_void,
-            "table": numbers.get(result.table),
+            "table": self._room.number_of(result.table),
             "key": result.key,
             "entry": result.entry,
             "mark": result.mark,

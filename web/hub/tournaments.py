@@ -55,7 +55,7 @@ class TournamentWords:
 
     def table(self, name: str) -> str:
         """Return the number of a table as the wall shows it. Empty if there is no such table."""
-        return next((str(table.number) for table in self._room.tables() if table.id == name), "")
+        return str(self._room.number_of(name) or "")
 
     def verdict(self, verdict: Any) -> str:
         """Return the result of a board as people write it."""
