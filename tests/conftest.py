@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import gc
-import hashlib
 import os
-import pickle
-import shutil
 import stat
 import sys
-import tempfile
 import threading
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Generator, Iterator
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +19,7 @@ from gpiozero import Device
 from hypothesis import (
     settings,
 )  # here: on its first import it looks through all objects, which frozen ones escape
-from jinja2 import Environment
-from werkzeug.routing import Rule
+from run_folder import open_folder
 
 from companion.diagnostics import probes
 
@@ -38,160 +32,10 @@ settings.load_profile("fixed")  # a red run means a fault of this commit; `make 
 GRACE_S = 60.0
 """Seconds in which what a test has closed must be gone, however busy the machine is."""
 NOISE = ("/dev/null", "/dev/urandom", "/dev/pts", "/dev/tty", "(deleted)", ".hypothesis", "/memfd:")
-IN_MEMORY = "/dev/shm"
-ROOM_BYTES = 2_000_000_000
-"""Free memory from which on tests keep their files there."""
 WEIGHTS = ("long", "slow", "browser")
 """Markers of what takes long or waits much, in the order in which they are begun."""
 COMPUTING = "vision"
 """The folder of tests that compute all the time, while those with browsers and services wait."""
-SHARED = "COMPANION_TESTS_FOLDER"
-"""Names the folder of a run in the environment."""
-
-
-def is_room_in_memory() -> bool:
-    """May tests' files lie in memory? A `TMPDIR` that somebody has chosen stays."""
-    return (
-        "TMPDIR" not in os.environ
-        and os.access(IN_MEMORY, os.W_OK)
-        and shutil.disk_usage(IN_MEMORY).free >= ROOM_BYTES
-    )
-
-
-def open_folder(config: pytest.Config) -> None:
-    """Begin the folder of this run, in memory where there is enough of it; workers find it in their
-    environment.
-
-    In it lies what tests, their services and browsers leave behind, and what services have compiled
-    of templates, for the next one. Everything is written and synced as ever; only nobody waits for
-    a disk.
-    """
-    if SHARED in os.environ:
-        return
-    if is_room_in_memory():
-        folder = tempfile.mkdtemp(prefix="companion-", dir=IN_MEMORY)
-        os.environ["TMPDIR"] = tempfile.tempdir = folder
-        os.environ["PYTEST_DEBUG_TEMPROOT"] = (
-            IN_MEMORY  # files of tests that fail are kept beyond this run
-        )
-    else:
-        folder = tempfile.mkdtemp(prefix="companion-")
-    os.environ[SHARED] = folder
-    os.environ.pop(
-        "PYTHONDONTWRITEBYTECODE", None
-    )  # to compile everything anew takes each worker fifteen seconds
-    sys.dont_write_bytecode = False
-    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
-
-
-def compile_templates_once() -> None:
-    """Have all applications of a process share what Jinja makes of a file of templates: each test
-    opens a new one.
-    """
-    compiled: dict[tuple[str, str | None, str], Any] = {}
-    plainly = Environment.compile
-
-    def compile_once(
-        self: Environment,
-        source: Any,
-        name: str | None = None,
-        filename: str | None = None,
-        **how: Any,
-    ) -> Any:
-        if filename is None or how or not isinstance(source, str):
-            return plainly(self, source, name, filename, **how)
-        key = source, name, filename
-        if key not in compiled:
-            compiled[key] = plainly(self, source, name, filename)
-        return compiled[key]
-
-    Environment.compile = compile_once  # type: ignore[method-assign]
-
-
-def compile_addresses_once() -> None:
-    """Have all applications of a process share what Werkzeug makes of an address: else half of what
-    each test opens.
-    """
-    compiled: dict[tuple[str, str | None, bool | None], dict[str, Any]] = {}
-    plainly = Rule.compile
-
-    def compile_once(self: Rule) -> None:
-        key = self.rule, self.subdomain, self.merge_slashes
-        if self.defaults or self.host:
-            return plainly(self)
-        if key not in compiled:
-            before = dict(vars(self))
-            plainly(self)
-            compiled[key] = {
-                name: value for name, value in vars(self).items() if value is not before.get(name)
-            }
-        vars(self).update(compiled[key])
-        return None
-
-    Rule.compile = compile_once  # type: ignore[method-assign] # for tests alone
-
-
-def draw_tables_once() -> None:
-    """Have all rendered cameras of a process share the last pictures of an empty table: many tests
-    look at the same.
-    """
-    table = sys.modules.get("vision.simulation.table")
-    if table is None:
-        return
-    drawn: deque[tuple[tuple[Any, ...], Any]] = deque(maxlen=6)
-    plainly = table.build_stage
-
-    def draw_once(*seen: Any) -> Any:
-        stage = next((stage for key, stage in tuple(drawn) if key == seen), None)
-        if stage is None:
-            stage = plainly(*seen)
-            drawn.append((seen, stage))
-        return stage
-
-    table.build_stage = draw_once  # type: ignore[attr-defined] # a module's own function
-
-
-def write_numbers_once() -> None:
-    """Have ReportLab keep how it writes numbers: that is a third of all printing, and kits have the
-    same shapes.
-    """
-    accel = sys.modules.get("reportlab.lib.rl_accel")
-    if accel is None:
-        return
-    plainly = accel.fp_str
-    kept = lru_cache(maxsize=30_000)(plainly)
-
-    def write_once(*numbers: Any) -> Any:
-        return plainly(*numbers) if isinstance(numbers[0], (list, tuple)) else kept(*numbers)
-
-    for name, module in list(sys.modules.items()):
-        if name.startswith("reportlab.") and getattr(module, "fp_str", None) is plainly:
-            module.fp_str = write_once  # type: ignore[attr-defined] # a module's own function
-
-
-def print_kits_once() -> None:
-    """Have all processes of a run share the kits that are printed for rendered cameras: each takes
-    seconds.
-    """
-    printed = sys.modules.get("companion.printing.printed_kit")
-    if printed is None:
-        return
-    plainly = printed.printed_kit
-
-    @lru_cache(maxsize=8)
-    def take(path: Path) -> Any:
-        return pickle.loads(path.read_bytes())
-
-    def print_once(kit: Any) -> Any:
-        name = hashlib.sha256(repr(kit).encode()).hexdigest()
-        path = Path(os.environ[SHARED]) / f"kit-{name}"
-        if not path.exists():
-            own = path.with_suffix(f".{os.getpid()}")
-            own.write_bytes(pickle.dumps(plainly(kit)))
-            own.rename(path)  # whole at once: others may look for it
-        return take(path)
-
-    printed.printed_kit = print_once  # type: ignore[attr-defined] # a module's own function
 
 
 class ExamplesWhereSomeAre:
@@ -227,8 +71,6 @@ def begin_apart(config: pytest.Config) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     open_folder(config)
     begin_apart(config)
-    compile_templates_once()
-    compile_addresses_once()
     config.pluginmanager.register(ExamplesWhereSomeAre())
 
 
@@ -295,9 +137,6 @@ def pytest_collection_finish() -> None:
     """Leave modules and test functions out of every later garbage collection, and collect more
     rarely.
     """
-    draw_tables_once()
-    print_kits_once()
-    write_numbers_once()
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from flask import Flask
 from inside import league_file_of, session_of
+from run_folder import compiled_templates
 from table_tools import Played
 
 from companion.core.clock import Clock, FakeClock
@@ -157,7 +158,13 @@ def hub_pages(
         ):
             yield app
         return
-    site = Site(WebSettings(**web), lambda: ("http://192.0.2.7:8500/",), b"k" * 32, "abcde-fghij")
+    site = Site(
+        WebSettings(**web),
+        lambda: ("http://192.0.2.7:8500/",),
+        b"k" * 32,
+        "abcde-fghij",
+        compiled=compiled_templates(),
+    )
     app = create_hub_app(room, league, cast(Any, host or NoHub()), clock, site)
     try:
         yield app

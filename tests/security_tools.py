@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from flask.testing import FlaskClient
+from run_folder import compiled_templates
 from web_fixtures import HOST_KEY, Place, page_of
 
 from companion.core.clock import FakeClock
@@ -33,7 +34,8 @@ def guarded(folder: Path, **web: Any) -> Iterator[Place]:
             return host_key_text(journal.renew_key("host"))
 
         urls = ("http://192.0.2.7:8080/",)
-        site = Site(WebSettings(viewers=16, **web), lambda: urls, b"k" * 32, HOST_KEY, another)
+        settings, compiled = WebSettings(viewers=16, **web), compiled_templates()
+        site = Site(settings, lambda: urls, b"k" * 32, HOST_KEY, another, compiled)
         welcome = Welcome(lambda: Wifi("Table", "wifi-secret"), None, True)
         app = create_app(table, GAMES, clock, site, Features(welcome=welcome))
         yield Place(table, app, clock, None)  # type: ignore[arg-type]  # nobody asks for its health

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from service import Served, share_templates
+from run_folder import share_templates
+from service import Served
 
 from companion.core.config import (
     CameraSettings,

@@ -23,6 +23,7 @@ from typing import Any
 
 import pytest
 import reaper
+from run_folder import share_templates
 from selenium import webdriver
 from selenium.common.exceptions import (
     NoSuchElementException,
@@ -59,14 +60,6 @@ def until(
         if time.monotonic() > end_s:
             pytest.fail(f"{what} did not happen within {timeout_s:.0f} s")
         pause.wait(pause_s)
-
-
-def share_templates(folder: Path) -> None:
-    """Let a service with its state in this folder find the templates that others have compiled."""
-    shared = os.environ.get("COMPANION_TESTS_FOLDER")
-    if shared and not (folder / "templates").exists():
-        (Path(shared) / "templates").mkdir(mode=0o700, exist_ok=True)
-        (folder / "templates").symlink_to(Path(shared) / "templates")
 
 
 class Served:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flask.testing import FlaskClient
+from run_folder import compiled_templates
 from web_fixtures import FakeHealth
 
 from companion.core.clock import FakeClock
@@ -113,7 +114,11 @@ def kept(
                 settings, path, table, clock, use=use, restart=lambda: restarts.append(True)
             )
             site = Site(
-                settings.web, lambda: ("http://192.0.2.7:8080/",), journal.key("signing"), HOST_KEY
+                settings.web,
+                lambda: ("http://192.0.2.7:8080/",),
+                journal.key("signing"),
+                HOST_KEY,
+                compiled=compiled_templates(),
             )
             room = CheckRoom(
                 settings.panel,

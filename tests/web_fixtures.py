@@ -13,6 +13,7 @@ from typing import Any, Literal
 from flask import Flask
 from flask.testing import FlaskClient
 from jinja2 import Undefined
+from run_folder import compiled_templates
 from werkzeug.test import Cookie
 
 from companion.archive.history import History
@@ -150,6 +151,7 @@ def open_place(
             lambda: urls,
             b"k" * 32,
             HOST_KEY,
+            compiled=compiled_templates(),
             is_key_used=lambda: False,
         )
         app = create_app(table, GAMES, clock, site, features)

@@ -60,7 +60,7 @@ return true;
 RESTED_MS = 5000
 PAUSES_MS = (100, 700, 0)
 """Times between the taps: they come 100 and 800 ms after the first one."""
-LOOK_S = 0.005
+LOOK_S = 0.02
 """Time between two looks at a page that has not answered yet."""
 _PARTS = re.compile("|".join(("south", "north", r"\d+", *GAMES)))
 """What a page says otherwise in another game, or for another seat."""

@@ -9,9 +9,10 @@ from random import Random
 
 import pytest
 from film_tools import Film
+from run_folder import share_templates
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import browser_with, share_templates, tap, until
+from service import browser_with, tap, until
 from tour import cdp
 from window_tools import text_of
 

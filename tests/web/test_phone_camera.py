@@ -17,7 +17,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from PIL import Image
-from service import share_templates
+from run_folder import share_templates
 from web_fixtures import SALT, flat, page_of
 
 from companion.core.clock import FakeClock

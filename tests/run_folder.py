@@ -1,0 +1,66 @@
+"""The folder of a run: what tests, their services and browsers leave behind, and the templates that
+all their applications share.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+IN_MEMORY = "/dev/shm"
+ROOM_BYTES = 2_000_000_000
+"""Free memory from which on tests keep their files there."""
+NAME = "COMPANION_TESTS_FOLDER"
+"""Names the folder in the environment."""
+
+
+def is_room_in_memory() -> bool:
+    """May tests' files lie in memory? A `TMPDIR` that somebody has chosen stays."""
+    return (
+        "TMPDIR" not in os.environ
+        and os.access(IN_MEMORY, os.W_OK)
+        and shutil.disk_usage(IN_MEMORY).free >= ROOM_BYTES
+    )
+
+
+def open_folder(config: pytest.Config) -> None:
+    """Begin the folder of this run, in memory where there is enough of it; workers find it in their
+    environment.
+
+    Everything is written and synced as ever; only nobody waits for a disk.
+    """
+    if NAME in os.environ:
+        return
+    if is_room_in_memory():
+        folder = tempfile.mkdtemp(prefix="companion-", dir=IN_MEMORY)
+        os.environ["TMPDIR"] = tempfile.tempdir = folder
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = (
+            IN_MEMORY  # files of tests that fail are kept beyond this run
+        )
+    else:
+        folder = tempfile.mkdtemp(prefix="companion-")
+    os.environ[NAME] = folder
+    os.environ.pop(
+        "PYTHONDONTWRITEBYTECODE", None
+    )  # to compile everything anew takes each worker fifteen seconds
+    sys.dont_write_bytecode = False
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+def compiled_templates() -> Path | None:
+    """The folder in which applications keep compiled templates. None outside of a run."""
+    folder = os.environ.get(NAME)
+    return Path(folder) / "templates" if folder else None
+
+
+def share_templates(state: Path) -> None:
+    """Let a service with its state in this folder find the templates that others have compiled."""
+    shared, own = compiled_templates(), state / "templates"
+    if shared and not own.exists():
+        shared.mkdir(mode=0o700, exist_ok=True)
+        own.symlink_to(shared)
