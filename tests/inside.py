@@ -5,6 +5,7 @@ here, once.
 from __future__ import annotations
 
 import sqlite3
+from collections import deque
 from typing import TYPE_CHECKING
 
 from flask import Flask
@@ -14,6 +15,8 @@ from companion.table.session import Session
 from companion.table.state import TableState
 from companion.table.store import TableStore
 from companion.table.table import Table
+from vision.simulation.render import LitTable
+from vision.simulation.table import SimulatedTable
 from web.server.server import Server
 
 if TYPE_CHECKING:
@@ -68,3 +71,17 @@ def nats_of(hub: Hub) -> str:
 def league_file_of(league: League) -> LeagueFile:
     """Where a league keeps what tables have told."""
     return league._file
+
+
+_STAGES: deque[LitTable] = deque(maxlen=6)
+"""The latest bare tables that were rendered: each takes a tenth of a second."""
+
+
+def share_stage(table: SimulatedTable) -> SimulatedTable:
+    """Give a rendered table what another one of the same kit and view looks like without pieces."""
+    for stage in tuple(_STAGES):
+        if (stage.kit, stage.view) == (table._kit, table._view):
+            table._stage = stage
+            return table
+    _STAGES.append(table.staged())
+    return table

@@ -8,6 +8,7 @@ from typing import Any
 from bench.reading.pictures import Tally
 from bench.reading.scenery import changed_view
 from bench.reading.scenes import scene
+from inside import share_stage
 
 from companion.core.clock import FakeClock
 from companion.core.grid import Square
@@ -16,10 +17,15 @@ from companion.core.ports import Reading, WorldPiece
 from companion.games import GAMES
 from companion.printing.printed_kit import printed_table
 from vision.reading.board_reader import board_reader
-from vision.simulation.table import RenderedCamera
+from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.simulation.view import View
 
 KITS: dict[str, Kit] = {name: game.kit(game.options({})) for name, game in GAMES.items()}
+
+
+def rendered(kit: Kit, view: View | None = None) -> SimulatedTable:
+    """A printed table. Bare ones that look alike are rendered once."""
+    return share_stage(printed_table(kit, view))
 
 
 class Seen:
@@ -29,7 +35,7 @@ class Seen:
         self, kit: Kit, layout: Layout, kits: Mapping[str, Kit] | None = None, **view: Any
     ) -> None:
         self.kit = kit
-        self.table = printed_table(kit, changed_view(View(), view))
+        self.table = rendered(kit, changed_view(View(), view))
         self.table.set_up(layout)
         self.camera = RenderedCamera(self.table, FakeClock())
         self.reader = board_reader(kits or {kit.game: kit})

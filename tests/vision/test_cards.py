@@ -9,13 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from bench.reading.fans import read_fans
+from reading_tools import rendered
 
 from companion.core.clock import FakeClock
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout
 from companion.core.ports import Reading
 from companion.games.binmat import Binmat
-from companion.printing.printed_kit import printed_table
 from vision.cards.fans import UNREAD, OpenCard, fan_order
 from vision.pose.pose import rectangle_corners_mm
 from vision.reading.board_reader import board_reader
@@ -32,7 +32,7 @@ BOTH: Layout = {C1: ("4^", "9^", "9#"), C2: ("7&", "*!")}
 
 @pytest.fixture(scope="module")
 def table() -> SimulatedTable:
-    return printed_table(KIT, VIEW)
+    return rendered(KIT, VIEW)
 
 
 def read(table: SimulatedTable) -> Reading:
@@ -87,7 +87,7 @@ def test_cards_face_down_are_not_reported(table: SimulatedTable) -> None:
 
 @pytest.mark.parametrize("light", [1.0, 0.35])
 def test_a_zone_under_a_hand_is_unknown(light: float) -> None:
-    table = printed_table(KIT, replace(VIEW, light=light))
+    table = rendered(KIT, replace(VIEW, light=light))
     names = [card.name for card in KIT.deck.cards] if KIT.deck else []
     layout = {zone: tuple(names[3 * n : 3 * n + 3]) for n, zone in enumerate(KIT.board.squares)}
     table.set_up(layout)
@@ -124,7 +124,7 @@ def test_a_card_between_two_zones_makes_both_unknown(table: SimulatedTable) -> N
 
 
 def test_still_pictures_agree_and_a_moved_card_is_read_anew() -> None:
-    table, clock = printed_table(KIT, VIEW), FakeClock()
+    table, clock = rendered(KIT, VIEW), FakeClock()
     table.set_up(BOTH)
     reader = board_reader({KIT.game: KIT})
     with RenderedCamera(table, clock) as camera:

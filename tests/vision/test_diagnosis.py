@@ -11,12 +11,12 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
+from reading_tools import rendered
 
 from companion.core.clock import FakeClock
 from companion.core.grid import Square
 from companion.core.ports import Weakness
 from companion.games import GAMES
-from companion.printing.printed_kit import printed_table
 from vision.cameras.camera_link import Cameras
 from vision.diagnosis import SETTLED, BoardEye
 from vision.reading.board_reader import board_reader
@@ -33,7 +33,7 @@ class Looked:
     def __init__(self, name: str, **view: Any) -> None:
         game, kit = GAMES[name], KITS[name]
         self.clock = FakeClock()
-        self.table = printed_table(kit, replace(default_view(kit), **view))
+        self.table = rendered(kit, replace(default_view(kit), **view))
         self.table.set_up(game.expected(game.setup(game.options({}), Random(0))) or {})
         reader = board_reader(KITS)
         reader.use(kit)

@@ -12,11 +12,11 @@ import pytest
 from bench.reading.pictures import Tally
 from bench.reading.scenes import default_kits, kits, layout_of
 from bench.reading.wide_lenses import GLASSES, judge_view, through, truth_of, wide_view
-from reading_tools import assert_nothing_wrong
+from reading_tools import assert_nothing_wrong, rendered
 
 from companion.core.kit import Kit, Layout
 from companion.core.ports import Frame, Weakness
-from companion.printing.printed_kit import printed_kit, printed_table
+from companion.printing.printed_kit import printed_kit
 from vision.cameras.lenses import KeptLens
 from vision.detection.markers import Luma
 from vision.diagnosis import BoardEye
@@ -92,7 +92,7 @@ def test_a_lens_that_was_kept_without_its_model_is_an_ordinary_one() -> None:
 @pytest.mark.parametrize("axis", [0, 1])
 def test_a_mirrored_camera_is_noticed_said_and_turned_back(axis: int) -> None:
     layout = layout_of(ARENA, Random("mirror"))
-    table = printed_table(ARENA, View(tilt_deg=25.0))
+    table = rendered(ARENA, View(tilt_deg=25.0))
     table.set_up(layout)
     reader = board_reader({ARENA.game: ARENA})
     eye = BoardEye(reader)
@@ -146,7 +146,7 @@ def two_sheets(kit: Kit, layout: Layout, **more: float) -> tuple[Luma, View]:
     view = View(
         width=1920, height=1080, tilt_deg=15.0, fill=0.55, shift_mm=(-0.75 * width, 0.0), **more
     )  # type: ignore[arg-type]  # numbers only
-    table = printed_table(kit, view)
+    table = rendered(kit, view)
     table.set_up(layout)
     return with_second_sheet(kit, view, table.render_luma(), (1.45 * width, 0.0)), view
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reading_tools import rendered
 
 from companion.core.clock import FakeClock
 from companion.core.kit import SEATS, RowFault, RowSeen, RowsWanted, Seat
 from companion.core.ports import Frame
 from companion.games import GAMES
-from companion.printing.printed_kit import printed_table
 from vision.cameras.lens_pattern import pattern
 from vision.pose.pose import Pose
 from vision.reading.board_reader import board_reader
@@ -37,7 +37,7 @@ class Table:
     """A rendered table whose orders lie as tiles, with a reader that has found its board."""
 
     def __init__(self, view: View = PLAIN, south: str = "UUS", north: str = "LDI") -> None:
-        self.world = printed_table(KIT, view)
+        self.world = rendered(KIT, view)
         self.world.set_up(GAME.expected(GAME.setup(OPTIONS, Random(0))) or {})
         self.world.lay_tiles(SOUTH, south)
         self.world.lay_tiles(NORTH, north)

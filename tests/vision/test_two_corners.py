@@ -9,9 +9,9 @@ import pytest
 from bench.reading.corners import corner_view, judge_view
 from bench.reading.pictures import Tally
 from bench.reading.scenes import kits
+from reading_tools import rendered
 
 from companion.core.grid import Square
-from companion.printing.printed_kit import printed_table
 from vision.pieces.regions import vague_squares
 from vision.pose.board_fit import Belief, Evidence, fit_board, fit_lines
 from vision.pose.optics import LENSES
@@ -51,7 +51,7 @@ def two_corners(
     """A bare board, its true pose, and its two southern corner markers with so much noise on their
     corners.
     """
-    table = printed_table(KAHMATE, view)
+    table = rendered(KAHMATE, view)
     table.set_up({})
     true, board = camera_pose(KAHMATE, view), KAHMATE.board
     points_mm = np.vstack([corner_points_mm(board, marker) for marker in board.corners[:2]])
@@ -109,7 +109,7 @@ def test_what_lies_beyond_lines_that_fit_nowhere_is_not_confirmed() -> None:
 
 
 def test_no_square_is_called_empty_where_the_pose_is_unsure() -> None:
-    reader, table = board_reader({KAHMATE.game: KAHMATE}), printed_table(KAHMATE, View())
+    reader, table = board_reader({KAHMATE.game: KAHMATE}), rendered(KAHMATE, View())
     table.set_up({})
     luma = table.render_luma()
     assert not reader.read_picture(luma).unknown
@@ -126,7 +126,7 @@ def test_no_square_is_called_empty_where_the_pose_is_unsure() -> None:
 def test_a_hand_between_leaves_what_is_beyond_unknown_and_the_reader_says_so() -> None:
     """Two corners, and nothing but skin for three ranks: nobody can tell what lies beyond."""
     view = View(tilt_deg=20.0)
-    table = printed_table(KAHMATE, view)
+    table = rendered(KAHMATE, view)
     table.set_up({Square(3, 9): ("blue big",)})
     luma, true, board = table.render_luma(), camera_pose(KAHMATE, view), KAHMATE.board
     low, high = 3 * board.pitch_mm, 7 * board.pitch_mm

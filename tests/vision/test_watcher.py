@@ -3,12 +3,12 @@
 import threading
 
 import cv2
+from reading_tools import rendered
 
 from companion.core.clock import FakeClock
 from companion.core.errors import CameraError
 from companion.core.ports import Camera, CameraState, CameraStatus, Frame, Reading
 from companion.games.outbuffered import Outbuffered
-from companion.printing.printed_kit import printed_table
 from vision.cameras.camera_link import Cameras
 from vision.reading.board_reader import board_reader
 from vision.simulation.table import RenderedCamera
@@ -46,7 +46,7 @@ class Flaky:
 class Watched:
     def __init__(self) -> None:
         self.clock = FakeClock()
-        self.table = printed_table(KIT)
+        self.table = rendered(KIT)
         self.camera = Flaky(RenderedCamera(self.table, self.clock))
         self.readings: list[Reading] = []
         self.statuses: list[CameraStatus] = []
