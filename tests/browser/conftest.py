@@ -9,19 +9,20 @@ from pathlib import Path
 import pytest
 from finger_tools import OWN_CLOCK
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import PHONE, WALL, browser
+from service import PHONE, browser
 from tour import Tour, cdp, touring
 from window_tools import Windows
 
 from companion.core.kit import SEATS
 
+LAPTOP = (1366, 768)
 AXE = Path(__file__).parents[1] / "node_modules" / "axe-core" / "axe.min.js"
 
 
 @pytest.fixture(scope="module")
 def windows() -> Iterator[Windows]:
-    """Two phones and the table screen."""
-    with browser(PHONE) as south, browser(PHONE) as north, browser(WALL, is_moving=True) as wall:
+    """Two phones and the table screen: a small one, for what moves on it is drawn without a card."""
+    with browser(PHONE) as south, browser(PHONE) as north, browser(LAPTOP, is_moving=True) as wall:
         yield south, north, wall
 
 
