@@ -25,7 +25,7 @@ from companion.core.i18n import say
 from companion.core.ports import Closeable, PadKey, Press, Signal
 from hardware.debounce import Debouncer, Stroke
 from hardware.outputs import Outputs
-from hardware.pins import last_failure, missing_pins, open_factory
+from hardware.pins import open_factory
 from hardware.wiring import Button, ButtonPin, Buzzer, Lamp, LampPin, button_pins, lamp_pins
 
 _log = logging.getLogger(__name__)
@@ -309,29 +309,11 @@ def open_panel(
     clock: Clock,
     on_press: Callable[[Press], None],
     on_release: Callable[[Press], None] = _nothing,
-) -> Panel | None:
-    """Open the panel on the machine's own pins. None if there is none (`panel_reason` says why).
+) -> Panel:
+    """Open the panel on the machine's own pins.
 
-    With `enabled = "auto"` the result is None if there are no usable pins. With `"yes"` that raises
-    `PanelError`. With `"no"` the result is None.
+    Raises `PanelError`, with what to do about it, if there are none or the panel is switched off.
     """
     if settings.enabled == "no":
-        return None
-    try:
-        return Panel(settings, clock, on_press, on_release=on_release)
-    except PanelError as error:
-        if settings.enabled == "yes":
-            raise
-        _log.info("No panel: %s", error)
-        return None
-
-
-def panel_reason(settings: PanelSettings) -> str | None:
-    """Return why there is no panel and what to do about it, as a sentence. None if nothing prevents
-    one.
-
-    Opens nothing, so it may be called while a panel is in use.
-    """
-    if settings.enabled == "no":
-        return say("The panel is switched off: set enabled to auto or yes in [panel].")
-    return missing_pins() or (last_failure[-1] if last_failure else None)
+        raise PanelError(say("The panel is switched off: set enabled to auto or yes in [panel]."))
+    return Panel(settings, clock, on_press, on_release=on_release)

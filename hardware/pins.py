@@ -17,9 +17,6 @@ from gpiozero.pins.local import get_pi_revision
 from companion.core.errors import PanelError
 from companion.core.i18n import say
 
-last_failure: list[str] = []
-"""Reason of the last failure to open the pins. A process has one set of pins, so there is one."""
-
 
 def missing_pins() -> str | None:
     """Return what this machine lacks for pins of its own. None: nothing, or others are chosen."""
@@ -55,7 +52,6 @@ def open_factory() -> Any:
 
     Raises `PanelError`.
     """
-    last_failure.clear()
     if missing := missing_pins():
         raise PanelError(missing)
     try:
@@ -64,13 +60,9 @@ def open_factory() -> Any:
             return Device.pin_factory
         return _lgpio_factory()
     except ModuleNotFoundError as error:
-        sentence = say("The pins need lgpio: sudo apt install python3-lgpio.")
-        last_failure.append(sentence)
-        raise PanelError(sentence) from error
+        raise PanelError(say("The pins need lgpio: sudo apt install python3-lgpio.")) from error
     except Exception as error:  # the pin libraries raise what they like
-        sentence = say("The pins cannot be opened: {error}.", error=str(error))
-        last_failure.append(sentence)
-        raise PanelError(sentence) from error
+        raise PanelError(say("The pins cannot be opened: {error}.", error=str(error))) from error
 
 
 def _lgpio_factory() -> Any:

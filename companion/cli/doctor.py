@@ -18,7 +18,7 @@ from companion.cli.options import write_file
 from companion.cli.running import owner_key_of
 from companion.core.clock import RealClock
 from companion.core.config import Settings, WebSettings
-from companion.core.errors import CameraError, JournalError, PanelError
+from companion.core.errors import CameraError, JournalError
 from companion.core.network import addresses
 from companion.core.ports import Camera, Frame
 from companion.diagnostics import machine as machinery
@@ -37,7 +37,7 @@ from companion.service.device_findings import (
 )
 from companion.service.support_bundle import make_bundle
 from companion.storage.journal import Journal
-from hardware.panel import panel_reason
+from hardware.pins import missing_pins
 from vision.cameras.blank_detector import BLACK_WORDS, is_black
 from vision.cameras.catalogue import cameras, open_camera
 from vision.cameras.lenses import LensShelf
@@ -206,10 +206,7 @@ def _pins(settings: Settings) -> Iterator[Finding]:
     if settings.panel.enabled == "no":
         yield Finding("pins", Grade.NOTE, "Switched off in the settings: phones only.")
         return
-    try:
-        reason = panel_reason(settings.panel)
-    except PanelError as error:
-        reason = error.message
+    reason = missing_pins()
     if reason is None:
         yield Finding("pins", Grade.OK, "The pins can be used.")
     else:

@@ -18,7 +18,7 @@ from companion.bots.machine_players import MachinePlayers
 from companion.core.clock import Clock, RealClock
 from companion.core.command_line import command_words, public_command
 from companion.core.config import Settings, find_settings
-from companion.core.errors import JournalError
+from companion.core.errors import JournalError, PanelError
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Kit
 from companion.core.log_fields import log_fields
@@ -45,7 +45,7 @@ from companion.table.last_choices import Choices
 from companion.table.listeners import TableListener
 from companion.table.table import Table
 from hardware.check import PanelTrial
-from hardware.panel import Panel, open_panel, panel_reason
+from hardware.panel import Panel, open_panel
 from hardware.power import PowerKey
 from hardware.simulated import SimulatedPanelHands, simulated_panel
 from hardware.voice import MachineVoice
@@ -101,6 +101,8 @@ class Companion(Closeable):
         """Findings at the start, as sentences."""
         self.simulation: Simulation | None = None
         self.panel: Panel | None = None
+        self._no_panel = ""
+        """Reason why there is no panel, and what to do."""
         self.check: PanelTrial | None = None
         self.power: PowerKey | None = None
         self.album = PhotographFolder(settings.photographs_path, settings.camera.photographs_mb)
@@ -240,20 +242,23 @@ class Companion(Closeable):
     # ---- doors -----------------------------------------------------------------------------------
 
     def _open_devices(self, may_simulate: bool) -> None:
-        self.panel = open_panel(
-            self.settings.panel, self.clock, self.table.press, self.table.release
-        )
-        if self.panel is None:
-            reason = panel_reason(self.settings.panel) or "switched off in the settings"
-            self._report(f"No pads: {reason.rstrip('.')}.")
+        try:
+            panel = open_panel(
+                self.settings.panel, self.clock, self.table.press, self.table.release
+            )
+        except PanelError as error:
+            if self.settings.panel.enabled == "yes":
+                raise
+            self._no_panel = error.message
+            self._report(f"No pads: {self._no_panel.rstrip('.')}.")
             self.table.panel_is(say("No pads: phones only."))
         else:
-            self._connect_panel(self.panel)
+            self._connect_panel(panel)
         board = self._stack.enter_context(self.board)
         self._report(board.find(may_simulate=may_simulate and self.panel is None))
 
     def _connect_panel(self, panel: Panel) -> None:
-        self._stack.enter_context(panel)
+        self.panel = self._stack.enter_context(panel)
         self.power = power_key(
             self.table,
             panel,
@@ -292,7 +297,6 @@ class Companion(Closeable):
         panel, hands = simulated_panel(
             self.settings.panel, self.clock, self.table.press, self.table.release
         )
-        self.panel = panel
         self.simulation = Simulation(world, hands)
 
         def lay_out(kit: Kit | None) -> None:
@@ -385,13 +389,10 @@ class Companion(Closeable):
             restart=self._restart,
         )
         self.housekeeping.tasks.append(self.upkeep.restart_when_idle)
-        why_no_panel = ""
-        if self.panel is None:
-            why_no_panel = panel_reason(self.settings.panel) or say("The pads are switched off.")
         check = CheckRoom(
             self.settings.panel,
             self.check,
-            why_no_panel,
+            self._no_panel,
             simulation is not None,
             lambda: self.broker.sentence,
         )

@@ -5,6 +5,7 @@ lacks is said.
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -14,11 +15,12 @@ from gpiozero.pins.mock import MockFactory, MockPWMPin
 
 import hardware.pins
 from companion.core.clock import FakeClock, RealClock
-from companion.core.config import PanelSettings
+from companion.core.config import PanelSettings, Settings
 from companion.core.errors import PanelError
 from companion.core.kit import SEATS
 from companion.core.ports import PadKey, Press, SeatLamps, TurnLamp
-from hardware.panel import Panel, open_panel, panel_reason
+from companion.service.app import Companion
+from hardware.panel import Panel, open_panel
 from hardware.simulated import simulated_panel
 
 SOUTH, NORTH = SEATS
@@ -70,28 +72,32 @@ def no_pi() -> int:
     raise PinUnknownPi("no revision")
 
 
-def open_here(enabled: Literal["auto", "yes", "no"]) -> Panel | None:
-    return open_panel(PanelSettings(enabled=enabled), FakeClock(), lambda press: None)
+def refusal(enabled: Literal["auto", "no"]) -> str:
+    with pytest.raises(PanelError) as caught:
+        open_panel(PanelSettings(enabled=enabled), FakeClock(), lambda press: None)
+    return caught.value.message
 
 
-def test_without_pins_auto_is_no_panel_and_yes_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pins_there_is_no_panel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GPIOZERO_PIN_FACTORY", raising=False)
     monkeypatch.setattr(hardware.pins, "get_pi_revision", no_pi)
-    sentence = (
+    assert refusal("auto") == (
         "This machine is not a Raspberry Pi and has no pins: use the pages, or play --simulate."
     )
-    assert open_here("auto") is None
-    assert panel_reason(PanelSettings()) == sentence
-    with pytest.raises(PanelError, match="not a Raspberry Pi") as caught:
-        open_here("yes")
-    assert caught.value.message == sentence
+
+
+def test_a_service_that_needs_pins_does_not_start_without_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GPIOZERO_PIN_FACTORY", raising=False)
+    monkeypatch.setattr(hardware.pins, "get_pi_revision", no_pi)
+    settings = Settings(state_dir=str(tmp_path), panel=PanelSettings(enabled="yes"))
+    with pytest.raises(PanelError, match="not a Raspberry Pi"):
+        Companion(settings, simulate=False, threads=False)
 
 
 def test_a_panel_that_is_switched_off_says_so() -> None:
-    assert open_here("no") is None
-    assert panel_reason(PanelSettings(enabled="no")) == (
-        "The panel is switched off: set enabled to auto or yes in [panel]."
-    )
+    assert refusal("no") == "The panel is switched off: set enabled to auto or yes in [panel]."
 
 
 @pytest.mark.parametrize(
@@ -105,10 +111,6 @@ def test_what_a_pi_lacks_is_said_with_the_remedy(
     assert hardware.pins.obstacle(True, True) is None
 
 
-def test_pins_that_fail_to_open_are_told_afterwards_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pins_that_fail_to_open_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPIOZERO_PIN_FACTORY", "no-such-pins")
-    assert open_here("auto") is None
-    reason = panel_reason(PanelSettings())
-    assert reason is not None
-    assert "no-such-pins" in reason
-    hardware.pins.last_failure.clear()
+    assert "no-such-pins" in refusal("auto")
