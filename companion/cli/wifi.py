@@ -20,6 +20,7 @@ from companion.cli.options import command
 from companion.core.errors import CompanionError, Malformed
 from companion.core.files import open_file, replace_file
 from companion.core.network import Wifi
+from companion.diagnostics.probes import Machine
 from companion.maintenance.own_wifi import (
     ANSWER,
     MAX_WISH_BYTES,
@@ -96,7 +97,7 @@ class WifiHands:
         run: Run = run_command,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._root, self._run, self._pause = root, run, pause
+        self._machine, self._run, self._pause = Machine(root), run, pause
         self._own = Connection(OWN, root / OWN_PROFILE, run)
         self._joined = Connection(JOINED, root / JOINED_PROFILE, run)
 
@@ -126,10 +127,11 @@ class WifiHands:
         status, _ = self._run(["nmcli", "radio", "wifi", "on"])
         if status == 127:
             return "no_manager"
-        if not any(self._root.glob("sys/class/net/*/phy80211")):
+        read = self._machine.text
+        if not self._machine.found("sys/class/net/*/phy80211"):
             return "no_radio"
-        for switch in self._root.glob("sys/class/rfkill/*"):
-            if _text(switch / "type") == "wlan" and _text(switch / "hard") == "1":
+        for switch in self._machine.found("sys/class/rfkill/*"):
+            if read(f"{switch}/type") == "wlan" and read(f"{switch}/hard") == "1":
                 return "blocked"
         return ""
 
@@ -183,10 +185,3 @@ def joined_text(wifi: Wifi) -> str:
         f"[wifi]\nssid={ssid}\nhidden={str(wifi.hidden).lower()}\n\n{security}"
         "[ipv4]\nmethod=auto\nmay-fail=false\n\n[ipv6]\nmethod=auto\n"
     )
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="ascii").strip()
-    except OSError:
-        return ""

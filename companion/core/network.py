@@ -7,11 +7,8 @@ from __future__ import annotations
 import base64
 import fcntl
 import secrets
-import shutil
 import socket
 import struct
-import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -206,19 +203,3 @@ def own_addresses() -> list[InterfaceAddress]:
                 has_hardware = (NETWORK_FOLDER / name / "device").exists()
                 own.append(InterfaceAddress(ip, has_hardware))
     return own
-
-
-def output_of(command: Sequence[str], timeout_s: float) -> str:
-    """Return the output of a command.
-
-    Empty if it is missing, fails or times out. None of it is logged.
-    """
-    if shutil.which(command[0]) is None:
-        return ""
-    try:
-        result = subprocess.run(
-            command, capture_output=True, text=True, timeout=timeout_s, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
-        return ""
-    return result.stdout if result.returncode == 0 else ""

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import platform
 import re
+import shutil
+import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from companion.core.network import output_of
 
 COMMAND_S = 2.0
 """Timeout in seconds for a command."""
@@ -23,8 +23,19 @@ Run = Callable[[Sequence[str]], str]
 
 
 def run_command(command: Sequence[str]) -> str:
-    """Return the output of a command. Empty if it is missing, fails or times out."""
-    return output_of(command, COMMAND_S)
+    """Return the output of a command.
+
+    Empty if it is missing, fails or times out. None of it is logged.
+    """
+    if shutil.which(command[0]) is None:
+        return ""
+    try:
+        result = subprocess.run(
+            command, capture_output=True, text=True, timeout=COMMAND_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
+        return ""
+    return result.stdout if result.returncode == 0 else ""
 
 
 @dataclass(frozen=True)
