@@ -217,14 +217,12 @@ def _new_folder(state: Path) -> Path:
     return folder
 
 
-def is_staged(settings: Settings) -> bool:
-    """Return whether a restore or a deletion is staged for the next start."""
-    return (settings.journal_path.parent / READY).exists()
-
-
-def is_forgetting(settings: Settings) -> bool:
-    """Return whether all games will be deleted at the next start."""
-    return (settings.journal_path.parent / READY / _FORGET).exists()
+def staged_words(settings: Settings) -> str:
+    """Return what is staged for the next start, as a sentence. Empty if nothing."""
+    ready = settings.journal_path.parent / READY
+    if (ready / _FORGET).exists():
+        return say("At the next start all games are deleted.")
+    return say("At the next start a backup replaces all games.") if ready.exists() else ""
 
 
 def unstage(settings: Settings) -> None:

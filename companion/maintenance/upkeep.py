@@ -14,11 +14,10 @@ from companion.core.errors import CompanionError, ConfigError
 from companion.core.i18n import joined, listed, say
 from companion.core.kit import SEATS
 from companion.maintenance.backup import (
-    is_forgetting,
-    is_staged,
     make_backup,
     stage_forgetting,
     stage_restore,
+    staged_words,
     unstage,
 )
 from companion.maintenance.settings.file import FileContents, SettingsFile, flat, with_changes
@@ -149,7 +148,7 @@ class Upkeep:
         """
         now_s = self._clock.monotonic_s()
         # a game that is on keeps resetting the idle time
-        if self._table.progress().phase not in (Phase.LOBBY, Phase.OVER):
+        if self._is_game_on():
             self._idle_s = now_s
         is_due = self._must_restart and now_s - self._idle_s >= RESTART_AFTER_S
         if not is_due or self.staged() or not self.needs_restart():
@@ -195,16 +194,12 @@ class Upkeep:
         """Check a backup and stage it for the next start. Return its contents as a sentence."""
         with self._lock:
             note = stage_restore(source, self.running, self.path)
-        self._announce(say("At the next start a backup replaces all games."))
+        self._announce_staged()
         return note.sentence()
 
     def staged(self) -> str:
         """Return what is staged for the next start, as a sentence. Empty if nothing."""
-        if not is_staged(self.running):
-            return ""
-        if is_forgetting(self.running):
-            return say("At the next start all games are deleted.")
-        return say("At the next start a backup replaces all games.")
+        return staged_words(self.running)
 
     def unstage(self) -> None:
         """Cancel the staged restore or deletion."""
@@ -221,13 +216,12 @@ class Upkeep:
                 stage_forgetting(self.running)
             self._file.copy_aside()
             self._apply(self._file.start_over(self._machine_settings()))
-        view = self._table.view()
-        if view.phase not in (Phase.LOBBY, Phase.OVER):
+        if self._is_game_on():
             self._table.abandon()
         for seat in SEATS:
             self._table.free_seat(seat)
         if games:
-            self._announce(say("At the next start all games are deleted."))
+            self._announce_staged()
 
     def _machine_settings(self) -> Mapping[str, object]:
         """Return the settings that the page may not write. They belong to the machine, and survive
@@ -242,8 +236,10 @@ class Upkeep:
             )
         return kept_by_hand(settings, Settings())
 
-    def _announce(self, sentence: str) -> None:
-        """Announce a staged change at the table. It also ends a game that is on."""
-        is_on = self._table.view().phase not in (Phase.LOBBY, Phase.OVER)
-        ends = say("The current game ends with it.") if is_on else ""
-        self._table.notice("upkeep", joined(" ", (sentence, ends)))
+    def _announce_staged(self) -> None:
+        """Announce at the table what is staged. It also ends a game that is on."""
+        ends = say("The current game ends with it.") if self._is_game_on() else ""
+        self._table.notice("upkeep", joined(" ", (self.staged(), ends)))
+
+    def _is_game_on(self) -> bool:
+        return self._table.progress().phase not in (Phase.LOBBY, Phase.OVER)
