@@ -9,13 +9,14 @@ import cmath
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from markupsafe import Markup, escape
+from flask import render_template
+from markupsafe import Markup
 
 from companion.core.i18n import headed, joined, say, say_n
 from companion.core.kit import SEATS, Card, Kit, Seat
 from companion.games.screen import CardUi, ChoiceKey, Count, Lane, Pile
 from companion.table.table_view import TableView
-from web.rendering.svg import labelled_svg, ornament, xy
+from web.rendering.svg import ornament, xy
 
 MAX_TICKS = 120
 """Maximum number of ticks, because more would run together."""
@@ -190,36 +191,10 @@ def lanes_sign(kit: Kit) -> Markup:
 
 
 def lanes_picture(kit: Kit, lanes: Sequence[Lane]) -> Markup:
-    """Draw lanes as columns: North stack, deck with its number of cards, South stack.
-
-    The picture is 480 units wide and 240 high. A high stack shows its last cards and the number of
-    the others.
-    """
+    """Draw lanes as columns. A high stack shows its last cards and the number of the others."""
     names = {seat: kit.sides[seat].name for seat in SEATS}
-    pitch = 480 / len(lanes)
-    columns, words = [], []
-    for place, lane in enumerate(lanes):
-        # both stacks grow from the outer edge towards the deck
-        north, south = _column(kit, lane.north, 2, 25), _column(kit, lane.south, 214, -25)
-        deck = '<rect class="tile-1" x="-16" y="105" width="32" height="30" rx="4"/>'
-        count = f'<text y="128">{len(lane.deck)}</text>'
-        moved = f'transform="translate({pitch * (place + 0.5):g} 0)"'
-        columns.append(f"<g {moved}>{north}{south}{deck}{count}</g>")
-        words.append(headed(say("Lane {lane}", lane=lane.name), lane_words(kit, lane, names)))
-    gaps = "".join(f"M{pitch * place:g} 0v240" for place in range(1, len(lanes)))
-    content = f'<path class="gaps" d="{gaps}"/>{"".join(columns)}'
-    return labelled_svg("dealt", "0 0 480 240", joined(" ", words), content)
-
-
-def _column(kit: Kit, pile: Pile, y: int, step: int) -> str:
-    """Draw a stack as cards 68 units wide and 23 high, bottom card first, starting at `y`."""
-    last, more = stack_of(kit, pile, pile, 2)
-    cards = [("rest", f"+{more}")] if more else []
-    cards += [("up" if text else "back", text) for text, _ in last]
-    parts = []
-    for row, (kind, text) in enumerate(cards):
-        top = y + row * step
-        parts.append(f'<rect class="{kind}" x="-34" y="{top}" width="68" height="23" rx="4"/>')
-        if text:
-            parts.append(f'<text class="{kind}" y="{top + 18}">{escape(text)}</text>')
-    return "".join(parts)
+    words = [
+        headed(say("Lane {lane}", lane=lane.name), lane_words(kit, lane, names)) for lane in lanes
+    ]
+    page = render_template("_lanes_picture.html", kit=kit, lanes=lanes, words=joined(" ", words))
+    return Markup(page)

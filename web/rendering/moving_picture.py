@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from markupsafe import escape
+from flask import render_template
+from markupsafe import Markup
 
 from companion.archive.played_games import ReplayStep
 from companion.archive.replay_scenes import Replay
 from companion.core.drawings import DRAWINGS, PATTERNS, SIGN
-from companion.core.kit import SEATS
 from companion.printing.film import FAMILY, Film, film_webp, font
 from web.rendering.board import board_svg
 from web.rendering.board_picture import scene_picture
@@ -33,7 +32,7 @@ _TURN_MS = 1_200
 
 _WIDTH, _BOARD_HEIGHT, _CARDS_HEIGHT = 480, 520, 228
 _HEAD, _EDGE = 44, 12
-_NAME_PX = 15
+_NAME_PX, _NAME_ROOM_PX = 15, 144
 
 _STATIC = Path(__file__).parents[1] / "static"
 _DRAWN = re.compile(r"/\* drawn .*?\*/(.*?)/\* end of drawn \*/", re.DOTALL)
@@ -58,7 +57,6 @@ def moving_picture(game: Replay, turn: int, photograph: Photographer) -> bytes:
         places = list(range(first - 1, last + 1))
     else:
         places = _choose_places(game)
-    artist = _Artist(game, has_photographs=bool(game.photographs))
     documents: list[str] = []
     latest_photograph = b""
     for place in places:
@@ -66,7 +64,7 @@ def moving_picture(game: Replay, turn: int, photograph: Photographer) -> bytes:
         moment = _photograph_moment(game, scene)
         # a photograph stays until the next one
         latest_photograph = (photograph(moment) if moment else None) or latest_photograph
-        documents.append(artist.document(scene, latest_photograph, is_end=place == game.places - 1))
+        documents.append(_document(game, scene, latest_photograph, is_end=place == game.places - 1))
     frame_ms = _TURN_MS
     # the longer the game, the shorter its frames, within bounds
     if not turn:
@@ -95,92 +93,41 @@ def _photograph_moment(game: Replay, scene: ReplayStep) -> str:
     return game.photograph(scene.turn) if is_done else ""
 
 
-@dataclass(frozen=True)
-class _Artist:
-    """Draws scenes of one game."""
-
-    game: Replay
-    has_photographs: bool
-
-    def document(self, scene: ReplayStep, photograph: bytes, *, is_end: bool) -> str:
-        """Return one scene as an SVG document."""
-        board, height = self._board(scene)
-        height += _HEAD + 2 * _EDGE
-        width = _WIDTH
-        parts = [*self._head(scene, is_end), board]
-        if self.has_photographs:
-            parts.append(_draw_photograph(photograph, height))
-            width += height - _EDGE
-        drawn = _put_drawings(_resolve_colours("".join(parts)))
-        patterns = _resolve_colours(PATTERNS, _tokens()["ink"])
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">'
-            f"<defs>{patterns}</defs>{drawn}</svg>"
-        )
-
-    def _board(self, scene: ReplayStep) -> tuple[str, int]:
-        """Draw the board, the lanes, or the number of remaining turns. Return the drawing and its
-        height.
-        """
-        kit = self.game.kit
-        x, y, width = _EDGE, _HEAD + _EDGE, _WIDTH - 2 * _EDGE
-        if scene.lanes:
-            lanes = lanes_picture(kit, scene.lanes)
-            return _place(lanes, x, y, width, _CARDS_HEIGHT), _CARDS_HEIGHT
-        if kit.deck:
-            left = str(scene.count[0]) if scene.count else ""
-            middle = f'x="{_WIDTH / 2:g}" y="{y + _CARDS_HEIGHT / 2 + 50:g}"'
-            return f'<text class="count" {middle}>{left}</text>', _CARDS_HEIGHT
-        board = board_svg(scene_picture(kit, scene))
+def _document(game: Replay, scene: ReplayStep, photograph: bytes, *, is_end: bool) -> str:
+    """Return one scene as an SVG document. `_film.html` draws it."""
+    board, board_height = Markup(), _CARDS_HEIGHT
+    if scene.lanes:
+        board = lanes_picture(game.kit, scene.lanes)
+    elif not game.kit.deck:
+        board = board_svg(scene_picture(game.kit, scene))
         # aspect ratio of the drawing, which depends on goals and frame
         size = re.search(r'viewBox="\S+ \S+ (\S+) (\S+)"', board)
         ratio = float(size[2]) / float(size[1]) if size else 1.0
-        height = min(_BOARD_HEIGHT, round(width * ratio))
-        return _place(board, x, y, width, height), height
-
-    def _head(self, scene: ReplayStep, is_end: bool) -> Iterator[str]:
-        """Draw both sides with their names, the winner's on the sign's colour, and the turn at the
-        right.
-        """
-        right = _WIDTH - _EDGE
-        turn = f"{scene.turn}/{len(self.game.turns)}"
-        yield f'<text class="turn" x="{right}" y="28">{turn}</text>'
-        yield f'<path class="rule" d="M{_EDGE} {_HEAD - 3}H{right}"/>'
-        # the names share the width at the left of the turn
-        column = (right - _EDGE - 80) / 2
-        x = float(_EDGE)
-        for seat in SEATS:
-            side, sitters = self.game.kit.sides[seat], self.game.line.players.get(seat)
-            name = _fit_name(sitters[-1].name if sitters else "", column - 44)
-            if is_end and seat in self.game.line.winners:
-                width = 40 + _name_width(name) if name else 34
-                yield f'<rect x="{x - 4:g}" y="6" width="{width:g}" height="32" fill="{SIGN}"/>'
-            place = f'x="{x:g}" y="8" width="26" height="26"'
-            yield f'<use href="#{side.drawing}" {place} class="side-{side.colour}"/>'
-            yield f'<text class="name" x="{x + 32:g}" y="27">{escape(name)}</text>'
-            x += column
-
-
-def _place(svg: str, x: float, y: float, width: float, height: float) -> str:
-    """Position a drawing of a page in the picture, and remove the attributes for scripts."""
-    return _FOR_SCRIPTS.sub("", svg).replace(
-        "<svg ", f'<svg x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" ', 1
+        board_height = min(_BOARD_HEIGHT, round((_WIDTH - 2 * _EDGE) * ratio))
+    height = board_height + _HEAD + 2 * _EDGE
+    drawn = render_template(
+        "_film.html",
+        game=game,
+        scene=scene,
+        is_end=is_end,
+        # attributes for scripts have no values, which is HTML and not XML
+        board=Markup(_FOR_SCRIPTS.sub("", board)),
+        board_height=board_height,
+        height=height,
+        # a square photograph beside the board, in every scene of a game that has any
+        width=_WIDTH + (height - _EDGE if game.photographs else 0),
+        photograph=base64.b64encode(photograph).decode(),
+        patterns=Markup(_resolve_colours(PATTERNS, _tokens()["ink"])),
+        winner_colour=SIGN,
+        fit_name=_fit_name,
+        name_width=_name_width,
     )
+    return _put_drawings(_resolve_colours(drawn))
 
 
-def _draw_photograph(photograph: bytes, height: float) -> str:
-    """Draw the photograph at the right of the board. Return an empty text without a photograph."""
-    if not photograph:
-        return ""
-    side = height - 2 * _EDGE
-    data = base64.b64encode(photograph).decode()
-    place = f'x="{_WIDTH}" y="{_EDGE}" width="{side}" height="{side}"'
-    return f'<image {place} href="data:image/jpeg;base64,{data}"/>'
-
-
-def _fit_name(name: str, room: float) -> str:
-    """Shorten a name with an ellipsis to a width in pixels."""
-    while len(name) > 2 and _name_width(name) > room:
+def _fit_name(name: str) -> str:
+    """Shorten a name with an ellipsis to the width of its column."""
+    while len(name) > 2 and _name_width(name) > _NAME_ROOM_PX:
         name = name[:-2].rstrip(" …") + "…"
     return name
 
