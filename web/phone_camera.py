@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from flask import (
     Response,
     jsonify,
-    make_response,
     render_template,
     request,
 )
@@ -72,12 +71,7 @@ class PhoneCameraPages:
         if not (self._is_secure or request.is_secure or is_own_screen()):
             if not room.is_open():  # no stranger opens a port: the owner's page does
                 raise NotFound
-            agent = request.headers.get("User-Agent", "")
-            is_apple = "iPhone" in agent or "iPad" in agent
-            # the kind of phone decides which warning people will see
-            phone = "android" if "Android" in agent else "iphone" if is_apple else None
-            address = f"{room.address()}eye/{code}"
-            return render_template("eye_warning.html", address=address, phone=phone)
+            return render_template("eye_warning.html", address=f"{room.address()}eye/{code}")
         is_camera = room.pairing.is_camera(self._guard.camera_mark())
         return render_template("eye.html", code=code, is_camera=is_camera)
 
@@ -155,12 +149,10 @@ class PhoneOwnerPages:
         try:
             self._room.address()
         except CompanionError as error:
-            return make_response(
-                render_template("eye_code.html", **self._live_values(), trouble=error.message), 503
-            )
+            return render_template("eye_code.html", room=self._room, trouble=error.message), 503
         # the stream keeps the query, which decides where "back" leads
         live = request.full_path.replace("/camera", "/live/camera", 1).rstrip("?")
-        return render_template("eye_code.html", live=live, **self._live_values())
+        return render_template("eye_code.html", live=live, room=self._room)
 
     @get("/live/camera/phone")
     def live(self) -> Response:
@@ -168,7 +160,7 @@ class PhoneOwnerPages:
         self._guard.require_host()
 
         def draw() -> str:
-            return render_template("_eye_code.html", **self._live_values())
+            return render_template("_eye_code.html", room=self._room)
 
         return self._streams.watch(draw, Audience.SEAT)
 
@@ -178,12 +170,3 @@ class PhoneOwnerPages:
         if not self._room.is_camera:
             raise NotFound
         self._room.remove()
-
-    def _live_values(self) -> dict[str, Any]:
-        """Return the template values that change: the code, and whether a phone has used it."""
-        room = self._room
-        return {
-            "is_camera": room.is_camera,
-            "link": f"{room.urls()[0]}eye/{room.pairing.code()}",
-            "back": "/host/first/2" if "first" in request.args else "/host/health",
-        }

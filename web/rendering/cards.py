@@ -16,7 +16,7 @@ from companion.core.i18n import headed, joined, say, say_n
 from companion.core.kit import SEATS, Card, Kit, Seat
 from companion.games.screen import CardUi, ChoiceKey, Count, Lane, Pile
 from companion.table.table_view import TableView
-from web.rendering.svg import ornament, xy
+from web.rendering.svg import xy
 
 MAX_TICKS = 120
 """Maximum number of ticks, because more would run together."""
@@ -179,15 +179,7 @@ def main_action(view: TableView) -> tuple[str, str] | None:
 
 def lanes_sign(kit: Kit) -> Markup:
     """Draw a small icon of a board of lanes, each a strip with its deck."""
-    files = range(kit.board.files)
-    lanes = "".join(f"M{12 * file} 0h10v60h-10z" for file in files)
-    decks = "".join(f"M{12 * file + 1.5:g} 44h7v11h-7z" for file in files)
-    width = 12 * len(files) - 2
-    content = (
-        f'<path class="tile-1" d="{lanes}"/><path class="tile-3" d="{decks}"/>'
-        f'<path class="lines" d="{lanes}M0 30h{width}"/>'
-    )
-    return ornament("mini board", f"-1 -1 {width + 2} 62", content)
+    return Markup(render_template("_lanes_sign.html", lanes=kit.board.files))
 
 
 def lanes_picture(kit: Kit, lanes: Sequence[Lane]) -> Markup:

@@ -18,8 +18,6 @@ from flask import (
 )
 
 from companion.core.i18n import say
-from companion.core.network import shown
-from companion.core.ports import CameraState
 from companion.diagnostics.findings import Finding, Grade, HealthRoom, Status, worst
 from web.rendering.answers import FindingsJson, HealthJson
 from web.rendering.json_view import answer_of, plain_json
@@ -29,7 +27,6 @@ from web.routes.history import day
 from web.routes.owner.check import cues
 from web.routes.route import PageGroup, download, get, host_only, host_page
 from web.server.sse import Audience
-from web.templating.phrases import tenths
 
 PAGE = "/host/health"
 EXAMINE_S = 20.0
@@ -73,13 +70,6 @@ WAYS: Mapping[str, tuple[str, str]] = {
     "network": (say("Set up Wi-Fi"), "/settings#wifi"),
 }
 """Links to a solution, by topic. All other problems are described in the details."""
-_GROUPS: Mapping[str, tuple[str, ...]] = {
-    "camera": ("camera", "lens"),
-    "phones": ("network", "wifi", "https"),
-    "pads": ("pins",),
-    "sound": ("voice",),
-    "storage": ("disk", "journal"),
-}
 
 
 @dataclass(frozen=True)
@@ -89,12 +79,6 @@ class FirstAdvice:
     text: str
     way: str = ""
     href: str = ""
-
-
-_State = tuple[str, bool | None]
-"""State of a part in some five words, and whether it is well. None means that it is absent and not
-needed.
-"""
 
 
 @dataclass
@@ -191,80 +175,17 @@ class HealthPages(PageGroup):
             "look": look,
             "locks": (eye.locks() if eye else None) or (None, None),
             "headline": headline_of(findings, look),
-            "rows": self._rows(findings, look),
+            "grave_topics": {finding.topic for finding in findings if is_grave(finding)},
+            "urls": () if unreachable(findings) else self.page_context.join_urls(),
+            "panel_trouble": self._table.view().devices.panel,
+            "state": self.room.state(),
+            "day": day,
+            "old_backup_s": self.page_context.clock.wall_s() - OLD_BACKUP_S,
             "details": details.items(),
             "topics": TOPICS,
             "pictures": self.looks.pictures(),
             "trouble": self.looks.room.album.trouble if self.looks.room else "",
         }
-
-    def _rows(
-        self, findings: tuple[Finding, ...], look: CameraLook
-    ) -> list[tuple[str, str, str, bool | None]]:
-        """Return the six rows for the owner: name, title, state in words, and whether it is
-        well.
-        """
-        grave_topics = {finding.topic for finding in findings if is_grave(finding)}
-        rows = (
-            ("camera", say("Camera"), self._camera(look)),
-            ("phones", say("Phones"), self._phones(findings)),
-            ("pads", say("Pads"), self._pads()),
-            ("sound", say("Sound"), self._sound()),
-            ("storage", say("Storage"), self._storage()),
-            ("backup", say("Backup"), self._backup()),
-        )
-        health_rows = []
-        for name, title, (words, is_well) in rows:
-            # a grave finding of the doctor overrules a row that looks well
-            is_bad = is_well and not grave_topics.isdisjoint(_GROUPS.get(name, ()))
-            health_rows.append((name, title, words, False if is_bad else is_well))
-        return health_rows
-
-    def _camera(self, look: CameraLook) -> _State:
-        if look.state is CameraState.NONE:
-            return say("None"), None
-        if look.state is CameraState.TROUBLE:
-            return say("Has a problem"), False
-        if look.board is None:
-            return say("Sees no board"), True
-        if look.per_s >= 1:
-            return say("{n} pictures a second", n=round(look.per_s)), True
-        return say("Sees the board"), True
-
-    def _phones(self, findings: tuple[Finding, ...]) -> _State:
-        urls, own_wifi = self.page_context.join_urls(), self._features.own_wifi
-        if unreachable(findings) or not urls:
-            return say("No network"), False
-        if own_wifi and own_wifi.hotspot:
-            return say("In the table’s own Wi-Fi"), None
-        return shown(urls[0]), True
-
-    def _pads(self) -> _State:
-        if not self._features.welcome.has_pads:
-            return say("None"), None
-        if self._table.view().devices.panel:
-            return say("A problem"), False
-        return say("Ready"), True
-
-    def _sound(self) -> _State:
-        settings = self._features.upkeep.running if self._features.upkeep else None
-        if settings is None or settings.voice.by == "off":
-            return say("Off"), None
-        return say("On, {n} %", n=round(settings.voice.volume * 100)), True
-
-    def _storage(self) -> _State:
-        state = self.room.state()
-        free_gb = state.disk_free_mb / 1000
-        # below ten gigabytes the decimal matters
-        figure = round(free_gb) if free_gb >= 10 else tenths(free_gb)
-        return say("{n} GB free", n=figure), state.journal == "ok"
-
-    def _backup(self) -> _State:
-        at_s = self._features.upkeep.backed_up_s() if self._features.upkeep else None
-        if at_s is None:
-            return say("None yet"), None
-        is_new = self.page_context.clock.wall_s() - at_s < OLD_BACKUP_S
-        return day(at_s), True if is_new else None
 
 
 def is_grave(finding: Finding) -> bool:

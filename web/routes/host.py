@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from flask import Response, redirect, render_template, request
@@ -33,9 +34,8 @@ BACK = (
 
 @dataclass(frozen=True)
 class ChosenRow:
-    """An option and what is chosen for it: the index of the choice, or None for a custom text."""
+    """What is chosen for an option: the index of the choice, or None for a custom text."""
 
-    row: OptionRow
     place: int | None
     text: str
 
@@ -54,6 +54,8 @@ class HostPages(PageGroup):
         name = request.values.get("game") or view.game or view.board.suggested
         game = self._game(name or self._table.remembered_game or next(iter(self._games)))
         chosen = self._table.choices.options(game.name) or {}
+        if error:
+            chosen = chosen_options(game, request.form)
         seats, match, foot = self.page_context.fragment("host", None).split("<!--part-->")
         return render_template(
             "host.html",
@@ -62,7 +64,7 @@ class HostPages(PageGroup):
             foot=foot,
             live="/live/host",
             game=game,
-            fields=_fields(game, chosen_options(game, request.form) if error else chosen),
+            chosen_row=partial(chosen_row, chosen),
             error=error,
             is_on=view.phase in (Phase.ORDERS, Phase.STAGES),
         )
@@ -131,17 +133,7 @@ def chosen_options(
     return options
 
 
-def _fields(game: Game[Any, Any], chosen: Mapping[str, Any]) -> list[tuple[str, list[ChosenRow]]]:
-    """Return the rows of options by heading."""
-    fields = []
-    for heading, is_house_rule in ((say("Options"), False), (say("House rules"), True)):
-        rows = [row for row in game.option_rows if bool(row.house_rule) is is_house_rule]
-        if rows:
-            fields.append((heading, [_chosen_row(row, chosen) for row in rows]))
-    return fields
-
-
-def _chosen_row(row: OptionRow, chosen: Mapping[str, Any]) -> ChosenRow:
+def chosen_row(chosen: Mapping[str, Any], row: OptionRow) -> ChosenRow:
     """Return an option with its last choice, or else its default."""
     # the last choice serves as a sample for a custom text
     sample = str(row.choices[-1][1]) if row.free_text else ""
@@ -149,7 +141,7 @@ def _chosen_row(row: OptionRow, chosen: Mapping[str, Any]) -> ChosenRow:
     choices = [repr(choice) for _, choice in row.choices]
     value = chosen.get(row.name, row.choices[0][1])
     if repr(value) in choices:
-        return ChosenRow(row, choices.index(repr(value)), sample)
+        return ChosenRow(choices.index(repr(value)), sample)
     if row.free_text and isinstance(value, str):
-        return ChosenRow(row, None, value)
-    return ChosenRow(row, 0, sample)
+        return ChosenRow(None, value)
+    return ChosenRow(0, sample)

@@ -56,6 +56,7 @@ from web.templating.phrases import (
     rule_words,
     score_words,
     side_of,
+    tenths,
 )
 
 
@@ -108,6 +109,7 @@ def register_template_helpers(app: Flask) -> None:
         first_up=first_up,
         shown=shown,
         rule_words=rule_words,
+        tenths=tenths,
         t=translate,
         to_owner=to_owner,
     )
