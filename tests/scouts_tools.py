@@ -89,7 +89,7 @@ def at(
 
 
 def legal(state: State) -> set[str]:
-    actions = list(GAME.legal_actions(state, state.seat))
+    actions = list(map(str, GAME.legal_actions(state, state.seat)))
     assert len(actions) == len(set(actions)), "no action is listed twice"
     return set(actions)
 
@@ -119,10 +119,9 @@ class Example:
     message: str
     rule: str
     square: str | None = None
-    seat: Seat | None = None
 
     def refused(self) -> Illegal:
-        seat = self.seat or self.state.seat
+        seat = self.state.seat
         if isinstance(self.tried, str):
             with pytest.raises(Illegal) as caught:
                 GAME.check(self.state, seat, GAME.parse(self.tried))

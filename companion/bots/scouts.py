@@ -35,9 +35,9 @@ from companion.bots.scouts_rules import (
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.scouts.board import AROUND, FILES, NAMES, SQUARES, squares_in
-from companion.games.scouts.moves import rock_placings, rock_text
+from companion.games.scouts.moves import decisions, rock_decision, rock_placings, shortest
 from companion.games.scouts.notation import read
-from companion.games.scouts.screen import plays as every_play
+from companion.games.scouts.screen import play_of
 from companion.games.scouts.state import Position, lay_rock, masks_after, pass_turn
 from companion.games.scouts.state import move_scout as after_play
 from companion.games.screen import Play
@@ -168,7 +168,7 @@ class ScoutsBot(Bot):
             self._plan[position] = _play_of(position, origin, target).text
             position = after_play(position, origin, target)
         if rock is not None and not position.is_won:
-            self._plan[position] = rock_text(*rock)
+            self._plan[position] = str(rock_decision(*rock))
             position = lay_rock(position, *rock)
         self._plan[position] = "."
 
@@ -176,9 +176,8 @@ class ScoutsBot(Bot):
 def _play_of(position: Position, origin: int, target: int) -> Play:
     """Return the dash between two squares, or the shortest chain of jumps if there is no dash."""
     ends = SQUARES[number_of(origin)], SQUARES[number_of(target)]
-    return next(
-        play for play in every_play(position) if (play.squares[0], play.squares[-1]) == ends
-    )
+    plays = map(play_of, decisions(position, shortest))
+    return next(play for play in plays if (play.squares[0], play.squares[-1]) == ends)
 
 
 def _words(position: Position, steps: Plays) -> Iterator[str]:

@@ -5,7 +5,7 @@ With dashes, jumps, stacks, rocks and a chess clock.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from random import Random
 
 from companion.core.i18n import say
@@ -19,12 +19,12 @@ from companion.games.scouts.faults import why_not
 from companion.games.scouts.legal import check
 from companion.games.scouts.lesson import HELP, LESSON
 from companion.games.scouts.moves import legal_actions, random_action
-from companion.games.scouts.notation import Kind, read
+from companion.games.scouts.notation import Decision, Kind, read
 from companion.games.scouts.screen import PAD, board_ui, plays
 from companion.games.scouts.state import ScoutsOptions, State, by_seat, first_state, layout_of, lead
 from companion.games.scouts.turn import play
 from companion.games.scouts.words import EXTRAS, OPTION_ROWS, RULES
-from companion.games.screen import ChessClock, Play
+from companion.games.screen import ChessClock
 
 _COMMANDS = {
     Kind.DASH: say("Dash"),
@@ -34,8 +34,8 @@ _COMMANDS = {
 }
 
 
-class Scouts(Game[State, str]):
-    """The game Scouts. An action is its notation, and all information is open."""
+class Scouts(Game[State, Decision]):
+    """The game Scouts. All information is open."""
 
     name = "scouts"
     title = say("Scouts")
@@ -58,9 +58,11 @@ class Scouts(Game[State, str]):
 
     legal_actions = staticmethod(legal_actions)
     random_action = staticmethod(random_action)
+    parse = staticmethod(read)
     lead = staticmethod(lead)
     why_not = staticmethod(why_not)
     board_ui = staticmethod(board_ui)
+    plays = staticmethod(plays)
 
     def kit(self, options: ScoutsOptions) -> Kit:
         """Return ten two-faced scouts, two boulders and two rocks. The options do not change it."""
@@ -86,27 +88,21 @@ class Scouts(Game[State, str]):
             return frozenset()
         return frozenset({state.seat})
 
-    def check(self, state: State, seat: Seat, action: str) -> None:
+    def check(self, state: State, seat: Seat, action: Decision) -> None:
         """Raise `Illegal`, with the rule and the obstacle, unless the action is legal."""
-        check(state, read(action))
+        check(state, action)
 
-    def parse(self, text: str) -> str:
-        """Parse `@c1`, `c1-d2`, `c1^c3^e3`, `B@d5`, `R@d5-e5` or `.`. Raises `Malformed`."""
-        read(text)
-        return text
-
-    def commands(self, action: str) -> tuple[str, ...]:
+    def commands(self, action: Decision) -> tuple[str, ...]:
         """Return the word for a dash, jump or rock, and nothing for a placing or the end of a
         turn.
         """
-        kind = read(action).kind
-        if kind in _COMMANDS:
-            return (_COMMANDS[kind],)
+        if action.kind in _COMMANDS:
+            return (_COMMANDS[action.kind],)
         return ()
 
-    def apply(self, state: State, actions: Mapping[Seat, str], rng: Random) -> Step[State]:
+    def apply(self, state: State, actions: Mapping[Seat, Decision], rng: Random) -> Step[State]:
         """Carry out the action of the seat on turn."""
-        return play(state, read(actions[state.seat]))
+        return play(state, actions[state.seat])
 
     def view(self, state: State, seat: Seat | None) -> View:
         """Return scouts, rocks, the plays that are due and the outcome. Nothing is hidden.
@@ -158,22 +154,13 @@ class Scouts(Game[State, str]):
             return None
         return ChessClock(state.options.seconds, state.options.increment)
 
-    def is_reversible(self, state: State, seat: Seat, action: str) -> bool:
+    def is_reversible(self, state: State, seat: Seat, action: Decision) -> bool:
         """Return whether the game goes on. All is open, so an action reveals nothing."""
-        return play(state, read(action)).state.outcome is None
+        return play(state, action).state.outcome is None
 
     def turn_number(self, state: State) -> int:
         """Return the number of the turn of one or two plays, and 0 during the set-up."""
         return state.turn
-
-    def plays(self, state: State, seat: Seat) -> Iterator[Play]:
-        """Yield the legal actions as taps.
-
-        A dash has two squares and a chain of jumps all of its squares. A rock has a key and one or
-        two squares, and the end of the turn only a key.
-        """
-        if seat in self.to_act(state):
-            yield from plays(state.position)
 
     def pad(self, state: State, seat: Seat) -> PadGrammar | None:
         """Return the pad on which ready ends the seat's own turn, once the set-up is complete."""

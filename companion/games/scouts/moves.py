@@ -1,10 +1,8 @@
-"""Move generation for Scouts, on bit masks, and the notation of moves."""
+"""Move generation for Scouts, on bit masks."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator
 from random import Random
 
 from companion.core.kit import Seat
@@ -17,11 +15,10 @@ from companion.games.scouts.board import (
     FILES,
     HOME,
     JUMPS,
-    NAMES,
     NOT_LAST_FILE,
-    NUMBERS,
     squares_in,
 )
+from companion.games.scouts.notation import Decision, Kind
 from companion.games.scouts.state import Position, State
 
 Chain = tuple[int, ...]
@@ -101,8 +98,12 @@ def shortest(position: Position, square: int) -> list[Chain]:
     best: dict[int, Chain] = {}
     for chain in chains(position, square):
         shortest_yet = best.setdefault(chain[-1], chain)
-        best[chain[-1]] = min(shortest_yet, chain, key=lambda way: (len(way), chain_text(way)))
+        best[chain[-1]] = min(shortest_yet, chain, key=_length_and_name)
     return list(best.values())
+
+
+def _length_and_name(chain: Chain) -> tuple[int, str]:
+    return len(chain), str(Decision(Kind.JUMP, chain))
 
 
 def has_play(position: Position) -> bool:
@@ -151,67 +152,69 @@ def rock_placings(position: Position) -> Iterator[tuple[int, int]]:
                 yield 1, 1 << number | 1 << number + step
 
 
-# ---- notation ------------------------------------------------------------------------------------
+# ---- all decisions -------------------------------------------------------------------------------
 
 
-def chain_text(chain: Chain) -> str:
-    """Return the notation of a chain of jumps."""
-    return "^".join([NAMES[square] for square in chain])
+def decisions(
+    position: Position, jumps: Callable[[Position, int], Iterable[Chain]]
+) -> Iterator[Decision]:
+    """Yield every legal decision: placings, dashes, jumps, rocks, the end of the turn.
 
-
-def legal_actions(state: State, seat: Seat) -> Iterator[str]:
-    """Yield every legal action: placings, dashes, all chains of jumps, rocks, the end of the
-    turn.
+    `jumps` lists the chains of a scout: `chains` for all of them, or `shortest`.
     """
-    position = state.position
-    if state.outcome or seat is not state.seat:
+    if position.is_won:
         return
     if position.to_place:
-        yield from [f"@{NAMES[square]}" for square in squares_in(places(position))]
+        for square in squares_in(places(position)):
+            yield Decision(Kind.PLACE, (square,))
         return
     is_due = False
     for square in squares_in(movers(position)):
-        name = NAMES[square]
         for target in squares_in(dashes(position, square)):
             is_due = True
-            yield f"{name}-{NAMES[target]}"
-        for chain in chains(position, square):
+            yield Decision(Kind.DASH, (square, target))
+        for chain in jumps(position, square):
             is_due = True
-            yield chain_text(chain)
+            yield Decision(Kind.JUMP, chain)
     for kind, covered in rock_placings(position):
-        yield rock_text(kind, covered)
+        yield rock_decision(kind, covered)
     # A turn may end only if no play is due or possible (ruling).
     if not is_due:
-        yield "."
+        yield Decision(Kind.END)
 
 
-@cache
-def rock_text(kind: int, covered: int) -> str:
-    """Return the notation of a boulder (0) or a rock (1) that covers a mask of squares."""
-    first, second, *_ = (NAMES[square] for square in squares_in(covered))
-    return f"R@{first}-{second}" if kind else f"B@{first}"
+def rock_decision(kind: int, covered: int) -> Decision:
+    """Return the decision for a boulder (0) or a rock (1) that covers a mask of squares."""
+    squares = tuple(squares_in(covered))
+    return Decision(Kind.ROCK, squares) if kind else Decision(Kind.BOULDER, squares[:1])
 
 
-def random_action(state: State, seat: Seat, rng: Random) -> str:
+def legal_actions(state: State, seat: Seat) -> Iterator[Decision]:
+    """Yield every legal action of a seat, with all chains of jumps."""
+    if seat is state.seat:
+        yield from decisions(state.position, chains)
+
+
+def random_action(state: State, seat: Seat, rng: Random) -> Decision:
     """Return a random legal action.
 
     Scouts prefer to move towards their goal, and rocks are rare.
     """
     actions = list(legal_actions(state, seat))
-    return rng.choices(actions, [_eagerness(state.position, text) for text in actions])[0]
+    return rng.choices(actions, [_eagerness(state.position, action) for action in actions])[0]
 
 
-def _eagerness(position: Position, text: str) -> float:
+def _eagerness(position: Position, decision: Decision) -> float:
     """Return the weight of an action for a random player.
 
     Scouts prefer the way to the far rank, and home again with intel.
     """
     # Rocks fit nearly everywhere, so with the weight of plays they would all be laid at once.
-    if text[0] in "BR":
+    if decision.kind in (Kind.BOULDER, Kind.ROCK):
         return 0.02
-    if text[0] in "@.":
+    if decision.kind in (Kind.PLACE, Kind.END):
         return 6.0
-    origin, *_, target = (NUMBERS[name] for name in re.split("[-^]", text))
+    origin, *_, target = decision.squares
     ahead = target // FILES - origin // FILES
     # South's scouts without intel and North's with intel go up the board.
     goes_up = bool(position.seat) == bool(position.intel & 1 << origin)

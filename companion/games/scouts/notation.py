@@ -13,7 +13,7 @@ from typing import NamedTuple
 from companion.core.errors import Malformed
 from companion.core.grid import numbers_in
 from companion.core.i18n import Verbatim, say
-from companion.games.scouts.board import BESIDE, BOULDERS, NUMBERS, RANKS
+from companion.games.scouts.board import BESIDE, BOULDERS, NAMES, NUMBERS, RANKS
 
 _SQUARE = "[a-z][0-9]+"
 _EXPECTED = "@c1, c1-d2, c1^c3, B@d5, R@d5-e5"
@@ -31,10 +31,18 @@ class Kind(StrEnum):
 
 
 class Decision(NamedTuple):
-    """A parsed decision: its kind and its squares as numbers."""
+    """A decision: its kind and its squares as numbers. It is written in notation.
+
+    >>> str(Decision(Kind.JUMP, (2, 18, 20)))
+    'c1^c3^e3'
+    """
 
     kind: Kind
     squares: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        beginning, separator = _MARKS[self.kind]
+        return beginning + separator.join([NAMES[square] for square in self.squares])
 
     @property
     def covered(self) -> int:
@@ -44,6 +52,15 @@ class Decision(NamedTuple):
         return sum(1 << square for square in self.squares)
 
 
+_MARKS = {
+    Kind.PLACE: ("@", ""),
+    Kind.DASH: ("", "-"),
+    Kind.JUMP: ("", "^"),
+    Kind.BOULDER: ("B@", ""),
+    Kind.ROCK: ("R@", "-"),
+    Kind.END: (".", ""),
+}
+"""What stands before the first square of each kind, and between its squares."""
 _FORMS = {
     Kind.PLACE: f"@{_SQUARE}",
     Kind.DASH: f"{_SQUARE}-{_SQUARE}",

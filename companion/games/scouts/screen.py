@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import lru_cache
 from itertools import pairwise
 
 from companion.core.i18n import say, say_n
@@ -12,30 +12,19 @@ from companion.games.pads import PadGrammar
 from companion.games.scouts.board import (
     NAMES,
     ROCK_FACES,
+    ROCK_KINDS,
     ROCK_NAMES,
     SCOUT_FACES,
     SEAT_NAMES,
     SQUARES,
     squares_in,
 )
-from companion.games.scouts.moves import (
-    chain_text,
-    dashes,
-    has_play,
-    has_rock,
-    movers,
-    places,
-    rock_placings,
-    rock_text,
-    shortest,
-)
+from companion.games.scouts.moves import Chain, decisions, has_play, has_rock, shortest
+from companion.games.scouts.notation import Decision, Kind
 from companion.games.scouts.state import PLAYS, Position, State
 from companion.games.screen import BoardUi, ChoiceKey, Play
 
-END = "."
-END_KEY = "end"
-BOULDER_KEY = "boulder"
-ROCK_KEY = "rock"
+_END = "."
 _LONGEST_LABEL = 40
 _ROCK_FACTS = {
     (True, True): say("boulder, rock left"),
@@ -46,7 +35,7 @@ _ROCK_FACTS = {
 """Fact on a seat by whether its boulder and its rock are still beside the board."""
 
 
-PAD = PadGrammar((), length=0, ready_alone=END)
+PAD = PadGrammar((), length=0, ready_alone=_END)
 """A pad on which ready ends the turn. Plays are made on the board or tapped."""
 
 
@@ -72,7 +61,7 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
         sign = say("{side!c}: end the turn", side=side)
         if state.options.seconds:
             sign = say("{side!c}: press your clock", side=side)
-    return BoardUi(sign, hint, END, facts, kept, made, keys=keys)
+    return BoardUi(sign, hint, _END, facts, kept, made, keys=keys)
 
 
 def _due_sign(state: State, side: str) -> str:
@@ -112,69 +101,56 @@ def _keys(state: State) -> tuple[ChoiceKey, ...]:
     position = state.position
     rocks = [
         ChoiceKey(key, ROCK_NAMES[kind].capitalize())
-        for kind, key in enumerate((BOULDER_KEY, ROCK_KEY))
+        for kind, key in enumerate(ROCK_KINDS)
         if has_rock(position, kind)
     ]
     end = say("Press your clock") if state.options.seconds else say("End turn")
-    return (ChoiceKey(END_KEY, end, is_main=True), *rocks)
+    return (ChoiceKey(Kind.END, end, is_main=True), *rocks)
 
 
 # ---- plays ---------------------------------------------------------------------------------------
 
 
-def plays(position: Position) -> Iterator[Play]:
-    """Yield every legal action as taps.
+def plays(state: State, seat: Seat) -> Iterator[Play]:
+    """Yield every legal action of a seat as taps.
 
     Only the shortest chain to each square is included, with the notation as tie-break.
     """
-    if position.is_won:
-        return
-    for number in squares_in(places(position)):
-        label = say("Place a scout on {square}", square=NAMES[number])
-        yield Play(f"@{NAMES[number]}", (SQUARES[number],), label)
-    if position.to_place:
-        return
-    for origin in squares_in(movers(position)):
-        for target in squares_in(dashes(position, origin)):
-            text = f"{NAMES[origin]}-{NAMES[target]}"
-            yield Play(text, (SQUARES[origin], SQUARES[target]), dash_label(origin, target))
-        for chain in shortest(position, origin):
-            yield Play(
-                chain_text(chain), tuple(SQUARES[number] for number in chain), jump_label(chain)
-            )
-    for kind, covered in rock_placings(position):
-        yield _rock_play(kind, covered)
-    if not (position.due and has_play(position)):
-        yield Play(END, (), say("End turn"), END_KEY, is_by_hand=False)
+    if seat is state.seat:
+        yield from map(play_of, decisions(state.position, shortest))
 
 
-@cache
-def dash_label(origin: int, target: int) -> str:
-    """Return a dash in words."""
-    return say("Dash {square} to {to}", square=NAMES[origin], to=NAMES[target])
+@lru_cache(maxsize=4096)
+def play_of(decision: Decision) -> Play:
+    """Return a decision as taps, with a label of at most 40 characters.
+
+    A dash has two squares and a chain of jumps all of its squares. A rock has a key and one or two
+    squares, and the end of the turn only a key.
+    """
+    kind = decision.kind
+    text = str(decision)
+    if kind is Kind.END:
+        return Play(text, (), say("End turn"), kind, is_by_hand=False)
+    numbers = tuple(squares_in(decision.covered)) if kind is Kind.BOULDER else decision.squares
+    squares = tuple(SQUARES[number] for number in numbers)
+    ends = {"square": squares[0], "to": squares[-1]}
+    match kind:
+        case Kind.PLACE:
+            return Play(text, squares, say("Place a scout on {square}", square=squares[0]))
+        case Kind.DASH:
+            return Play(text, squares, say("Dash {square} to {to}", **ends))
+        case Kind.JUMP:
+            return Play(text, squares, _jump_label(numbers))
+        case Kind.ROCK:
+            return Play(text, squares, say("Rock on {square} and {to}", **ends), kind)
+    # A boulder needs only one tap, on its lower left square.
+    return Play(text, squares, say("Boulder on {square} to {to}", **ends), kind, squares[:1])
 
 
-def jump_label(chain: tuple[int, ...]) -> str:
-    """Return a chain of jumps in words, of at most 40 characters."""
+def _jump_label(chain: Chain) -> str:
     ends = {"square": NAMES[chain[0]], "to": NAMES[chain[-1]]}
     over = ", ".join(NAMES[(origin + target) // 2] for origin, target in pairwise(chain))
     label = say("Jump {square} to {to} over {squares}", **ends, squares=over)
     if len(label) <= _LONGEST_LABEL:
         return label
     return say("Jump {square} to {to} in {jumps} jumps", **ends, jumps=len(chain) - 1)
-
-
-@cache
-def _rock_play(kind: int, covered: int) -> Play:
-    """Return the play of a boulder (0) or a rock (1) that covers a mask of squares."""
-    numbers = tuple(squares_in(covered))
-    squares = tuple(SQUARES[number] for number in numbers)
-    first = NAMES[numbers[0]]
-    last = NAMES[numbers[-1]]
-    text = rock_text(kind, covered)
-    if kind:
-        label = say("Rock on {square} and {other}", square=first, other=last)
-        return Play(text, squares, label, ROCK_KEY)
-    label = say("Boulder on {square} to {to}", square=first, to=last)
-    # A boulder needs only one tap, on its lower left square.
-    return Play(text, squares, label, BOULDER_KEY, squares[:1])

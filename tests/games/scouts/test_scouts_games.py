@@ -28,14 +28,14 @@ def random_line(seed: int, cap: int, stacking: bool = True) -> list[State]:
     rng = Random(seed)
     states = [start(stacking="on" if stacking else "off")]
     while len(states) < cap and not states[-1].outcome:
-        text = GAME.random_action(states[-1], states[-1].seat, rng)
+        text = str(GAME.random_action(states[-1], states[-1].seat, rng))
         states.append(after(states[-1], text))
     return states
 
 
 def is_legal(state: State, text: str) -> bool:
     try:
-        GAME.check(state, state.seat, text)
+        GAME.check(state, state.seat, GAME.parse(text))
     except Illegal:
         return False
     return True
@@ -55,7 +55,7 @@ def test_random_games_agree_with_the_slow_rules(stacking: bool) -> None:
             assert texts == slow.legal()
             if not texts:
                 break
-            text = GAME.random_action(state, state.seat, rng)
+            text = str(GAME.random_action(state, state.seat, rng))
             state = after(state, text)
             slow.do(text)
             assert plain_layout(GAME.expected(state)) == by_rank(slow.layout())

@@ -27,8 +27,9 @@ from companion.games.screen import ChessClock, ChoiceKey
 
 
 def laid(state: State, text: str) -> Layout | None:
-    step: Step[State] = GAME.apply(state, {state.seat: text}, RNG)
-    return GAME.layouts_by_hand(state, state.seat, text, step)[0]
+    action = GAME.parse(text)
+    step: Step[State] = GAME.apply(state, {state.seat: action}, RNG)
+    return GAME.layouts_by_hand(state, state.seat, action, step)[0]
 
 
 def faces(layout: Layout | None) -> dict[str, tuple[str, ...]]:
@@ -40,7 +41,7 @@ def some_states(seed: int) -> list[State]:
     """Every ninth state of a random game, set-up included."""
     rng, states = Random(seed), [start()]
     while len(states) < 140 and not states[-1].outcome:
-        text = GAME.random_action(states[-1], states[-1].seat, rng)
+        text = str(GAME.random_action(states[-1], states[-1].seat, rng))
         states.append(after(states[-1], text))
     return [state for state in states[seed % 9 :: 9] if not state.outcome]
 
@@ -219,6 +220,6 @@ def test_ready_on_the_pad_ends_the_turn() -> None:
 
 def test_a_decision_may_be_taken_back_but_for_one_that_wins() -> None:
     state = at("c2 f4", intel="c2")
-    assert GAME.is_reversible(state, Seat.SOUTH, "f4-f5")
-    assert GAME.is_reversible(state, Seat.SOUTH, "B@g8")
-    assert not GAME.is_reversible(state, Seat.SOUTH, "c2-c1")
+    assert GAME.is_reversible(state, Seat.SOUTH, GAME.parse("f4-f5"))
+    assert GAME.is_reversible(state, Seat.SOUTH, GAME.parse("B@g8"))
+    assert not GAME.is_reversible(state, Seat.SOUTH, GAME.parse("c2-c1"))

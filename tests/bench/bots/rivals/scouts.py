@@ -8,7 +8,8 @@ from typing import Any
 from companion.core.kit import Seat
 from companion.games.base import Game
 from companion.games.scouts.board import NAMES, SQUARES, squares_in
-from companion.games.scouts.moves import chain_text, dashes, has_play, movers, shortest
+from companion.games.scouts.moves import dashes, has_play, movers, shortest
+from companion.games.scouts.notation import Decision, Kind
 from companion.games.scouts.state import Position, move_scout
 from companion.games.scouts.state import State as ScoutsState
 
@@ -22,7 +23,9 @@ def greedy_scouts(game: Game[Any, Any], state: ScoutsState, seat: Seat, rng: Ran
     position = state.position
     if position.to_place or not has_play(position):
         return str(
-            rng.choice([text for text in game.legal_actions(state, seat) if text[0] in "@."])
+            rng.choice(
+                [text for text in map(str, game.legal_actions(state, seat)) if text[0] in "@."]
+            )
         )
     best, best_value = "", -_WIN
     for text, after in _scouts_plays(position):
@@ -44,7 +47,7 @@ def _scouts_plays(position: Position) -> list[tuple[str, Position]]:
             for target in squares_in(dashes(position, square))
         ]
         found += [
-            (chain_text(chain), move_scout(position, origin, 1 << chain[-1]))
+            (str(Decision(Kind.JUMP, chain)), move_scout(position, origin, 1 << chain[-1]))
             for chain in shortest(position, square)
         ]
     return found
