@@ -67,12 +67,11 @@ def parse_orders(text: str) -> Orders:
             raise Malformed(text)
         number = int(match[1])
         if orders and number <= orders[-1][0]:
-            last = orders[-1][0]
             text = say(
                 "Robot {number} comes after robot {last}: list the robots in rising order, each "
                 "once",
                 number=number,
-                last=last,
+                last=orders[-1][0],
             )
             raise Malformed(text)
         orders.append((number, match[2]))

@@ -149,8 +149,11 @@ def _shelter(turn: _Turn) -> None:
     """Report the robots that defend. Their shield lasts the whole turn."""
     sheltered = [robot for robot in turn.robots if robot.code == DEFEND]
     for robot in sheltered:
-        square = turn.terrain.texts[robot.place]
-        text = say("{robot!c} takes shelter on {square}.", robot=robot.name, square=square)
+        text = say(
+            "{robot!c} takes shelter on {square}.",
+            robot=robot.name,
+            square=turn.terrain.texts[robot.place],
+        )
         turn.add_robot_event(ArenaEvent.DEFEND, robot, text, "defending")
     if sheltered:
         text = say_n("{n} robot takes shelter", "{n} robots take shelter", len(sheltered))
@@ -161,8 +164,11 @@ def _arm(turn: _Turn) -> None:
     """Report the robots that arm their self-destruct, which nothing can stop."""
     armed = [robot for robot in turn.robots if robot.code == DESTRUCT]
     for robot in armed:
-        square = turn.terrain.texts[robot.place]
-        text = say("{robot!c} arms its self-destruct on {square}.", robot=robot.name, square=square)
+        text = say(
+            "{robot!c} arms its self-destruct on {square}.",
+            robot=robot.name,
+            square=turn.terrain.texts[robot.place],
+        )
         turn.add_robot_event(ArenaEvent.ARMED, robot, text, "self-destruct")
     if armed:
         text = say_n("{n} robot is going to blow up", "{n} robots are going to blow up", len(armed))
@@ -224,8 +230,9 @@ def _bump_headlines(
         place = tries[index]
         faces = [names[other] for other in failed if tries[other] == place]
         if place is None or len(faces) == 1:
-            side = NAMES[robot.side]
-            text = say("{side!c}’s robot {number} is blocked", side=side, number=robot.number)
+            text = say(
+                "{side!c}’s robot {number} is blocked", side=NAMES[robot.side], number=robot.number
+            )
             faces = [robot.name]
             # also show the robot in the way
             if place in at:
@@ -233,8 +240,11 @@ def _bump_headlines(
         elif len(faces) == 2:
             text = say("Both want {square}. Nobody gets it.", square=turn.terrain.texts[place])
         else:
-            square = turn.terrain.texts[place]
-            text = say("{n} robots want {square}. None gets it.", n=len(faces), square=square)
+            text = say(
+                "{n} robots want {square}. None gets it.",
+                n=len(faces),
+                square=turn.terrain.texts[place],
+            )
         headlines.append(Headline(text, "bump", tuple(faces[:2])))
     return list(dict.fromkeys(headlines))
 
@@ -258,8 +268,7 @@ def _barrier(turn: _Turn, robot: _Robot, direction: int) -> str:
     square = turn.terrain.squares[robot.place].shifted(*STEPS[direction])
     word = WORDS[direction]
     if square in turn.terrain.walls:
-        name = str(square)
-        return say("{direction!c} leads into the wall on {square}.", direction=word, square=name)
+        return say("{direction!c} leads into the wall on {square}.", direction=word, square=square)
     return say("{direction!c} leads off the board.", direction=word)
 
 
@@ -355,8 +364,9 @@ def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
     parts = {"side": NAMES[robot.side], "number": victim.number, "points": damage}
     text = say("{side!c} hits own robot {number} for {points}", **parts)
     if not is_friend:
-        other = NAMES[victim.side]
-        text = say("{side!c} hits {other}’s robot {number} for {points}", other=other, **parts)
+        text = say(
+            "{side!c} hits {other}’s robot {number} for {points}", other=NAMES[victim.side], **parts
+        )
     faces = (robot.name, victim.name)
     square = turn.terrain.squares[victim.place]
     # points can be negative here, since a robot without points stays until the end of the turn

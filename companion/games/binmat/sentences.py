@@ -27,8 +27,9 @@ def draws(role: str, card: str | None, lane: int) -> str:
     """Say that a card is drawn. `card` is None unless it lay open."""
     if card is None:
         return say("{role!c} draws a card from lane {lane}.", role=role, lane=lane)
-    text = CARD_TEXTS[card]
-    return say("{role!c} draws {card} from lane {lane}.", role=role, card=text, lane=lane)
+    return say(
+        "{role!c} draws {card} from lane {lane}.", role=role, card=CARD_TEXTS[card], lane=lane
+    )
 
 
 def passes(role: str) -> str:

@@ -247,10 +247,9 @@ def _check_goal(seat: int, piece: int, last: int, has_ball: bool) -> None:
         )
         refuse(Reason.GOAL_TOO_EARLY, sentence, "try", last)
     if not has_ball:
-        name = PIECE_NAMES[piece]
         sentence = say(
             "{piece!c} does not have the ball on this path: only a carrier runs into goal.",
-            piece=name,
+            piece=PIECE_NAMES[piece],
         )
         refuse(Reason.GOAL_WITHOUT_BALL, sentence, "try", last)
 

@@ -7,7 +7,7 @@ others.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from random import Random
 
 from companion.core.kit import Seat
@@ -223,29 +223,19 @@ def random_action(state: State, seat: Seat, rng: Random) -> Action:
         return Placement(tuple(rng.sample(OWN_RANKS[seat.number], TEAM)))
     if state.course:
         return Card(rng.choice(state.hands[seat.number]))
-    pieces = able(state)
-    # Most actions are runs, so each kind gets a fixed share.
-    runner = state.carrier
-    if pieces and (runner not in pieces or rng.random() < 0.5):
-        runner = rng.choice(pieces)
-    kinds: list[tuple[int, Sequence[Play]]] = [
-        (14, tuple(runs(state, runner)) if pieces else ()),
-        (2, tuple(_tackles(state, _shortest))),
-        (1, (*passes(state), *kicks(state))),
-    ]
-    kinds = [(share, actions) for share, actions in kinds if actions]
-    if not kinds or rng.random() < 0.05:
-        return EndRound()
-    shares = [share for share, _ in kinds]
-    actions = rng.choices(kinds, shares)[0][1]
+    plays = canonical(state)
     # Take either a purely random action or the best of many.
-    compared = rng.sample(actions, rng.choice((1, min(len(actions), _MAX_COMPARED))))
-    return max(compared, key=lambda action: _promise(state, action))
+    compared = rng.sample(plays, rng.choice((1, min(len(plays), _MAX_COMPARED))))
+    return max(compared, key=lambda play: _promise(state, play[1]))[0]
 
 
-def _promise(state: State, action: Play) -> int:
-    """Return how far an action brings the ball ahead and its mover to the ball."""
-    course = course_of(state, action)
+def _promise(state: State, course: Course | None) -> int:
+    """Return how far a course brings the ball ahead and its mover to the ball.
+
+    The end of the turn, which has no course, brings nothing.
+    """
+    if course is None:
+        return 0
     if course.end == IN_GOAL:
         return AREA
     ahead = ranks_ahead(state.ball, course.ball, state.seat)

@@ -361,12 +361,16 @@ def _report_totals(turn: _Turn, attack: _Sum, defence: _Sum) -> None:
         turn.add(KahmateEvent.FACE_OFF_AGAIN, None, text, "face-off", why=why)
         return
     winner = attack if attack.total > defence.total else defence
-    piece = PIECE_NAMES[winner.piece]
-    text = say("{attack} against {defence}: {piece} wins the face-off.", **totals, piece=piece)
+    text = say(
+        "{attack} against {defence}: {piece} wins the face-off.",
+        **totals,
+        piece=PIECE_NAMES[winner.piece],
+    )
     if len(winner.parts) > 2:
-        side = SIDE_NAMES[winner.seat]
         text = say(
-            "{attack} against {defence}: the two of {side} win the face-off.", **totals, side=side
+            "{attack} against {defence}: the two of {side} win the face-off.",
+            **totals,
+            side=SIDE_NAMES[winner.seat],
         )
     turn.add(KahmateEvent.FACE_OFF, winner.seat, text, "face-off", why=why)
 
@@ -421,9 +425,9 @@ def _stop_run(turn: _Turn, course: Course, face_off: FaceOff) -> None:
     falls = (*beaten, mover)
     turn.places[mover] = face_off.stop
     turn.changes["ran"] = (*state.ran, mover)
+    text = say("{piece!c} stops on {square}.", **named(mover, face_off.stop))
     start = NAMES[state.places[mover]]
     stop = NAMES[face_off.stop]
-    text = say("{piece!c} stops on {square}.", **named(mover, face_off.stop))
     turn.add(KahmateEvent.STOPPED, state.seat, text, "in-the-way", at=start, to=stop)
     # Whether the runner brought the ball along or picked it up on its way.
     had_ball = mover == state.carrier or face_off.ball != state.ball

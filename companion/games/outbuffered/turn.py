@@ -219,9 +219,10 @@ def _obstacle(turn: _Turn, seat: int, command: str, target: Square | None) -> _B
         tried = turn.robots[seat].shifted(*_direction(state, seat, command))
         direction = _WORDS[command]
         if tried in state.terrain.walls:
-            square = str(tried)
             why = say(
-                "{direction!c} leads into the wall on {square}.", direction=direction, square=square
+                "{direction!c} leads into the wall on {square}.",
+                direction=direction,
+                square=tried,
             )
             return why, Headline(say("{side!c} bumps into the wall", side=side), "bump", robot)
         why = say("{direction!c} leads off the board.", direction=direction)
@@ -236,7 +237,7 @@ def _obstacle(turn: _Turn, seat: int, command: str, target: Square | None) -> _B
         # there.
         is_home = target == state.terrain.bases[seat] and turn.flags[1 - seat] is None
         if not is_home or state.options.own_flag_blocks_base:
-            why = say("{side!c}’s own flag lies on {square}.", side=side, square=str(target))
+            why = say("{side!c}’s own flag lies on {square}.", side=side, square=target)
             text = say("{side!c}’s own flag is in the way", side=side)
             return why, Headline(text, "bump", robot)
     return None
@@ -280,15 +281,14 @@ def _move(turn: _Turn, commands: tuple[str, str]) -> None:
 def _bounce_off_robot(turn: _Turn, seat: int) -> _Bounce:
     """Return why a move onto the other robot bounces, if that robot stays."""
     other = 1 - seat
-    square = str(turn.robots[other])
-    why = say("{side!c} does not leave {square}.", side=NAMES[other], square=square)
+    why = say("{side!c} does not leave {square}.", side=NAMES[other], square=turn.robots[other])
     text = say("{side!c} bumps into {other}", side=NAMES[seat], other=NAMES[other])
     return why, Headline(text, "bump", (ROBOTS[seat], ROBOTS[other]))
 
 
 def _report_move(turn: _Turn, seat: int, command: str, before: Square, why: str | None) -> None:
     """Report the effect of one seat's order, and pick up a flag on the target of a move."""
-    who = {"side": NAMES[seat], "square": str(before)}
+    who = {"side": NAMES[seat], "square": before}
     if command == "I":
         turn.add(CommonEvent.IDLE, seat, say("{side!c} waits on {square}.", **who), at=before)
     elif why:
@@ -301,7 +301,7 @@ def _report_move(turn: _Turn, seat: int, command: str, before: Square, why: str 
             "{side!c} goes {direction}, {square} to {to}.",
             **who,
             direction=_WORDS[command],
-            to=str(here),
+            to=here,
         )
         turn.add(CommonEvent.MOVE, seat, text, "commands", at=before, to=here)
         _pick_up(turn, seat)
@@ -315,7 +315,7 @@ def _pick_up(turn: _Turn, seat: int) -> None:
         return
     turn.flags[other] = None
     sides = {"side": NAMES[seat], "other": NAMES[other]}
-    text = say("{side!c} takes {other}’s flag on {square}.", **sides, square=str(here))
+    text = say("{side!c} takes {other}’s flag on {square}.", **sides, square=here)
     why = say("It stays under the robot and moves with it.")
     turn.add(OutbufferedEvent.FLAG_TAKEN, seat, text, "flags", at=here, why=why)
     text = say("{side!c} takes {other}’s flag", **sides)
@@ -334,7 +334,7 @@ def _check_homecoming(turn: _Turn) -> None:
             "{side!c} brings {other}’s flag home to {square}.",
             side=NAMES[seat],
             other=NAMES[1 - seat],
-            square=str(bases[seat]),
+            square=bases[seat],
         )
         turn.end(seat, reason, "winning")
 
@@ -351,7 +351,7 @@ def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
         there = turn.robots[1 - seat]
         if there in turn.terrain.lines_of_fire[here]:
             hit.append(1 - seat)
-            parts = {"side": NAMES[seat], "other": NAMES[1 - seat], "square": str(there)}
+            parts = {"side": NAMES[seat], "other": NAMES[1 - seat], "square": there}
             text = say("{side!c} shoots and hits {other} on {square}.", **parts)
             turn.add(CommonEvent.SHOT, seat, text, "shots", at=here, to=there)
         else:
@@ -363,7 +363,7 @@ def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
     turn.headlines.append(_shots_headline(shooters, hit, is_flag_lost=bool(losers)))
     for seat in losers:
         here = turn.flags[1 - seat] = turn.robots[seat]
-        parts = {"side": NAMES[seat], "other": NAMES[1 - seat], "square": str(here)}
+        parts = {"side": NAMES[seat], "other": NAMES[1 - seat], "square": here}
         text = say("{side!c} drops {other}’s flag on {square}.", **parts)
         turn.add(OutbufferedEvent.FLAG_DROPPED, seat, text, "flags", at=here)
     _send_back(turn, sorted(hit))
@@ -410,7 +410,7 @@ def _send_back(turn: _Turn, hit: list[int]) -> None:
     else:
         for seat in hit:
             start = starts[seat]
-            parts = {"side": NAMES[seat], "square": str(start)}
+            parts = {"side": NAMES[seat], "square": start}
             text = say("{side!c} returns to its start tile {square}.", **parts)
             turn.add(OutbufferedEvent.SENT_BACK, seat, text, "shots", at=before[seat], to=start)
             # The other's flag may lie on the start tile (ruling).

@@ -132,11 +132,10 @@ def _why_no_rock(state: State, face: str, changes: Changes) -> Illegal | None:
         return Illegal(Reason.ROCK_MOVED, text, "rocks", where[0])
     covered = sorted(square for square, (_, after) in changes.items() if after == face)
     if index // 2 != position.seat:
-        side = SEAT_NAMES[position.seat]
         text = say(
             "The {rock} is not {side}’s. {side!c} is to move and lays only its own.",
             rock=face,
-            side=side,
+            side=SEAT_NAMES[position.seat],
         )
         return Illegal(Reason.NOT_YOUR_ROCK, text, "rocks", NAMES[covered[0]])
     if index % 2 == 0:
@@ -177,13 +176,11 @@ def _why_no_placement(state: State, square: int, face: str) -> Illegal | None:
     position = state.position
     name = NAMES[square]
     if _OWNERS[face] != position.seat:
-        foe = SEAT_NAMES[1 - position.seat]
-        side = SEAT_NAMES[position.seat]
         text = say(
             "{square} is not a placement. The scout is {colour}, and {side} places now.",
             square=name,
-            colour=foe,
-            side=side,
+            colour=SEAT_NAMES[1 - position.seat],
+            side=SEAT_NAMES[position.seat],
         )
         return Illegal(Reason.NOT_YOUR_SCOUT, text, "setting-up", name)
     if refusal := _refusal(state, Kind.PLACE, (square,)):

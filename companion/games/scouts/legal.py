@@ -102,8 +102,11 @@ def _check_placement(position: Position, square: int) -> None:
         where = None
     elif not HOME[position.seat] & bit:
         reason = Reason.OFF_HOME_RANK
-        side = SEAT_NAMES[position.seat]
-        why = say("{side!c} places on rank {rank}.", side=side, rank=home_rank(position.seat))
+        why = say(
+            "{side!c} places on rank {rank}.",
+            side=SEAT_NAMES[position.seat],
+            rank=home_rank(position.seat),
+        )
     elif position.own & bit:
         reason = Reason.SQUARE_TAKEN
         why = say("A scout is on {square} already.", square=name)
@@ -283,8 +286,7 @@ def _check_rock(position: Position, decision: Decision) -> None:
         reason = Reason.ROCK_TOUCHES
         square = _first_square(hit)
         rock = _rock_on(position, square)
-        name = NAMES[square]
-        why = say("It would touch the {rock} on {square}.", rock=rock, square=name)
+        why = say("It would touch the {rock} on {square}.", rock=rock, square=NAMES[square])
     else:
         return
     text = joined(" ", (say("The {rock} does not fit on {squares}.", **parts), why))

@@ -53,9 +53,8 @@ def _place(log: TurnLog, position: Position, square: int) -> Position:
     after = place_scout(position, 1 << square)
     # Sides alternate, so this side has half of the rest (rounded down) left to place.
     number = SCOUTS - after.to_place // 2
-    side = SEAT_NAMES[position.seat]
     name = NAMES[square]
-    text = say("{side!c} places a scout on {square}.", side=side, square=name)
+    text = say("{side!c} places a scout on {square}.", side=SEAT_NAMES[position.seat], square=name)
     why = say("Scout {number} of {total}.", number=number, total=SCOUTS)
     log.add(CommonEvent.PLACED, position.seat, text, "setting-up", to=name, why=why)
     if not after.to_place:
@@ -82,8 +81,8 @@ def _lay(log: TurnLog, position: Position, decision: Decision) -> Position:
     if is_boulder:
         title = say("Lay the boulder")
         text = say("{side!c} lays its boulder on {squares}.", **parts)
-    name = NAMES[decision.squares[0]]
     why = say("It costs no move.")
+    name = NAMES[decision.squares[0]]
     log.add(ScoutsEvent(decision.kind), position.seat, text, "rocks", to=name, why=why)
     log.add_stage(title, layout_of(after))
     return after
