@@ -568,6 +568,18 @@ class ChessClockGame(Game[S, A]):
     """Former name of a game with a `chess_clock`, for games written for version 1.0."""
 
 
+def changed_tops(
+    layout: Layout, seen: Mapping[Square, str]
+) -> dict[Square, tuple[str | None, str | None]]:
+    """Return the top face before and now of each square that differs from a layout, for `why_not`.
+
+    `seen` is the top face of each square where the camera sees one.
+    """
+    tops = {square: faces[-1] for square, faces in layout.items()}
+    pairs = {square: (tops.get(square), seen.get(square)) for square in sorted({*tops, *seen})}
+    return {square: pair for square, pair in pairs.items() if pair[0] != pair[1]}
+
+
 def plain_layout(layout: Layout | None) -> dict[str, list[str]] | None:
     """Return a layout as plain JSON, such as `{"c3": ["lime flag", "purple robot"]}`, or None.
 

@@ -121,7 +121,7 @@ class Binmat(Game[Any, str]):
         """
         if state.outcome:
             return frozenset()
-        return frozenset({state.acting if isinstance(state, Counter) else state.seat})
+        return frozenset({state.seat})
 
     def legal_actions(self, state: State | Counter, seat: Seat) -> Iterable[str]:
         """Return all legal actions of a seat. For real cards, open cards are left out."""

@@ -69,16 +69,8 @@ class Counter:
 
     @property
     def seat(self) -> Seat:
-        """Return the seat on turn. The defender has the first turn."""
-        # after an odd number of turns the attacker is on turn
-        if (self.options.turns - self.turns_left) % 2:
-            return ATTACKER
-        return DEFENDER
-
-    @property
-    def acting(self) -> Seat:
         """Return the seat that must act: the attacker if a combat gives him cards to draw."""
-        return ATTACKER if self.due else self.seat
+        return ATTACKER if self.due else self.options.seat(self.turns_left)
 
 
 class OpenCards(NamedTuple):
@@ -231,7 +223,7 @@ def view(state: Counter) -> dict[str, Any]:
     return {
         "way": state.options.way,
         "edition": state.options.edition,
-        "to_act": [] if state.outcome else [state.acting],
+        "to_act": [] if state.outcome else [state.seat],
         "turns_left": state.turns_left,
         "player": str(player_on_turn(state.options, state.turns_left)),
         "combat": {"lane": state.lane} if state.called else None,
@@ -242,11 +234,11 @@ def view(state: Counter) -> dict[str, Any]:
 
 def card_ui(state: Counter, viewer: Seat | None) -> CardUi:
     """Return the turn count and the keys, which the side on turn and the table may use."""
-    may_act = viewer in (None, state.acting) and not state.outcome
+    may_act = viewer in (None, state.seat) and not state.outcome
     sign, hint, pad_hint = _sign(state)
-    # the attacker draws the cards of a combat, whoever declared it
     acting = player_on_turn(state.options, state.turns_left)
-    if state.acting is not state.seat:
+    # the attacker draws the cards of a combat, whoever declared it
+    if state.seat is not state.options.seat(state.turns_left):
         acting = ROLES[ATTACKER]
     return CardUi(
         count=Count(state.turns_left, state.options.turns, say("turns left")),

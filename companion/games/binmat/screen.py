@@ -108,14 +108,14 @@ def player_on_turn(options: BinmatOptions, turns_left: int) -> str:
 
     If a side has several players, they are numbered from 1 and take its turns in order.
     """
-    # sides alternate, and the defender has the turns after an even number of turns
-    passed = options.turns - turns_left
-    seat, players = (ATTACKER, options.attackers) if passed % 2 else (DEFENDER, options.defenders)
+    seat = options.seat(turns_left)
+    players = options.attackers if seat is ATTACKER else options.defenders
     name = SIDES[seat].name
     if players == 1:
         return name
     # number of the side's own turns so far, modulo its number of players
-    return say("{colour} {number}", colour=name, number=passed // 2 % players + 1)
+    own_turns = (options.turns - turns_left) // 2
+    return say("{colour} {number}", colour=name, number=own_turns % players + 1)
 
 
 def card_ui(state: State, viewer: Seat | None) -> CardUi:

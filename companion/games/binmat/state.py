@@ -42,6 +42,10 @@ class BinmatOptions(Options, frozen=True):
     defenders: Annotated[int, Meta(ge=1, le=16)] = 1
     attackers: Annotated[int, Meta(ge=1, le=16)] = 1
 
+    def seat(self, turns_left: int) -> Seat:
+        """Return the seat on turn. The defender has the first turn, then the sides alternate."""
+        return ATTACKER if (self.turns - turns_left) % 2 else DEFENDER
+
 
 def check_options(options: BinmatOptions) -> None:
     """Raise `Malformed` unless `deck` is complete and `hands` leave equal lane decks.
@@ -102,10 +106,8 @@ class State:
 
     @property
     def seat(self) -> Seat:
-        """Return the seat on turn. The defender has the first turn."""
-        if (self.options.turns - self.turns_left) % 2:
-            return ATTACKER
-        return DEFENDER
+        """Return the seat on turn."""
+        return self.options.seat(self.turns_left)
 
     @property
     def is_hackmud(self) -> bool:

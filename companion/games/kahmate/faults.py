@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
 
 from companion.core.errors import Illegal
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Seat
+from companion.games.base import changed_tops
 from companion.games.kahmate.actions import Action, Kick, Pass, Path, Run, Tackle
 from companion.games.kahmate.board import (
     BALL,
     DOWN_NAMES,
-    IN_GOAL,
     NAMES,
     NUMBER_OF,
     PIECE_NAMES,
@@ -28,17 +27,8 @@ from companion.games.kahmate.courses import FacesSeen
 from companion.games.kahmate.legal import Reason, check, refuse
 from companion.games.kahmate.state import EMPTY, State, layout_of
 
-
-@dataclass(frozen=True)
-class _Change:
-    """Squares that differ from the expected layout: their top faces `before` and `after`."""
-
-    before: Mapping[int, str]
-    after: Mapping[int, str]
-
-    def gained(self, face: str) -> list[int]:
-        """Return the squares where this face is new on top."""
-        return [square for square, name in self.after.items() if name == face]
+Changes = Mapping[int, tuple[str | None, str | None]]
+"""Top face before and now of each square that differs."""
 
 
 def why_not(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
@@ -49,39 +39,36 @@ def why_not(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
     if state.is_placing or state.course or state.outcome or seat.number != state.seat:
         return None
     try:
-        _check_change(state, _changes(state, seen))
+        _check_changes(state, _changes(state, seen))
     except Illegal as refusal:
         return refusal
     return None
 
 
-def _changes(state: State, seen: FacesSeen) -> _Change:
-    layout = layout_of(state.places, state.down, state.ball)
-    tops = {NUMBER_OF[square]: faces[-1] for square, faces in layout.items()}
-    seen_tops = {NUMBER_OF[square]: face for square, face in seen.items() if square in NUMBER_OF}
-    differing = [
-        square for square in {**tops, **seen_tops} if tops.get(square) != seen_tops.get(square)
-    ]
-    return _Change(
-        {square: tops[square] for square in differing if square in tops},
-        {square: seen_tops[square] for square in differing if square in seen_tops},
-    )
+def _changes(state: State, seen: FacesSeen) -> Changes:
+    tops = changed_tops(layout_of(state.places, state.down, state.ball), seen)
+    return {NUMBER_OF[square]: pair for square, pair in tops.items() if square in NUMBER_OF}
 
 
-def _check_change(state: State, change: _Change) -> None:
+def _squares_with(changes: Changes, face: str) -> list[int]:
+    """Return the squares where this face is new on top."""
+    return [square for square, (_, after) in changes.items() if after == face]
+
+
+def _check_changes(state: State, changes: Changes) -> None:
     """Raise `Illegal` for the one change that hands have made."""
-    _check_flips(state, change)
-    vacated = change.before.keys() - change.after.keys()
+    _check_flips(state, changes)
+    vacated = [square for square, (_, after) in changes.items() if after is None]
     moved = [piece for piece in PIECES if state.places[piece] in vacated]
     # No piece has vacated its square, so only the ball may have moved.
     if not moved:
-        _check_ball(state, change)
+        _check_ball(state, changes)
     # Two moved pieces are not a single play.
     if len(moved) != 1:
         return
     mover = moved[0]
     if SEAT_OF[mover] == state.seat:
-        _check_mover(state, mover, change)
+        _check_mover(state, mover, changes)
         return
     square = state.places[mover]
     sentence = say(
@@ -92,12 +79,11 @@ def _check_change(state: State, change: _Change) -> None:
     refuse(Reason.OTHER_SIDE, sentence, "round", square)
 
 
-def _check_flips(state: State, change: _Change) -> None:
+def _check_flips(state: State, changes: Changes) -> None:
     """Raise `Illegal` for a piece that was turned over on its own square."""
     for piece in PIECES:
         square = state.places[piece]
-        pair = {PIECE_NAMES[piece], DOWN_NAMES[piece]}
-        if square != IN_GOAL and {change.before.get(square), change.after.get(square)} == pair:
+        if {*changes.get(square, ())} == {PIECE_NAMES[piece], DOWN_NAMES[piece]}:
             parts = named(piece, square)
             sentence = say(
                 "{piece!c} on {square} should not have been turned over: turn it back.", **parts
@@ -109,13 +95,13 @@ def _check_flips(state: State, change: _Change) -> None:
             refuse(Reason.FLIPPED_BY_HAND, sentence, "turned-over", square)
 
 
-def _check_mover(state: State, mover: int, change: _Change) -> None:
+def _check_mover(state: State, mover: int, changes: Changes) -> None:
     """Raise `Illegal` for one piece that has left its square by an illegal run or tackle."""
     start = state.places[mover]
-    ends = change.gained(PIECE_NAMES[mover]) + change.gained(DOWN_NAMES[mover])
+    ends = _squares_with(changes, PIECE_NAMES[mover]) + _squares_with(changes, DOWN_NAMES[mover])
     # The ball on top of the piece may hide it on its new square.
-    if change.before[start] == BALL:
-        ends = ends or change.gained(BALL)
+    if changes[start][0] == BALL:
+        ends = ends or _squares_with(changes, BALL)
     if len(ends) != 1:
         return
     end = ends[0]
@@ -133,12 +119,13 @@ def _check_mover(state: State, mover: int, change: _Change) -> None:
     _explain(state, Run(way), say("{square} to {to} is not a run.", **both))
 
 
-def _check_ball(state: State, change: _Change) -> None:
+def _check_ball(state: State, changes: Changes) -> None:
     """Raise `Illegal` for a moved ball that is no legal pass or kick."""
     start = state.ball
-    ends = change.gained(BALL)
+    ends = _squares_with(changes, BALL)
     # The ball has no new square, or other things have changed as well.
-    if len(ends) != 1 or change.before.keys() - {start, ends[0]} or start not in change.before:
+    left = {square for square, (before, _) in changes.items() if before}
+    if len(ends) != 1 or left - {start, ends[0]} or start not in left:
         return
     end = ends[0]
     if state.carrier == EMPTY:

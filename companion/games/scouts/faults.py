@@ -9,6 +9,7 @@ from companion.core.errors import Illegal
 from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import Layout, Seat
+from companion.games.base import changed_tops
 from companion.games.scouts.board import (
     AROUND,
     BESIDE,
@@ -23,7 +24,7 @@ from companion.games.scouts.board import (
     squares_in,
 )
 from companion.games.scouts.legal import Reason, check, home_rank, no_play
-from companion.games.scouts.moves import chains
+from companion.games.scouts.moves import chains, rock_decision
 from companion.games.scouts.notation import Decision, Kind
 from companion.games.scouts.state import State, layout_of
 
@@ -50,7 +51,8 @@ def why_not(state: State, seat: Seat, seen: Mapping[Square, str]) -> Illegal | N
     if state.outcome or seat is not state.seat:
         return None
     layout = layout_of(state.position)
-    changes = _changes(layout, seen)
+    tops = changed_tops(layout, seen)
+    changes = {NUMBERS[str(square)]: pair for square, pair in tops.items()}
     # Rocks that have moved or been covered are checked before scouts.
     if rocks := {after or before for before, after in changes.values()} & set(ROCK_FACES):
         if len(rocks) == 1:
@@ -89,25 +91,16 @@ def _why_no_change(state: State, changes: Changes) -> Illegal | None:
     return None
 
 
-def _changes(layout: Layout, seen: Mapping[Square, str]) -> Changes:
-    tops = {square: faces[-1] for square, faces in layout.items()}
-    return {
-        NUMBERS[str(square)]: (tops.get(square), seen.get(square))
-        for square in sorted({*tops, *seen})
-        if tops.get(square) != seen.get(square)
-    }
-
-
 def _face_beneath(layout: Layout, square: int) -> str | None:
     """Return the face that a square shows without its upper scout."""
     faces = layout.get(SQUARES[square], ())
     return faces[-2] if len(faces) > 1 else None
 
 
-def _refusal(state: State, kind: Kind, squares: tuple[int, ...]) -> Illegal | None:
+def _refusal(state: State, decision: Decision) -> Illegal | None:
     """Return why a decision of the seat on turn is refused, or None if it is legal."""
     try:
-        check(state, Decision(kind, squares))
+        check(state, decision)
     except Illegal as refusal:
         return refusal
     return None
@@ -119,6 +112,7 @@ def _refusal(state: State, kind: Kind, squares: tuple[int, ...]) -> Illegal | No
 def _why_no_rock(state: State, face: str, changes: Changes) -> Illegal | None:
     position = state.position
     index = ROCK_FACES.index(face)
+    owner, kind = divmod(index, 2)
     # Other things than the rock have changed.
     if any(face not in pair for pair in changes.values()):
         return None
@@ -131,22 +125,20 @@ def _why_no_rock(state: State, face: str, changes: Changes) -> Illegal | None:
         )
         return Illegal(Reason.ROCK_MOVED, text, "rocks", where[0])
     covered = sorted(square for square, (_, after) in changes.items() if after == face)
-    if index // 2 != position.seat:
+    if owner != position.seat:
         text = say(
             "The {rock} is not {side}’s. {side!c} is to move and lays only its own.",
             rock=face,
             side=SEAT_NAMES[position.seat],
         )
         return Illegal(Reason.NOT_YOUR_ROCK, text, "rocks", NAMES[covered[0]])
-    if index % 2 == 0:
-        # Only a complete shape is checked, because hands may not be done.
-        fits = sum(1 << square for square in covered) == BOULDERS[covered[0]]
-        if fits:
-            return _refusal(state, Kind.BOULDER, (covered[0],))
-        return None
-    fits = len(covered) == 2 and bool(BESIDE[covered[0]] & 1 << covered[1])
-    if fits:
-        return _refusal(state, Kind.ROCK, tuple(covered))
+    mask = sum(1 << square for square in covered)
+    is_whole = mask == BOULDERS[covered[0]]
+    if kind:
+        is_whole = len(covered) == 2 and bool(BESIDE[covered[0]] & 1 << covered[1])
+    # Only a complete shape is checked, because hands may not be done.
+    if is_whole:
+        return _refusal(state, rock_decision(kind, mask))
     return None
 
 
@@ -183,7 +175,7 @@ def _why_no_placement(state: State, square: int, face: str) -> Illegal | None:
             side=SEAT_NAMES[position.seat],
         )
         return Illegal(Reason.NOT_YOUR_SCOUT, text, "setting-up", name)
-    if refusal := _refusal(state, Kind.PLACE, (square,)):
+    if refusal := _refusal(state, Decision(Kind.PLACE, (square,))):
         return refusal
     if face == SCOUT_FACES[position.seat][0]:
         return None
@@ -227,8 +219,8 @@ def _why_no_way(state: State, origin: int, target: int) -> Illegal | None:
     position = state.position
     # A move to an adjacent square can only be a dash.
     if AROUND[origin] & 1 << target:
-        return _refusal(state, Kind.DASH, (origin, target))
-    jump = _refusal(state, Kind.JUMP, (origin, target))
+        return _refusal(state, Decision(Kind.DASH, (origin, target)))
+    jump = _refusal(state, Decision(Kind.JUMP, (origin, target)))
     # If the scout itself may not be played, no other path helps.
     if jump is None or jump.reason in _ABOUT_THE_SCOUT:
         return jump
@@ -238,7 +230,7 @@ def _why_no_way(state: State, origin: int, target: int) -> Illegal | None:
     # Explain why the last jump towards the target is illegal.
     for way in ((origin,), *ways):
         if _is_straight(way[-1], target):
-            return _refusal(state, Kind.JUMP, (*way, target))
+            return _refusal(state, Decision(Kind.JUMP, (*way, target)))
     if jump.reason is Reason.DIAGONAL_JUMP:
         return jump
     why = say("A dash goes one square, a jump two over a scout.")
