@@ -114,7 +114,7 @@ def placed(**options: object) -> State:
 
 def with_hands(state: State, south: tuple[int, ...], north: tuple[int, ...]) -> State:
     """The same with other cards."""
-    return replace(state, hands=(south, north))
+    return replace(state, cards=(south, north))
 
 
 def refusal(state: State, text: str) -> Reason:

@@ -20,16 +20,16 @@ class LessonStep:
     """One decision: the order of every seat that must act, in notation.
 
     `title` names the part of the lesson, and consecutive steps with the same title form one part.
-    `head` announces the step in at most 40 characters and `why` explains it. `told` gives each
-    order to its owner. `after` says what has happened. `shows` lists event kinds that must occur in
-    the step, repeated for several events of a kind.
+    `head` announces the step in at most 40 characters and `why` explains it. `tasks` says to each
+    seat what it has to do. `after` says what has happened. `shows` lists event kinds that must
+    occur in the step, repeated for several events of a kind.
     """
 
     title: str
     orders: Mapping[Seat, str]
     head: str
     why: str
-    told: Mapping[Seat, str]
+    tasks: Mapping[Seat, str]
     after: str
     shows: tuple[EventKind, ...] = ()
 

@@ -38,75 +38,77 @@ class SpelledOrder:
 
 
 def spell_action(
-    game: Game[Any, Any], state: Any, seat: Seat, text: str
+    game: Game[Any, Any], state: Any, seat: Seat, notation: str
 ) -> tuple[SpelledOrder, ...]:
     """Return an action in words and drawings, in the form in which its seat gives it."""
-    if play := play_of(game, state, seat, text):
-        return (SpelledOrder("", text, play.label),)
+    if play := play_of(game, state, seat, notation):
+        return (SpelledOrder("", notation, play.label),)
     board_ui = game.board_ui(state, seat)
     if board_ui and board_ui.sheet:
-        return tuple(_spell_units(game, state, seat, text))
+        return tuple(_spell_units(game, state, seat, notation))
     if card_ui := game.card_ui(state, seat):
-        return (SpelledOrder("", text, _spell_choice(card_ui, text)),)
+        return (SpelledOrder("", notation, _spell_choice(card_ui, notation)),)
     if board_ui and board_ui.duel:
-        return (SpelledOrder("", text, say("Card {value}", value=text)),)
+        return (SpelledOrder("", notation, say("Card {value}", value=notation)),)
     if board_ui and board_ui.placing:
-        return tuple(_spell_placing(dict(board_ui.placing.pieces), text))
+        return tuple(_spell_placing(dict(board_ui.placing.pieces), notation))
     grammar = game.pad(state, seat)
     if grammar is None:
-        return (SpelledOrder("", text, text),)
-    keys = [next(key for key in grammar.keys if key.pad == pad) for pad in grammar.spell(text)]
+        return (SpelledOrder("", notation, notation),)
+    keys = [next(key for key in grammar.keys if key.pad == pad) for pad in grammar.spell(notation)]
     return tuple(SpelledOrder(key.drawing, key.initial or key.letter, key.label) for key in keys)
 
 
-def lesson_reminder(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> str:
+def lesson_reminder(game: Game[Any, Any], state: Any, seat: Seat, notation: str) -> str:
     """Return the guide's reply to an order other than the one that it asks for."""
-    words = listed([order.whole for order in spell_action(game, state, seat, text)])
+    words = listed([order.whole for order in spell_action(game, state, seat, notation)])
     return say("Good for later. Now: {order}.", order=words)
 
 
-def play_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> Play | None:
+def play_of(game: Game[Any, Any], state: Any, seat: Seat, notation: str) -> Play | None:
     """Return the play with this notation if the seat gives it by taps on squares or keys, else
     None.
     """
     board_ui = game.board_ui(state, seat)
     if board_ui is None or board_ui.sheet or board_ui.duel or board_ui.placing:
         return None
-    return next((play for play in game.plays(state, seat) if play.text == text), None)
+    return next((play for play in game.plays(state, seat) if play.text == notation), None)
 
 
-def _spell_units(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> Iterator[SpelledOrder]:
+def _spell_units(
+    game: Game[Any, Any], state: Any, seat: Seat, notation: str
+) -> Iterator[SpelledOrder]:
     # As if both seats had given this action: a single last stage reveals all of it. Only the part
     # of this seat is used.
     stages = (Stage("", {}, (), None),)
-    opened = game.opened(state, {player: game.parse(text) for player in SEATS}, stages, 0)
+    opened = game.opened(state, {player: game.parse(notation) for player in SEATS}, stages, 0)
     for unit in opened.get(seat, ()) if opened else ():
         if unit.order is not None:
             yield SpelledOrder(unit.drawing, unit.unit, unit.words, is_for_unit=True)
 
 
-def _spell_placing(names: Mapping[str, str], text: str) -> Iterator[SpelledOrder]:
-    for part in text.split():
+def _spell_placing(names: Mapping[str, str], notation: str) -> Iterator[SpelledOrder]:
+    for part in notation.split():
         letter, _, square = part.partition("@")
         yield SpelledOrder(
             "", part, say("{piece!c} on {square}", piece=names.get(letter, letter), square=square)
         )
 
 
-def choice_of(card_ui: CardUi | None, text: str) -> CardChoice | None:
+def choice_of(card_ui: CardUi | None, notation: str) -> CardChoice | None:
     """Return the choice with this notation if the seat gives it by taps on cards, lanes and
     keys.
     """
     if card_ui:
-        return next((choice for choice in card_ui.choices if choice.text == text), None)
+        return next((choice for choice in card_ui.choices if choice.text == notation), None)
     return None
 
 
-def _spell_choice(card_ui: CardUi, text: str) -> str:
-    choice = choice_of(card_ui, text)
+def _spell_choice(card_ui: CardUi, notation: str) -> str:
+    choice = choice_of(card_ui, notation)
     key = next((key for key in card_ui.keys if choice and key.name == choice.key), None)
     if choice is None or key is None:
-        return text
+        return notation
     if choice.lane is None:
         return key.label
     return say("{key}, lane {lane}", key=key.label, lane=choice.lane)
@@ -116,18 +118,18 @@ Way = tuple[Square | None, Square | None]
 """Start and end of an arrow. None as the start stands for the only piece of the seat."""
 
 
-def ways_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[Way, ...]:
+def ways_of(game: Game[Any, Any], state: Any, seat: Seat, notation: str) -> tuple[Way, ...]:
     """Return the arrows that show an action on the board.
 
     There is one for each step of a play, one for each piece on a sheet, else one for the first
     order.
     """
-    if play := play_of(game, state, seat, text):
+    if play := play_of(game, state, seat, notation):
         # A piece that is placed on one square has no start.
         if len(play.touches) == 1:
             return ()
         return tuple(pairwise(play.squares))
-    ends = game.plan(state, seat, text) or ()
+    ends = game.plan(state, seat, notation) or ()
     board_ui = game.board_ui(state, seat)
     if board_ui and board_ui.sheet:
         return tuple(zip((unit.square for unit in board_ui.sheet.units), ends, strict=False))

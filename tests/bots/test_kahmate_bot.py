@@ -31,9 +31,9 @@ def after_cards(waiting: State, course: Course, lead: int) -> State | None:
     strength = sum(ROLE_OF[piece].attack for piece in course.movers)
     strength -= ROLE_OF[course.face_offs[0].defender].defence
     seats = SEATS[waiting.seat], SEATS[1 - waiting.seat]
-    for own in waiting.hands[waiting.seat]:
+    for own in waiting.cards[waiting.seat]:
         other = own + strength - lead
-        if other in waiting.hands[1 - waiting.seat]:
+        if other in waiting.cards[1 - waiting.seat]:
             cards = dict(zip(seats, map(Card, (own, other)), strict=True))
             after: State = GAME.apply(waiting, cards, Random(0)).state
             return after
@@ -47,7 +47,7 @@ def test_its_plays_are_legal_and_come_to_what_the_game_says() -> None:
             continue
         seat = SEATS[state.seat]
         mine = state_of(GAME.view(state, None))
-        assert mine == replace(state, round=1, fought=0)
+        assert mine == replace(state, turn=1, fought=0)
         after = GAME.apply(state, {seat: GAME.parse(".")}, Random(0)).state
         assert is_same(end_round(mine), after)
         for action, course in plays(mine, all_meetings=True):

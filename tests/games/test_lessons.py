@@ -50,7 +50,7 @@ def test_a_lesson_shows_what_it_promises_in_words_that_fit(game: Game[Any, Any])
         assert step.shows
         assert not Counter(step.shows) - Counter(event.kind for event in events), step.title
         assert len(step.head) <= SIGN_LETTERS, step.head
-        assert step.told.keys() == step.orders.keys() == game.to_act(state)
+        assert step.tasks.keys() == step.orders.keys() == game.to_act(state)
 
 
 @EACH

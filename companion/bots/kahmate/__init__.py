@@ -29,7 +29,7 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
 from companion.games.kahmate.actions import (
     Action,
-    EndRound,
+    EndTurn,
     Kick,
     Pass,
     Placement,
@@ -54,7 +54,7 @@ _REASONS: Mapping[type[Action], str] = {
     Pass: say("The pass gives the ball to somebody with more room."),
     Kick: say("The kick puts the ball where a team-mate gets to it first."),
     Tackle: say("The tackle is worth the risk."),
-    EndRound: say("Nothing better is left in this turn."),
+    EndTurn: say("Nothing better is left in this turn."),
 }
 _SCORES = say("This scores.")
 
@@ -176,8 +176,8 @@ class _Duel:
         course = waiting_course(state, face_off, announced)
         lead = lead_of(course.movers, state.board[NUMBERS[face_off["defender"]]])
         stake = Search(STRENGTHS[2], 0).stake(state, course)
-        self.hand = state.hands[state.seat]
-        self.other_hand = state.hands[1 - state.seat]
+        self.hand = state.cards[state.seat]
+        self.other_hand = state.cards[1 - state.seat]
         self.payoff = card_matrix(
             self.hand,
             self.other_hand,

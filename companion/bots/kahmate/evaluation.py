@@ -134,7 +134,7 @@ def lead_of(attackers: Sequence[int], defender: int) -> int:
 def chance_of(state: State, attackers: Sequence[int], defender: int) -> Stake:
     """Return the odds of the seat on turn in a face-off between these pieces."""
     seat = state.seat
-    return odds(state.hands[seat], state.hands[1 - seat], lead_of(attackers, defender))
+    return odds(state.cards[seat], state.cards[1 - seat], lead_of(attackers, defender))
 
 
 def _win_chance(state: State, attacker: int, defender: int, before: float) -> float:
@@ -142,8 +142,8 @@ def _win_chance(state: State, attacker: int, defender: int, before: float) -> fl
 
     If `before` is below 1, there was a face-off earlier on the path.
     """
-    attack = state.hands[state.seat]
-    defence = state.hands[1 - state.seat]
+    attack = state.cards[state.seat]
+    defence = state.cards[1 - state.seat]
     if before < 1 and len(attack) == 1:
         attack = defence = FULL_HAND
     by_much, by_little, _ = odds(attack, defence, lead_of((attacker,), defender))
@@ -322,7 +322,7 @@ def value_of(state: State) -> float:
 def quiet_value(state: State) -> float:
     """Return the same value without the chance of a try in this round."""
     seat = state.seat
-    points = PIP * (sum(state.hands[seat]) - sum(state.hands[1 - seat]))
+    points = PIP * (sum(state.cards[seat]) - sum(state.cards[1 - seat]))
     for piece, rounds in enumerate(state.down):
         if rounds:
             loss = _DOWN_COST if rounds == 1 else 1.5 * _DOWN_COST
@@ -383,7 +383,7 @@ def _tackle_gain(state: State, carrier: int) -> tuple[float, float]:
     # a second piece with a negative strength would not take part
     strength = near[0] + sum(max(0, attack) for attack in near[1:2])
     by_much, by_little, _ = odds(
-        state.hands[seat], state.hands[1 - seat], strength - ROLE_OF[carrier].defence
+        state.cards[seat], state.cards[1 - seat], strength - ROLE_OF[carrier].defence
     )
     won_ball = 0.8 * _POSSESSION + 0.5 * _ground(rank_of(ball), 1 - seat) + 20.0
     return (by_much + 0.55 * by_little) * won_ball, by_much + by_little

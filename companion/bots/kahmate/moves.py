@@ -14,7 +14,7 @@ from typing import Any
 from companion.core.kit import SEATS
 from companion.games.kahmate.actions import (
     Action,
-    EndRound,
+    EndTurn,
     Pass,
     Path,
     Run,
@@ -46,7 +46,7 @@ from companion.games.kahmate.state import (
 
 Play = tuple[Action, Course | None]
 """An action and its course. The end of the round has none."""
-END_ROUND: Play = (EndRound(), None)
+END_ROUND: Play = (EndTurn(), None)
 _OPTIONS = KahmateOptions()
 
 
@@ -105,15 +105,15 @@ def won(state: State, course: Course, lead: int = 1) -> State:
         down = _down_after(state, [course.face_offs[0].defender])
         return end_round(
             state,
-            hands=hands,
+            cards=hands,
             ball=ball,
             down=down,
         )
     if course.kind is not Kind.RUN:
-        return replace(state, hands=hands, ball=course.ball)
+        return replace(state, cards=hands, ball=course.ball)
     return replace(
         state,
-        hands=hands,
+        cards=hands,
         ball=course.ball,
         places=_places_after(state, course.movers[0], course.end),
         down=_down_after(state, [face_off.defender for face_off in course.face_offs]),
@@ -126,12 +126,12 @@ def lost(state: State, course: Course, face_off: FaceOff) -> State:
     hands = _hands_after(state, course)
     down = _down_after(state, course.movers)
     if course.kind is Kind.TACKLE:
-        return end_round(state, hands=hands, down=down)
+        return end_round(state, cards=hands, down=down)
     if course.kind is Kind.PASS:
-        return replace(state, hands=hands, ball=face_off.ball)
+        return replace(state, cards=hands, ball=face_off.ball)
     return replace(
         state,
-        hands=hands,
+        cards=hands,
         ball=face_off.ball,
         places=_places_after(state, course.movers[0], face_off.stop),
         down=down,
@@ -144,9 +144,9 @@ def _hands_after(state: State, course: Course) -> tuple[tuple[int, ...], tuple[i
 
     Which cards it costs is unknown, but after the last cards both hands are full again.
     """
-    if course.face_offs and len(state.hands[0]) == 1:
+    if course.face_offs and len(state.cards[0]) == 1:
         return FULL_HAND, FULL_HAND
-    return state.hands
+    return state.cards
 
 
 def _places_after(state: State, piece: int, square: int) -> tuple[int, ...]:

@@ -21,38 +21,38 @@ LESSON = Lesson(
         LessonStep(
             say("Move"),
             {SOUTH: "1:N 2:N 3:N", NORTH: "1:S 2:D 3:S"},
-            say("Both want c5. Nobody gets it."),
-            say("All robots move at once. If two want one square, both stay."),
-            {
+            head=say("Both want c5. Nobody gets it."),
+            why=say("All robots move at once. If two want one square, both stay."),
+            tasks={
                 SOUTH: say("All three go north. Robot 1 will find somebody in its way."),
                 NORTH: say("1 and 3 go south, 2 defends. Robot 1 will find somebody in its way."),
             },
-            say("Both robots 1 bumped and stayed. The others are a step nearer."),
-            (CommonEvent.BOUNCE, CommonEvent.BOUNCE, CommonEvent.MOVE),
+            after=say("Both robots 1 bumped and stayed. The others are a step nearer."),
+            shows=(CommonEvent.BOUNCE, CommonEvent.BOUNCE, CommonEvent.MOVE),
         ),
         LessonStep(
             say("Hit"),
             {SOUTH: "1:D 2:aN 3:N", NORTH: "1:D 2:aS 3:D"},
-            say("Both robots 2 hit, face to face."),
-            say("An attack hits the next square and takes 12 of 30 points."),
-            {
+            head=say("Both robots 2 hit, face to face."),
+            why=say("An attack hits the next square and takes 12 of 30 points."),
+            tasks={
                 SOUTH: say("Robot 2 attacks north. 3 goes on, 1 defends."),
                 NORTH: say("Robot 2 attacks south. The others defend."),
             },
-            say("Each has lost 12 points. At 0 a robot leaves the board."),
-            (CommonEvent.SHOT, CommonEvent.SHOT),
+            after=say("Each has lost 12 points. At 0 a robot leaves the board."),
+            shows=(CommonEvent.SHOT, CommonEvent.SHOT),
         ),
         LessonStep(
             say("Defend"),
             {SOUTH: "1:N 2:D 3:aN", NORTH: "1:D 2:aS 3:aS"},
-            say("Coral hits robot 2, and it defends."),
-            say("A robot that defends loses only half. Guess where they will hit."),
-            {
+            head=say("Coral hits robot 2, and it defends."),
+            why=say("A robot that defends loses only half. Guess where they will hit."),
+            tasks={
                 SOUTH: say("Coral hits your robot 2 again: this time it defends. 3 attacks north."),
                 NORTH: say("2 and 3 attack south. Watch what is left of 12."),
             },
-            say("Only 6 points instead of 12. From here on orders are secret."),
-            (ArenaEvent.DEFEND, CommonEvent.SHOT),
+            after=say("Only 6 points instead of 12. From here on orders are secret."),
+            shows=(ArenaEvent.DEFEND, CommonEvent.SHOT),
         ),
     ),
 )

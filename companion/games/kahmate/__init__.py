@@ -34,7 +34,7 @@ _COMMANDS: Mapping[type, str] = {
 
 
 class Kahmate(Game[State, Action]):
-    """The game Kahmate. An action is a placing, run, pass, kick, tackle, end of a round or card.
+    """The game Kahmate. An action is a placing, run, pass, kick, tackle, end of a turn or card.
 
     A state holds no secrets: placings and cards reach it through `apply` after both are handed in.
     """
@@ -149,8 +149,8 @@ class Kahmate(Game[State, Action]):
         return isinstance(action, Run | Pass | Kick) and not course_of(state, action).face_offs
 
     def turn_number(self, state: State) -> int:
-        """Return the number of the round, and 0 while pieces are placed."""
-        return 0 if state.is_placing else state.round
+        """Return the number of the turn, and 0 while pieces are placed."""
+        return 0 if state.is_placing else state.turn
 
     def as_laid(self, state: State, seat: Seat, action: Action, step: Step[State]) -> Layout | None:
         """Return the board after a play by hand, on the assumption that every face-off is won."""

@@ -1,7 +1,7 @@
 """The actions of Kahmate as values, and their notation.
 
 Set-up `R@b1 R@d1 B@c2 T@e2 F@g1 S@d2`, run `b2-b3-c3`, into goal `b10-b11-goal`, pass `b5*c4`, kick
-`b5!c8`, tackle `b4-b5xb6` or with two `b4-b5&c7-c6xb6`, end of the round `.`, card of a face-off
+`b5!c8`, tackle `b4-b5xb6` or with two `b4-b5&c7-c6xb6`, end of the turn `.`, card of a face-off
 `1` to `6` (Rulings, section 4).
 """
 
@@ -71,8 +71,8 @@ class Tackle(msgspec.Struct, frozen=True):
         return f"{'&'.join(map(path_text, self.paths))}x{NAMES[self.target]}"
 
 
-class EndRound(msgspec.Struct, frozen=True):
-    """The end of a round."""
+class EndTurn(msgspec.Struct, frozen=True):
+    """The end of a turn."""
 
     def __str__(self) -> str:
         return "."
@@ -87,7 +87,7 @@ class Card(msgspec.Struct, frozen=True):
         return str(self.value)
 
 
-Action = Placement | Run | Pass | Kick | Tackle | EndRound | Card
+Action = Placement | Run | Pass | Kick | Tackle | EndTurn | Card
 
 _SQUARE = "[a-z][1-9][0-9]*"
 _PATH = f"{_SQUARE}(?:-{_SQUARE})*"
@@ -96,7 +96,7 @@ _FORMS = {
     Pass: rf"{_SQUARE}\*{_SQUARE}",
     Kick: f"{_SQUARE}!{_SQUARE}",
     Tackle: f"{_PATH}(?:&{_PATH})?x{_SQUARE}",
-    EndRound: r"\.",
+    EndTurn: r"\.",
     Card: "[1-6]",
     Placement: " ".join(f"{role.letter}@{_SQUARE}" for role in ROLES),
 }
@@ -134,8 +134,8 @@ def parse(text: str) -> Action:
         return Tackle(tuple(numbers_in(path, NUMBERS, RANKS) for path in paths), squares[-1])
     if kind is Pass or kind is Kick:
         return kind(*squares)
-    if kind is EndRound:
-        return EndRound()
+    if kind is EndTurn:
+        return EndTurn()
     if kind is Card:
         return Card(int(text))
     return Placement(squares)

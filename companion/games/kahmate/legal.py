@@ -105,7 +105,7 @@ def check(state: State, seat: Seat, action: Action) -> None:
         _check_kick(state, action)
     elif isinstance(action, Tackle):
         _check_tackle(state, action)
-    # What remains is the end of the round, which is always allowed.
+    # What remains is the end of the turn, which is always allowed.
 
 
 def _check_placement(state: State, seat: int, action: Placement) -> None:
@@ -133,7 +133,7 @@ def _check_card(state: State, seat: int, action: Card) -> None:
     if state.course is None:
         sentence = say("No face-off waits for a card: run, pass, kick, tackle or end the turn.")
         refuse(Reason.NO_FACE_OFF, sentence, "face-off")
-    if action.value not in state.hands[seat]:
+    if action.value not in state.cards[seat]:
         cards = _hand(state, seat)
         sentence = say(
             "Card {card} has been used: choose one of {cards}.", card=action.value, cards=cards
@@ -142,7 +142,7 @@ def _check_card(state: State, seat: int, action: Card) -> None:
 
 
 def _hand(state: State, seat: int) -> str:
-    return " ".join(map(str, state.hands[seat]))
+    return " ".join(map(str, state.cards[seat]))
 
 
 def _own_piece(state: State, square: int, deed: str) -> int:
@@ -163,7 +163,7 @@ def _own_piece(state: State, square: int, deed: str) -> int:
 
 
 def _check_runner(state: State, square: int, deed: str) -> int:
-    """Return the piece on a square. Raises `Illegal` unless it can use a run of this round."""
+    """Return the piece on a square. Raises `Illegal` unless it can use a run of this turn."""
     piece = _own_piece(state, square, deed)
     # This check comes first, because a stopped runner is turned over as well.
     if piece in state.ran:
@@ -177,7 +177,7 @@ def _check_runner(state: State, square: int, deed: str) -> int:
         sentence = say(
             "{piece!c} on {square} is turned over: it stands up at the end of this turn.", **parts
         )
-        # The round in which it was turned over does not count.
+        # The turn in which it was turned over does not count.
         if state.down[piece] > 1:
             sentence = say(
                 "{piece!c} on {square} is turned over: it stands up at the end of {side}’s next "

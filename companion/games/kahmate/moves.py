@@ -14,7 +14,7 @@ from companion.core.kit import Seat
 from companion.games.kahmate.actions import (
     Action,
     Card,
-    EndRound,
+    EndTurn,
     Kick,
     Pass,
     Path,
@@ -51,10 +51,10 @@ def legal_actions(state: State, seat: Seat) -> Iterator[Action]:
     if state.is_placing:
         yield from map(Placement, itertools.permutations(OWN_RANKS[side], TEAM))
     elif state.course:
-        yield from map(Card, state.hands[side])
+        yield from map(Card, state.cards[side])
     elif side == state.seat:
         yield from _plays(state, tuple)
-        yield EndRound()
+        yield EndTurn()
 
 
 Play = Run | Pass | Kick | Tackle
@@ -72,7 +72,7 @@ def _plays(state: State, choose_paths: Choice) -> Iterator[Play]:
 
 
 def able(state: State) -> list[int]:
-    """Return the pieces of the seat on turn that may still run or tackle in this round."""
+    """Return the pieces of the seat on turn that may still run or tackle in this turn."""
     if not state.runs_left:
         return []
     return [
@@ -179,10 +179,10 @@ def _tackles(state: State, choose_paths: Choice) -> Iterator[Tackle]:
 
 
 def canonical(state: State) -> list[tuple[Action, Course | None]]:
-    """Return one legal action of a round for each course, together with the course.
+    """Return one legal action of a turn for each course, together with the course.
 
     It is the shortest action, with the alphabet as tie-break. Actions of one course lead to the
-    same state and leave the same layout. The end of the round has no course and comes last.
+    same state and leave the same layout. The end of the turn has no course and comes last.
     """
     best: dict[Course, tuple[tuple[int, str], Action]] = {}
     # A longer path of a tackler to the same last square has the same course.
@@ -191,7 +191,7 @@ def canonical(state: State) -> list[tuple[Action, Course | None]]:
         rank = (steps_of(action), str(action))
         if course not in best or rank < best[course][0]:
             best[course] = rank, action
-    return [*((action, course) for course, (_, action) in best.items()), (EndRound(), None)]
+    return [*((action, course) for course, (_, action) in best.items()), (EndTurn(), None)]
 
 
 def steps_of(action: Action) -> int:
@@ -222,7 +222,7 @@ def random_action(state: State, seat: Seat, rng: Random) -> Action:
     if state.is_placing:
         return Placement(tuple(rng.sample(OWN_RANKS[seat.number], TEAM)))
     if state.course:
-        return Card(rng.choice(state.hands[seat.number]))
+        return Card(rng.choice(state.cards[seat.number]))
     plays = canonical(state)
     # Take either a purely random action or the best of many.
     compared = rng.sample(plays, rng.choice((1, min(len(plays), _MAX_COMPARED))))

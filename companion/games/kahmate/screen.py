@@ -58,7 +58,7 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
         sign=_sign(state),
         hint=_hint(state),
         facts={owner: _facts(state, owner.number) for owner in SEATS},
-        hands={owner: _hand(state.hands[owner.number]) for owner in SEATS},
+        hands={owner: _hand(state.cards[owner.number]) for owner in SEATS},
         keys=_keys(state) if SEATS[state.seat] is seat else (),
         duel=duel,
     )
@@ -106,7 +106,7 @@ def _facts(state: State, seat: int) -> str:
     other.
     """
     if seat != state.seat or state.outcome:
-        return say("cards {cards}", cards=" ".join(map(str, state.hands[seat])))
+        return say("cards {cards}", cards=" ".join(map(str, state.cards[seat])))
     if not state.runs_left:
         return say("no run left")
     return say("run {number} of {total}", number=len(state.ran) + 1, total=RUNS)
@@ -148,7 +148,7 @@ def _duel(state: State, course: Course, face_off: FaceOff) -> Duel:
 
 
 def plays(state: State, seat: Seat) -> tuple[Play, ...]:
-    """Return the legal actions of a round as taps, one for each course."""
+    """Return the legal actions of a turn as taps, one for each course."""
     if state.is_placing or state.course or state.outcome or seat.number != state.seat:
         return ()
     return _plays(state)
@@ -264,19 +264,19 @@ class CardPad(PadGrammar):
 
 
 _END_PAD = PadGrammar((), 0, ready_alone=".")
-"""A pad without keys, where ready ends the round."""
+"""A pad without keys, where ready ends the turn."""
 _PADS = ("up", "down", "left", "right", "a", "b")
 
 
 def pad(state: State, seat: Seat) -> PadGrammar | None:
-    """Return the cards in a face-off, or the end of the seat's own round.
+    """Return the cards in a face-off, or the end of the seat's own turn.
 
     Everything else is tapped or made by hand.
     """
     if state.is_placing or state.outcome:
         return None
     if state.course:
-        return _card_pad(seat, state.hands[seat.number])
+        return _card_pad(seat, state.cards[seat.number])
     return _END_PAD if SEATS[state.seat] is seat else None
 
 

@@ -36,14 +36,14 @@ from companion.games.kahmate.board import (
 EMPTY = -1
 FULL_HAND = (1, 2, 3, 4, 5, 6)
 RUNS = 2
-"""Maximum number of pieces that run or tackle in a round (rulebook, "move one or two players")."""
+"""Maximum number of pieces that run or tackle in a turn (rulebook, "move one or two players")."""
 
 
 class KahmateOptions(Options, frozen=True):
     """The options of Kahmate. The ball's card and the first seat are drawn if they are not given.
 
-    A limit of 0 means none. `round_limit` counts the rounds of both sides, and `quiet_limit`
-    consecutive rounds without a face-off.
+    A limit of 0 means none. `round_limit` counts the turns of both sides, and `quiet_limit`
+    consecutive turns without a face-off.
     """
 
     ball_card: Annotated[int, Meta(ge=1, le=6)] | None = None
@@ -110,13 +110,13 @@ class State:
     ball: int = IN_GOAL
     seat: int = SOUTH
     ran: tuple[int, ...] = ()
-    hands: tuple[tuple[int, ...], tuple[int, ...]] = (FULL_HAND, FULL_HAND)
+    cards: tuple[tuple[int, ...], tuple[int, ...]] = (FULL_HAND, FULL_HAND)
     course: Course | None = None
     won: int = 0
-    round: int = 1
+    turn: int = 1
     outcome: Outcome | None = None
     fought: int = 0
-    """Number of the last round with a face-off, or 0."""
+    """Number of the last turn with a face-off, or 0."""
 
     @cached_property
     def board(self) -> Sequence[int]:
@@ -155,12 +155,12 @@ class State:
 
     @property
     def quiet(self) -> int:
-        """Return the number of consecutive finished rounds without a face-off."""
-        return max(0, self.round - 1 - self.fought)
+        """Return the number of consecutive finished turns without a face-off."""
+        return max(0, self.turn - 1 - self.fought)
 
     @property
     def runs_left(self) -> int:
-        """Return the number of pieces that may still run or tackle in this round."""
+        """Return the number of pieces that may still run or tackle in this turn."""
         return RUNS - len(self.ran)
 
     @property
@@ -235,7 +235,7 @@ def details(state: State) -> dict[str, Any]:
         phase = "face-off"
     return {
         "phase": phase,
-        "turn": state.round,
+        "turn": state.turn,
         "quiet": state.quiet,
         "seat": None if state.is_placing else SEATS[state.seat],
         "pieces": [
@@ -252,7 +252,7 @@ def details(state: State) -> dict[str, Any]:
             NAMES[state.places[piece]] for piece in state.ran if state.places[piece] != IN_GOAL
         ],
         "runs_left": state.runs_left,
-        "cards": {seat: list(hand) for seat, hand in zip(SEATS, state.hands, strict=True)},
+        "cards": {seat: list(hand) for seat, hand in zip(SEATS, state.cards, strict=True)},
         "face_off": _plain_face_off(state),
     }
 

@@ -1,4 +1,4 @@
-"""Execution of actions: placing, runs, passes, kicks, tackles, face-offs, the end of a round.
+"""Execution of actions: placing, runs, passes, kicks, tackles, face-offs, the end of a turn.
 
 An action with face-offs waits in the state as its course until cards decide it. Only the result
 moves pieces. The stages tell hands what to do: first move the pieces, then the ball, then turn
@@ -19,7 +19,7 @@ from companion.games.events import CommonEvent
 from companion.games.kahmate.actions import (
     Action,
     Card,
-    EndRound,
+    EndTurn,
     Kick,
     Pass,
     Placement,
@@ -56,32 +56,32 @@ def play(state: State, actions: Mapping[Seat, Action], rng: Random) -> Step[Stat
     """Carry out the actions of all seats in `to_act`."""
     pair = tuple(actions.get(seat) for seat in SEATS)
     south, north = pair
-    turn = _Turn(state)
+    log = _ActionLog(state)
     if isinstance(south, Placement) and isinstance(north, Placement):
-        _place(turn, (south, north), rng)
+        _place(log, (south, north), rng)
     elif isinstance(south, Card) and isinstance(north, Card):
-        _decide_face_off(turn, (south.value, north.value))
+        _decide_face_off(log, (south.value, north.value))
     else:
-        _act(turn, pair[state.seat])
-    return turn.result()
+        _act(log, pair[state.seat])
+    return log.result()
 
 
-def _act(turn: _Turn, action: Action | None) -> None:
-    """Carry out an action of a round, up to its first face-off."""
-    state = turn.state
-    if isinstance(action, EndRound):
-        turn.end_round(say("{side!c} ends the turn.", side=SIDE_NAMES[state.seat]))
+def _act(log: _ActionLog, action: Action | None) -> None:
+    """Carry out an action of a turn, up to its first face-off."""
+    state = log.state
+    if isinstance(action, EndTurn):
+        log.end_turn(say("{side!c} ends the turn.", side=SIDE_NAMES[state.seat]))
     elif isinstance(action, Run | Pass | Kick | Tackle):
         course = course_of(state, action)
-        _announce(turn, course)
+        _announce(log, course)
         # With face-offs, the course waits in the state until cards decide.
         if course.face_offs:
-            turn.changes["course"] = course
+            log.changes["course"] = course
         else:
-            _complete(turn, course)
+            _complete(log, course)
 
 
-class _Turn(TurnLog):
+class _ActionLog(TurnLog):
     """The position during an action."""
 
     def __init__(self, state: State) -> None:
@@ -126,12 +126,12 @@ class _Turn(TurnLog):
         self.add(KahmateEvent.BALL, seat, text, rule, at=NAMES[square], why=why)
 
     def turn_over(self, pieces: tuple[int, ...]) -> None:
-        """Turn pieces over until the end of their owner's next round."""
+        """Turn pieces over until the end of their owner's next turn."""
         why = say("It stands up at the end of its side’s next turn.")
         for piece in pieces:
             seat = SEAT_OF[piece]
             square = self.places[piece]
-            # The present round does not count for its own side (Rulings, section 4).
+            # The present turn does not count for its own side (Rulings, section 4).
             self.down[piece] = 2 if seat == self.state.seat else 1
             text = say("{piece!c} is turned over on {square}.", **named(piece, square))
             kind = KahmateEvent.TURNED_OVER
@@ -139,10 +139,10 @@ class _Turn(TurnLog):
         if pieces:
             self.stage(say("Turn over"))
 
-    def end_round(self, text: str) -> None:
+    def end_turn(self, text: str) -> None:
         """Give the turn to the other seat.
 
-        Pieces that were turned over for a whole round of their owner stand up.
+        Pieces that were turned over for a whole turn of their owner stand up.
         """
         seat = self.state.seat
         self.add(KahmateEvent.ROUND_END, seat, text, "round")
@@ -159,17 +159,17 @@ class _Turn(TurnLog):
             self.add(KahmateEvent.STANDS_UP, seat, text, "turned-over", at=NAMES[square])
         if rising:
             self.stage(say("Stand up"))
-        self.changes |= {"seat": 1 - seat, "ran": (), "round": self.state.round + 1}
+        self.changes |= {"seat": 1 - seat, "ran": (), "turn": self.state.turn + 1}
         self._end_at_limit()
 
     def _end_at_limit(self) -> None:
-        """End in a draw at the limit of rounds or of rounds without a face-off."""
+        """End in a draw at the limit of turns or of turns without a face-off."""
         state = self.state
         options = self.state.options
-        # A face-off of this round is only in `changes` so far.
-        quiet = state.round - self.changes.get("fought", state.fought)
-        if state.round == options.round_limit:
-            text = say("Turn {number} was the last one: a draw.", number=state.round)
+        # A face-off of this turn is only in `changes` so far.
+        quiet = state.turn - self.changes.get("fought", state.fought)
+        if state.turn == options.round_limit:
+            text = say("Turn {number} was the last one: a draw.", number=state.turn)
             self.end(None, text, "limits")
         elif options.quiet_limit and quiet >= options.quiet_limit:
             text = say("{number} turns without a face-off: a draw.", number=quiet)
@@ -192,34 +192,34 @@ class _Turn(TurnLog):
         return Step(after, tuple(self.events), tuple(self.stages))
 
 
-def _place(turn: _Turn, placements: tuple[Placement, Placement], rng: Random) -> None:
+def _place(log: _ActionLog, placements: tuple[Placement, Placement], rng: Random) -> None:
     """Place the pieces of both seats. Draw the ball's card and the first seat."""
-    options = turn.state.options
+    options = log.state.options
     card = options.ball_card or rng.randint(1, 6)
     starter = STARTERS.index(options.starter or rng.choice(STARTERS))
     for seat, placement in enumerate(placements):
-        turn.places += placement.squares
+        log.places += placement.squares
         places = zip(ROLES, placement.squares, strict=True)
         pieces = joined(", ", (joined(" ", (role.name, NAMES[at])) for role, at in places))
         text = say("{side!c} places {pieces}.", side=SIDE_NAMES[seat], pieces=pieces)
-        turn.add(CommonEvent.PLACED, seat, text, "setting-up")
+        log.add(CommonEvent.PLACED, seat, text, "setting-up")
     # Card k puts the ball on file number k + 1, so on b to g (Rulings, section 4).
-    turn.ball = BALL_RANK * FILES + card
-    name = NAMES[turn.ball]
+    log.ball = BALL_RANK * FILES + card
+    name = NAMES[log.ball]
     text = say("Card {card}: the ball lies on {square}.", card=card, square=name)
-    turn.add(KahmateEvent.BALL, None, text, "setting-up", at=name)
+    log.add(KahmateEvent.BALL, None, text, "setting-up", at=name)
     text = say("{side!c} begins.", side=SIDE_NAMES[starter])
-    turn.add(KahmateEvent.BEGINS, starter, text, "setting-up")
-    turn.stage(say("Put the pieces out"))
-    turn.changes["seat"] = starter
+    log.add(KahmateEvent.BEGINS, starter, text, "setting-up")
+    log.stage(say("Put the pieces out"))
+    log.changes["seat"] = starter
 
 
 # ---- actions -------------------------------------------------------------------------------------
 
 
-def _announce(turn: _Turn, course: Course) -> None:
+def _announce(log: _ActionLog, course: Course) -> None:
     """Report the action and the opponents on its way."""
-    state = turn.state
+    state = log.state
     mover = course.movers[0]
     start = state.places[mover]
     parts = {"piece": PIECE_NAMES[mover], "start": NAMES[start]}
@@ -255,34 +255,34 @@ def _announce(turn: _Turn, course: Course) -> None:
         case Kind.KICK:
             to = NAMES[course.ball]
             text = say("{piece!c} kicks from {start} to {end}.", **parts, end=to)
-    turn.add(KahmateEvent(course.kind), state.seat, text, rule, at=NAMES[start], to=to, why=why)
+    log.add(KahmateEvent(course.kind), state.seat, text, rule, at=NAMES[start], to=to, why=why)
 
 
-def _complete(turn: _Turn, course: Course) -> None:
+def _complete(log: _ActionLog, course: Course) -> None:
     """Carry out a run, pass or kick that has no face-off, or has won all of them."""
-    state = turn.state
+    state = log.state
     mover = course.movers[0]
     # A stage with sums belongs to the face-off.
-    title = _FACE_OFF if turn.tallies else _TITLES[course.kind]
+    title = _FACE_OFF if log.tallies else _TITLES[course.kind]
     if course.kind is not Kind.RUN:
-        turn.move_ball(course.ball, course.kind)
-        turn.stage(title)
+        log.move_ball(course.ball, course.kind)
+        log.stage(title)
         return
-    turn.places[mover] = course.end
-    turn.changes["ran"] = (*state.ran, mover)
+    log.places[mover] = course.end
+    log.changes["ran"] = (*state.ran, mover)
     # If the ball moves with a runner that is not the carrier, it was loose.
     if course.ball != state.ball and mover != state.carrier:
         text = say("{piece!c} takes the ball on {square}.", **named(mover, state.ball))
-        turn.add(KahmateEvent.BALL, state.seat, text, "loose-ball", at=NAMES[state.ball])
-    turn.ball = course.ball
+        log.add(KahmateEvent.BALL, state.seat, text, "loose-ball", at=NAMES[state.ball])
+    log.ball = course.ball
     if course.end == IN_GOAL:
         reason = say("{piece!c} scores a try.", piece=PIECE_NAMES[mover])
-        turn.end(state.seat, reason, "try")
-        if not turn.tallies:
+        log.end(state.seat, reason, "try")
+        if not log.tallies:
             title = say("Try")
-    turn.stage(title)
+    log.stage(title)
     # After the arrival of the runner, the beaten defenders are turned over.
-    turn.turn_over(tuple(face_off.defender for face_off in course.face_offs))
+    log.turn_over(tuple(face_off.defender for face_off in course.face_offs))
 
 
 # ---- face-offs -----------------------------------------------------------------------------------
@@ -311,15 +311,15 @@ class _Sum:
         return Tally(SEATS[self.seat], parts, str(self.total), is_greater=self.total > other.total)
 
 
-def _decide_face_off(turn: _Turn, cards: tuple[int, int]) -> None:
+def _decide_face_off(log: _ActionLog, cards: tuple[int, int]) -> None:
     """Reveal both cards, compare the totals and discard the cards (rulebook, "FACE OFF")."""
-    state = turn.state
+    state = log.state
     course = state.course
     face_off = state.face_off
     if course is None or face_off is None:
         raise AssertionError("cards are only asked for while a face-off waits")
-    # The count of rounds without a face-off restarts here.
-    turn.changes["fought"] = state.round
+    # The count of turns without a face-off restarts here.
+    log.changes["fought"] = state.turn
     seat = state.seat
     other = 1 - state.seat
     card = say("card")
@@ -329,36 +329,36 @@ def _decide_face_off(turn: _Turn, cards: tuple[int, int]) -> None:
     role = ROLE_OF[face_off.defender]
     strength = (role.name, role.defence)
     defence = _Sum(other, face_off.defender, (strength, (card, cards[other])))
-    turn.tallies = (attack.tally(defence), defence.tally(attack))
-    _report_totals(turn, attack, defence)
+    log.tallies = (attack.tally(defence), defence.tally(attack))
+    _report_totals(log, attack, defence)
     headline = _headline(state, course, attack.total, defence.total)
-    turn.headlines.append(Headline(headline, "sums"))
-    _discard(turn, cards)
+    log.headlines.append(Headline(headline, "sums"))
+    _discard(log, cards)
     is_won = attack.total > defence.total
     is_level = attack.total == defence.total
     # A tie is played again. After a win the next opponent may follow.
     if is_level or (is_won and state.won + 1 < len(course.face_offs)):
-        turn.changes |= {"course": course, "won": state.won + is_won}
-        turn.stage(_FACE_OFF, is_decided=False)
+        log.changes |= {"course": course, "won": state.won + is_won}
+        log.stage(_FACE_OFF, is_decided=False)
     elif course.kind is Kind.TACKLE:
-        _settle_tackle(turn, course, face_off, attack.total - defence.total)
+        _settle_tackle(log, course, face_off, attack.total - defence.total)
     elif is_won:
-        _complete(turn, course)
+        _complete(log, course)
     elif course.kind is Kind.PASS:
         # An interception turns nobody over (Rulings, section 4).
-        turn.move_ball(face_off.ball, "intercept")
-        turn.stage(_FACE_OFF)
+        log.move_ball(face_off.ball, "intercept")
+        log.stage(_FACE_OFF)
     else:
-        _stop_run(turn, course, face_off)
+        _stop_run(log, course, face_off)
 
 
-def _report_totals(turn: _Turn, attack: _Sum, defence: _Sum) -> None:
+def _report_totals(log: _ActionLog, attack: _Sum, defence: _Sum) -> None:
     """Report the winner of the face-off and the sums."""
     why = say("{attack!c} against {defence}.", attack=attack.text, defence=defence.text)
     totals = {"attack": attack.total, "defence": defence.total}
     if attack.total == defence.total:
         text = say("{attack} against {defence}: both choose a card again.", **totals)
-        turn.add(KahmateEvent.FACE_OFF_AGAIN, None, text, "face-off", why=why)
+        log.add(KahmateEvent.FACE_OFF_AGAIN, None, text, "face-off", why=why)
         return
     winner = attack if attack.total > defence.total else defence
     text = say(
@@ -372,7 +372,7 @@ def _report_totals(turn: _Turn, attack: _Sum, defence: _Sum) -> None:
             **totals,
             side=SIDE_NAMES[winner.seat],
         )
-    turn.add(KahmateEvent.FACE_OFF, winner.seat, text, "face-off", why=why)
+    log.add(KahmateEvent.FACE_OFF, winner.seat, text, "face-off", why=why)
 
 
 def _headline(state: State, course: Course, attack: int, defence: int) -> str:
@@ -405,64 +405,64 @@ def _headline(state: State, course: Course, attack: int, defence: int) -> str:
     return say("{more} against {less}: {side} gets past", **parts)
 
 
-def _discard(turn: _Turn, cards: tuple[int, int]) -> None:
+def _discard(log: _ActionLog, cards: tuple[int, int]) -> None:
     """Discard both cards, and refill the hands when they are empty."""
-    hands = zip(turn.state.hands, cards, strict=True)
+    hands = zip(log.state.cards, cards, strict=True)
     remaining = [tuple(card for card in hand if card != spent) for hand, spent in hands]
     # Both hands have the same size, so they become empty together.
     if not remaining[0]:
         text = say("All cards have been used: both hands hold 1 to 6 again.")
-        turn.add(KahmateEvent.REFILLED, None, text, "face-off")
-    turn.changes["hands"] = tuple(hand or FULL_HAND for hand in remaining)
+        log.add(KahmateEvent.REFILLED, None, text, "face-off")
+    log.changes["cards"] = tuple(hand or FULL_HAND for hand in remaining)
 
 
-def _stop_run(turn: _Turn, course: Course, face_off: FaceOff) -> None:
+def _stop_run(log: _ActionLog, course: Course, face_off: FaceOff) -> None:
     """Stop the run on the last free square before the opponent, with the ball one square behind."""
-    state = turn.state
+    state = log.state
     mover = course.movers[0]
     # Defenders that the runner has beaten before are turned over as well.
     beaten = tuple(previous.defender for previous in course.face_offs[: state.won])
     falls = (*beaten, mover)
-    turn.places[mover] = face_off.stop
-    turn.changes["ran"] = (*state.ran, mover)
+    log.places[mover] = face_off.stop
+    log.changes["ran"] = (*state.ran, mover)
     text = say("{piece!c} stops on {square}.", **named(mover, face_off.stop))
     start = NAMES[state.places[mover]]
     stop = NAMES[face_off.stop]
-    turn.add(KahmateEvent.STOPPED, state.seat, text, "in-the-way", at=start, to=stop)
+    log.add(KahmateEvent.STOPPED, state.seat, text, "in-the-way", at=start, to=stop)
     # Whether the runner brought the ball along or picked it up on its way.
     had_ball = mover == state.carrier or face_off.ball != state.ball
     if had_ball:
         # Hands first put down the runner with the ball, then the ball behind it.
-        turn.ball = face_off.stop
-    turn.stage(_FACE_OFF)
+        log.ball = face_off.stop
+    log.stage(_FACE_OFF)
     if had_ball:
-        turn.move_ball(face_off.ball, "in-the-way", falls)
+        log.move_ball(face_off.ball, "in-the-way", falls)
         if face_off.ball != face_off.stop:
-            turn.stage(_PLACE_BALL)
-    turn.turn_over(falls)
+            log.stage(_PLACE_BALL)
+    log.turn_over(falls)
 
 
-def _settle_tackle(turn: _Turn, course: Course, face_off: FaceOff, ahead: int) -> None:
-    """Send the tacklers back, settle the ball, and end the round.
+def _settle_tackle(log: _ActionLog, course: Course, face_off: FaceOff, ahead: int) -> None:
+    """Send the tacklers back, settle the ball, and end the turn.
 
     `ahead` is the attack's total minus the defence's.
     """
-    state = turn.state
+    state = log.state
     carrier = face_off.defender
-    side = SIDE_NAMES[turn.state.seat]
+    side = SIDE_NAMES[log.state.seat]
     # In any case the tacklers return to their start squares (Rulings, section 4).
-    turn.stage(_FACE_OFF)
+    log.stage(_FACE_OFF)
     if ahead < 0:
         text = say("{piece!c} keeps the ball on {square}.", **named(carrier, state.ball))
-        turn.add(KahmateEvent.BALL, 1 - state.seat, text, "tackle", at=NAMES[state.ball])
-        turn.turn_over(course.movers)
+        log.add(KahmateEvent.BALL, 1 - state.seat, text, "tackle", at=NAMES[state.ball])
+        log.turn_over(course.movers)
     else:
         square = course.ball
         why = say("{number} ahead: it takes more than 2 to win the ball.", number=ahead)
         if ahead > CLEAR_LEAD:
             square = state.places[course.movers[0]]
             why = say("{number} ahead: {side} wins the ball.", number=ahead, side=side)
-        turn.move_ball(square, "tackled-ball", (carrier,), why)
-        turn.stage(_PLACE_BALL)
-        turn.turn_over((carrier,))
-    turn.end_round(say("The tackle ends {side}’s turn.", side=side))
+        log.move_ball(square, "tackled-ball", (carrier,), why)
+        log.stage(_PLACE_BALL)
+        log.turn_over((carrier,))
+    log.end_turn(say("The tackle ends {side}’s turn.", side=side))

@@ -20,44 +20,44 @@ LESSON = Lesson(
         LessonStep(
             say("Move"),
             {SOUTH: "URI", NORTH: "UII"},
-            say("Three orders each, then all at once"),
-            say("Each order is one step. Up is always away from you."),
-            {
+            head=say("Three orders each, then all at once"),
+            why=say("Each order is one step. Up is always away from you."),
+            tasks={
                 SOUTH: say("Up and right take you to b2, on the way to their flag."),
                 NORTH: say("Up takes you to c3. Then wait and watch purple."),
             },
-            say("Both have moved, one order after the other."),
-            (CommonEvent.MOVE, CommonEvent.MOVE, CommonEvent.MOVE),
+            after=say("Both have moved, one order after the other."),
+            shows=(CommonEvent.MOVE, CommonEvent.MOVE, CommonEvent.MOVE),
         ),
         LessonStep(
             say("Bump"),
             {SOUTH: "UUU", NORTH: "RUI"},
-            say("Both want b3. Nobody gets it."),
-            say("They bump and stay. Guessing what the other one does is the whole game."),
-            {
+            head=say("Both want b3. Nobody gets it."),
+            why=say("They bump and stay. Guessing what the other one does is the whole game."),
+            tasks={
                 SOUTH: say(
                     "Lime goes for b3 too. Go up three times all the same: their flag is on b4."
                 ),
                 NORTH: say("Purple goes for b3 too: you bump. Then you slip past it."),
             },
-            say("First they bumped. Then the way was free, all the way to the flag."),
-            (CommonEvent.BOUNCE, CommonEvent.BOUNCE, OutbufferedEvent.FLAG_TAKEN),
+            after=say("First they bumped. Then the way was free, all the way to the flag."),
+            shows=(CommonEvent.BOUNCE, CommonEvent.BOUNCE, OutbufferedEvent.FLAG_TAKEN),
         ),
         LessonStep(
             say("Shoot"),
             {SOUTH: "DSI", NORTH: "RSI"},
-            say("Both shoot. Both are hit."),
-            say("A shot goes along the rank and the file until it meets a wall."),
-            {
+            head=say("Both shoot. Both are hit."),
+            why=say("A shot goes along the rank and the file until it meets a wall."),
+            tasks={
                 SOUTH: say("Step down to b3, next to lime, and shoot. Lime has the same idea."),
                 NORTH: say(
                     "Step to b2, below purple, and shoot: a robot that is hit drops the flag."
                 ),
             },
-            say(
+            after=say(
                 "Both are hit and start again. The flag lies on b3. From here on orders are secret."
             ),
-            (CommonEvent.SHOT, CommonEvent.SHOT, OutbufferedEvent.FLAG_DROPPED),
+            shows=(CommonEvent.SHOT, CommonEvent.SHOT, OutbufferedEvent.FLAG_DROPPED),
         ),
     ),
 )

@@ -99,7 +99,7 @@ def lesson_words(
     awaited = sorted(session.awaited)
     if viewer in awaited:
         alone = len(step.orders) == 1  # then the head is in the third person
-        return say("Your turn") if alone else step.head, step.told[viewer]
+        return say("Your turn") if alone else step.head, step.tasks[viewer]
     people = [seat for seat in awaited if not session.is_machines(seat)]
     if viewer is not None or not people:
         names = listed(sides[seat].name for seat in awaited)
