@@ -1,8 +1,8 @@
 """`companion hub`: runs a hub for many tables on this machine. `hub join` and `hub leave` connect
 this table to a hub.
 
-Everything else is done on the pages: games at two tables on those of a table, tournaments on those
-of the hub.
+`hub offer` and `hub play` start one game at two tables of a hub. Tournaments are made on the hub's
+pages.
 """
 
 from __future__ import annotations
@@ -26,12 +26,14 @@ from companion.cli.options import (
     port,
     settings_of,
 )
-from companion.cli.running import ask_running
+from companion.cli.running import ask_running, refusal_in
 from companion.core.config import WebSettings, require_web
 from companion.core.errors import ConfigError, JournalInUse, SystemTrouble
 from companion.core.i18n import LANGUAGES
+from companion.core.kit import SEATS, Seat
 from companion.core.network import host_key_text, shown_code
 from companion.core.resources import save_memory
+from companion.diagnostics.own_pages import IS_HUB, ask_address
 from companion.storage.journal import Journal
 
 PAGES_PORT, NATS_PORT = 8500, 4222
@@ -42,6 +44,7 @@ FOLDER = argument(
     metavar="DIR",
     help="where the hub keeps all",
 )
+PLAYER = argument("--player", default="", metavar="NAME", help="name that the other table sees")
 COLLECT_S = 600.0
 """Interval in seconds of full garbage collections. One takes 100 ms or more, during which the hub
 serves no table.
@@ -53,8 +56,8 @@ send need not wait long for one that draws.
 
 
 def _add_parts(parser: argparse.ArgumentParser) -> None:
-    """Add the commands of a table, and that for the hub that runs on this machine."""
-    add_commands(parser, (join, leave, host_key))
+    """Add the commands of a table, and those for the hub that runs on this machine."""
+    add_commands(parser, (join, leave, offer, play, withdraw, let_in, host_key))
 
 
 @command(
@@ -162,6 +165,31 @@ def host_key(options: argparse.Namespace) -> None:
 
 
 @command(
+    "let-in",
+    "let a table in that has joined",
+    argument("number", type=int, help="of the table, as the wall shows it"),
+    FOLDER,
+)
+def let_in(options: argparse.Namespace) -> None:
+    """Ask the hub on this machine to admit a table. Raises `SystemTrouble`."""
+    from companion.hub_server.folder import ADDRESS_FILE, existing_folder  # noqa: PLC0415 - brings what only a hub needs
+
+    folder = existing_folder(options.folder)
+    key = host_key_text(folder.now.host_key)
+    body = {"number": options.number}
+    try:
+        address = (folder.folder / ADDRESS_FILE).read_text().strip()
+        status, content = ask_address(address, IS_HUB, "/api/hub/let-in", key, body)
+    except OSError:
+        raise SystemTrouble(
+            "The hub does not run on this machine: start it with companion hub"
+        ) from None
+    if status != 200:
+        raise SystemTrouble(f"The hub refuses: {refusal_in(content)}")
+    print(f"Table {options.number} is let in.")
+
+
+@command(
     "join",
     "let this table join a hub, by the code on the hub's screen",
     *SETTINGS,
@@ -204,3 +232,46 @@ def leave(options: argparse.Namespace) -> None:
     except JournalInUse:
         ask_running(settings, "/api/host/hub/leave", {})
     print("This table belongs to no hub.")
+
+
+@command(
+    "offer",
+    "offer a game for two tables; answers a code for the other owner",
+    *SETTINGS,
+    argument(
+        "game", help="such as outbuffered; with the options with which it was started here last"
+    ),
+    argument(
+        "--seat",
+        choices=[*map(str, SEATS)],
+        default=Seat.SOUTH,
+        help="the side played here (south)",
+    ),
+    PLAYER,
+    PORT,
+)
+def offer(options: argparse.Namespace) -> None:
+    wish = {"game": options.game, "seat": options.seat, "name": options.player}
+    code = ask_running(settings_of(options), "/api/host/hub/offer", wish)["code"]
+    print(f"Code for the other owner:  {shown_code(code)}")
+    print(f"There:  companion hub play {code}")
+
+
+@command(
+    "play",
+    "play the game that another table offers",
+    *SETTINGS,
+    argument("code", help="that the other owner was told"),
+    PLAYER,
+    PORT,
+)
+def play(options: argparse.Namespace) -> None:
+    wish = {"code": options.code, "name": options.player}
+    ask_running(settings_of(options), "/api/host/hub/take", wish)
+    print("The game begins at both tables.")
+
+
+@command("withdraw", "offer no game any more", *SETTINGS, PORT)
+def withdraw(options: argparse.Namespace) -> None:
+    ask_running(settings_of(options), "/api/host/hub/withdraw", {})
+    print("No game is offered any more.")

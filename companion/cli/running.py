@@ -1,4 +1,6 @@
-"""Requests from a command to the companion that runs on this machine, and `companion host-key`."""
+"""Requests from a command to the companion or hub that runs on this machine, and `companion
+host-key`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from companion.cli.options import PORT, SETTINGS, argument, command, settings_of
 from companion.core.config import Settings
 from companion.core.errors import JournalInUse, SystemTrouble
 from companion.core.network import host_key_text
-from companion.diagnostics.own_pages import ask_address, own_address
+from companion.diagnostics.own_pages import IS_COMPANION, ask_address, own_address
 from companion.storage.journal import Journal
 
 
@@ -22,7 +24,7 @@ def ask_running(settings: Settings, path: str, body: Mapping[str, Any]) -> dict[
     """
     key = owner_key_of(settings)
     try:
-        status, content = ask_address(own_address(settings.web), path, key, body)
+        status, content = ask_address(own_address(settings.web), IS_COMPANION, path, key, body)
         answer: dict[str, Any] = json.loads(content)
     except (OSError, ValueError):
         raise SystemTrouble(
@@ -30,11 +32,11 @@ def ask_running(settings: Settings, path: str, body: Mapping[str, Any]) -> dict[
             "port with --port"
         ) from None
     if status != 200:
-        raise SystemTrouble(f"The companion that is running refuses: {_refusal_in(content)}")
+        raise SystemTrouble(f"The companion that is running refuses: {refusal_in(content)}")
     return answer
 
 
-def _refusal_in(content: bytes) -> str:
+def refusal_in(content: bytes) -> str:
     """Return the message of a refusal, which pages answer as JSON."""
     try:
         return str(json.loads(content)["error"]["message"])

@@ -7,11 +7,11 @@ import contextlib
 import msgspec
 
 from companion.core.clock import Clock, RealClock
-from companion.core.network import host_key_text, page_urls
+from companion.core.network import bracketed, from_here, host_key_text, page_urls
 from companion.core.ports import Closeable
 from companion.hub.pairing import Pair
 from companion.hub_server.desired_state import DesiredState
-from companion.hub_server.folder import HubFile, HubFolder, HubSettings
+from companion.hub_server.folder import ADDRESS_FILE, HubFile, HubFolder, HubSettings
 from companion.hub_server.members import Members
 from companion.hub_server.nats_server import NatsServer
 from companion.hub_server.pairs import PairKeeper
@@ -105,6 +105,9 @@ class Hub(Closeable):
             desired.step()
 
         self.store.start(self.members, self.room, self.league, self.pairs, step)
+        scheme = "https" if tls else "http"
+        address = f"{scheme}://{bracketed(from_here(web.host))}:{self.server.port}"
+        (settings.folder / ADDRESS_FILE).write_text(address)
         self.server.start()
 
     def urls(self) -> tuple[str, ...]:

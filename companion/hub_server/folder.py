@@ -22,6 +22,8 @@ from companion.hub.commands import SettingsAsked
 from companion.hub.pairing import Pair
 
 FILE = "hub.json"
+ADDRESS_FILE = "address"
+"""Name of the file with the address of the hub's pages for programs on the same machine."""
 MAX_TABLES, MAX_PAIRS = 500, 1000
 
 

@@ -17,7 +17,7 @@ from companion.core.errors import CompanionError, JournalError, SystemTrouble
 from companion.core.i18n import joined
 from companion.core.ports import Closeable
 from companion.core.resources import save_memory
-from companion.diagnostics.own_pages import ask_address, own_address
+from companion.diagnostics.own_pages import IS_COMPANION, ask_address, own_address
 from companion.maintenance.settings.last_good import WELL_AFTER_S, LastGoodSettings
 from companion.service.systemd import Manager, Word
 from companion.table.listeners import TableListener
@@ -225,6 +225,6 @@ def until_answered(web: WebSettings, port: int, timeout_s: float = ANSWER_TIMEOU
     """Wait until the pages answer. Raises `SystemTrouble` after the timeout."""
     address = own_address(web, port)
     try:
-        ask_address(address, "/health", timeout_s=timeout_s)
+        ask_address(address, IS_COMPANION, "/health", timeout_s=timeout_s)
     except OSError as error:
         raise SystemTrouble(f"The pages do not answer at {address}: {error}") from None

@@ -58,6 +58,7 @@ def test_one_command_runs_a_hub_that_tables_join(
     with hub_process(tmp_path / "hub") as (process, address, code):
         child = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, check=True)
         nats = int(child.stdout)
+        folder = ["--folder", str(tmp_path / "hub")]
         assert main(["hub", "join", "--state-dir", str(tmp_path / "table"), address, code]) == 0
         assert "as number 1" in capsys.readouterr().out
         member = read_membership(membership_path(Settings(state_dir=str(tmp_path / "table"))))
@@ -65,6 +66,8 @@ def test_one_command_runs_a_hub_that_tables_join(
         assert (member.number, member.room, member.names) == (1, "Club", False)
         assert main(["hub", "join", "--state-dir", str(tmp_path / "other"), address, code]) == 1
         assert "not the code" in capsys.readouterr().err, "it was good for one table"
+        assert main(["hub", "let-in", "1", *folder]) == 0
+        assert "Table 1 is let in." in capsys.readouterr().out
         assert oct((tmp_path / "table/hub.json").stat().st_mode)[-3:] == "600"
         assert b"Club" in urllib.request.urlopen(f"http://{address}/").read()
         os.kill(process.pid, signal.SIGKILL)
@@ -158,13 +161,14 @@ def test_a_hub_with_a_certificate_is_entered_by_it_alone(tmp_path: Path) -> None
         ("--viewers 1", "viewers"),
         ("--delay=nan", "'nan' is not a delay in seconds: give a number from 0 to 3600"),
         ("--keep-mb=0", "'0' is not a size in megabytes: give a number from 64"),
+        ("offer scouts --seat west", "south"),
         ("host-key", "No hub has run in"),
     ],
 )
 def test_wrong_words_are_refused_and_change_nothing(
     words: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = ["--folder", str(tmp_path / "hub")]
+    folder = [] if "offer" in words else ["--folder", str(tmp_path / "hub")]
     with contextlib.suppress(SystemExit):
         assert main(["hub", *words.split(), *folder]) == 1
     assert said in capsys.readouterr().err
