@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from random import Random
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar, cast
 
 import msgspec
 
@@ -199,6 +199,10 @@ class Drawn(StrEnum):
     """Only after the first turn is revealed."""
 
 
+Limit = Annotated[int, msgspec.Meta(ge=0, le=1000)]
+"""A number of turns as an option. 0 means none."""
+
+
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base class of a game's options. Every field has a default."""
 
@@ -323,8 +327,18 @@ class ChanceMixin:
     def drawn(self, options: Any) -> Drawn | None:
         """Return when `setup` or `apply` draws from its random numbers."""
 
+    chosen_options: ClassVar[frozenset[str]] = frozenset()
+    """Options that fix what is usually drawn or placed, such as `start`."""
+
     def chosen(self, options: Any) -> str | None:
-        """Return a sentence on what these options fix although it is usually drawn."""
+        """Return a sentence on what these options fix although it is usually drawn or placed.
+
+        By default that is the start, if one of `chosen_options` has not its default.
+        """
+        defaults = type(options)()
+        if any(getattr(options, name) != getattr(defaults, name) for name in self.chosen_options):
+            return say("The start of this game was chosen.")
+        return None
 
     def hides(self, options: Any) -> bool | None:
         """Return whether something stays hidden until the end, such as face-down cards."""

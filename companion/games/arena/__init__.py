@@ -63,6 +63,7 @@ class Arena(Game[State, Orders]):
     end_rule = "winning"
     lesson = LESSON
     help_words = HELP
+    chosen_options = frozenset({"start"})
 
     extras = staticmethod(extras_of)
     lead = staticmethod(lead)
@@ -78,12 +79,6 @@ class Arena(Game[State, Orders]):
     def setup(self, options: ArenaOptions, rng: Random) -> State:
         """Return the first state, with the robots on their starts."""
         return first_state(options)
-
-    def chosen(self, options: ArenaOptions) -> str:
-        """Return the sentence that the start was chosen, or an empty string."""
-        if options.start:
-            return say("The start of this game was chosen.")
-        return ""
 
     def to_act(self, state: State) -> frozenset[Seat]:
         """Return both seats, which give sealed orders, or nobody once the game is over."""

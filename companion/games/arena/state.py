@@ -13,7 +13,7 @@ from companion.core.grid import parse_groups
 from companion.core.i18n import say, say_n
 from companion.core.kit import SEATS
 from companion.games.arena.board import MAX_ROBOTS, STANDARD_MAP, Terrain, terrain_of
-from companion.games.base import Options, Outcome
+from companion.games.base import Limit, Options, Outcome
 
 _Points = Annotated[int, Meta(ge=1, le=999)]
 _Damage = Annotated[int, Meta(ge=0, le=999)]
@@ -28,7 +28,7 @@ class ArenaOptions(Options, frozen=True):
     board: str = STANDARD_MAP
     turns: Annotated[int, Meta(ge=1, le=1000)] = 30
     hit_points: _Points = 30
-    spawn_every: Annotated[int, Meta(ge=0, le=1000)] = 5
+    spawn_every: Limit = 5
     max_robots: Annotated[int, Meta(ge=1, le=MAX_ROBOTS)] = MAX_ROBOTS
     attack: _Damage = 12
     friendly: _Damage = 8

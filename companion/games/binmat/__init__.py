@@ -55,6 +55,7 @@ class Binmat(Game[Any, str]):
     end_rule = "winning"
     lesson = LESSON
     help_words = HELP
+    chosen_options = frozenset({"deck", "hands"})
     extras = staticmethod(extras_of)
     tools = staticmethod(tools_of_binmat)
     presets = (
@@ -94,13 +95,9 @@ class Binmat(Game[Any, str]):
             return Drawn.SETUP
         return Drawn.NEVER
 
-    def chosen(self, options: BinmatOptions) -> str:
-        """Return the sentence that the hands or the deal were chosen, or an empty string."""
-        if self.hides(options) and any(options.hands):
-            return say("The start of this game was chosen.")
-        if self.hides(options) and options.deck:
-            return say("The deal of this game was chosen by the owner.")
-        return ""
+    def chosen(self, options: BinmatOptions) -> str | None:
+        """Return a sentence on a chosen deal or chosen hands, which only the full game has."""
+        return super().chosen(options) if self.hides(options) else None
 
     def hides(self, options: BinmatOptions) -> bool:
         """Return whether the program holds the cards, which then stay hidden to the end."""
@@ -112,7 +109,7 @@ class Binmat(Game[Any, str]):
 
     def hidden_options(self, options: BinmatOptions) -> frozenset[str]:
         """Return the names of the options for the deal and the first hands."""
-        return frozenset({"deck", "hands"})
+        return self.chosen_options
 
     def to_act(self, state: State | Counter) -> frozenset[Seat]:
         """Return the side that must act.

@@ -14,8 +14,9 @@ Anybody at the table may act for the side on turn, as on a chess clock. The nota
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.grid import Square
@@ -73,50 +74,31 @@ class Counter:
         return ATTACKER if self.due else self.options.seat(self.turns_left)
 
 
-class OpenCards(NamedTuple):
-    """Two stacks laid open, bottom first, with their lane if it is known.
-
-    Also says what lay face up before: all or nothing of the defender stack, and single cards of the
-    attacker stack.
-    """
-
-    lane: int | None
-    attacker: Cards
-    defender: Cards
-    defender_open: bool
-    attacker_open: frozenset[str] = frozenset()
-
-    @classmethod
-    def parse(cls, text: str) -> OpenCards:
-        """Parse a text such as `3: 5& 3% >+ / 4^u 2#u`. Raises `Malformed`."""
-        match = _OPEN.fullmatch(text)
-        if not match:
-            text = say(
-                "Write open cards as the attacker’s, a slash, the defender’s, such as 3: 5& 3% >+ "
-                "/ 4^ 2#"
-            )
-            raise Malformed(text)
-        attacker, attacker_open = _parse_stack(match[2] or "")
-        defender, defender_open = _parse_stack(match[3] or "")
-        if not attacker and not defender:
-            raise Malformed(say("Combat needs a card in one of the two stacks"))
-        fight = Fight(attacker, defender)
-        # an open BREAK proves nothing, because it may have been played to begin this combat
-        lay_open = any(card[0] != BREAK for card in defender_open)
-        return cls(
-            int(match[1]) if match[1] else None,
-            fight.attacker,
-            fight.defender,
-            lay_open,
-            attacker_open,
+def parse_fight(text: str) -> Fight:
+    """Parse open cards such as `3: 5& 3% >+ / 4^u 2#u`. Raises `Malformed`."""
+    match = _OPEN.fullmatch(text)
+    if not match:
+        text = say(
+            "Write open cards as the attacker’s, a slash, the defender’s, such as 3: 5& 3% >+ "
+            "/ 4^ 2#"
         )
+        raise Malformed(text)
+    attacker, attacker_open = _parse_stack(match[2] or "")
+    defender, defender_open = _parse_stack(match[3] or "")
+    if not attacker and not defender:
+        raise Malformed(say("Combat needs a card in one of the two stacks"))
+    # an open BREAK proves nothing, because it may have been played to begin this combat
+    lay_open = any(card[0] != BREAK for card in defender_open)
+    lane = int(match[1]) if match[1] else None
+    return Fight(attacker, defender, ATTACKER, lay_open, attacker_open, lane)
 
-    def __str__(self) -> str:
-        """Return the canonical notation."""
-        mine = " ".join([card + OPEN_MARK * (card in self.attacker_open) for card in self.attacker])
-        theirs = " ".join([card + OPEN_MARK * self.defender_open for card in self.defender])
-        lane = "" if self.lane is None else f"{self.lane}:"
-        return " ".join(filter(None, (lane, mine, "/", theirs)))
+
+def fight_text(fight: Fight) -> str:
+    """Return the canonical notation of open cards."""
+    mine = _mark_open(fight.attacker, fight.attacker_open)
+    theirs = _mark_open(fight.defender, fight.defender if fight.defender_open else ())
+    lane = "" if fight.lane is None else f"{fight.lane}:"
+    return " ".join(filter(None, (lane, mine, "/", theirs)))
 
 
 def _parse_stack(text: str) -> tuple[Cards, frozenset[str]]:
@@ -143,7 +125,7 @@ def parse_counter(text: str) -> str:
                 "Expected . (done), c or c3 (combat), ! (attacker has won), -- (pass) or open cards"
             )
         )
-    return str(OpenCards.parse(text))
+    return fight_text(parse_fight(text))
 
 
 class CounterPad(PadGrammar):
@@ -186,7 +168,7 @@ def check(state: Counter, action: str) -> None:
     why = _refusal_text(state, action)
     if "/" in action and state.called:
         # in the hackmud edition the attacker stack may be empty (ruling)
-        if OpenCards.parse(action).attacker or state.options.edition is Edition.HACKMUD:
+        if parse_fight(action).attacker or state.options.edition is Edition.HACKMUD:
             return
         rule = "combat"
         why = say("Combat needs at least one card in the attacker stack")
@@ -196,7 +178,7 @@ def check(state: Counter, action: str) -> None:
 def play(state: Counter, seat: Seat, action: str) -> Step[Counter]:
     """Count the turn, declare the combat, or resolve it."""
     if "/" in action:
-        return _fight(state, OpenCards.parse(action))
+        return _fight(state, parse_fight(action))
     role = ROLES[seat]
     if action in _CALLS:
         lane = int(action[1:]) if action[1:] else None
@@ -291,7 +273,7 @@ def pad(state: Counter) -> PadGrammar:
     return _TURN_PAD
 
 
-def _mark_open(stack: Cards, lay_open: Cards) -> str:
+def _mark_open(stack: Cards, lay_open: Collection[str]) -> str:
     """Return a stack in notation, with a mark after each card that lay open before."""
     return " ".join([card + OPEN_MARK * (card in lay_open) for card in stack])
 
@@ -319,11 +301,9 @@ def _end_turn(state: Counter) -> Counter:
     return Counter(state.options, remaining, outcome=outcome)
 
 
-def _fight(state: Counter, cards: OpenCards) -> Step[Counter]:
-    _, attacker, defender, defender_open, attacker_open = cards
-    lane = state.lane if cards.lane is None else cards.lane
-    fight = Fight(attacker, defender, state.seat, defender_open, attacker_open, lane)
-    combat = Combat(fight, state.options.edition)
+def _fight(state: Counter, open_cards: Fight) -> Step[Counter]:
+    lane = state.lane if open_cards.lane is None else open_cards.lane
+    combat = Combat(replace(open_cards, initiator=state.seat, lane=lane), state.options.edition)
     zones: dict[Square, Cards] = {}
     if lane is not None:
         zones = {Square(lane, _ZONE[ATTACKER]): (), Square(lane, _ZONE[DEFENDER]): combat.defender}
@@ -344,15 +324,15 @@ def _hands(combat: Combat) -> tuple[tuple[Seat, str], ...]:
     """
     todo = []
     if cards := combat.to_attacker_discard:
-        parts = {"side": ROLES[ATTACKER], "count": len(cards)}
-        text = say("{side!c}: discard {cards}", cards=cards_text(cards), **parts)
+        parts = {"side": ROLES[ATTACKER], "cards": cards_text(cards), "count": len(cards)}
+        text = say("{side!c}: discard {cards}", **parts)
         # too long for the sign, so give only the number of cards
         if len(text) > _SIGN_LENGTH:
             text = say("{side!c}: discard {count} cards", **parts)
         todo.append((ATTACKER, text))
     if cards := combat.to_lane_discard:
-        parts = {"side": ROLES[DEFENDER], "count": len(cards)}
-        text = say("{side!c}: {cards} to the lane discard", cards=cards_text(cards), **parts)
+        parts = {"side": ROLES[DEFENDER], "cards": cards_text(cards), "count": len(cards)}
+        text = say("{side!c}: {cards} to the lane discard", **parts)
         if len(text) > _SIGN_LENGTH:
             text = say("{side!c}: {count} cards to the lane discard", **parts)
         todo.append((DEFENDER, text))

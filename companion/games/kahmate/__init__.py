@@ -57,6 +57,7 @@ class Kahmate(Game[State, Action]):
     end_rule = "try"
     lesson = LESSON
     help_words = HELP
+    chosen_options = frozenset({"start", "ball_card", "starter"})
 
     legal_actions = staticmethod(moves.legal_actions)
     random_action = staticmethod(moves.random_action)
@@ -89,20 +90,6 @@ class Kahmate(Game[State, Action]):
         if options.ball_card is None or options.starter is None:
             return Drawn.PLAY
         return Drawn.NEVER
-
-    def chosen(self, options: KahmateOptions) -> str:
-        """Return a sentence on a chosen start, ball's card or first seat. Empty if nothing is
-        chosen.
-        """
-        if options.start:
-            return say("The start of this game was chosen.")
-        if options.ball_card is not None and options.starter is not None:
-            return say("The ball’s card and who begins were chosen by the owner.")
-        if options.ball_card is not None:
-            return say("The ball’s card of this game was chosen by the owner.")
-        if options.starter is not None:
-            return say("Who begins this game was chosen by the owner.")
-        return ""
 
     def to_act(self, state: State) -> frozenset[Seat]:
         """Return both seats for placings and face-offs, else the seat on turn."""

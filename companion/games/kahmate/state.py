@@ -14,7 +14,7 @@ from companion.core.errors import Malformed
 from companion.core.grid import Square, parse_groups
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
-from companion.games.base import Options, Outcome
+from companion.games.base import Limit, Options, Outcome
 from companion.games.kahmate.board import (
     AREA,
     BALL,
@@ -48,8 +48,8 @@ class KahmateOptions(Options, frozen=True):
 
     ball_card: Annotated[int, Meta(ge=1, le=6)] | None = None
     starter: Literal["south", "north"] | None = None
-    round_limit: Annotated[int, Meta(ge=0, le=1000)] = 0
-    quiet_limit: Annotated[int, Meta(ge=0, le=1000)] = 0
+    round_limit: Limit = 0
+    quiet_limit: Limit = 0
     start: str = ""
     """Starting position instead of placings: the squares of Blue's R R B T F S, of Pink's, and of
     the ball.

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
-
-from msgspec import Meta
+from typing import Literal
 
 from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Layout, Seat
-from companion.games.base import Options, Order, Outcome, Step
+from companion.games.base import Limit, Options, Order, Outcome, Step
 from companion.games.events import CommonEvent
 from companion.games.outbuffered.board import (
     FLAGS,
@@ -56,8 +54,8 @@ class OutbufferedOptions(Options, frozen=True):
     board: str = STANDARD_MAP
     directions: Literal["seat", "board"] = "seat"
     own_flag_blocks_base: bool = False
-    turn_limit: Annotated[int, Meta(ge=0, le=1000)] = 0
-    quiet_limit: Annotated[int, Meta(ge=0, le=1000)] = 0
+    turn_limit: Limit = 0
+    quiet_limit: Limit = 0
     tiles: bool = False
 
 

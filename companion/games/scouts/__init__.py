@@ -55,6 +55,7 @@ class Scouts(Game[State, Decision]):
     end_rule = "winning"
     lesson = LESSON
     help_words = HELP
+    chosen_options = frozenset({"start"})
 
     legal_actions = staticmethod(legal_actions)
     random_action = staticmethod(random_action)
@@ -75,12 +76,6 @@ class Scouts(Game[State, Decision]):
     def setup(self, options: ScoutsOptions, rng: Random) -> State:
         """Return the chosen start, or an empty board on which White places first."""
         return first_state(options)
-
-    def chosen(self, options: ScoutsOptions) -> str:
-        """Return a sentence on a chosen start. Empty if nothing is chosen."""
-        if options.start:
-            return say("The start of this game was chosen.")
-        return ""
 
     def to_act(self, state: State) -> frozenset[Seat]:
         """Return the seat on turn until a side has brought intel home."""
