@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping, Set
 
 from companion.core.errors import Illegal
@@ -158,33 +157,17 @@ def _explain(state: State, action: Action, first: str) -> None:
 
 
 def _way(start: int, end: int, avoided: Set[int]) -> Path:
-    """Return a shortest path that also avoids the given squares, if there is one.
+    """Return a shortest path, and of several the one that crosses the fewest of `avoided`.
 
-    Otherwise return any shortest path, so that the refusal can name the obstacle.
+    If it crosses any, the refusal can name the obstacle.
     """
-    shortest = _shortest(start, end, frozenset())
-    around = _shortest(start, end, avoided)
-    if len(around) == len(shortest):
-        return around
-    return shortest
-
-
-def _shortest(start: int, end: int, avoided: Set[int]) -> Path:
-    """Return a shortest path by breadth-first search, or an empty one if there is none.
-
-    It does not go through the avoided squares.
-    """
-    queue: deque[Path] = deque([(start,)])
-    visited = {start}
-    while queue:
-        way = queue.popleft()
-        if way[-1] == end:
-            return way
-        # A path may end on an avoided square, but does not continue from it.
-        if way[-1] in avoided:
-            continue
-        for square in STEPS[way[-1]]:
-            if square not in visited:
-                visited.add(square)
-                queue.append((*way, square))
-    return ()
+    ways: dict[int, Path] = {start: (start,)}
+    # Breadth-first search: `ways` holds one path to each square at the same number of steps.
+    while end not in ways:
+        further: dict[int, Path] = {}
+        for way in ways.values():
+            for square in STEPS[way[-1]]:
+                paths = further.get(square, (*way, square)), (*way, square)
+                further[square] = min(paths, key=lambda path: len(avoided & {*path[1:-1]}))
+        ways = further
+    return ways[end]
