@@ -183,16 +183,7 @@ def test_a_bad_board_is_refused_with_its_place(board: str, message: str) -> None
         GAME.options({"board": board})
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "UUUU",
-        "uus",
-        " UUS",
-        "UUS\n",
-    ],
-)
+@pytest.mark.parametrize("text", ["", "UUUU", "uus", " UUS", "UUS\n"])
 def test_anything_but_three_letters_is_malformed(text: str) -> None:
     with pytest.raises(Malformed, match="exactly three of U D L R I S"):
         GAME.parse(text)

@@ -11,14 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from companion.core.i18n import joined, listed, say, say_n
-from companion.games.arena.board import (
-    MAX_ROBOTS,
-    NAMES,
-    ROBOTS,
-    STACKS,
-    STEPS,
-    WORDS,
-)
+from companion.games.arena.board import MAX_ROBOTS, NAMES, ROBOTS, STACKS, STEPS, WORDS
 from companion.games.arena.events import ArenaEvent
 from companion.games.arena.orders import ATTACKS, DEFEND, DESTRUCT, MOVES, NOTHING, Orders
 from companion.games.arena.state import Robot, State, is_spawning
@@ -373,13 +366,7 @@ def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
     points_left = max(0, victim.points)
     turn.headlines.append(
         Headline(
-            text,
-            "hit",
-            faces,
-            square,
-            lost=damage,
-            left=points_left,
-            most=turn.options.hit_points,
+            text, "hit", faces, square, lost=damage, left=points_left, most=turn.options.hit_points
         )
     )
 

@@ -20,13 +20,7 @@ from companion.games.binmat.orders import (
     legal,
     may_fight,
 )
-from companion.games.binmat.state import (
-    HIDDEN,
-    LANES,
-    BinmatOptions,
-    State,
-    masked,
-)
+from companion.games.binmat.state import HIDDEN, LANES, BinmatOptions, State, masked
 from companion.games.screen import CardChoice, CardUi, ChoiceKey, Count, Lane, Pile
 
 SIDES: Mapping[Seat, Side] = {

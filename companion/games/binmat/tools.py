@@ -9,14 +9,7 @@ from typing import Any
 
 from companion.core.errors import Malformed
 from companion.games.binmat.cards import Cards, cards_text, parse_cards
-from companion.games.binmat.combat import (
-    ATTACKER,
-    DEFENDER,
-    ROLES,
-    Combat,
-    Edition,
-    Fight,
-)
+from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Edition, Fight
 from companion.games.binmat.words import RULES
 from companion.games.tools import Command
 

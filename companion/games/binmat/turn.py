@@ -25,11 +25,7 @@ from companion.games.binmat.combat import (
     split_bounces,
 )
 from companion.games.binmat.events import BinmatEvent
-from companion.games.binmat.orders import (
-    ATTACKER_PILE,
-    ORDERS,
-    CardAction,
-)
+from companion.games.binmat.orders import ATTACKER_PILE, ORDERS, CardAction
 from companion.games.binmat.state import LANES, State, can_draw
 from companion.games.turn_log import TurnLog
 
@@ -44,12 +40,7 @@ def play(state: State, action: str, rng: Random) -> Step[State]:
     return Step(after, tuple(turn.events), tuple(turn.stages))
 
 
-_HARMLESS = {
-    BinmatEvent.PLAY_DOWN,
-    BinmatEvent.PLAY_UP,
-    BinmatEvent.MOVED,
-    BinmatEvent.PASS,
-}
+_HARMLESS = {BinmatEvent.PLAY_DOWN, BinmatEvent.PLAY_UP, BinmatEvent.MOVED, BinmatEvent.PASS}
 """Events that reveal no hidden card. A card that its owner plays face up does not count."""
 
 

@@ -379,11 +379,7 @@ def _headline(state: State, course: Course, attack: int, defence: int) -> str:
     """Return the result of a face-off for both sides, in at most 40 letters."""
     is_won = attack > defence
     winner = SIDE_NAMES[state.seat if is_won else 1 - state.seat]
-    parts = {
-        "more": max(attack, defence),
-        "less": min(attack, defence),
-        "side": winner,
-    }
+    parts = {"more": max(attack, defence), "less": min(attack, defence), "side": winner}
     if attack == defence:
         return say("{more} against {less}: choose again", **parts)
     if course.kind is Kind.TACKLE:

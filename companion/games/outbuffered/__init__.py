@@ -12,14 +12,7 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
 from companion.games.base import Game, Step, View
-from companion.games.outbuffered.board import (
-    INITIALS,
-    NAMES,
-    SIDES,
-    STEPS,
-    kit_of,
-    terrain_of,
-)
+from companion.games.outbuffered.board import INITIALS, NAMES, SIDES, STEPS, kit_of, terrain_of
 from companion.games.outbuffered.events import OutbufferedEvent
 from companion.games.outbuffered.lesson import HELP, LESSON
 from companion.games.outbuffered.turn import OutbufferedOptions, State, layout_of, lead, plan, play

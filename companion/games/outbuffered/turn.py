@@ -218,9 +218,7 @@ def _obstacle(turn: _Turn, seat: int, command: str, target: Square | None) -> _B
         direction = _WORDS[command]
         if tried in state.terrain.walls:
             why = say(
-                "{direction!c} leads into the wall on {square}.",
-                direction=direction,
-                square=tried,
+                "{direction!c} leads into the wall on {square}.", direction=direction, square=tried
             )
             return why, Headline(say("{side!c} bumps into the wall", side=side), "bump", robot)
         why = say("{direction!c} leads off the board.", direction=direction)

@@ -199,9 +199,7 @@ def lay_rock(position: Position, kind: int, covered: int) -> Position:
     rocks[index] = covered
     stone = position.stone | covered
     return position._replace(
-        rocks=(rocks[0], rocks[1], rocks[2], rocks[3]),
-        stone=stone,
-        barred=stone | beside(stone),
+        rocks=(rocks[0], rocks[1], rocks[2], rocks[3]), stone=stone, barred=stone | beside(stone)
     )
 
 

@@ -107,14 +107,7 @@ EVENTS: list[tuple[Places, Places, int, tuple[str, str], str, str]] = [
     ({1: "c1"}, FAR, 5, ("1:-", "1:-"), "no_spawn", "Petrol robot 1 stands there."),
     ({1: "a1"}, {1: "c1"}, 5, ("1:-", "1:-"), "no_spawn", "Coral robot 1 stands there."),
     # armed robots count, and appear before they blow up
-    (
-        SEVEN,
-        FAR,
-        5,
-        ("1:X", "1:-"),
-        "no_spawn",
-        "Petrol has 8 robots, as many as a side may have.",
-    ),
+    (SEVEN, FAR, 5, ("1:X", "1:-"), "no_spawn", "Petrol has 8 robots, as many as a side may have."),
 ]
 
 
@@ -152,24 +145,9 @@ def test_a_side_without_robots_loses_even_if_the_next_turn_would_spawn() -> None
 @pytest.mark.parametrize(
     ("south", "north", "winner", "reason"),
     [
-        (
-            {1: ("a1", 1), 2: ("b1", 1)},
-            {1: "i9"},
-            {SOUTH},
-            "Petrol has 2 robots, coral 1.",
-        ),
-        (
-            {1: ("a1", 9)},
-            {3: "i9"},
-            {NORTH},
-            "Coral has 30 points, petrol 9.",
-        ),
-        (
-            {1: "a1"},
-            {3: "i9"},
-            set(),
-            "1 robot and 30 points each: a draw.",
-        ),
+        ({1: ("a1", 1), 2: ("b1", 1)}, {1: "i9"}, {SOUTH}, "Petrol has 2 robots, coral 1."),
+        ({1: ("a1", 9)}, {3: "i9"}, {NORTH}, "Coral has 30 points, petrol 9."),
+        ({1: "a1"}, {3: "i9"}, set(), "1 robot and 30 points each: a draw."),
     ],
 )
 def test_after_the_last_turn_robots_count_then_points(

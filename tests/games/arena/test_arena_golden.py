@@ -31,14 +31,8 @@ GOLDEN_GAME = [
     ("2:aN 3:D", "1:aS 2:W 3:-"),
 ]
 GOLDEN_EVENTS = [
-    [
-        "Petrol robot 1 moves north, c1 to c2.",
-        "Coral robot 1 moves south, b5 to b4.",
-    ],
-    [
-        "Petrol robot 1 moves north, c2 to c3.",
-        "Coral robot 1 moves south, b4 to b3.",
-    ],
+    ["Petrol robot 1 moves north, c1 to c2.", "Coral robot 1 moves south, b5 to b4."],
+    ["Petrol robot 1 moves north, c2 to c3.", "Coral robot 1 moves south, b4 to b3."],
     [
         "Coral robot 1 takes shelter on b3.",
         "Petrol robot 2 appears on b1: put down its tag.",

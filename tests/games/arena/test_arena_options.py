@@ -79,7 +79,7 @@ REFUSALS = {
     Reason.NOT_ON_BOARD: (
         provoke_not_on_board,
         "Petrol robot 4 is not on the board: give orders to robots that are (1, 2, 3)",
-    ),
+    )
 }
 
 

@@ -67,11 +67,7 @@ CASES: list[tuple[State, str, list[str]]] = [
             "Attacker’s ?& goes to the lane discard.",
         ],
     ),
-    (
-        at(HACKMUD, south="8& a#"),
-        "xa#3",
-        ["Defender discards 10# to lane 3."],
-    ),
+    (at(HACKMUD, south="8& a#"), "xa#3", ["Defender discards 10# to lane 3."]),
     (
         attacking(at(HACKMUD, north="8&", attacker_deck="2# 3# 4#")),
         "x8&a",
@@ -95,18 +91,8 @@ REFUSALS: list[tuple[State, str, Reason, str]] = [
         Reason.LANE_DEFENDED,
         "A defender stack lies in front of the deck of lane 2: draw from a lane without one",
     ),
-    (
-        DEFENDED,
-        "da",
-        Reason.NOTHING_TO_DRAW,
-        "The attacker deck and its discard pile are empty",
-    ),
-    (
-        RULEBOOK,
-        "da",
-        Reason.ATTACKER_ONLY,
-        "Only the attacker draws from the attacker deck",
-    ),
+    (DEFENDED, "da", Reason.NOTHING_TO_DRAW, "The attacker deck and its discard pile are empty"),
+    (RULEBOOK, "da", Reason.ATTACKER_ONLY, "Only the attacker draws from the attacker deck"),
     (
         at(RULEBOOK, 1, deck=""),
         "d1",
@@ -114,12 +100,7 @@ REFUSALS: list[tuple[State, str, Reason, str]] = [
         "The deck and the discard pile of lane 1 are empty",
     ),
     (RULEBOOK, "ua#3", Reason.NOT_IN_HAND, "10# is not in your hand"),
-    (
-        FACE_UP,
-        "p5&2",
-        Reason.WRONG_FACE,
-        "Your stack in lane 2 lies face up: play face up there",
-    ),
+    (FACE_UP, "p5&2", Reason.WRONG_FACE, "Your stack in lane 2 lies face up: play face up there"),
     (
         FACE_UP,
         "u5&1",
@@ -144,42 +125,22 @@ REFUSALS: list[tuple[State, str, Reason, str]] = [
         Reason.BREAK_LIES_OPEN,
         "A BREAK lies face up in your stack in lane 2 already",
     ),
-    (
-        DEFENDED,
-        "u5^2",
-        Reason.WRONG_FACE,
-        "The attacker plays only BOUNCE and BREAK face up",
-    ),
+    (DEFENDED, "u5^2", Reason.WRONG_FACE, "The attacker plays only BOUNCE and BREAK face up"),
     (
         DEFENDED,
         "u?&2",
         Reason.STACK_NOT_EMPTY,
         "Your stack in lane 2 is not empty: a BOUNCE goes face up only on an empty one",
     ),
-    (
-        DEFENDED,
-        "c1",
-        Reason.NO_ATTACKER_STACK,
-        "Lane 1 has no attacker stack: combat needs one",
-    ),
-    (
-        attacking(HACKMUD),
-        "c2",
-        Reason.NO_ATTACKER_STACK,
-        "Lane 2 has no stack: combat needs one",
-    ),
+    (DEFENDED, "c1", Reason.NO_ATTACKER_STACK, "Lane 1 has no attacker stack: combat needs one"),
+    (attacking(HACKMUD), "c2", Reason.NO_ATTACKER_STACK, "Lane 2 has no stack: combat needs one"),
     (
         at(HACKMUD, 2, attack="8^", defence="4&"),
         "c2",
         Reason.ATTACKER_ONLY,
         "Only the attacker declares combat in the hackmud edition",
     ),
-    (
-        FACE_UP,
-        "x5&3",
-        Reason.OTHER_EDITION,
-        "Cards are discarded only in the hackmud edition",
-    ),
+    (FACE_UP, "x5&3", Reason.OTHER_EDITION, "Cards are discarded only in the hackmud edition"),
     (
         at(HACKMUD, south="8&"),
         "x8&a",
@@ -314,10 +275,7 @@ GOLDEN_EVENTS = {
     ],
     24: ["Attacker does 4 damage.", "Attacker draws 8% and 3 more cards from lane 3."],
     27: ["The combat bounces: no damage.", "Defender’s ?# goes to the attacker discard."],
-    30: [
-        "Attacker draws 10+ and 2 more cards from lane 3.",
-        "Lane 3 owes 4 and has only 3.",
-    ],
+    30: ["Attacker draws 10+ and 2 more cards from lane 3.", "Lane 3 owes 4 and has only 3."],
 }
 
 

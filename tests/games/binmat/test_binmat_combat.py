@@ -9,20 +9,8 @@ from binmat_tools import at, attacking, play, start, texts
 
 from companion.core.errors import Malformed
 from companion.games.base import Event
-from companion.games.binmat.cards import (
-    DECK,
-    SUITS,
-    parse_card,
-    parse_cards,
-)
-from companion.games.binmat.combat import (
-    ATTACKER,
-    DEFENDER,
-    Combat,
-    Edition,
-    Fight,
-    sum_of,
-)
+from companion.games.binmat.cards import DECK, SUITS, parse_card, parse_cards
+from companion.games.binmat.combat import ATTACKER, DEFENDER, Combat, Edition, Fight, sum_of
 
 RULEBOOK, HACKMUD = Edition.RULEBOOK, Edition.HACKMUD
 

@@ -40,14 +40,7 @@ def test_anything_else_is_malformed_and_says_what_was_expected(text: str) -> Non
     assert len(refused.value.message) < 400
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "b2-i2",
-        "b5*j4",
-        "b5!b12",
-    ],
-)
+@pytest.mark.parametrize("text", ["b2-i2", "b5*j4", "b5!b12"])
 def test_a_square_off_the_board_is_named(text: str) -> None:
     with pytest.raises(Malformed, match="is not on the board: files are a to h, ranks 1 to 11"):
         GAME.parse(text)
@@ -202,10 +195,7 @@ def test_golden_game() -> None:
     assert sentences == GOLDEN_EVENTS
     assert plain_layout(GAME.expected(state)) == GOLDEN_END
     assert state.outcome is not None
-    assert (state.outcome.winners, state.outcome.reason) == (
-        {SOUTH},
-        "Blue fast scores a try.",
-    )
+    assert (state.outcome.winners, state.outcome.reason) == ({SOUTH}, "Blue fast scores a try.")
 
 
 def test_chance_is_needed_until_ball_and_beginner_are_chosen() -> None:

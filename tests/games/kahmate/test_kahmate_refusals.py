@@ -84,7 +84,7 @@ EXAMPLES: dict[Reason, list[tuple[State, str, str | None, str]]] = {
             "f4-f5",
             "f4",
             "Blue tough on f4 is turned over: it stands up at the end of this turn.",
-        ),
+        )
     ],
     Reason.RAN_ALREADY: [
         (
@@ -232,7 +232,7 @@ EXAMPLES: dict[Reason, list[tuple[State, str, str | None, str]]] = {
     ],
 }
 HANDS: Mapping[Reason, tuple[State, dict[str, str | None]]] = {
-    Reason.FLIPPED_BY_HAND: (CARRIED, {"e5": "blue big turned over"}),
+    Reason.FLIPPED_BY_HAND: (CARRIED, {"e5": "blue big turned over"})
 }
 
 

@@ -4,20 +4,7 @@ rulebook and rulings.
 
 from __future__ import annotations
 
-from kahmate_tools import (
-    GAME,
-    NORTH,
-    SOUTH,
-    at,
-    ball,
-    do,
-    down,
-    is_legal,
-    on,
-    refusal,
-    shown,
-    told,
-)
+from kahmate_tools import GAME, NORTH, SOUTH, at, ball, do, down, is_legal, on, refusal, shown, told
 
 from companion.core.kit import SEATS
 from companion.games.kahmate.legal import Reason

@@ -7,18 +7,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from scouts_tools import (
-    GAME,
-    RNG,
-    SET_UP,
-    after,
-    at,
-    by_hand,
-    do,
-    gone,
-    legal,
-    start,
-)
+from scouts_tools import GAME, RNG, SET_UP, after, at, by_hand, do, gone, legal, start
 
 from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import Step

@@ -74,18 +74,7 @@ def test_a_piece_on_the_enemys_back_rank_is_flipped_which_ends_the_play() -> Non
 # ---- notation ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "@c1",
-        "c1-d2",
-        "c1^c3^e3",
-        "B@d5",
-        "R@d5-e5",
-        "R@d9-d10",
-        ".",
-    ],
-)
+@pytest.mark.parametrize("text", ["@c1", "c1-d2", "c1^c3^e3", "B@d5", "R@d5-e5", "R@d9-d10", "."])
 def test_notation_is_kept(text: str) -> None:
     assert GAME.format(GAME.parse(text)) == text
 
