@@ -63,7 +63,7 @@ def check_options(options: BinmatOptions) -> None:
         counts = Counter(options.deck)
         if wrong := [card for card in DECK if counts[card] != 1]:
             text = say(
-                "Option deck: {card} is there {times} times, expected each of 78 cards once",
+                "Option deck: {card} is there {times} times, expected each card once",
                 card=wrong[0],
                 times=counts[wrong[0]],
             )
