@@ -102,6 +102,8 @@ class TableAtHub:
             self.clock,
             bell=self.bell,
             health=lambda: self.health,
+            change_settings=lambda _: "This table takes no settings.",
+            keep=lambda _: None,
         )
         self.line.start()
 

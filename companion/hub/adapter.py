@@ -46,10 +46,8 @@ class HubAdapter(Closeable):
         *,
         bell: StaffBell,
         health: Callable[[], str],
-        change_settings: Callable[[Mapping[str, str]], str] = lambda _: say(
-            "This table takes no settings."
-        ),
-        keep: Callable[[Membership], None] = lambda _: None,
+        change_settings: Callable[[Mapping[str, str]], str],
+        keep: Callable[[Membership], None],
     ) -> None:
         self.membership = membership
         self._table = table

@@ -27,7 +27,7 @@ from nats.js.errors import APIError, NotFoundError
 
 from companion import __version__
 from companion.core.clock import Clock
-from companion.core.errors import CompanionError, Illegal, JournalError, Malformed, Refusal
+from companion.core.errors import CompanionError, Illegal, JournalError, Malformed, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.hub.loop_thread import line_time_s
@@ -174,7 +174,7 @@ class PairLine:
         require_playable(offer.game, offer.options)
         self._send_request(PairTake(code, __version__, self._journal.next_number(), name))
         if self._fault:
-            raise Illegal(Refusal.WRONG_PHASE, self._fault)
+            raise wrong_phase(self._fault)
 
     def again(self, swaps: bool) -> None:
         """Request a rematch of these two tables. Returns at once."""

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from companion.core.errors import Illegal, Malformed, Refusal
+from companion.core.errors import Malformed, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games import GAMES
@@ -153,7 +153,7 @@ def read_answer(payload: bytes) -> PairAnswer:
     if answer.pair is not None and set(answer.pair.tables) != set(Seat):
         raise Malformed(say("This message cannot be read: {error}", error="tables"))
     if answer.refused:
-        raise Illegal(Refusal.WRONG_PHASE, words(answer.refused))
+        raise wrong_phase(words(answer.refused))
     return answer
 
 
@@ -176,9 +176,8 @@ def require_same(offer: PairOffer, version: str) -> None:
     """Raise `Illegal` unless the offer's version and kit are those of this table."""
     require_version(offer.version, version)
     if kit_mark(offer.game, offer.options) != offer.kit:
-        raise Illegal(
-            Refusal.WRONG_PHASE,
-            say("The other table has different rules for {game}", game=GAMES[offer.game].title),
+        raise wrong_phase(
+            say("The other table has different rules for {game}", game=GAMES[offer.game].title)
         )
 
 
@@ -192,4 +191,4 @@ def require_version(theirs: str, own: str) -> None:
             theirs=theirs,
             own=own,
         )
-        raise Illegal(Refusal.WRONG_PHASE, sentence)
+        raise wrong_phase(sentence)

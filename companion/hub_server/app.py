@@ -42,9 +42,9 @@ class Hub(Closeable):
         self.pairs = PairKeeper(
             self.folder,
             clock,
-            self._start_pair,
-            self._announce_pair,
-            self.store.forget_pair,
+            when_paired=self._start_pair,
+            when_asked=self._announce_pair,
+            when_over=self.store.forget_pair,
             when_shared=self.room.share,
         )
         self._stack = contextlib.ExitStack()

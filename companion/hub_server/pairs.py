@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from companion.core import i18n
 from companion.core.clock import Clock
-from companion.core.errors import CompanionError, Illegal, Refusal
+from companion.core.errors import CompanionError, Illegal, Refusal, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.network import new_code, plain_code
@@ -99,11 +99,11 @@ class PairKeeper:
         self,
         folder: HubFolder,
         clock: Clock,
-        when_paired: Callable[[Pair], None],
-        when_asked: Callable[[str], None] = lambda _: None,
-        when_over: Callable[[str], None] = lambda _: None,
         *,
-        when_shared: Callable[[str, bool], None] = lambda *_: None,
+        when_paired: Callable[[Pair], None],
+        when_asked: Callable[[str], None],
+        when_over: Callable[[str], None],
+        when_shared: Callable[[str, bool], None],
     ) -> None:
         self._folder = folder
         self._when_paired = when_paired
@@ -182,7 +182,7 @@ class PairKeeper:
         """
         pair = self._folder.now.pair_of(table)
         if pair is None or pair.id != again.id:
-            raise Illegal(Refusal.WRONG_PHASE, say("For another game, pair the tables again"))
+            raise wrong_phase(say("For another game, pair the tables again"))
         self._rematch_wishes[table] = again
         other = pair.other_of(table)
         wish = self._rematch_wish(pair, other)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from companion.core.errors import Illegal, Malformed, Refusal
+from companion.core.errors import Illegal, Malformed, Refusal, wrong_phase
 from companion.core.i18n import Verbatim, say
 from companion.games import game_named
 from companion.league.pairing import by_strength, next_matches
@@ -122,9 +122,7 @@ def rest(tournament: Tournament, number: int, is_resting: bool) -> Tournament:
     """Set whether an entrant takes a bye of half a point in the next round. Swiss system only."""
     _require_running(tournament)
     if tournament.system is not System.SWISS:
-        raise Illegal(
-            Refusal.WRONG_PHASE, say("Only in the Swiss system can somebody rest for a round")
-        )
+        raise wrong_phase(say("Only in the Swiss system can somebody rest for a round"))
     entrant, due = tournament.entrant(number), len(tournament.rounds) + 1
     rests = {*entrant.rests, due} if is_resting else {*entrant.rests} - {due}
     return _with_entrant(tournament, replace(entrant, rests=tuple(sorted(rests))))
@@ -136,7 +134,7 @@ def pair_round(tournament: Tournament, now_s: float) -> Tournament:
     _require_decided(tournament)
     number = len(tournament.rounds) + 1
     if tournament.system is System.SWISS and number > tournament.rounds_wanted:
-        raise Illegal(Refusal.WRONG_PHASE, say("All rounds have been played: end the tournament"))
+        raise wrong_phase(say("All rounds have been played: end the tournament"))
     present = [entrant for entrant in tournament.entrants if entrant.is_there(number)]
     if len(present) < 2:
         raise Illegal(Refusal.SEATS_MISSING, say("At least two entries are needed for a round"))
@@ -153,7 +151,7 @@ def unpair_round(tournament: Tournament) -> Tournament:
     """Remove the last pairing. Raises `Illegal` if a game of that round has been played."""
     _require_running(tournament)
     if tournament.round is None:
-        raise Illegal(Refusal.WRONG_PHASE, say("No round has been paired"))
+        raise wrong_phase(say("No round has been paired"))
     if any(match.is_played for match in tournament.round.matches):
         raise Illegal(
             Refusal.TOO_LATE, say("Games of this round have been played: its pairings stay")
@@ -199,7 +197,7 @@ def board_at(tournament: Tournament, place: Place) -> MatchBoard:
             raise IndexError
         return tournament.rounds[number].matches[match].boards[board]
     except IndexError:
-        raise Illegal(Refusal.WRONG_PHASE, say("There is no such board")) from None
+        raise wrong_phase(say("There is no such board")) from None
 
 
 # ---- tables --------------------------------------------------------------------------------------
@@ -256,15 +254,14 @@ def report(tournament: Tournament, kept: KeptResult) -> tuple[Tournament, Place]
     place = open_tables(tournament).get(result.table)
     current = tournament.round
     if place is None or current is None:
-        raise Illegal(Refusal.WRONG_PHASE, say("No open board of the round is at this table"))
+        raise wrong_phase(say("No open board of the round is at this table"))
     board = board_at(tournament, place)
     if result.at is not None:
-        raise Illegal(Refusal.WRONG_PHASE, say("It was played between two tables"))
+        raise wrong_phase(say("It was played between two tables"))
     if result.game != tournament.game or not is_same_game(
         result.game, result.options, tournament.options
     ):
-        raise Illegal(
-            Refusal.WRONG_PHASE,
+        raise wrong_phase(
             say("It was played with another game or other options than the round’s"),
         )
     if result.began_s < current.begun_s - EARLY_START_S:
@@ -277,7 +274,7 @@ def report(tournament: Tournament, kept: KeptResult) -> tuple[Tournament, Place]
     verdict = BoardEnd.DRAW if result.winner is None else BoardEnd(result.winner)
     is_single_knockout = tournament.system is System.KNOCKOUT and tournament.team_size == 1
     if is_single_knockout and verdict is BoardEnd.DRAW:
-        raise Illegal(Refusal.WRONG_PHASE, say("A draw decides nothing here: play once more"))
+        raise wrong_phase(say("A draw decides nothing here: play once more"))
     played = MatchBoard(south, north, result.table, verdict, result.key)
     return _with_board(tournament, place, played), place
 
@@ -314,8 +311,7 @@ def _require_running(tournament: Tournament) -> None:
 
 def _require_decided(tournament: Tournament) -> None:
     if tournament.round is not None and not tournament.round.is_decided:
-        raise Illegal(
-            Refusal.WRONG_PHASE,
+        raise wrong_phase(
             say("Boards of this round are still open: enter their results first"),
         )
 

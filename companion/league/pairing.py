@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 
-from companion.core.errors import Illegal, Refusal, SystemTrouble
+from companion.core.errors import SystemTrouble, wrong_phase
 from companion.core.i18n import say
 from companion.league.tournament import (
     HALF,
@@ -147,8 +147,7 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
                 else:
                     pairs.append(_with_sides(players[one], players[other], one))
             return pairs
-    raise Illegal(
-        Refusal.WRONG_PHASE,
+    raise wrong_phase(
         say(
             "Not everybody can be given a new opponent any more: end the tournament after this "
             "round"
@@ -285,9 +284,7 @@ def _round_robin(tournament: Tournament, number: int) -> Pairs:
     # somebody who would meet nobody has a bye
     *circle, last = order if len(order) % 2 == 0 else (*order, None)
     if number > len(circle):
-        raise Illegal(
-            Refusal.WRONG_PHASE, say("Everybody has met everybody: the tournament is over")
-        )
+        raise wrong_phase(say("Everybody has met everybody: the tournament is over"))
     # each round turns the circle of all but the last by half of it
     half = len(order) - len(order) // 2
     start = (number - 1) * half % len(circle)
@@ -324,17 +321,15 @@ def _knockout(tournament: Tournament, number: int) -> Pairs:
         slots = [winner(tournament, match) for match in matches]
         for entrant, match in zip(slots, matches, strict=True):
             if entrant is None and match.is_played:
-                raise Illegal(
-                    Refusal.WRONG_PHASE,
+                raise wrong_phase(
                     say("A match has no winner: the director has to say who goes on"),
                 )
     if len(slots) < 2:
-        raise Illegal(Refusal.WRONG_PHASE, say("Only one is left: the tournament is over"))
+        raise wrong_phase(say("Only one is left: the tournament is over"))
     pairs: list[tuple[int, int | None]] = []
     for one, other in zip(slots[::2], slots[1::2], strict=True):
         if one is None and other is None:
-            raise Illegal(
-                Refusal.WRONG_PHASE,
+            raise wrong_phase(
                 say("Nobody came to two matches in a row: end the tournament here"),
             )
         # South is the one who was South less often, else the one who is first in the bracket

@@ -6,7 +6,7 @@ import hmac
 
 from msgspec.structs import replace
 
-from companion.core.errors import Illegal, Refusal
+from companion.core.errors import Illegal, Refusal, wrong_phase
 from companion.core.i18n import say
 from companion.core.network import plain_code
 from companion.league.league_file import LeagueFile, put, put_shown
@@ -38,7 +38,7 @@ class PlayerCards:
         """
         person = self._people.get(number)
         if person is None or person.is_forgotten:
-            raise Illegal(Refusal.WRONG_PHASE, say("There is no player {number}", number=number))
+            raise wrong_phase(say("There is no player {number}", number=number))
         return person
 
     def by_code(self, typed: str) -> Person | None:
@@ -58,8 +58,7 @@ class PlayerCards:
         with self._file.lock:
             codes = {person.code for person in self._people.values() if person.code}
             if len(codes) >= MAX_PEOPLE:
-                raise Illegal(
-                    Refusal.WRONG_PHASE,
+                raise wrong_phase(
                     say(
                         "This hub has {number} cards. Its owner has to forget one first.",
                         number=MAX_PEOPLE,

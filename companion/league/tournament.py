@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from companion.core.errors import Illegal, Refusal
+from companion.core.errors import wrong_phase
 from companion.core.i18n import say
 
 
@@ -174,7 +174,7 @@ class Tournament(msgspec.Struct, frozen=True):
         """Return the entrant with this number. Raises `Illegal` if there is none."""
         match = next((entrant_ for entrant_ in self.entrants if entrant_.number == number), None)
         if match is None:
-            raise Illegal(Refusal.WRONG_PHASE, say("There is no entrant {number}", number=number))
+            raise wrong_phase(say("There is no entrant {number}", number=number))
         return match
 
     def entrant_of(self, person: int) -> Entrant | None:

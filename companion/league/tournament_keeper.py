@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from companion.core.clock import Clock
-from companion.core.errors import Illegal, Refusal
+from companion.core.errors import Illegal, wrong_phase
 from companion.core.i18n import packed, say
 from companion.league import director
 from companion.league.league_file import LeagueFile, LogLine, Statement, add_line, put
@@ -187,7 +187,7 @@ class TournamentKeeper:
     def _known(self, number: int) -> Tournament:
         tournament = self._tournaments.get(number)
         if tournament is None:
-            raise Illegal(Refusal.WRONG_PHASE, say("There is no such tournament"))
+            raise wrong_phase(say("There is no such tournament"))
         return tournament
 
     def _line(self, tournament: int, who: str, what: str) -> LogLine:

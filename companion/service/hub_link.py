@@ -13,7 +13,7 @@ import msgspec
 
 from companion.core.clock import Clock
 from companion.core.config import Settings
-from companion.core.errors import CompanionError, Illegal, Refusal
+from companion.core.errors import CompanionError, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import Closeable
@@ -111,7 +111,7 @@ class HubLink(Closeable):
 
         adapter = self._adapter
         if adapter is None:
-            raise Illegal(Refusal.WRONG_PHASE, say("This table belongs to no hub"))
+            raise wrong_phase(say("This table belongs to no hub"))
         self._table.show_card(seat, card_of(adapter.membership, code) if code else "", sitting)
 
     @property
@@ -141,14 +141,12 @@ class HubLink(Closeable):
         is_on = self._table.remote.is_on
         # Only a connected hub carries the line. A hub that is gone may be left.
         if is_on and self._adapter is not None and self._adapter.is_connected:
-            raise Illegal(Refusal.WRONG_PHASE, say("A game at two tables is on: end it first"))
+            raise wrong_phase(say("A game at two tables is on: end it first"))
 
     @property
     def _member(self) -> HubAdapter:
         if self._adapter is None:
-            raise Illegal(
-                Refusal.WRONG_PHASE, say("Join a hub first: both tables belong to the same one")
-            )
+            raise wrong_phase(say("Join a hub first: both tables belong to the same one"))
         return self._adapter
 
     def leave(self) -> None:

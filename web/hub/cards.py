@@ -66,7 +66,7 @@ class CardPages(HubGroup):
             games=GAMES,
             tournaments=[
                 (tournament, tournament.entrant_of(person.number))
-                for tournament in self._league.tournaments.all()
+                for tournament in self._tournaments.all()
                 if not tournament.is_over
             ],
             place=self._place(person),
@@ -96,12 +96,12 @@ class CardPages(HubGroup):
                 )
             )
         name, is_shown = self._name_and_shown()
-        return self._give_card(self._league.cards.make(name, is_shown))
+        return self._give_card(self._cards.make(name, is_shown))
 
     @form("/card/change", page="page")
     def change(self) -> Any:
         """Change the name on the card, and whether others see it."""
-        self._league.cards.change(self._require_card().number, *self._name_and_shown())
+        self._cards.change(self._require_card().number, *self._name_and_shown())
         return redirect("/card", 303)
 
     @form("/card/close")
@@ -112,14 +112,14 @@ class CardPages(HubGroup):
     @form("/card/forget")
     def forget(self) -> Any:
         """Forget the player's name for good."""
-        self._league.cards.forget(self._require_card().number)
+        self._cards.forget(self._require_card().number)
         return self._remove_card()
 
     @form("/card/enter", page="page")
     def enter(self) -> Any:
         """Enter a tournament."""
         number = request.form.get("tournament", 0, int)
-        self._league.tournaments.enter(number, [self._require_card().number], who="player")
+        self._tournaments.enter(number, [self._require_card().number], who="player")
         return redirect("/card", 303)
 
     # ---- tables ----
@@ -133,7 +133,7 @@ class CardPages(HubGroup):
         person = self._card_of(body.code)
         if person is None:
             raise Illegal(Refusal.JOIN_CODE, say("No player’s card has this code"))
-        return jsonify(card=self._league.cards.show(body.code, body.table).card)
+        return jsonify(card=self._cards.show(body.code, body.table).card)
 
     # ---- inside ----
 
@@ -154,7 +154,7 @@ class CardPages(HubGroup):
 
         Raises `Illegal` after too many wrong codes from one address.
         """
-        person = self._league.cards.by_code(code)
+        person = self._cards.by_code(code)
         # correct codes are not limited, so a card may be shown as often as needed
         if self._guesses.check(request.remote_addr or "", lambda: person is not None) is None:
             raise Illegal(
@@ -189,7 +189,7 @@ class CardPages(HubGroup):
 
     def _place(self, person: Person) -> dict[str, Any] | None:
         """Return a player's board or bye in the current round, or None."""
-        for tournament in self._league.tournaments.all():
+        for tournament in self._tournaments.all():
             entrant = tournament.entrant_of(person.number)
             if tournament.is_over or tournament.round is None or entrant is None:
                 continue
@@ -208,6 +208,6 @@ class CardPages(HubGroup):
             "tournament": tournament,
             "table": self._room.number_of(board.table),
             "is_south": board.south == number,
-            "other": self._league.cards.person(other),
+            "other": self._cards.person(other),
             "verdict": board.verdict,
         }

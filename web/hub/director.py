@@ -75,12 +75,12 @@ class DirectorPages(HubGroup):
             "hub_director.html",
             t=tournament,
             w=self._pages.words,
-            log=self._league.tournaments.log(number),
+            log=self._tournaments.log(number),
             done=DONE_WORDS,
             verdicts=VERDICT_WORDS,
             people=[
                 person
-                for person in self._league.cards.people()
+                for person in self._cards.people()
                 if not person.is_forgotten and tournament.entrant_of(person.number) is None
             ],
             tables=self._room.tables(),
@@ -130,11 +130,11 @@ class DirectorPages(HubGroup):
             minutes=_number(form, "minutes", 0),
             team_size=_number(form, "team_size", 1),
         )
-        return self._league.tournaments.add(made)
+        return self._tournaments.add(made)
 
     def _act(self, number: int, form: Mapping[str, str]) -> None:
         self._pages.known(number)
-        tournaments, what = self._league.tournaments, form.get("do", "")
+        tournaments, what = self._tournaments, form.get("do", "")
         act: Callable[[Tournament], Tournament]
         entrant, place = 0, None
         match what:
@@ -170,7 +170,7 @@ class DirectorPages(HubGroup):
 
         A refused entry makes no cards.
         """
-        cards = self._league.cards
+        cards = self._cards
         lines = [line.strip() for line in typed.splitlines() if line.strip()]
         numbers = {
             line: whole_number(line[1:]) or 0
@@ -184,7 +184,7 @@ class DirectorPages(HubGroup):
         people = [numbers.get(line, -place) for place, line in enumerate(lines, 1)]
         director.enter(self._pages.known(number), people, 0.0, team)
         people = [numbers[line] if line in numbers else cards.make(line).number for line in lines]
-        self._league.tournaments.enter(number, people, team)
+        self._tournaments.enter(number, people, team)
 
 
 def _number(form: Mapping[str, str], name: str, missing: int) -> int:

@@ -405,5 +405,7 @@ class HubGroup:
         self._hub = hub
         self._room = hub.room
         self._league = hub.league
+        self._cards = hub.league.cards
+        self._tournaments = hub.league.tournaments
         self._guard = hub.guard
         self._streams = hub.streams

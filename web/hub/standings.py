@@ -83,7 +83,7 @@ class StandingsPages(HubGroup):
                 "shown": p.is_shown,
                 "code": f"{p.code[:4]}-{p.code[4:]}",
             }
-            for p in self._league.cards.people()
+            for p in self._cards.people()
             if not p.is_forgotten
         ]
         return _file(form, "cards", ("player", "name", "shown", "code"), rows)
@@ -94,7 +94,7 @@ class StandingsPages(HubGroup):
         page = render_template(
             "hub_people.html",
             league=self._league,
-            people=[person for person in self._league.cards.people() if not person.is_forgotten],
+            people=[person for person in self._cards.people() if not person.is_forgotten],
             results=self._league.results.last(MAX_RESULTS),
             games=GAMES,
             error=error,
@@ -171,7 +171,7 @@ class StandingsPages(HubGroup):
         if number is None:
             return ""
         # files are for programs, so they are in English whatever the browser's language
-        return translate(shown_name(self._league.cards.person(number), number), "en")
+        return translate(shown_name(self._cards.person(number), number), "en")
 
 
 def _file(form: str, name: str, columns: tuple[str, ...], rows: list[dict[str, Any]]) -> Response:

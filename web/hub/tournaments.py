@@ -82,7 +82,7 @@ class TournamentPages(HubGroup):
         """Show all tournaments. The hub's owner creates new ones here."""
         page = render_template(
             "hub_tournaments.html",
-            tournaments=self._league.tournaments.all(),
+            tournaments=self._tournaments.all(),
             games=GAMES,
             systems=SYSTEM_WORDS,
             is_host=self._guard.is_host(),
@@ -110,7 +110,7 @@ class TournamentPages(HubGroup):
     @get("/tournaments.json")
     def all_plain(self) -> Response:
         """Return all tournaments, newest first, for programs."""
-        return jsonify([self._tournament_json(t) for t in self._league.tournaments.all()])
+        return jsonify([self._tournament_json(t) for t in self._tournaments.all()])
 
     @get("/tournament/<int:number>.json")
     def plain(self, number: int) -> Response:
@@ -202,7 +202,7 @@ class TournamentPages(HubGroup):
 
     def known(self, number: int) -> Tournament:
         """Return the tournament with this number. Raises `NotFound`."""
-        tournament = self._league.tournaments.of(number)
+        tournament = self._tournaments.of(number)
         if tournament is None:
             raise NotFound
         return tournament

@@ -67,7 +67,7 @@ class WallPages(HubGroup):
 
     def _pairing(self, table: str) -> Mapping[Seat, str]:
         """Return the names of the players whom the current round seats at a table."""
-        pairing = self._league.tournaments.board_of(table)
+        pairing = self._tournaments.board_of(table)
         if pairing is None:
             return {}
         _, board = pairing
@@ -78,7 +78,7 @@ class WallPages(HubGroup):
 
     def _draw(self, own: bool) -> str:
         room, now_s = self._room, self._room.now_s()
-        tables, tournament = room.tables(), self._league.tournaments.current
+        tables, tournament = room.tables(), self._tournaments.current
         round_ = tournament.round if tournament else None
         return render_template(
             "_hub_wall.html",
