@@ -28,11 +28,11 @@ from companion.league.tournament import (
     winner,
 )
 
-FLOAT_COST, SIDE_COST, POINTS_COST, BYE_COST = 10**9, 10**13, 10**17, 10**24
+FLOAT_COST, SIDE_COST, POINTS_COST, BYE_COST, CLASH_COST = 10**9, 10**13, 10**17, 10**24, 10**28
 """Weight of one unit of each cost. Each weight exceeds the sum of all less important costs of 250
 matches.
 """
-MAX_COST = 10**27
+MAX_COST = 10**31
 Pairs = Sequence[tuple[int, int | None]]
 """South and North of each match. North is None for a bye."""
 
@@ -41,10 +41,7 @@ def next_matches(tournament: Tournament) -> tuple[Match, ...]:
     """Return the matches of the next round. Raises `Illegal` if no pairing is possible."""
     number = len(tournament.rounds) + 1
     pairs = _SYSTEMS[tournament.system](tournament, number)
-    entrants_by_number = {entrant.number: entrant for entrant in tournament.entrants}
-    matches = [
-        _match(tournament, entrants_by_number, number, south, north) for south, north in pairs
-    ]
+    matches = [_match(tournament, number, south, north) for south, north in pairs]
     # players who asked to rest get half a point
     if tournament.system is System.SWISS:
         resting = [
@@ -61,17 +58,11 @@ def by_strength(tournament: Tournament) -> tuple[Entrant, ...]:
     return tuple(sorted(tournament.entrants, key=lambda entrant: (-entrant.rating, entrant.number)))
 
 
-def _match(
-    tournament: Tournament,
-    entrants_by_number: dict[int, Entrant],
-    number: int,
-    south: int,
-    north: int | None,
-) -> Match:
+def _match(tournament: Tournament, number: int, south: int, north: int | None) -> Match:
     if north is None:
         # in a round robin everybody has the same number of byes, so they give no points
         return Match(south, None, halves=WIN if tournament.system is not System.ROUND_ROBIN else 0)
-    entrants = entrants_by_number[south], entrants_by_number[north]
+    entrants = tournament.entrant(south), tournament.entrant(north)
     is_there = {person: e.is_there(number) for e in entrants for person in e.people}
     boards = []
     for place, people in enumerate(zip(*(entrant.people for entrant in entrants), strict=True)):
@@ -109,50 +100,43 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
     # the sort is stable: with equal points the stronger player stays first
     players.sort(key=lambda player: -player.halves)
     sizes = Counter(player.halves for player in players)
-    # two players who both need the same side may only meet if there is no other pairing
-    for may_clash in (False, True):
-        # the best pairing is a perfect matching of maximum weight
-        graph = PyGraph(multigraph=False)
-        graph.add_nodes_from(players)
-        if len(players) % 2:
-            # a node without a player stands for the bye, which costs more for players with more
-            # points
-            bye = graph.add_node(None)
-            for node, player in enumerate(players):
-                if not player.had_bye:
-                    graph.add_edge(node, bye, BYE_COST * player.halves)
-        for one, other in combinations(range(len(players)), 2):
-            first, second = players[one], players[other]
-            # both need the same side
-            is_clash = (
-                first.side_urgency == second.side_urgency == 3 and first.due_side == second.due_side
-            )
-            if second.number in first.met or (is_clash and not may_clash):
-                continue
-            cost = _cost(first, second)
-            if first.halves == second.halves:
-                # within a group, the first of the upper half meets the first of the lower half
-                cost += (other - one - sizes[first.halves] // 2) ** 2
-            graph.add_edge(one, other, cost)
-        # the library maximizes weight, so subtract the cost
-        matching = max_weight_matching(
-            graph, max_cardinality=True, weight_fn=lambda cost: MAX_COST - cost
-        )
-        if 2 * len(matching) == len(graph):
-            pairs: list[tuple[int, int | None]] = []
-            for one, other in sorted(tuple(sorted(pair)) for pair in matching):
-                # the index after the last player is the bye
-                if other == len(players):
-                    pairs.append((players[one].number, None))
-                else:
-                    pairs.append(_with_sides(players[one], players[other], one))
-            return pairs
-    raise wrong_phase(
-        say(
-            "Not everybody can be given a new opponent any more: end the tournament after this "
-            "round"
-        ),
+    # the best pairing is a perfect matching of maximum weight
+    graph = PyGraph(multigraph=False)
+    graph.add_nodes_from(players)
+    if len(players) % 2:
+        # a node without a player stands for the bye, which costs more for players with more points
+        bye = graph.add_node(None)
+        for node, player in enumerate(players):
+            if not player.had_bye:
+                graph.add_edge(node, bye, BYE_COST * player.halves)
+    for one, other in combinations(range(len(players)), 2):
+        first, second = players[one], players[other]
+        if second.number in first.met:
+            continue
+        cost = _cost(first, second)
+        if first.halves == second.halves:
+            # within a group, the first of the upper half meets the first of the lower half
+            cost += (other - one - sizes[first.halves] // 2) ** 2
+        graph.add_edge(one, other, cost)
+    # the library maximizes weight, so subtract the cost
+    matching = max_weight_matching(
+        graph, max_cardinality=True, weight_fn=lambda cost: MAX_COST - cost
     )
+    if 2 * len(matching) < len(graph):
+        raise wrong_phase(
+            say(
+                "Not everybody can be given a new opponent any more: end the tournament after this "
+                "round"
+            )
+        )
+    pairs: list[tuple[int, int | None]] = []
+    for one, other in sorted(tuple(sorted(pair)) for pair in matching):
+        # the index after the last player is the bye
+        if other == len(players):
+            pairs.append((players[one].number, None))
+        else:
+            pairs.append(_with_sides(players[one], players[other], one))
+    return pairs
 
 
 class _Player:
@@ -200,8 +184,9 @@ def _cost(one: _Player, other: _Player) -> int:
     """
     cost = POINTS_COST * (one.halves - other.halves) ** 2
     if one.due_side == other.due_side:
-        # the weaker of the two wishes will be refused
-        cost += SIDE_COST * (1, 4, 9, 16)[min(one.side_urgency, other.side_urgency)]
+        # the weaker of the two wishes will be refused, unless nobody's may be
+        costs = (SIDE_COST, 4 * SIDE_COST, 9 * SIDE_COST, CLASH_COST)
+        cost += costs[min(one.side_urgency, other.side_urgency)]
     if one.halves != other.halves:
         # avoid floating down, or up, twice in a row
         upper, lower = (one, other) if one.halves > other.halves else (other, one)
