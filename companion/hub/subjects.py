@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-RECORDS, STATES, PAIRS = "RECORDS", "STATES", "PAIRS"
+RECORDS, PAIRS = "RECORDS", "PAIRS"
 """Names of the streams.
 
-The first one holds all inputs that tables have accepted, in order. The second one holds the latest
-state of each table. The third one holds the messages between the two tables of a game, by number.
+The first one holds all inputs that tables have accepted, in order. The second one holds the
+messages between the two tables of a game, by number.
 """
 ALL_RECORDS, ALL_STATES = "tables.*.record", "tables.*.state"
 ALL_WISHES, ALL_PAIRS, ALL_NEAR = "tables.*.pair", "pairs.*.*.*", "near.*.*"

@@ -46,12 +46,10 @@ from companion.hub.subjects import (
     NEAR,
     PAIRS,
     RECORDS,
-    STATES,
     command_subject,
     message_subject,
     news_subject,
     record_subject,
-    state_subject,
     table_of,
 )
 from companion.hub_server.members import Members
@@ -170,9 +168,8 @@ class HubStore:
         )
 
     def forget(self, table: str) -> None:
-        """Delete the records, the state and the messages between tables of one table."""
-        gone = {(RECORDS, record_subject(table)), (STATES, state_subject(table))}
-        gone.add((PAIRS, message_subject("*", table, "*")))
+        """Delete the records and the messages between tables of one table."""
+        gone = {(RECORDS, record_subject(table)), (PAIRS, message_subject("*", table, "*"))}
         self._thread.call(lambda: self._purge_queue.update(gone))
 
     def forget_pair(self, pair: str) -> None:
@@ -305,39 +302,29 @@ class HubStore:
         return ssl._create_unverified_context() if is_secure else None
 
     async def _make_streams(self, stream: JetStreamContext) -> StreamInfo:
-        records = StreamConfig(
-            name=RECORDS,
-            subjects=[ALL_RECORDS],
+        shared = StreamConfig(
             storage=StorageType.FILE,
             discard=DiscardPolicy.OLD,
+            duplicate_window=SHORTEST_WINDOW_S,
+            allow_direct=True,
+        )
+        records = shared.evolve(
+            name=RECORDS,
+            subjects=[ALL_RECORDS],
             max_msgs_per_subject=MAX_RECORDS_EACH,
             # most of the space is for records, some for games at two tables
             max_bytes=self._keep_bytes * 9 // 10,
             max_msg_size=MAX_MESSAGE_BYTES * 2,
-            duplicate_window=SHORTEST_WINDOW_S,
-            allow_direct=True,
         )
-        states = StreamConfig(
-            name=STATES,
-            subjects=[ALL_STATES],
-            storage=StorageType.MEMORY,
-            max_msgs_per_subject=1,
-            max_bytes=32 * 1024 * 1024,
-            duplicate_window=SHORTEST_WINDOW_S,
-        )
-        pairs = StreamConfig(
+        pairs = shared.evolve(
             name=PAIRS,
             subjects=[ALL_PAIRS],
-            storage=StorageType.FILE,
-            discard=DiscardPolicy.OLD,
             max_msgs_per_subject=1,
             max_age=PAIRS_KEPT_S,
             max_bytes=self._keep_bytes // 20,
             max_msg_size=MAX_MESSAGE_BYTES,
-            duplicate_window=SHORTEST_WINDOW_S,
-            allow_direct=True,
         )
-        for config in (records, states, pairs):
+        for config in (records, pairs):
             try:
                 await stream.update_stream(config)
             except NotFoundError:

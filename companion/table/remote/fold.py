@@ -53,6 +53,7 @@ from companion.table.remote.messages import (
     GameLeft,
     OrderOpened,
     OrderSealed,
+    Question,
     RemoteGame,
     RemoteMessage,
     StepShown,
@@ -178,14 +179,18 @@ def _ask(session: Session, remote: RemoteGame, record: Resign | OfferDraw | Aban
     if not isinstance(record, Abandon) and record.seat is remote.seat:
         raise _elsewhere(record.seat)
     fold(session, record)  # raises if it is not allowed
-    match record:
-        case Resign():
-            question = Asked("resign")
-        case OfferDraw():
-            question = Asked("draw")
-        case Abandon():
-            question = Asked("end")
+    question = Asked(_QUESTIONS[type(record)])
     return with_remote(_send(session, question), asked=question.what), ()
+
+
+_QUESTIONS: dict[type, Question] = {Resign: "resign", OfferDraw: "draw", Abandon: "end"}
+
+
+def _act_of(question: Question, seat: Seat) -> Resign | OfferDraw | Abandon:
+    """Return the act of a seat that a question is about."""
+    if question == "end":
+        return Abandon()
+    return Resign(seat) if question == "resign" else OfferDraw(seat)
 
 
 def _require_answer(remote: RemoteGame) -> None:
@@ -315,31 +320,22 @@ def _receive_question(session: Session, remote: RemoteGame, question: Asked) -> 
     if remote.asked and remote.own is Seat.SOUTH:
         return session, ()  # South's question counts, and its answer is under way
     session = with_remote(session, asked="")
-    match question.what:
-        case "resign":
-            after, signals = fold(session, Resign(remote.seat))
-        case "end":
-            after, signals = fold(session, Abandon())
-        case "draw" if session.draw_offer is remote.own:
-            after, signals = fold(session, OfferDraw(remote.seat))
-        case _:
-            return _open_own(_send(session, Answered(False))), ()
+    if question.what == "draw" and session.draw_offer is not remote.own:
+        return _open_own(_send(session, Answered(False))), ()
+    after, signals = fold(session, _act_of(question.what, remote.seat))
     return _send(after, Answered(True)), signals
 
 
 def _receive_answer(
     session: Session, remote: RemoteGame, answer: Answered, now_s: float
 ) -> Advance:
+    if not remote.asked:
+        raise unfitting()
     session = with_remote(session, asked="")
-    match remote.asked if answer.is_agreed else "":
-        case "resign":
-            return fold(session, Resign(remote.own))
-        case "end":
-            return fold(session, Abandon())
-        case "draw":
-            return fold(replace(session, draw_offer=remote.seat), OfferDraw(remote.own))
-        case _ if not remote.asked:
-            raise unfitting()
+    if answer.is_agreed:
+        if remote.asked == "draw":
+            session = replace(session, draw_offer=remote.seat)
+        return fold(session, _act_of(remote.asked, remote.own))
     # The answer is no, so continue with what the question has held back.
     session = with_remote(_open_own(session), opening=None)
     return (

@@ -89,12 +89,15 @@ class DrawOffered(_Message, frozen=True, tag="offer"):
     in_stages: bool
 
 
+Question = Literal["resign", "draw", "end"]
+
+
 class Asked(_Message, frozen=True, tag="asked"):
     """The seat resigns or accepts a draw, or its host ends the game. Nothing more is sent until the
     answer.
     """
 
-    what: Literal["resign", "draw", "end"]
+    what: Question
 
 
 class Answered(_Message, frozen=True, tag="answered"):
@@ -150,7 +153,7 @@ class RemoteGame:
     is_opened: bool = False
     opening: OrderOpened | None = None
     shown: frozenset[Seat] = frozenset()
-    asked: str = ""
+    asked: Question | Literal[""] = ""
 
     @property
     def seat(self) -> Seat:
