@@ -31,7 +31,7 @@ from web.rendering.answers import Nothing
 from web.routes.api.body import SEAT
 from web.routes.openapi import PATH, describe
 from web.routes.owner.check import cues
-from web.routes.route import Declared
+from web.routes.route import Route
 
 METHODS = {"GET", "POST"}
 
@@ -86,8 +86,8 @@ def test_each_json_door_reads_its_body_strictly(
     monkeypatch.setattr("web.security.auth.Auth.require_sitting", lambda *_: Seat.SOUTH)
     browser = app.test_client()
     for declared in routes_of(app):
-        if declared.route.body:
-            path = declared.route.path.replace(SEAT, "south")
+        if declared.body:
+            path = declared.path.replace(SEAT, "south")
             answer = browser.post(path, json={"surely no field": 1})
             assert answer.status_code == 400, path
             assert answer.json["error"]["kind"] == "malformed", path
@@ -117,7 +117,7 @@ def test_doors_of_the_host_are_closed_and_told(app: Flask, document: dict[str, A
     assert {"post /history", "get /settings", "get /api/doctor", "post /host/start"} <= closed
 
 
-def routes_of(app: Flask) -> list[Declared]:
+def routes_of(app: Flask) -> list[Route]:
     """What the rooms of an application declare."""
     return list(app.extensions["routes"])
 
@@ -137,9 +137,9 @@ class Watched:
         app = tour.companion.server.app
         document = describe_in(app)
         self.known = {
-            each.endpoint: validator_of(document, each.route.answer)
+            each.endpoint: validator_of(document, each.answer)
             for each in routes_of(app)
-            if isinstance(each.route.answer, type) and each.route.answer is not Nothing
+            if isinstance(each.answer, type) and each.answer is not Nothing
         }
         self._nothing = validator_of(document, Nothing)
         app.after_request(self._check)

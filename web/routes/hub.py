@@ -19,7 +19,7 @@ from companion.table.remote.remote_table import is_playable, require_playable
 from web.features import HubSeat
 from web.rendering.answers import OfferedGame
 from web.routes.api.body import SEAT, Body, Text
-from web.routes.route import PageGroup, form, get, host_only, host_page, post, sitting
+from web.routes.route import PageGroup, form, get, host_only, host_page, post, seat_post, sitting
 
 PlayerName = Annotated[str, Meta(max_length=24)]
 
@@ -101,7 +101,7 @@ class HubDoor(PageGroup):
         self.hub.show_card(mine, code, self._sitting(mine))
         return redirect(self._back(mine), 303)
 
-    @post(f"/api/seat/{SEAT}/begin-round", guard=sitting)
+    @seat_post("begin-round", sitting)
     def begin_round(self, seat: Seat) -> None:
         """Start the game of the tournament's round."""
         self._table.begin_round()

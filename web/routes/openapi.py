@@ -19,7 +19,6 @@ from web.rendering.answers import Nothing
 from web.routes.api.body import Body
 from web.routes.route import (
     HTML,
-    Declared,
     Guard,
     Route,
     get,
@@ -91,13 +90,13 @@ class Description:
         return describe(routes, guard) | {"servers": [{"url": request.script_root or "/"}]}
 
 
-def describe(routes: Sequence[Declared], guard: Auth) -> dict[str, Any]:
+def describe(routes: Sequence[Route], guard: Auth) -> dict[str, Any]:
     """Return the OpenAPI 3.1 document of all routes of an application."""
     kinds = {
         Body,
         Nothing,
-        *(declared.route.body or Body for declared in routes),
-        *(declared.route.answer for declared in routes if isinstance(declared.route.answer, type)),
+        *(route.body or Body for route in routes),
+        *(route.answer for route in routes if isinstance(route.answer, type)),
     }
     by_name = sorted(kinds, key=lambda kind: str(kind.__name__))
     _, schemas = msgspec.json.schema_components(by_name, ref_template=f"{_SCHEMAS}{{name}}")
@@ -109,10 +108,10 @@ def describe(routes: Sequence[Declared], guard: Auth) -> dict[str, Any]:
         place = {"type": "apiKey", "in": "cookie", "name": guard.cookie_name(name)}
         schemes[scheme] = {**place, "description": words}
     paths: dict[str, dict[str, Any]] = {}
-    for declared in routes:
+    for route in routes:
         # Flask writes `<int:number>`, OpenAPI `{number}`
-        path = _PARAMETER.sub(r"{\3}", declared.route.path)
-        paths.setdefault(path, {})[declared.route.method.lower()] = _operation(declared)
+        path = _PARAMETER.sub(r"{\3}", route.path)
+        paths.setdefault(path, {})[route.method.lower()] = _operation(route)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -129,8 +128,7 @@ def describe(routes: Sequence[Declared], guard: Auth) -> dict[str, Any]:
     }
 
 
-def _operation(declared: Declared) -> dict[str, Any]:
-    route = declared.route
+def _operation(route: Route) -> dict[str, Any]:
     media_type = _media_type(route)
     schema: dict[str, Any] = {}
     if isinstance(route.answer, type):
@@ -139,9 +137,9 @@ def _operation(declared: Declared) -> dict[str, Any]:
         # a document in a format of its own
         schema = {"type": "object"}
     operation: dict[str, Any] = {
-        "operationId": f"{declared.endpoint}.{route.method.lower()}",
-        "tags": [declared.endpoint.partition(".")[0]],
-        "summary": declared.words.partition("\n")[0],
+        "operationId": f"{route.endpoint}.{route.method.lower()}",
+        "tags": [route.endpoint.partition(".")[0]],
+        "summary": route.words.partition("\n")[0],
         "responses": {
             "2XX": {
                 "description": "Done",

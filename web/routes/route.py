@@ -1,6 +1,6 @@
 """Routes, declared at the method that answers them: address, guard, body and answer.
 
-    @post(f"/api/seat/{SEAT}/hand-in", guard=own_seat)
+    @seat_post("hand-in")
     def hand_in(self, seat: Seat, body: HandIn) -> Receipt: ...
 
 The API's description is generated from the same declarations.
@@ -112,6 +112,7 @@ class Route:
     the media type of any other. `fields` are the fields of a form, and `file` is the field of its
     upload. `by` is passed on as the actor: `table`, `host`, or `seat` for the seat in the address.
     `page` is the method of the same group that shows a refused form again, with the reason.
+    `words` is the docstring of the method.
     """
 
     path: str
@@ -126,15 +127,7 @@ class Route:
     strict_slashes: bool = True
     by: str = ""
     page: str = ""
-
-
-@dataclass(frozen=True)
-class Declared:
-    """A route of an application, with its endpoint and the docstring of its method."""
-
-    endpoint: str
-    route: Route
-    words: str
+    words: str = ""
 
 
 def _declare(route: Route) -> Callable[[Method], Method]:
@@ -156,6 +149,11 @@ def post(path: str, body: type[Body] | None = Body, **more: Any) -> Callable[[Me
     The types of its body and its answer are those of the method's signature.
     """
     return _declare(Route(path, "POST", body=body, **more))
+
+
+def seat_post(door: str, guard: Guard = own_seat, **more: Any) -> Callable[[Method], Method]:
+    """Declare a POST route below `/api/seat`, for the browser that has the seat."""
+    return post(f"/api/seat/{SEAT}/{door}", guard=guard, **more)
 
 
 def form(path: str, *fields: str, **more: Any) -> Callable[[Method], Method]:
@@ -210,16 +208,16 @@ class PageGroup:
 
 def add_routes(app: Flask, group: RouteGroup) -> None:
     """Add all routes of a group to an application."""
-    declared: list[Declared] = app.extensions.setdefault("routes", [])
+    routes: list[Route] = app.extensions.setdefault("routes", [])
     for name in dir(type(group)):
         for route in getattr(getattr(type(group), name), "routes", ()):
             method = getattr(group, name)
-            route = _typed(route, get_type_hints(method))  # noqa: PLW2901 - the same, completed
             actor = f"{route.by}_" if route.by else ""
             endpoint = f"{group.name}.{route.endpoint or actor + name}"
+            completed = _complete(route, endpoint, method)
             # several addresses of one method share one view
             view = app.view_functions.get(endpoint) or wraps(method)(
-                partial(_answer, method, route)
+                partial(_answer, method, completed)
             )
             app.add_url_rule(
                 route.path,
@@ -228,17 +226,18 @@ def add_routes(app: Flask, group: RouteGroup) -> None:
                 methods=[route.method],
                 strict_slashes=route.strict_slashes,
             )
-            declared.append(Declared(endpoint, route, inspect.getdoc(method) or ""))
+            routes.append(completed)
 
 
-def _typed(route: Route, hints: Mapping[str, Any]) -> Route:
-    """Return a route with the types of body and answer in its method's signature."""
+def _complete(route: Route, endpoint: str, method: Callable[..., Any]) -> Route:
+    """Return a route with its endpoint, and what its method's signature and docstring say."""
+    hints, words = get_type_hints(method), inspect.getdoc(method) or ""
     body = hints.get("body", Body) if route.body is Body else route.body
     answer = route.answer
     if answer is None:
         default = Nothing if body else HTML
         answer = hints["return"] if is_typeddict(hints["return"]) else default
-    return replace(route, body=body, answer=answer)
+    return replace(route, endpoint=endpoint, body=body, answer=answer, words=words)
 
 
 def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:

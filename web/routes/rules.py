@@ -15,8 +15,8 @@ from companion.table.board_check import HandMove
 from web.rendering.answers import HelpJson
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture
-from web.routes.api.body import SEAT, Body, Entered
-from web.routes.route import PageGroup, at_table, get, own_seat, post
+from web.routes.api.body import Body, Entered
+from web.routes.route import PageGroup, at_table, get, post, seat_post
 
 
 class Wanted(Body, frozen=True):
@@ -54,7 +54,7 @@ class RulesPages(PageGroup):
             figure=figure,
         )
 
-    @post(f"/api/seat/{SEAT}/help", guard=own_seat)
+    @seat_post("help")
     def help(self, seat: Seat, body: Entered) -> HelpJson:
         """Return a seat's options after the orders entered so far, as a fragment of its page."""
         table, games = self.page_context.table, self._games

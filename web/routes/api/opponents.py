@@ -13,7 +13,7 @@ from web.context import PageContext
 from web.rendering.answers import AdviceJson, MachineSeated, Seated
 from web.rendering.json_view import answer_of
 from web.routes.api.body import SEAT, Body, GameName, Text
-from web.routes.route import PageGroup, own_seat, post, shared
+from web.routes.route import PageGroup, post, seat_post, shared
 
 
 class Ask(Body, frozen=True):
@@ -73,7 +73,7 @@ class Opponents(PageGroup):
         self._table.machines.unseat(Seat(seat))
         return {"seat": None}
 
-    @post(f"/api/seat/{SEAT}/coach", guard=own_seat)
+    @seat_post("coach")
     def coach(self, seat: Seat, body: Question) -> AdviceJson:
         """Ask the coach what to do, how good the last action was, or why the machine acted."""
         coach = self._features.coach

@@ -31,7 +31,7 @@ from web.routes.api.body import (
     Moment,
     Text,
 )
-from web.routes.route import PageGroup, get, own_seat, post, sitting
+from web.routes.route import PageGroup, get, own_seat, post, seat_post, sitting
 
 
 class Take(Body, frozen=True):
@@ -82,7 +82,7 @@ class SeatDoors(PageGroup):
         self._guard.seat_cookie(answer, Seat(seat), nonce)
         return answer
 
-    @post(f"/api/seat/{SEAT}/leave", guard=sitting, answer=Seated)
+    @seat_post("leave", sitting, answer=Seated)
     def leave(self, seat: Seat) -> Response:
         """Leave the seat."""
         # for the sitting in the cookie only, so that a later player keeps the seat
@@ -91,24 +91,24 @@ class SeatDoors(PageGroup):
         self._guard.drop_seat(answer, seat)
         return answer
 
-    @post(f"/api/seat/{SEAT}/by-pad", guard=own_seat)
+    @seat_post("by-pad")
     def by_pad(self, seat: Seat) -> None:
         """Continue by the pad. This phone may return."""
         self.page_context.require_pads()
         self._table.play_by(seat, "pad", self._guard.sitting(seat))
 
-    @post(f"/api/seat/{SEAT}/by-phone", guard=own_seat)
+    @seat_post("by-phone")
     def by_phone(self, seat: Seat) -> None:
         """Continue by the phone that changed to the pad."""
         self._table.play_by(seat, "phone", self._guard.sitting(seat))
 
-    @post(f"/api/seat/{SEAT}/hand-in", guard=own_seat)
+    @seat_post("hand-in")
     def hand_in(self, seat: Seat, body: HandIn) -> Receipt:
         """Seal an order."""
         receipt = self._table.hand_in(seat, body.moment, body.action, body.salt, g.at_s)
         return {"receipt": receipt}
 
-    @post(f"/api/seat/{SEAT}/take-back", guard=own_seat)
+    @seat_post("take-back")
     def take_back(self, seat: Seat, body: Moment) -> TakenBack:
         """Take back an order and return it, or null if this browser has not handed it in."""
         # read first, because it is gone afterwards
@@ -116,7 +116,7 @@ class SeatDoors(PageGroup):
         self._table.take_back(seat, body.moment, at_s=g.at_s)
         return {"action": sealed.action if sealed else None}
 
-    @post(f"/api/seat/{SEAT}/plan", guard=own_seat)
+    @seat_post("plan")
     def plan(self, seat: Seat, body: Entered) -> Picture:
         """Draw where the orders entered so far would lead. Nothing is stored."""
         squares = self._table.coaching.plan(seat, body.moment, body.entered)
@@ -125,7 +125,7 @@ class SeatDoors(PageGroup):
         drawing = plan_svg(view, squares, own_square(view, seat), 2 if seat is Seat.NORTH else 0)
         return {"svg": drawing}
 
-    @post(f"/api/seat/{SEAT}/mine", guard=own_seat)
+    @seat_post("mine")
     def mine(self, seat: Seat) -> OwnOrder:
         """Return the own sealed order. Pages ask only while its owner looks."""
         view = self._table.view(seat)
@@ -139,32 +139,32 @@ class SeatDoors(PageGroup):
         orders = [answer_of(KeyJson, key, initial=key.initial or key.letter) for key in own]
         return {"action": sealed.action, "orders": orders}
 
-    @post(f"/api/seat/{SEAT}/tiles", guard=own_seat)
+    @seat_post("tiles")
     def tiles(self, seat: Seat, body: Laid) -> None:
         """Report whether the seat's tiles are laid behind its wall."""
         self._table.lay_tiles(seat, body.moment, body.is_ready)
 
-    @post(f"/api/seat/{SEAT}/resign", guard=own_seat)
+    @seat_post("resign")
     def resign(self, seat: Seat) -> None:
         """Resign."""
         self._table.resign(seat)
 
-    @post(f"/api/seat/{SEAT}/draw", guard=own_seat)
+    @seat_post("draw")
     def draw(self, seat: Seat) -> None:
         """Offer a draw, or accept one."""
         self._table.offer_draw(seat)
 
-    @post(f"/api/seat/{SEAT}/ask-back", guard=own_seat)
+    @seat_post("ask-back")
     def ask_back(self, seat: Seat, body: Moment) -> None:
         """Ask to take back the last turn, or agree to the other seat's request."""
         self._table.ask_back(seat, body.moment)
 
-    @post(f"/api/seat/{SEAT}/decline", guard=own_seat)
+    @seat_post("decline")
     def decline(self, seat: Seat) -> None:
         """Decline the other seat's request, or withdraw the own one."""
         self._table.decline(seat)
 
-    @post(f"/api/seat/{SEAT}/start", guard=sitting)
+    @seat_post("start", sitting)
     def start(self, seat: Seat, body: Start) -> None:
         """Start a game with one of its presets."""
         game = self._games.get(body.game)
