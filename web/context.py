@@ -15,7 +15,6 @@ from companion.core.clock import Clock
 from companion.core.errors import Illegal, Refusal, wrong_phase
 from companion.core.i18n import naming, say, spoken
 from companion.core.kit import SEATS, Seat
-from companion.core.network import shown
 from companion.games.base import Game
 from companion.maintenance.own_wifi import HOTSPOT_NET
 from companion.maintenance.settings.words import WORDS
@@ -113,8 +112,6 @@ class PageContext:
     """Thread that makes pictures, PDFs and films."""
     _urls: tuple[str, ...] = ()
     """Cached addresses of the pages."""
-    _typed_url: str = ""
-    """The best address, in the form in which people type it."""
     _urls_until_s: float = -math.inf
     _fragments: dict[FragmentKey, tuple[int, str]] = field(default_factory=dict)
     _fragment_locks: dict[FragmentKey, threading.Lock] = field(
@@ -245,12 +242,10 @@ class PageContext:
         # addresses seldom change, so the kernel is not asked for every drawing
         if now_s >= self._urls_until_s:
             self._urls, self._urls_until_s = self.join_urls(), now_s + ADDRESSES_S
-            self._typed_url = shown(self._urls[0]) if self._urls else ""
         gives_wifi = key.page == "table" and key.at_table and view.phase is Phase.LOBBY
         seats = SEATS if key.page == "workbench" else ()
         return {
             "urls": self._urls,
-            "typed": self._typed_url,
             "join_code": self.join_code.now() if self.join_code and may_know else "",
             "may_sit": key.at_table or self.join_code is None,
             "wifi": features.welcome.wifi() if gives_wifi else None,

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import ipaddress
 import threading
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeVar
 
 from flask import request
 from werkzeug.exceptions import TooManyRequests
 
 from companion.core.errors import Illegal, Refusal
 
+Key = TypeVar("Key")
 MAX_NAMES = 1024
 """Maximum number of names with their own bucket. A café has some hundred addresses."""
 OWN_ADDRESSES = ("127.0.0.1", "::1")
@@ -83,6 +86,16 @@ class Buckets:
             for other in full:
                 del self._levels[other]
         return name if len(self._levels) < self._most else SHARED
+
+
+class Held(Counter[Key]):
+    """Numbers of things that are held, by key. A key that holds nothing is forgotten."""
+
+    def give_back(self, key: Key) -> None:
+        """Count one thing less."""
+        self[key] -= 1
+        if not self[key]:
+            del self[key]
 
 
 STRANGER = Rate(1000, 40.0)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextvars import copy_context
 from enum import Enum
@@ -20,7 +19,7 @@ from flask import Response, request
 
 from companion.core.errors import CompanionError
 from companion.core.i18n import say
-from web.security.rate_limit import OWN_ADDRESSES, address_group
+from web.security.rate_limit import OWN_ADDRESSES, Held, address_group
 
 LOOK_S = 1.0
 """Interval in seconds at which a stream checks whether its viewer is still connected."""
@@ -83,7 +82,7 @@ class Streams:
 
     def __init__(self, viewers: int) -> None:
         self.viewers = viewers
-        self.held: Counter[tuple[str, Audience]] = Counter()
+        self.held = Held[tuple[str, Audience]]()
         self.closing = threading.Event()
         self._free_places = {Audience.SPECTATOR: viewers, **KEPT}
         self._lock = threading.Lock()
@@ -213,12 +212,9 @@ class Streams:
         return held < (SEATS_EACH if place is Audience.SEAT else max(1, int(self.viewers * SHARE)))
 
     def _give_back(self, place: Audience, address: str) -> None:
-        name = address_group(address)
         with self._lock:
             self._free_places[place] += 1
-            self.held[name, place] -= 1
-            if not self.held[name, place]:
-                del self.held[name, place]
+            self.held.give_back((address_group(address), place))
 
 
 def _once(call: Callable[[], None]) -> Callable[[], None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -13,7 +12,7 @@ from flask import request
 from werkzeug.exceptions import ServiceUnavailable
 
 from companion.core.ports import Closeable
-from web.security.rate_limit import address_group
+from web.security.rate_limit import Held, address_group
 
 T = TypeVar("T")
 MAX_WAITING = 12
@@ -31,7 +30,7 @@ class Worker(Closeable):
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="pictures")
-        self._waiting: Counter[str] = Counter()
+        self._waiting = Held[str]()
         self._lock = threading.Lock()
 
     def start(self) -> None:
@@ -52,9 +51,7 @@ class Worker(Closeable):
             return self._thread.submit(copy_context().run, work).result()
         finally:
             with self._lock:
-                self._waiting[name] -= 1
-                if not self._waiting[name]:
-                    del self._waiting[name]
+                self._waiting.give_back(name)
 
     def close(self) -> None:
         """End the thread."""
