@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import cmath
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -98,8 +98,11 @@ class _Sketch:
         columns, rows = (ranks, files) if quarters % 2 else (files, ranks)
         # between the centres of the outer squares, plus half a square at either end
         self.size = self.pitch * complex(columns - 1, rows - 1) + _SQUARE
-        self.last_beat = max(beats_of(scene.events), default=0)
-        self.timed_events = list(zip(scene.events, beats_of(scene.events), strict=True))
+        # squares of big pieces once all moves are made
+        self.targets = big_pieces(self.kit, scene.target)
+        beats = beats_of(scene.events)
+        self.last_beat = max(beats, default=0)
+        self.timed_events = list(zip(scene.events, beats, strict=True))
         self.strikes = [
             _Strike(
                 Square.parse(event.square),
@@ -256,30 +259,26 @@ class _Sketch:
                 return f' data-swell data-beat="{beat}"'
         return ""
 
-    def _stack(self, square: Square, faces: Sequence[str]) -> str:
-        """Draw the stack on a square, or its future stack. A big piece covers all the squares of
-        its target position.
-        """
-        targets = big_pieces(self.kit, self.scene.target)
+    def _stack(
+        self, square: Square, faces: Sequence[str], places: Mapping[str, list[Square]]
+    ) -> str:
+        """Draw a stack on a square. A big piece covers its squares in `places`."""
         big = [face for face in faces if is_big(self.kit, face)]
         small = [face for face in faces if face not in big]
-        parts = [self._big(face, targets.get(face, [square])) for face in reversed(big)]
+        parts = [self._big(face, places.get(face, [square])) for face in reversed(big)]
         return "".join(parts) + stack(self.kit, small, self.centre(square))
-
-    def _piece(self, name: str, square: Square) -> str:
-        if is_big(self.kit, name):
-            return self._big(name, [square])
-        return stack(self.kit, (name,), self.centre(square))
 
     def _problem(self, problem: Problem) -> str:
         """Draw a misplaced piece in a ring, and its way back."""
         centre = self.centre(problem.square)
-        piece = self._piece(problem.face, problem.square)
+        piece = self._stack(problem.square, (problem.face,), {})
         ring = circle("ring", centre, 46)
         # a piece without a home does not belong on the board
         if problem.home is None:
             return f"{piece}{ring}{use('cross', centre + (34 - 34j), 34)}"
-        ghost = f"{self._frame(problem.home)}{_ghost(self._piece(problem.face, problem.home))}"
+        ghost = (
+            f"{self._frame(problem.home)}{_ghost(self._stack(problem.home, (problem.face,), {}))}"
+        )
         if problem.home == problem.square:
             return ghost + ring
         return f"{ghost}{piece}{ring}{self._arrow(problem.square, problem.home)}"
@@ -307,7 +306,7 @@ class _Sketch:
             return self._departure_arrow(origin, move.faces[0]) if origin else ""
         frame = self._target_frames(move, target)
         if origin is None:
-            ghost = _ghost(self._stack(target, move.faces))
+            ghost = _ghost(self._stack(target, move.faces, self.targets))
             return f"{frame}<g{self._swell(target)}>{ghost}</g>"
         # a piece that stays on its square is flipped
         if origin == target:
@@ -324,7 +323,7 @@ class _Sketch:
 
     def _target_frames(self, move: HandMove, target: Square) -> str:
         """Draw a frame around every square that a moved piece will cover."""
-        for face, squares in big_pieces(self.kit, self.scene.target).items():
+        for face, squares in self.targets.items():
             if face in move.faces:
                 return "".join(map(self._frame, squares))
         return self._frame(target)
@@ -353,28 +352,28 @@ class _Sketch:
     def _slide(self, faces: Sequence[str], origin: Square, target: Square, beat: int = 0) -> str:
         """Draw a faint piece at its target, to which it slides in its beat."""
         way = xy(self.centre(origin) - self.centre(target))
-        ghost = _ghost(self._stack(target, faces))
+        ghost = _ghost(self._stack(target, faces, self.targets))
         return f'<g data-slide="{way}" data-beat="{beat}">{ghost}</g>'
 
     def _departure_arrow(self, origin: Square, face: str) -> str:
         """Draw an arrow over the nearest edge of the board, or into the opponent's goal."""
         centre = self.centre(origin)
+        # candidates at all four edges
+        ways, overhang = [1, -1, 1j, -1j], _ARROW_OVERHANG
         if self.board.has_goals:
             rival = Seat.NORTH if self.kit.face(face).seat is Seat.SOUTH else Seat.SOUTH
-            ends = [self._beyond_edge(centre, self.towards(rival), _GOAL / 2)]
-        else:
-            # candidates at all four edges
-            ends = [self._beyond_edge(centre, out, _ARROW_OVERHANG) for out in (1, -1, 1j, -1j)]
+            ways, overhang = [self.towards(rival)], _GOAL / 2
+        ends = [self._beyond_edge(centre, out, overhang) for out in ways]
         end = min(ends, key=lambda end: abs(end - centre))
         ahead = unit(end - centre)
         return _curve(centre + (30 + 10j) * ahead, end, 1j * ahead)
 
     def _beyond_edge(self, point: complex, out: complex, distance: float) -> complex:
         """Return the point beyond the board's edge, straight out from another point."""
-        if abs(out.real) > abs(out.imag):
-            x = self.size.real + distance if out.real > 0 else -distance
-            return complex(x, point.imag)
-        return complex(point.real, self.size.imag + distance if out.imag > 0 else -distance)
+        # distances from the centre of the board along `out`, by the scalar product
+        edge = abs((out.conjugate() * self.size / 2).real)
+        along = (out.conjugate() * (point - self.size / 2)).real
+        return point + (edge - along + distance) * out
 
     def _arrow(self, origin: Square, target: Square) -> str:
         """Draw a curved arrow. Two pieces that swap places get arrows on opposite sides."""
@@ -412,7 +411,8 @@ class _Sketch:
         have come.
         """
         centre = self.centre(square)
-        ghost = _ghost(self._stack(square, self.scene.layout.get(square, ())[-1:]))
+        top = self.scene.layout.get(square, ())[-1:]
+        ghost = _ghost(self._stack(square, top, self.targets))
         # inside the refused square, near the edge to its origin
         place = xy(centre + (self.pitch - 18) * self.way(edge))
         # scaled to one half about its own centre
