@@ -35,10 +35,9 @@ class StaticFiles:
         self._static = static_files()
         self._static_version = static_version()
 
-    @form("/language", "code", "back")
-    def language(self) -> Any:
+    @form("/language")
+    def language(self, code: str, back: str) -> Any:
         """Set the language of this browser, and redirect to the page that asked."""
-        code, back = request.form.get("code", ""), request.form.get("back", "/")
         if code not in LANGUAGES:
             raise NotFound
         answer = make_response(redirect(back if _OWN_PAGE.fullmatch(back) else "/", 303))

@@ -191,13 +191,13 @@ class HubHostPages(HubGroup):
             rows=[row for section in sections() for row in section.rows if row.key in HUB_MAY_SET],
         )
 
-    @form("/host", "key", "back", endpoint="key")
-    def enter_key(self) -> Response:
+    @form("/host", endpoint="key")
+    def enter_key(self, key: str) -> Response:
         """Log this browser in as the hub's owner."""
         wrong = say(
             "That is not the hub’s key. On the hub’s machine, companion hub host-key prints it."
         )
-        return enter_key("/host", wrong)
+        return enter_key(key, "/host", wrong)
 
     @get("/live/host", guard=host_only)
     def live(self) -> Response:

@@ -78,10 +78,9 @@ class HostPages(PageGroup):
         address = f"{urls[0]}host" if urls else "/host"
         return render_template("owner_key.html", host_key=self._guard.host_key, address=address)
 
-    @form("/host", "key", "back", endpoint="key")
-    def enter_key(self) -> Response:
+    @form("/host", endpoint="key")
+    def enter_key(self, key: str, back: str) -> Response:
         """Make this browser the owner's, and lead back to the page that asked for the key."""
-        back = request.form.get("back", "")
         # a forged form may name any address
         if back not in BACK:
             back = "/host/first/1" if self.page_context.is_first_evening else "/host"
@@ -89,14 +88,13 @@ class HostPages(PageGroup):
             "That is not the owner’s key. It is on the table’s own screen, or run: companion "
             "host-key"
         )
-        return enter_key(back, wrong)
+        return enter_key(key, back, wrong)
 
-    @form("/host/start", "game", guard=host_only, page="page")
-    def start(self) -> Any:
+    @form("/host/start", guard=host_only, page="page")
+    def start(self, game: str) -> Any:
         """Start a game from the page's form, for browsers without scripts."""
-        game = self._game(request.form.get("game", ""))
-        self._table.host_starts(game.name, chosen_options(game, request.form))
-        return redirect(f"/host?game={game.name}", 303)
+        self._table.host_starts(game, chosen_options(self._game(game), request.form))
+        return redirect(f"/host?game={game}", 303)
 
     def _game(self, name: str) -> Game[Any, Any]:
         if name not in self._games:

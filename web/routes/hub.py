@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from flask import redirect, render_template, request
+from flask import redirect, render_template
 from msgspec import Meta
 
 from companion.core.errors import CompanionError
@@ -68,11 +68,9 @@ class HubDoor(PageGroup):
         return render_template("join_hub.html", hub=self.hub, error=error)
 
     @form("/host/hub", guard=host_only, page="page")
-    def join_by_form(self) -> Any:
+    def join_by_form(self, address: str, code: str, names: str) -> Any:
         """Join a hub by the page's form."""
-        fields = request.form
-        address, code = fields.get("address", "").strip(), fields.get("code", "")
-        self.hub.join(address[:200], code[:64], "names" in fields)
+        self.hub.join(address.strip()[:200], code[:64], bool(names))
         return redirect("/host", 303)
 
     @post("/api/host/hub/join", guard=host_only)
@@ -95,10 +93,10 @@ class HubDoor(PageGroup):
         )
 
     @form(f"/seat/{SEAT}/card", page="card_page")
-    def show_card(self, seat: str) -> Any:
+    def show_card(self, seat: str, code: str) -> Any:
         """Use the card in the page's form. An empty code removes it."""
-        mine, code = Seat(seat), request.form.get("code", "").strip()[:64]
-        self.hub.show_card(mine, code, self._sitting(mine))
+        mine = Seat(seat)
+        self.hub.show_card(mine, code.strip()[:64], self._sitting(mine))
         return redirect(self._back(mine), 303)
 
     @seat_post("begin-round", sitting)
@@ -145,18 +143,16 @@ class HubDoor(PageGroup):
         )
 
     @form("/host/hub/game", guard=host_only, page="game_page")
-    def game_by_form(self) -> Any:
+    def game_by_form(self, game: str, seat: str, name: str, code: str, withdraw: str) -> Any:
         """Offer, accept or withdraw a game by the page's forms."""
-        form = request.form
-        name = " ".join(form.get("name", "").split())[:24]
-        if "code" in form:
-            self.hub.take_game(form["code"][:64], name)
+        name = " ".join(name.split())[:24]
+        if code:
+            self.hub.take_game(code[:64], name)
             return redirect("/host", 303)
-        if "withdraw" in form:
+        if withdraw:
             self.hub.withdraw_game()
         else:
-            seat = Seat.NORTH if form.get("seat") == Seat.NORTH else Seat.SOUTH
-            self._offer(form.get("game", ""), seat, name)
+            self._offer(game, Seat.NORTH if seat == Seat.NORTH else Seat.SOUTH, name)
         return redirect("/host/hub/game", 303)
 
     @post("/api/host/hub/offer", guard=host_only)

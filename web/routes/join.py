@@ -32,8 +32,8 @@ class Joining(PageGroup):
         return self._page("join.html", own=self._guard.seats_of())
 
     @get(f"/join/{SEAT}")
-    @form(f"/join/{SEAT}", "name")
-    def join(self, seat: str) -> Any:
+    @form(f"/join/{SEAT}")
+    def join(self, seat: str, name: str = "", code: str = "") -> Any:
         """Take a seat. A browser that already has it is redirected to its page."""
         mine = Seat(seat)
         if self._guard.sits(mine):
@@ -45,9 +45,8 @@ class Joining(PageGroup):
             return self.taken(mine, 409)
         if request.method == "GET":
             return self._page("join_seat.html", seat=mine)
-        name = request.form.get("name", "")
         try:
-            self.page_context.let_in(request.form.get("code", ""))
+            self.page_context.let_in(code)
             nonce = self._table.take_seat(mine, name)
         except (Malformed, Illegal) as error:
             # only name and code can be corrected on this page
@@ -64,8 +63,8 @@ class Joining(PageGroup):
         self._guard.seat_cookie(answer, seat, nonce)
         return answer
 
-    @form("/try", "lesson")
-    def try_it(self) -> Any:
+    @form("/try")
+    def try_it(self, lesson: str, code: str) -> Any:
         """Sit down at this very screen, against the machine.
 
         A lesson may start at once.
@@ -77,14 +76,13 @@ class Joining(PageGroup):
             return redirect(back, 303)
         left, right = self._seats_from_left()
         try:
-            self.page_context.let_in(request.form.get("code", ""))
+            self.page_context.let_in(code)
             nonce = self._table.take_seat(left, "")
         except Illegal:
             # the page of the seat shows the reason
             return redirect(f"/join/{left}", 303)
         if self._features.opponents:
             self._table.machines.seat(right, self._features.opponents[0].name)
-        lesson = request.form.get("lesson", "")
         if lesson in self._games and not self.page_context.is_game_on:
             begin_lesson(self.page_context, lesson)
         return self._seat(left, nonce, _one_window(back))
@@ -131,13 +129,13 @@ class Joining(PageGroup):
         return answer
 
     @form(f"/join/{SEAT}/move")
-    def move(self, seat: str) -> Any:
+    def move(self, seat: str, code: str) -> Any:
         """Continue by this phone for a seat that its pad has released."""
         mine = Seat(seat)
         if self._guard.sits(mine):
             return redirect(f"/seat/{mine}", 303)
         try:
-            self.page_context.let_in(request.form.get("code", ""))
+            self.page_context.let_in(code)
             nonce = self._table.move_to_phone(mine)
         except Illegal as error:
             return self.taken(mine, status_of(error), error)

@@ -9,6 +9,7 @@ The API's description is generated from the same declarations.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial, wraps
@@ -62,15 +63,15 @@ def ask_for_key(back: str, error: str = "") -> Response:
     return make_response(page, 403)
 
 
-def enter_key(back: str, wrong: str) -> Response:
-    """Make this browser the host's and redirect to `back`, if the form has the right key.
+def enter_key(key: str, back: str, wrong: str) -> Response:
+    """Make this browser the host's and redirect to `back`, if the key is right.
 
     Otherwise return the form again, with the message `wrong`.
     """
     guard: Auth = current_app.extensions["guard"]
     error = wrong
     try:
-        is_right = guard.fits(request.form.get("key", ""))
+        is_right = guard.fits(key)
     except Illegal as refusal:
         is_right, error = False, refusal.message
     if not is_right:
@@ -156,9 +157,9 @@ def seat_post(door: str, guard: Guard = own_seat, **more: Any) -> Callable[[Meth
     return post(f"/api/seat/{SEAT}/{door}", guard=guard, **more)
 
 
-def form(path: str, *fields: str, **more: Any) -> Callable[[Method], Method]:
-    """Declare a POST route that reads a form."""
-    return _declare(Route(path, "POST", fields=fields, **more))
+def form(path: str, **more: Any) -> Callable[[Method], Method]:
+    """Declare a POST route that reads a form. Its fields are the method's other parameters."""
+    return _declare(Route(path, "POST", **more))
 
 
 _ACTORS: Mapping[str, tuple[str, Guard]] = {
@@ -233,11 +234,15 @@ def _complete(route: Route, endpoint: str, method: Callable[..., Any]) -> Route:
     """Return a route with its endpoint, and what its method's signature and docstring say."""
     hints, words = get_type_hints(method), inspect.getdoc(method) or ""
     body = hints.get("body", Body) if route.body is Body else route.body
+    fields: tuple[str, ...] = ()
+    if route.method == "POST" and body is None:
+        in_path = set(re.findall(r"(\w+)>", route.path))
+        fields = tuple(name for name in hints if name not in {"return", *in_path})
     answer = route.answer
     if answer is None:
         default = Nothing if body else HTML
         answer = hints["return"] if is_typeddict(hints["return"]) else default
-    return replace(route, endpoint=endpoint, body=body, answer=answer, words=words)
+    return replace(route, endpoint=endpoint, body=body, answer=answer, fields=fields, words=words)
 
 
 def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
@@ -251,8 +256,9 @@ def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
         # an empty body is only validated
         if route.body is not Body:
             values["body"] = body
+    fields = {name: request.form.get(name, "") for name in route.fields}
     try:
-        answer = method(**values)
+        answer = method(**values, **fields)
     except CompanionError as error:
         if not route.page:
             raise

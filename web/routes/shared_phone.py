@@ -52,16 +52,16 @@ class SharedPhonePages(PageGroup):
         self._guard.pass_cookie(answer, None)
         return answer
 
-    @form("/pass", "south", "north")
-    def begin(self) -> Any:
+    @form("/pass")
+    def begin(self, south: str, north: str, code: str) -> Any:
         """Take both seats, or the missing one."""
-        names = {seat: request.form.get(str(seat), "") for seat in SEATS}
+        names = {Seat.SOUTH: south, Seat.NORTH: north}
         own, nonces = self._guard.seats_of(), {}
         answer = make_response(redirect("/pass", 303))
         try:
             # the code is needed only to take a seat
             if len(own) < len(SEATS):
-                self.page_context.let_in(request.form.get("code", ""))
+                self.page_context.let_in(code)
             for seat in SEATS:
                 if seat not in own:
                     nonces[seat] = self._table.take_seat(seat, names[seat])
@@ -74,13 +74,12 @@ class SharedPhonePages(PageGroup):
             self._guard.seat_cookie(answer, seat, nonce)
         return answer
 
-    @form("/pass/open", "seat")
-    def open_side(self) -> Any:
+    @form("/pass/open")
+    def open_side(self, seat: str) -> Any:
         """Open one side after a tap on its key."""
-        seat = next((seat for seat in SEATS if seat == request.form.get("seat")), None)
-        if seat is None or not self._guard.passes():
+        if seat not in SEATS or not self._guard.passes():
             return redirect("/pass", 303)
-        return self._show(seat)
+        return self._show(Seat(seat))
 
     @form("/pass/end")
     def end(self) -> Any:

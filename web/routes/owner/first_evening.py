@@ -10,7 +10,6 @@ from flask import (
     make_response,
     redirect,
     render_template,
-    request,
 )
 from werkzeug.exceptions import NotFound
 
@@ -73,10 +72,9 @@ class FirstEvening(PageGroup):
 
         return self._streams.watch(draw, Audience.SEAT)
 
-    @form("/host/first/language", "code", guard=host_only)
-    def language(self) -> Response:
+    @form("/host/first/language", guard=host_only)
+    def language(self, code: str) -> Response:
         """Set the language of the table and of this browser."""
-        code = request.form.get("code", "")
         if code not in LANGUAGES:
             raise NotFound
         self._change({"table.language": code})
@@ -84,11 +82,11 @@ class FirstEvening(PageGroup):
         answer.set_cookie("language", code, max_age=10 * 365 * 86400, samesite="Lax")
         return answer
 
-    @form("/host/first/seats", "turn", guard=host_only)
-    def seats(self) -> Any:
+    @form("/host/first/seats", guard=host_only)
+    def seats(self, turn: str) -> Any:
         """Swap the sides, or turn the table by a quarter."""
         table = self.upkeep.running.table
-        if request.form.get("turn", "") == "table":
+        if turn == "table":
             self._change({"table.upright": not table.upright})
         else:
             self._change({"table.tip_south": "left" if table.tip_south == "right" else "right"})

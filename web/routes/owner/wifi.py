@@ -27,14 +27,12 @@ class WifiPage(PageGroup):
         """Ask for a Wi-Fi and its password."""
         return self._page() if self._may() else ask_for_key("/wifi")
 
-    @form("/wifi", "name", "password", "hidden", asks=host_page, page="_page")
-    def join(self) -> Any:
+    @form("/wifi", asks=host_page, page="_page")
+    def join(self, name: str, password: str, hidden: str) -> Any:
         """Try a Wi-Fi. The result is shown on the previous page, or later in the new Wi-Fi."""
         if not self._may():
             return ask_for_key("/wifi")
-        fields = request.form
-        name, is_hidden = fields.get("name", "").strip(), "hidden" in fields
-        self.own.join(Wifi(name, fields.get("password", ""), is_hidden))
+        self.own.join(Wifi(name.strip(), password, bool(hidden)))
         if self.own.trouble:
             raise wrong_phase(self.own.trouble)
         return self._page()
