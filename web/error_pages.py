@@ -11,7 +11,6 @@ from flask import Flask, Response, current_app, g, jsonify, make_response, rende
 from werkzeug.exceptions import HTTPException
 
 from companion.core.errors import (
-    Ambiguous,
     CompanionError,
     Illegal,
     Malformed,
@@ -74,7 +73,7 @@ def status_of(error: CompanionError) -> int:
         return HTTPStatus.FORBIDDEN
     if isinstance(error, Malformed):
         return HTTPStatus.BAD_REQUEST
-    if isinstance(error, Illegal | Stale | Ambiguous):
+    if isinstance(error, Illegal | Stale):
         return HTTPStatus.CONFLICT
     return HTTPStatus.SERVICE_UNAVAILABLE
 

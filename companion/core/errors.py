@@ -3,7 +3,6 @@
 CompanionError
 ├── Malformed (ValueError)          text, option or body of the wrong form
 ├── Illegal (ValueError)            well-formed, but against the rules or the moment
-├── Ambiguous (ValueError)          several legal actions fit: somebody has to be asked
 ├── Stale (RuntimeError)            belongs to a turn or a game that is past
 ├── ConfigError (ValueError)        a wrong settings file
 └── SystemTrouble (OSError)         a file, device or port that cannot be used
@@ -85,16 +84,6 @@ class Illegal(CompanionError, ValueError):
 def wrong_phase(message: str) -> Illegal:
     """Return the refusal of an action that is not possible now."""
     return Illegal(Refusal.WRONG_PHASE, message)
-
-
-class Ambiguous(CompanionError, ValueError):
-    """Several legal actions match what was seen or said, so that somebody has to choose."""
-
-    kind = "ambiguous"
-
-    def __init__(self, message: str, choices: tuple[str, ...]) -> None:
-        super().__init__(message)
-        self.choices = choices
 
 
 class Stale(CompanionError, RuntimeError):

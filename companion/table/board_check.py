@@ -11,12 +11,10 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any
 
-from companion.core.errors import Ambiguous
 from companion.core.grid import Square
 from companion.core.i18n import say
-from companion.core.kit import Kit, Layout, Seat
+from companion.core.kit import Kit, Layout
 from companion.core.ports import Reading
-from companion.games.base import Game
 
 NO_READING = Reading({})
 """The reading while no camera sees a board."""
@@ -392,7 +390,8 @@ def plays_shown(plays: Plays, reading: Reading, before: Before) -> tuple[list[An
     """Return the actions that the reading shows, and those that may have been made out of the
     camera's sight.
 
-    Pieces that an action does not move may be hidden.
+    Pieces that an action does not move may be hidden. A piece that is gone may have left the board,
+    or may lie under a carried piece such as a ball.
     """
     shown, possible = [], []
     for action, layouts in plays:
@@ -406,21 +405,6 @@ def plays_shown(plays: Plays, reading: Reading, before: Before) -> tuple[list[An
         elif any(_may_be_meant(before, layout) for layout in agreeing):
             possible.append(action)
     return shown, possible
-
-
-def explain(
-    game: Game[Any, Any], seat: Seat, reading: Reading, plays: Plays, before: Before
-) -> Any:
-    """Return the one action that the reading shows, or None.
-
-    Raises `Ambiguous` with the notations if several actions lead to this reading. It also does so
-    if a piece is gone that may have left the board or may lie under a carried piece such as a ball.
-    """
-    shown, possible = plays_shown(plays, reading, before)
-    if len(shown) > 1 or (possible and not shown):
-        words = say("The board matches several moves of {side}", side=game.sides[seat].name)
-        raise Ambiguous(words, tuple(map(game.format, shown or possible)))
-    return shown[0] if shown else None
 
 
 def hidden_growth(before: Before, after: Layout) -> list[Square]:

@@ -10,8 +10,7 @@ from typing import Any
 
 import msgspec
 
-from companion.core.errors import Ambiguous, CompanionError, wrong_phase
-from companion.core.grid import Square
+from companion.core.errors import CompanionError, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import Layout, Seat
 from companion.core.ports import CameraState, CameraStatus, Cue, Reading, Signal, signal_to
@@ -44,15 +43,14 @@ class BoardFollower:
     def saw(self, reading: Reading) -> None:
         """Process a reading of the board. A reading equal to the last one is not judged again."""
         before = self._store.live
-        last = before.reading
-        self._store.live = replace(before, reading=reading)
+        last, touched = before.reading, before.touched
+        if last.game == reading.game:
+            # A hand hides a piece or has lifted it.
+            changed = dict(last.seen.items() - reading.seen.items())
+            touched |= changed.keys() | (last.seen.keys() & reading.unknown)
+        self._store.live = replace(before, reading=reading, touched=touched)
         if last != reading:
-            touched = before.touched
-            if last.game == reading.game:
-                # A hand hides a piece or has lifted it.
-                changed = dict(last.seen.items() - reading.seen.items())
-                touched |= changed.keys() | (last.seen.keys() & reading.unknown)
-            self._judge(reading, before, touched)
+            self._judge(before)
         self.look_again()
 
     def look_again(self) -> None:
@@ -65,37 +63,35 @@ class BoardFollower:
         live, session = self._store.live, self._store.session
         is_followed = live.sees_board or session.is_between
         if is_followed and self._place != (session.place, session.paused):
-            self._judge(live.reading, live, live.touched)
+            self._judge(live)
         if self._store.live.session.phase in (Phase.SETUP, Phase.STAGES):
             self.tick_off()
         if self._store.live.early:
             self._settle_early_press()
 
-    def _judge(self, reading: Reading, before: TableState, touched: frozenset[Square]) -> None:
+    def _judge(self, before: TableState) -> None:
         """Find the faults of the board, and recognise a play. `before` is the state with the
         previous reading.
         """
-        session = before.session
+        live, session = self._store.live, before.session
+        reading = live.reading
         self._place = (session.place, session.paused)
         suggested = reading.game if reading.quiet and session.is_between else None
-        is_due = reading.quiet and session.phase is Phase.ORDERS
-        laid = _laid_actions(before, reading) if is_due and not reading.unknown else {}
-        live = replace(
-            before, reading=reading, suggested=suggested, laid=laid, choices=(), touched=touched
-        )
+        is_due = live.still_reading.quiet and session.phase is Phase.ORDERS
+        laid = _laid_actions(live) if is_due and not reading.unknown else {}
+        live = replace(live, suggested=suggested, laid=laid, choices=())
         if self._is_brought(reading) and session.phase is Phase.LOBBY and session.seats:
             live = replace(live, chosen=suggested, stage_since_s=self._store.now_s())
         self._store.live = live
         problems = problems_of(live)
-        is_due = is_due and live.sees_board
         seat = _seat_on_turn(session) if is_due else None
         # An apparent fault may be a play, so check for plays first.
-        if seat is not None and (problems or _has_other_markers(before, reading)):
-            self._recognise(reading, seat, problems)
+        if seat is not None and (problems or _has_other_markers(live)):
+            self._recognise(seat, problems)
             return
         is_followed = reading.quiet and session.phase is Phase.STAGES
         if problems and is_followed and self._is_played_on():
-            self._end_stage()
+            self._store.accept(self._stage_done())
             return  # `look_again` judges the same reading again and recognises the play
         # Measured from the first reading that disagrees, because overruling needs a minimum time.
         since_s = self._store.now_s() if live.disagrees_since_s is None else live.disagrees_since_s
@@ -138,13 +134,10 @@ class BoardFollower:
         if session.phase is Phase.SETUP and live.agrees:
             self._store.accept(Begin("camera", self._store.now_s()))
         elif session.phase is Phase.STAGES and session.has_moves and self._is_followed():
-            self._end_stage()
+            self._store.accept(self._stage_done())
             # The same reading may also show the next stage as finished.
             if self._store.session.phase is Phase.STAGES:
                 self.tick_off()
-
-    def _end_stage(self) -> None:
-        self._store.accept(self._stage_done())
 
     def _stage_done(self) -> StageDone:
         session = self._store.session
@@ -200,12 +193,12 @@ class BoardFollower:
         shown, _ = board_check.plays_shown(plays, live.reading, _before(live, session))
         return bool(shown)
 
-    def _recognise(self, reading: Reading, seat: Seat, problems: tuple[Problem, ...]) -> None:
+    def _recognise(self, seat: Seat, problems: tuple[Problem, ...]) -> None:
         """Accept the play that hands have made on the board.
 
         If it is ambiguous, show the choices. If it is not a legal play, show why.
         """
-        live, session = self._store.live, self._store.session
+        live, session, reading = self._store.live, self._store.session, self._store.live.reading
         in_hand = is_in_hand(live, problems)
         problems = () if in_hand else problems
         if session.paused or not session.is_here(seat):
@@ -215,20 +208,18 @@ class BoardFollower:
             self._publish(replace(live, problems=problems), live.problems)
             return
         game, before = session.playing, _before(live, session)
-        try:
-            plays = candidates(session, seat)
-            action = board_check.explain(game, seat, reading, plays, before)
-        except Ambiguous as question:
-            # While a piece is in the air, the choices appear without a sound.
-            signals = () if in_hand else (signal_to(seat, Cue.ASKED),)
-            self._store.publish(replace(live, problems=problems, choices=question.choices), signals)
-            return
-        if action is not None:
+        shown, possible = board_check.plays_shown(candidates(session, seat), reading, before)
+        if len(shown) == 1:
             self._store.live = replace(live, problems=())
             # The play counts from the time it was seen, or from an earlier press of the clock.
             at_s = min(reading.at_s, live.early.now_s) if live.early else reading.at_s
             stamp_s = min(at_s, self._store.now_s())
-            hand_in(self._store, HandIn(seat, session.moment, game.format(action), now_s=stamp_s))
+            hand_in(self._store, HandIn(seat, session.moment, game.format(shown[0]), now_s=stamp_s))
+            return
+        if choices := tuple(map(game.format, shown or possible)):
+            # While a piece is in the air, the choices appear without a sound.
+            signals = () if in_hand else (signal_to(seat, Cue.ASKED),)
+            self._store.publish(replace(live, problems=problems, choices=choices), signals)
             return
         wrong = replace(live, problems=problems, why_not=None)
         if not in_hand:
@@ -285,10 +276,10 @@ def _before(live: TableState, session: Session) -> Before:
     return Before(kit, session.board or {}, live.markers_before)
 
 
-def _has_other_markers(before: TableState, reading: Reading) -> bool:
+def _has_other_markers(live: TableState) -> bool:
     """Return whether any marker differs from before. A piece may lie on one that looks the same."""
-    markers = before.markers_before.items()
-    return reading.markers != {at: marker for at, marker in markers if at not in reading.unknown}
+    before, reading = live.markers_before.items(), live.reading
+    return reading.markers != {at: marker for at, marker in before if at not in reading.unknown}
 
 
 def _seat_on_turn(session: Session) -> Seat | None:
@@ -317,21 +308,18 @@ def candidates(session: Session, seat: Seat) -> Iterator[tuple[Any, tuple[Layout
         yield action, layouts if play.is_by_hand else ()
 
 
-def _laid_actions(live: TableState, reading: Reading) -> dict[Seat, str]:
+def _laid_actions(live: TableState) -> dict[Seat, str]:
     """Return the actions that cards or pieces on the table stand for.
 
     The caller makes sure that the reading is quiet and that nothing is hidden.
     """
-    session, game = live.session, live.session.game
-    if game is None or reading.game != game.name:
-        return {}
-    state, laid = session.state, {}
+    session, game, laid = live.session, live.session.playing, {}
     for seat in filter(session.is_here, session.awaited):
         action = None
         if live.has_cards:
-            action = game.laid_open(state, reading.fans, live.fans_before)
-        elif len(game.to_act(state)) > 1:
-            action = game.laid_out(state, seat, reading.seen)
+            action = game.laid_open(session.state, live.reading.fans, live.fans_before)
+        elif len(game.to_act(session.state)) > 1:
+            action = game.laid_out(session.state, seat, live.reading.seen)
         if action is not None:
             laid[seat] = game.format(action)
     return laid

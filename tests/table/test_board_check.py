@@ -7,7 +7,6 @@ from random import Random
 import pytest
 from toy import Toy
 
-from companion.core.errors import Ambiguous
 from companion.core.grid import Square
 from companion.core.kit import Layout, Seat
 from companion.core.ports import Reading
@@ -17,9 +16,9 @@ from companion.table.board_check import (
     HandMove,
     agrees,
     as_people_lay,
-    explain,
     hand_moves,
     known_faces,
+    plays_shown,
     problems,
     turned_below,
 )
@@ -173,7 +172,7 @@ def test_what_belongs_on_another_square_is_told_also_where_it_belongs_below() ->
         assert (seat, text) == (Seat.NORTH, "Pink: fast and ball, d4 to d6"), "a ball is nobody's"
 
 
-def test_explain_finds_the_one_play() -> None:
+def test_the_one_play_is_found() -> None:
     toy = Toy()
     state = toy.setup(toy.options({}), Random(0))
     outcomes = []
@@ -182,12 +181,11 @@ def test_explain_finds_the_one_play() -> None:
         outcomes.append((action, (toy.expected(step.state) or {},)))
     before = Before(toy.kit(toy.options({})), toy.expected(state) or {})
     seen = reading(a3="white counter", b1="black counter")
-    assert explain(toy, Seat.SOUTH, seen, outcomes, before) == 2
+    assert plays_shown(outcomes, seen, before) == ([2], [])
     astray = reading(a5="white counter", b1="black counter")
-    assert explain(toy, Seat.SOUTH, astray, outcomes, before) is None
-    with pytest.raises(Ambiguous) as asked:
-        explain(toy, Seat.SOUTH, seen, [*outcomes, (1, outcomes[1][1])], before)
-    assert asked.value.choices == ("2", "1")
+    assert plays_shown(outcomes, astray, before) == ([], [])
+    both = [*outcomes, (1, outcomes[1][1])]
+    assert plays_shown(both, seen, before) == ([2, 1], [])
 
 
 def test_what_is_hidden_is_remembered_unless_it_is_seen_elsewhere() -> None:

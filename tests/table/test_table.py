@@ -22,7 +22,6 @@ from toy import Toy
 
 from companion.core.clock import FakeClock
 from companion.core.errors import (
-    Ambiguous,
     Illegal,
     JournalError,
     Refusal,
@@ -435,7 +434,7 @@ def test_a_board_that_can_mean_two_plays_is_asked_about(
     played: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(GAMES, "toy", Toy())
-    monkeypatch.setattr(board_check, "explain", Mock(side_effect=Ambiguous("?", ("1", "2"))))
+    monkeypatch.setattr(board_check, "plays_shown", Mock(return_value=([1, 2], [])))
     played.table.new_game("toy", seed=1)
     board = played.view.board.layout
     for seen in (board, moved(board, "a1", "a3")):
