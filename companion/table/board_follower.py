@@ -17,12 +17,12 @@ from companion.core.ports import CameraState, CameraStatus, Cue, Reading, Signal
 from companion.table import board_check
 from companion.table.board_check import NO_READING, Before, Problem
 from companion.table.prompts.sign import sign_of
-from companion.table.records import Begin, HandIn, StageDone
+from companion.table.records import HandIn, StageDone
 from companion.table.remote.fold import advance
 from companion.table.session import BOTH, Phase, Session
 from companion.table.state import TableState, headline_of, is_in_hand, problems_of
 from companion.table.store import TableStore
-from companion.table.turns import hand_in
+from companion.table.turns import end_step, hand_in
 
 EARLY_PRESS_S = 3.0
 """Timeout in seconds for a press of the clock that waits until the camera sees a still board."""
@@ -91,7 +91,7 @@ class BoardFollower:
             return
         is_followed = reading.quiet and session.phase is Phase.STAGES
         if problems and is_followed and self._is_played_on():
-            self._store.accept(self._stage_done())
+            end_step(self._store, "camera")
             return  # `look_again` judges the same reading again and recognises the play
         # Measured from the first reading that disagrees, because overruling needs a minimum time.
         since_s = self._store.now_s() if live.disagrees_since_s is None else live.disagrees_since_s
@@ -131,17 +131,15 @@ class BoardFollower:
         session = live.session
         if session.target is None or not live.sees_board or session.is_shown_here:
             return
-        if session.phase is Phase.SETUP and live.agrees:
-            self._store.accept(Begin("camera", self._store.now_s()))
-        elif session.phase is Phase.STAGES and session.has_moves and self._is_followed():
-            self._store.accept(self._stage_done())
+        if session.phase is Phase.SETUP:
+            is_done = live.agrees
+        else:
+            is_done = session.has_moves and self._is_followed()
+        if is_done:
+            end_step(self._store, "camera")
             # The same reading may also show the next stage as finished.
             if self._store.session.phase is Phase.STAGES:
                 self.tick_off()
-
-    def _stage_done(self) -> StageDone:
-        session = self._store.session
-        return StageDone(session.moment, session.stage, "camera", self._store.now_s())
 
     def _is_followed(self) -> bool:
         """Return whether the board shows the current stage as done, or a later stage of a turn of
@@ -168,7 +166,8 @@ class BoardFollower:
         if not is_last or session.shown_stage.tallies or len(session.last_turn.sealed) != 1:
             return False
         # Test it on a copy, because nothing is accepted yet.
-        return self._is_next_play_shown(advance(session, self._stage_done())[0])
+        done = StageDone(session.moment, session.stage, "camera", self._store.now_s())
+        return self._is_next_play_shown(advance(session, done)[0])
 
     def _is_next_play_shown(self, session: Session) -> bool:
         """Return whether the board shows a legal play of the next person on turn."""

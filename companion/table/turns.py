@@ -116,19 +116,25 @@ def confirm(store: TableStore, by: str, moment: str, stage: int, force: bool = F
     If the camera sees the board and disagrees, this raises `Illegal` unless `force` overrules
     the camera.
     """
-    session, now_s = store.session, store.now_s()
+    session = store.session
     if (moment, stage) != (session.moment, session.stage):
         raise Stale(say("That step is already done"))
     if store.live.sees_board:
         _refuse_if_disagreeing(store, by, force)
-    if session.phase is Phase.SETUP:
-        store.accept(Begin(by, now_s))
-    else:
-        store.accept(StageDone(moment, stage, by, now_s))
+    end_step(store, by)
     live = store.live
     # Overruled problems are not reported again in this step.
     if force and live.problems:
         store.publish(replace(live, overruled=frozenset(live.problems), problems=()))
+
+
+def end_step(store: TableStore, by: str) -> None:
+    """End the set-up, or the stage that is shown. `by` as in `Begin`."""
+    session, now_s = store.session, store.now_s()
+    if session.phase is Phase.SETUP:
+        store.accept(Begin(by, now_s))
+    else:
+        store.accept(StageDone(session.moment, session.stage, by, now_s))
 
 
 def read(store: TableStore, by: str, moment: str, stage: int, number: int) -> None:
@@ -150,7 +156,7 @@ def read_on(store: TableStore, by: str) -> None:
     if session.has_moves or number < len(headlines_of(session)):
         store.publish(store.time_headline(replace(live, headlines_read=number)))
     else:
-        store.accept(StageDone(session.moment, session.stage, by, store.now_s()))
+        end_step(store, by)
 
 
 def show_help(store: TableStore, is_wanted: bool, reasons: bool = False) -> None:
