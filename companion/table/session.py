@@ -25,6 +25,8 @@ from companion.table.records import GameOptions, Score
 from companion.table.remote.messages import REMOTE, RemoteGame
 
 BOTH = frozenset(SEATS)
+Viewer = Seat | None
+"""Who looks at the table: the player of a seat, or everybody (None)."""
 MACHINE = "machine"
 """The door of a seat that a program plays."""
 ABANDONED = Outcome(frozenset(), say("The owner ended the game."))

@@ -334,6 +334,11 @@ class TableStore:
         if session.moment != before.moment or session.phase is Phase.OVER:
             self._has_ended_turn = True
 
+    def submit(self, record: AnyRecord) -> None:
+        """Hold the table, and accept a record from outside."""
+        with self.hold():
+            self.accept(record)
+
     def accept_in_time(self, at_s: float, record: AnyRecord) -> None:
         """Accept a record that was stamped at a time, after the time-out that was due by then."""
         if self.session.countdown and (time_out := time_out_of(self.session, at_s)):

@@ -44,7 +44,7 @@ from companion.table.seats import seating
 from companion.table.seats.coaching import Coaching
 from companion.table.seats.machine_seats import MachineSeats
 from companion.table.seats.pads import Pads
-from companion.table.session import Phase, named_sides
+from companion.table.session import Phase, Viewer, named_sides
 from companion.table.state import headline_of
 from companion.table.store import WRITE_AGAIN_S, RecordJournal, TableStore
 from companion.table.table_view import Progress, TableView
@@ -137,7 +137,7 @@ class Table(Closeable):
         """
         return self._store.session.nonce_of(seat)
 
-    def view(self, viewer: Seat | None = None) -> TableView:
+    def view(self, viewer: Viewer = None) -> TableView:
         """Return what a viewer may see now."""
         return view_of(self._store.live, viewer)
 
@@ -254,8 +254,7 @@ class Table(Closeable):
         taken.
         """
         record = TakeSeat(seat, name, secrets.token_urlsafe(18), door)
-        with self._store.hold():
-            self._store.accept(record)
+        self._store.submit(record)
         return record.nonce
 
     def show_card(self, seat: Seat, card: str, sitting: str | None = None) -> None:
@@ -277,8 +276,7 @@ class Table(Closeable):
 
     def skip_lesson(self, by: str) -> None:
         """Leave the lesson, and continue with the game. Raises `Illegal` without a lesson."""
-        with self._store.hold():
-            self._store.accept(SkipLesson(by, self.now_s()))
+        self._store.submit(SkipLesson(by, self.now_s()))
 
     def abandon(self) -> None:
         """End the game without a result, for the host."""
@@ -288,8 +286,7 @@ class Table(Closeable):
 
     def disclose(self, by: str) -> None:
         """Show everything hidden in a finished game. After that it cannot be undone."""
-        with self._store.hold():
-            self._store.accept(Disclose(by))
+        self._store.submit(Disclose(by))
 
     # ---- the turn that is due --------------------------------------------------------------------
 
@@ -315,13 +312,11 @@ class Table(Closeable):
     def take_back(self, seat: Seat, moment: str, at_s: float | None = None) -> None:
         """Take back a sealed action, or the last turn if nobody has learned anything from it."""
         record = TakeBack(seat, moment, self._stamp(at_s))
-        with self._store.hold():
-            self._store.accept(record)
+        self._store.submit(record)
 
     def decline(self, seat: Seat) -> None:
         """Decline the other's offer of a draw or request to undo, or withdraw one's own."""
-        with self._store.hold():
-            self._store.accept(Decline(seat, self._store.now_s()))
+        self._store.submit(Decline(seat, self._store.now_s()))
 
     def pause(self, by: str, at_s: float | None = None) -> None:
         """Pause the turn's clock. `by` is a seat, `host` or `table`."""
@@ -331,18 +326,15 @@ class Table(Closeable):
 
     def resume(self, by: str) -> None:
         """Resume the turn's clock."""
-        with self._store.hold():
-            self._store.accept(Resume(by, self.now_s()))
+        self._store.submit(Resume(by, self.now_s()))
 
     def resign(self, seat: Seat) -> None:
         """Resign for a seat."""
-        with self._store.hold():
-            self._store.accept(Resign(seat))
+        self._store.submit(Resign(seat))
 
     def offer_draw(self, seat: Seat) -> None:
         """Offer a draw, or accept the other's offer."""
-        with self._store.hold():
-            self._store.accept(OfferDraw(seat))
+        self._store.submit(OfferDraw(seat))
 
     # ---- devices and adapters --------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from companion.table.prompts.guide import GuideView
 from companion.table.prompts.sign import Sign
 from companion.table.records import Score
 from companion.table.seats.coaching import MachineReasons
-from companion.table.session import Phase, Sealed
+from companion.table.session import Phase, Sealed, Viewer
 from companion.table.state import Instruction
 
 
@@ -216,7 +216,7 @@ class TableView:
     """Everything that a page may show to one viewer (`viewer` None: everybody)."""
 
     version: int
-    viewer: Seat | None
+    viewer: Viewer
     phase: Phase
     moment: str
     game: str | None

@@ -22,7 +22,7 @@ from companion.table.chance.game_chance import chance_of
 from companion.table.prompts.guide import guide_of
 from companion.table.prompts.sign import offer_words, sign_of
 from companion.table.seats.coaching import reasons_of
-from companion.table.session import Phase, Session
+from companion.table.session import Phase, Session, Viewer
 from companion.table.state import (
     NO_DRAFT,
     TableState,
@@ -75,7 +75,7 @@ def turn_title(moment: str, turns: Mapping[str, int]) -> str:
     return say("Taken back") if number is None else say("Turn {number}", number=number)
 
 
-def view_of(live: TableState, viewer: Seat | None) -> TableView:
+def view_of(live: TableState, viewer: Viewer) -> TableView:
     """Return the table as `viewer` may see it."""
     session = live.session
     game = session.game
@@ -156,7 +156,7 @@ def _past_stages(session: Session) -> tuple[Stage, ...]:
     return tuple(stage for stage in session.stages if stage.expected is not None)
 
 
-def _board_view(live: TableState, viewer: Seat | None) -> BoardView:
+def _board_view(live: TableState, viewer: Viewer) -> BoardView:
     session = live.session
     reading = live.reading if live.sees_board else NO_READING
     return BoardView(
@@ -184,7 +184,7 @@ def _back_moves(session: Session) -> tuple[HandMove, ...]:
     return hand_moves(kit, session.board or {}, earlier.board or {})
 
 
-def _own_view(live: TableState, viewer: Seat | None) -> OwnView:
+def _own_view(live: TableState, viewer: Viewer) -> OwnView:
     session, game = live.session, live.session.game
     if viewer is None:
         return replace(_NOTHING_OWN, laid=_laid_action(live, None)) if live.laid else _NOTHING_OWN
@@ -226,7 +226,7 @@ def _fairness_view(session: Session) -> FairnessView:
     return FairnessView(chance_of(session), session.commitment if session.is_between else "", hides)
 
 
-def _tableau(live: TableState, viewer: Seat | None) -> CardUi | None:
+def _tableau(live: TableState, viewer: Viewer) -> CardUi | None:
     """Return what the game shows.
 
     Cards that are entered without a named lane go into the only lane with open cards of North.
@@ -253,7 +253,7 @@ def _clock_view(session: Session) -> ClockView | None:
     )
 
 
-def _standing(live: TableState, viewer: Seat | None) -> BoardUi | None:
+def _standing(live: TableState, viewer: Viewer) -> BoardUi | None:
     """Return what a game of pieces shows.
 
     While a turn is shown stage by stage, this is the state before it, without any action.
@@ -310,7 +310,7 @@ def _chess_clocks(session: Session) -> Mapping[Seat, ClockView]:
     return clocks
 
 
-def _laid_action(live: TableState, viewer: Seat | None) -> str | None:
+def _laid_action(live: TableState, viewer: Viewer) -> str | None:
     """Return the action that the viewer has laid open.
 
     If anybody may confirm it, everybody may see it.

@@ -15,7 +15,7 @@ from companion.core.i18n import listed, say
 from companion.core.kit import Seat
 from companion.games.lesson import Lesson, LessonStep
 from companion.games.spelling import SpelledOrder, Way, spell_action, ways_of
-from companion.table.session import Phase, Session, chance
+from companion.table.session import Phase, Session, Viewer, chance
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def _as_on_board(
 
 
 def lesson_words(
-    session: Session, step: LessonStep, viewer: Seat | None, *, is_watched: bool = False
+    session: Session, step: LessonStep, viewer: Viewer, *, is_watched: bool = False
 ) -> tuple[str, str]:
     """Return the sign and its smaller line while the lesson waits for orders.
 

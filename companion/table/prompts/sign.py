@@ -11,7 +11,7 @@ from companion.games import GAMES
 from companion.games.screen import BoardUi, CardUi
 from companion.table.prompts.guide import lesson_words
 from companion.table.remote.messages import RemoteGame
-from companion.table.session import ABANDONED, BOTH, Phase, Session
+from companion.table.session import ABANDONED, BOTH, Phase, Session, Viewer
 from companion.table.state import Instruction, TableState, headline_of, instructions
 
 
@@ -35,7 +35,7 @@ class Sign:
 # ---- the sign ------------------------------------------------------------------------------------
 
 
-def sign_of(live: TableState, viewer: Seat | None) -> Sign:
+def sign_of(live: TableState, viewer: Viewer) -> Sign:
     """Return what the table waits for, in at most 40 characters, and why.
 
     The small line also names a piece that does not belong on the table. A seat's own sign speaks to
@@ -52,14 +52,14 @@ def sign_of(live: TableState, viewer: Seat | None) -> Sign:
     return replace(sign, small=joined(" ", (sign.small, strange)))
 
 
-def _is_by_phone(live: TableState, viewer: Seat | None) -> bool:
+def _is_by_phone(live: TableState, viewer: Viewer) -> bool:
     """Return whether this seat (None: every taken seat) is played without a pad."""
     seats = live.session.seats
     doors = {sitter.door for seat, sitter in seats.items() if viewer in (None, seat)}
     return bool(doors) and "pad" not in doors
 
 
-def _tap(key: str, viewer: Seat | None) -> str:
+def _tap(key: str, viewer: Viewer) -> str:
     """Return which key to tap: on this page, or, for the table screen (None), on a phone at the
     table.
     """
@@ -77,7 +77,7 @@ def strange_words(kit: Kit | None, marker: int) -> str:
     return say("Marker {marker} belongs to no piece of this game: take it away.", marker=marker)
 
 
-def _awaited_sign(live: TableState, viewer: Seat | None) -> Sign:
+def _awaited_sign(live: TableState, viewer: Viewer) -> Sign:
     session = live.session
     if live.early:
         return Sign(
@@ -157,7 +157,7 @@ def _waiting_words(session: Session, seats: Collection[Seat]) -> str:
     return say("Waiting for {sides}", sides=names)
 
 
-def _asked_sign(live: TableState, viewer: Seat | None) -> Sign:
+def _asked_sign(live: TableState, viewer: Viewer) -> Sign:
     """Return the sign for a board that can mean several moves."""
     awaited = live.session.awaited
     if viewer in awaited:
@@ -180,7 +180,7 @@ def _unseen_words(live: TableState) -> str:
     )
 
 
-def _lobby_sign(live: TableState, viewer: Seat | None) -> Sign:
+def _lobby_sign(live: TableState, viewer: Viewer) -> Sign:
     """Return who should sit down, which game to choose, or which key starts it."""
     seats = live.session.seats
     free = [seat for seat in SEATS if seat not in seats]
@@ -199,7 +199,7 @@ def _lobby_sign(live: TableState, viewer: Seat | None) -> Sign:
     return Sign(say("Choose a game"), waits, frozenset({viewer}) if viewer else BOTH)
 
 
-def _start_sign(live: TableState, viewer: Seat | None, name: str, free: list[Seat]) -> Sign:
+def _start_sign(live: TableState, viewer: Viewer, name: str, free: list[Seat]) -> Sign:
     """Return the sign for a chosen game, which begins by a pad, the sign itself or a phone."""
     title = GAMES[name].title
     if free and viewer:
@@ -211,7 +211,7 @@ def _start_sign(live: TableState, viewer: Seat | None, name: str, free: list[Sea
     return Sign(say("Ready for {game}?", game=title), seats=frozenset({viewer}))
 
 
-def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
+def _hands_sign(live: TableState, viewer: Viewer) -> Sign:
     """Return what hands have to do in a set-up or a stage.
 
     When they are done, return what the camera or the table still waits for.
@@ -236,7 +236,7 @@ def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
     return Sign(session.shown_stage.title)
 
 
-def _moves_sign(live: TableState, viewer: Seat | None, todo: list[Instruction]) -> Sign:
+def _moves_sign(live: TableState, viewer: Viewer, todo: list[Instruction]) -> Sign:
     """Return the first move that hands still have to make, with advice."""
     if hidden := _hidden(live, todo):
         return Sign(
@@ -258,7 +258,7 @@ def _moves_sign(live: TableState, viewer: Seat | None, todo: list[Instruction]) 
     return Sign(todo[0].text, small, frozenset(i.seat for i in todo))
 
 
-def _confirm_words(live: TableState, viewer: Seat | None) -> str:
+def _confirm_words(live: TableState, viewer: Viewer) -> str:
     """Return how to confirm that hands are done."""
     if not _is_by_phone(live, viewer):
         return say("Then press ready.")
@@ -271,7 +271,7 @@ def _hidden(live: TableState, todo: list[Instruction]) -> str:
     return listed(sorted(map(str, squares & live.still_reading.unknown)))
 
 
-def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
+def _orders_sign(live: TableState, viewer: Viewer) -> Sign:
     session = live.session
     game, awaited = session.playing, session.awaited
     if session.is_guided and (step := session.lesson_step):
@@ -300,7 +300,7 @@ def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
     return Sign(say("{side!c}: hand in your orders", side=side), offer, awaited)
 
 
-def _tiles_sign(live: TableState, viewer: Seat | None, offer: str) -> Sign:
+def _tiles_sign(live: TableState, viewer: Viewer, offer: str) -> Sign:
     """Return the sign for orders that may be given by tiles."""
     session, tiles = live.session, live.tiles
     if tiles.wanted is not None:
@@ -334,7 +334,7 @@ _STOPPED = {
 }
 
 
-def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) -> Sign:
+def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Viewer) -> Sign:
     """Return what the game waits for, or that its clock is stopped, or which seat has yet to hand
     in.
     """
@@ -368,7 +368,7 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) 
     return Sign(shown.sign, offer or hint, BOTH if shown.wants_both else session.awaited)
 
 
-def _passed_words(session: Session, viewer: Seat | None) -> str:
+def _passed_words(session: Session, viewer: Viewer) -> str:
     """Return that the previous turn passed because its time ran out. Empty if it did not."""
     if not session.last_turn.by_time:
         return ""
@@ -378,7 +378,7 @@ def _passed_words(session: Session, viewer: Seat | None) -> str:
     return say("{side!c} passed: the time ran out.", side=session.playing.sides[seat].name)
 
 
-def _right_words(live: TableState, viewer: Seat | None) -> str:
+def _right_words(live: TableState, viewer: Viewer) -> str:
     """Return how to confirm that the open cards or pieces were read correctly."""
     if not _is_by_phone(live, viewer):
         return say("Read right? Then press ready")
@@ -389,7 +389,7 @@ def _right_words(live: TableState, viewer: Seat | None) -> str:
     return _tap(say("As it lies on the board"), viewer)
 
 
-def _go_on_words(live: TableState, viewer: Seat | None) -> str:
+def _go_on_words(live: TableState, viewer: Viewer) -> str:
     """Return how to start the clock. If anybody may press it, the table screen's sign is the
     key.
     """
@@ -400,7 +400,7 @@ def _go_on_words(live: TableState, viewer: Seat | None) -> str:
     return key if viewer or live.session.is_open else _tap(key, viewer)
 
 
-def _over_sign(session: Session, viewer: Seat | None) -> Sign:
+def _over_sign(session: Session, viewer: Viewer) -> Sign:
     outcome, game = session.outcome, session.playing
     if outcome == ABANDONED:
         return Sign(outcome.reason, "", BOTH)
@@ -414,7 +414,7 @@ def _over_sign(session: Session, viewer: Seat | None) -> Sign:
     return Sign(say("{side!c} wins", side=names), outcome.reason, outcome.winners)
 
 
-def offer_words(session: Session, viewer: Seat | None) -> str:
+def offer_words(session: Session, viewer: Viewer) -> str:
     """Return that a draw is offered, and how a pad accepts it.
 
     A phone has a key for that. Empty without an offer.

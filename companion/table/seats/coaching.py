@@ -142,8 +142,7 @@ class Coaching:
             place = session.own_turns(seat)[-1]
             turn, done = turn_of(session, seat, place), session.turns[place].sealed[seat].action
         if seat not in session.coached and session.phase is not Phase.OVER:
-            with self._store.hold():
-                self._store.accept(AskCoach(seat))
+            self._store.submit(AskCoach(seat))
         return turn, done
 
     def spell_action(self, seat: Seat, moment: str, action: str) -> tuple[SpelledOrder, ...]:

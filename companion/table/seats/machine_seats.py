@@ -57,8 +57,7 @@ class MachineSeats:
 
     def seat(self, seat: Seat, name: str) -> None:
         """Seat a program of this name. Raises `Illegal` if the seat is taken."""
-        with self._store.hold():
-            self._store.accept(TakeSeat(seat, name, secrets.token_urlsafe(18), MACHINE))
+        self._store.submit(TakeSeat(seat, name, secrets.token_urlsafe(18), MACHINE))
 
     def unseat(self, seat: Seat) -> None:
         """Free a seat of a program. Raises `Illegal` if no program plays it."""
