@@ -214,8 +214,17 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
     before, reading = live.session, live.reading
     live = replace(live, session=session)
     if session.moment != before.moment or session.phase is not before.phase:
-        live = replace(live, drafts={}, overruled=frozenset(), choices=(), laid={}, tiles=NO_TILES)
-        live = replace(live, asked="", why_not=None, fans_before=reading.fans)
+        live = replace(
+            live,
+            drafts={},
+            overruled=frozenset(),
+            choices=(),
+            laid={},
+            tiles=NO_TILES,
+            asked="",
+            why_not=None,
+            fans_before=reading.fans,
+        )
         if session.phase is Phase.ORDERS:
             live = replace(live, markers_before=reading.markers)
     if session.phase is not Phase.LOBBY or (before.seats and not session.seats):
@@ -225,14 +234,15 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
         faults = {seat: row for seat, row in live.tiles.faults.items() if seat in session.awaited}
         live = replace(live, tiles=TileState(live.tiles.ready - gone, faults))
     if session.place != before.place:
+        problems = problems_of(live)
         live = replace(
             live,
             stage_since_s=now_s,
-            problems=problems_of(live),
+            problems=problems,
+            disagrees_since_s=now_s if problems else None,
             touched=frozenset(),
             headlines_read=0,
         )
-        live = replace(live, disagrees_since_s=now_s if live.problems else None)
     # The reading belongs to the board of another kit.
     if session.kit != before.kit:
         live = replace(live, reading=NO_READING, problems=(), suggested=None)

@@ -141,8 +141,9 @@ class TableStore:
         """The game and options of a tournament's round at this table. None if there is no such
         round.
         """
-        self.open_until_s: dict[Seat, float] = {}
-        """Times until which pads' seats are open to the next phone."""
+        self.open_seat: Seat | None = None
+        """The pad's seat that is open to the next phone, until `open_until_s`."""
+        self.open_until_s = 0.0
         self.ask_rematch: Callable[[bool], None] | None = None
         """Asks the other table for another game, with or without changed sides. None if nobody can.
         """

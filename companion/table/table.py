@@ -194,8 +194,8 @@ class Table(Closeable):
         """Do what is due now. Return the seconds until something may be due again."""
         store = self._store
         now_s = store.now_s()
-        if store.open_until_s:
-            seating.close_seats(store)
+        if store.open_seat:
+            seating.close_seat(store)
         rows = store.live.tiles.wanted
         if rows and now_s >= rows.since_s + turns.ANSWER_S:
             turns.miss_rows(store, rows)

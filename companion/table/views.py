@@ -379,10 +379,8 @@ def _steps(session: Session) -> int:
 
 
 def _tallies(session: Session) -> tuple[Tally, ...]:
-    for stage in reversed(session.stages[: session.stage + 1]):
-        if stage.tallies:
-            return stage.tallies
-    return ()
+    shown = reversed(session.stages[: session.stage + 1])
+    return next((stage.tallies for stage in shown if stage.tallies), ())
 
 
 def _revealed_orders(session: Session) -> tuple[Opened, ...]:

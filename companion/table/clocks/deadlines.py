@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from companion.core.kit import Seat
 from companion.core.ports import Alarm, Cue, Signal
-from companion.table.clocks.countdown import Countdown
 from companion.table.records import Pause, TimeOut
 from companion.table.session import Session
 
@@ -28,37 +26,24 @@ LAST_S = 10
 
 
 def alarms_of(session: Session) -> tuple[Alarm, ...]:
-    """Return all alarms of this turn, if nobody acts before. Empty while the clock is stopped."""
+    """Return all alarms of this turn, if nobody acts before. Empty while the clock is stopped.
+
+    The same clock always gives the same times, regardless of what was played.
+    """
     countdown, seats = session.countdown, session.awaited
     due_s = countdown.due_s if countdown else None
-    if (
-        countdown is None
-        or due_s is None
-        or (session.remote and any(map(session.is_remote, seats)))
-    ):
+    if countdown is None or due_s is None or any(map(session.is_remote, seats)):
         return ()
+    cues: list[tuple[float, Cue]] = []
     if session.bank:
-        return _last_seconds(countdown, round(due_s, 4), seats)
-    end = Alarm(due_s, Signal(Cue.TIME_OUT, seats))
-    # Such a short turn would tick from its start.
-    if countdown.limit_s <= max(LAST_SECONDS_S):
-        return (end,)
-    ticks = [Alarm(due_s - left_s, Signal(Cue.TIME_SHORT, seats)) for left_s in LAST_SECONDS_S]
-    return (*ticks, end)
-
-
-def _last_seconds(countdown: Countdown, due_s: float, seats: frozenset[Seat]) -> tuple[Alarm, ...]:
-    """Return the alarms of a chess clock for the seat on turn.
-
-    Alarms that were due before this turn are not repeated. The same clock always gives the same
-    times, regardless of what was played.
-    """
-    lasts = [left_s for left_s in range(LAST_S, 0, -1) if left_s < countdown.left_s + 1]
-    return (
-        Alarm(due_s - LOW_S, Signal(Cue.CLOCK_LOW, seats)),
-        *(Alarm(due_s - left_s, Signal(Cue.CLOCK_LAST, seats)) for left_s in lasts),
-        Alarm(due_s, Signal(Cue.TIME_OUT, seats)),
-    )
+        cues.append((LOW_S, Cue.CLOCK_LOW))
+        # Seconds that were over before this turn are not repeated.
+        cues += [(n, Cue.CLOCK_LAST) for n in range(LAST_S, 0, -1) if n < countdown.left_s + 1]
+    # A turn as short as that would tick from its start.
+    elif countdown.limit_s > max(LAST_SECONDS_S):
+        cues += [(left_s, Cue.TIME_SHORT) for left_s in LAST_SECONDS_S]
+    cues.append((0.0, Cue.TIME_OUT))
+    return tuple(Alarm(round(due_s, 4) - left_s, Signal(cue, seats)) for left_s, cue in cues)
 
 
 def clock_after_restart(

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from companion.core.i18n import listed, say
 from companion.core.kit import Seat
 from companion.games.lesson import Lesson, LessonStep
 from companion.games.spelling import SpelledOrder, Way, spell_action, ways_of
-from companion.table.session import Phase, Session, Viewer, chance
+from companion.table.session import Phase, Session, Viewer
 
 
 @dataclass(frozen=True)
@@ -35,27 +34,6 @@ class GuideView:
     ways: Mapping[Seat, tuple[Way, ...]]
 
 
-def guide_of(session: Session) -> GuideView | None:
-    """Return the visible part of the lesson. None without a lesson."""
-    number, step = session.lesson_number, session.lesson_step
-    lesson = session.game.lesson if session.game else None
-    if number is None or step is None or lesson is None:
-        return None
-    game = session.playing
-    before = session.before if session.phase is Phase.STAGES else session
-    state = before.state if before else session.state
-    orders = {seat: spell_action(game, state, seat, text) for seat, text in step.orders.items()}
-    return GuideView(
-        lesson,
-        step,
-        number,
-        lesson.part_of(number),
-        session.phase is Phase.STAGES and session.stage + 1 == len(session.stages),
-        _as_on_board(session, state, step, orders),
-        {seat: ways_of(game, state, seat, text) for seat, text in step.orders.items()},
-    )
-
-
 _TURNED = {
     "order-up": "order-down",
     "order-down": "order-up",
@@ -65,27 +43,32 @@ _TURNED = {
 """North's keys as they lead on a picture with South below."""
 
 
-def _as_on_board(
-    session: Session, state: Any, step: LessonStep, orders: Mapping[Seat, tuple[SpelledOrder, ...]]
-) -> Mapping[Seat, tuple[SpelledOrder, ...]]:
-    """Return orders with their drawings turned as they lead on a picture with South below."""
+def guide_of(session: Session) -> GuideView | None:
+    """Return the visible part of the lesson. None without a lesson."""
+    number, step = session.lesson_number, session.lesson_step
+    lesson = session.game.lesson if session.game else None
+    if number is None or step is None or lesson is None:
+        return None
     game = session.playing
-    if game.board_ui(state, None) or game.card_ui(state, None):
-        north = []
-        for order in orders.get(Seat.NORTH, ()):
-            north.append(replace(order, drawing=_TURNED.get(order.drawing, order.drawing)))
-        return {**orders, Seat.NORTH: tuple(north)}
-    actions = {seat: game.parse(text) for seat, text in step.orders.items()}
-    # Apply the orders only to get their drawings on the board.
-    stages = game.apply(state, actions, chance(0, 0)).stages
-    on_board = {}
-    for seat, spelled in orders.items():
-        drawn = []
-        for order, stage in zip(spelled, stages, strict=False):
-            shown = stage.orders.get(seat)
-            drawn.append(replace(order, drawing=shown.on_board) if shown else order)
-        on_board[seat] = tuple(drawn)
-    return on_board
+    before = session.before if session.phase is Phase.STAGES else session
+    state = before.state if before else session.state
+    orders, ways = {}, {}
+    for seat, text in step.orders.items():
+        orders[seat] = spell_action(game, state, seat, text)
+        ways[seat] = ways_of(game, state, seat, text)
+    orders[Seat.NORTH] = tuple(
+        replace(order, drawing=_TURNED.get(order.drawing, order.drawing))
+        for order in orders.get(Seat.NORTH, ())
+    )
+    return GuideView(
+        lesson,
+        step,
+        number,
+        lesson.part_of(number),
+        session.phase is Phase.STAGES and session.stage + 1 == len(session.stages),
+        orders,
+        ways,
+    )
 
 
 def lesson_words(

@@ -57,7 +57,8 @@ class Pads:
 
     def __init__(self, store: TableStore) -> None:
         self._store = store
-        self._refused_ready: dict[str, tuple[str, int]] = {}
+        self._refused_ready: tuple[str, str, int] | None = None
+        """The last press of ready that the camera has refused: who pressed, and the step."""
         self._down: dict[Seat | None, dict[PadKey, _Down]] = {}
         orders: _Keys = {(key, is_held): self._order for key in PadKey for is_held in (False, True)}
         hands: _Keys = {(PadKey.READY, False): self._confirm, (PadKey.READY, True): self._overrule}
@@ -187,22 +188,26 @@ class Pads:
 
         If the camera disagrees, this is refused. Holding the key then overrules the camera.
         """
-        by, session = press.seat or "table", self._store.session
-        place = (session.moment, session.stage)
+        ready = self._ready(press)
         if headline_of(self._store.live):
-            turns.read(self._store, by, *place, self._store.live.headlines_read)
+            turns.read(self._store, *ready, self._store.live.headlines_read)
             return
-        # The entry stays only if `confirm` refuses. Then holding the key overrules it.
-        self._refused_ready[by] = place
-        turns.confirm(self._store, by, *place, force=False)
-        del self._refused_ready[by]
+        # It stays only if `confirm` refuses. Then holding the key overrules it.
+        self._refused_ready = ready
+        turns.confirm(self._store, *ready)
+        self._refused_ready = None
 
     def _overrule(self, press: Press) -> None:
         """Overrule the camera, after a refused press of the same key."""
-        by, session = press.seat or "table", self._store.session
-        place = (session.moment, session.stage)
-        if self._refused_ready.pop(by, None) == place:
-            turns.confirm(self._store, by, *place, force=True)
+        ready = self._ready(press)
+        if self._refused_ready == ready:
+            self._refused_ready = None
+            turns.confirm(self._store, *ready, force=True)
+
+    def _ready(self, press: Press) -> tuple[str, str, int]:
+        """Return who presses ready, and for which step."""
+        session = self._store.session
+        return press.seat or "table", session.moment, session.stage
 
     def _offer_draw(self, seat: Seat, first: _Down) -> None:
         self._forget_key(seat, first)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from companion.core.errors import Illegal, Refusal, Stale, wrong_phase
 from companion.core.i18n import say
-from companion.core.kit import SEATS, Seat
+from companion.core.kit import Seat
 from companion.table.records import FreeSeat, MoveSeat, TakeSeat
 from companion.table.session import MACHINE
 from companion.table.state import NO_DRAFT
@@ -20,6 +20,17 @@ from companion.table.views import sitting_of
 
 OPEN_S = 30.0
 """Seconds for which a pad's seat is open to a phone."""
+OPEN_SENTENCES = {
+    Seat.SOUTH: say(
+        "South’s seat is open for half a minute: the next phone that asks for it gets it."
+    ),
+    Seat.NORTH: say(
+        "North’s seat is open for half a minute: the next phone that asks for it gets it."
+    ),
+}
+"""The sentences on every screen while a pad's seat is open."""
+_OPEN = "open seat"
+"""Topic of that notice."""
 
 
 def swap(store: TableStore, sittings: Mapping[Seat, str] | None = None) -> None:
@@ -68,12 +79,12 @@ def send_machines_away(store: TableStore) -> None:
 def open_to_phone(store: TableStore, seat: Seat) -> None:
     """Open a pad's seat to the next phone, and announce it on every screen.
 
-    Raises `Illegal` for any other seat.
+    A seat that was open before is closed. Raises `Illegal` for a seat that no pad plays.
     """
     if not _is_by_pad(store, seat):
         raise Illegal(Refusal.SEAT_TAKEN, say("Nobody plays this seat by its pad"))
-    store.open_until_s[seat] = store.now_s() + OPEN_S
-    _say_open(store)
+    store.open_seat, store.open_until_s = seat, store.now_s() + OPEN_S
+    store.notices({_OPEN: OPEN_SENTENCES[seat]})
 
 
 def move_to_phone(store: TableStore, seat: Seat) -> str:
@@ -81,8 +92,8 @@ def move_to_phone(store: TableStore, seat: Seat) -> str:
 
     The pad's draft is dropped. Raises `Illegal` for a closed seat.
     """
-    close_seats(store)
-    if seat not in store.open_until_s:
+    close_seat(store)
+    if seat is not store.open_seat:
         text = say("This seat is not open: hold Back at its pad for two seconds, then try again")
         raise Illegal(Refusal.SEAT_TAKEN, text)
     name = store.session.seats[seat].name
@@ -90,34 +101,21 @@ def move_to_phone(store: TableStore, seat: Seat) -> str:
     store.accept(record)
     live = store.live
     store.live = replace(live, drafts={**live.drafts, seat: NO_DRAFT})
-    close_seats(store)
+    close_seat(store)
     return record.nonce
 
 
-def close_seats(store: TableStore) -> None:
-    """Close seats whose time is over, or that are no longer played by their pad."""
-    now_s = store.now_s()
-    still_open = {
-        seat: until_s
-        for seat, until_s in store.open_until_s.items()
-        if now_s < until_s and _is_by_pad(store, seat)
-    }
-    if still_open != store.open_until_s:
-        store.open_until_s = still_open
-        _say_open(store)
+def close_seat(store: TableStore) -> None:
+    """Close the open seat if its time is over, or if it is no longer played by its pad."""
+    seat = store.open_seat
+    if seat and (store.now_s() >= store.open_until_s or not _is_by_pad(store, seat)):
+        store.open_seat = None
+        store.notices({_OPEN: ""})
 
 
 def _is_by_pad(store: TableStore, seat: Seat) -> bool:
     sitter = store.session.seats.get(seat)
     return sitter is not None and sitter.door == "pad"
-
-
-def _say_open(store: TableStore) -> None:
-    sentences = {
-        f"{seat} is open": open_sentence(seat) if seat in store.open_until_s else ""
-        for seat in SEATS
-    }
-    store.notices(sentences)
 
 
 def require(store: TableStore, seat: Seat, sitting: str | None) -> None:
@@ -129,12 +127,3 @@ def require(store: TableStore, seat: Seat, sitting: str | None) -> None:
                 seat=seat,
             )
         )
-
-
-def open_sentence(seat: Seat) -> str:
-    """Return the sentence on every screen while a pad's seat is open."""
-    if seat is Seat.SOUTH:
-        return say(
-            "South’s seat is open for half a minute: the next phone that asks for it gets it."
-        )
-    return say("North’s seat is open for half a minute: the next phone that asks for it gets it.")
