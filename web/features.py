@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -122,6 +122,19 @@ class CameraRoom:
     phone: PhoneRoom | None = None
 
 
+class HubPairs(Protocol):
+    """Games at two tables of a hub. Every method raises a `CompanionError`."""
+
+    def offer(self, game: str, options: dict[str, Any], seat: Seat, name: str) -> str:
+        """Offer a game in which this table plays one seat, and return its code."""
+
+    def take(self, code: str, name: str) -> None:
+        """Accept the game that another table offers under a code."""
+
+    def withdraw(self) -> None:
+        """Withdraw the offered game."""
+
+
 class HubSeat(Protocol):
     """The table's connection to a hub."""
 
@@ -156,17 +169,9 @@ class HubSeat(Protocol):
         Empty if it offers none.
         """
 
-    def offer_game(self, game: str, options: Mapping[str, Any], seat: Seat, name: str) -> str:
-        """Offer a game in which this table plays one seat, and return its code.
-
-        Raises a `CompanionError`.
-        """
-
-    def take_game(self, code: str, name: str) -> None:
-        """Accept the game that another table offers under a code. Raises a `CompanionError`."""
-
-    def withdraw_game(self) -> None:
-        """Withdraw the offered game. Raises a `CompanionError`."""
+    @property
+    def pairs(self) -> HubPairs:
+        """Return the line for games at two tables. Raises `Illegal` without a hub."""
 
 
 @dataclass(frozen=True)

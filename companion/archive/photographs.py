@@ -45,7 +45,6 @@ class PhotographFolder:
         self.folder = folder
         self.trouble = ""
         self._limit = limit_mb * _MEGABYTE
-        self._total: int | None = None
         self.has_room: Callable[[], bool] = lambda: True
         """Check whether the disk has room for optional files."""
 
@@ -79,17 +78,14 @@ class PhotographFolder:
         path = self.path(game, moment)
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, picture, 0o644)
-        # measured once, including this photograph, then updated by addition
-        if self._total is None:
-            self._total = self._measure_total()
-        else:
-            self._total += len(picture)
         oldest_first = [path for game in self._games() for path in self._photographs_of(game)]
+        sizes = [path.stat().st_size for path in oldest_first]
+        total = sum(sizes)
         # the newest one stays, whatever the limit
-        for old in oldest_first[:-1]:
-            if self._total <= self._limit:
+        for old, size in zip(oldest_first[:-1], sizes, strict=False):
+            if total <= self._limit:
                 break
-            self._total -= old.stat().st_size
+            total -= size
             old.unlink()
             with contextlib.suppress(OSError):  # the folder still has other photographs
                 old.parent.rmdir()
@@ -100,12 +96,6 @@ class PhotographFolder:
             path.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             (self.folder / str(game)).rmdir()
-        self._total = None
-
-    def _measure_total(self) -> int:
-        return sum(
-            path.stat().st_size for game in self._games() for path in self._photographs_of(game)
-        )
 
     def _games(self) -> list[Path]:
         games = [path for path in _paths_in(self.folder) if _NUMBER.fullmatch(path.name)]

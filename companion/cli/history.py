@@ -12,10 +12,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from companion.archive.played_games import GameLine
-from companion.cli.options import SETTINGS, argument, command, settings_of, write_file
+from companion.cli.options import (
+    SETTINGS,
+    argument,
+    command,
+    read_named_file,
+    settings_of,
+    write_file,
+)
 from companion.core.config import Settings
-from companion.core.errors import Malformed
-from companion.core.files import MAX_GAME, read_file
+from companion.core.files import MAX_GAME
 from companion.core.kit import SEATS, Seat
 from companion.table.session import MACHINE
 
@@ -109,17 +115,10 @@ def _as_json(played: GameFile) -> str:
     argument("file", type=Path, metavar="FILE"),
 )
 def import_game(options: argparse.Namespace) -> None:
-    content = _content(options.file)
+    content = read_named_file(options.file, MAX_GAME)
     with _open_history(settings_of(options), read_only=False) as past:
         number = past.import_game(content)
     print(f"{options.file} is game {number} now.")
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return read_file(path, MAX_GAME)
-    except OSError as error:
-        raise Malformed(f"{path} cannot be read: {error.strerror or error}") from None
 
 
 # ---- replay --------------------------------------------------------------------------------------
@@ -139,6 +138,6 @@ def replay(options: argparse.Namespace) -> None:
         with _open_history(settings_of(options)) as past:
             played = past.file(int(options.game))
     else:
-        played = read_game(_content(Path(options.game)))
+        played = read_game(read_named_file(Path(options.game), MAX_GAME))
     for sentence in retell(played):
         print(sentence)

@@ -13,6 +13,7 @@ import msgspec
 
 from companion.core.config import Settings, find_settings, load_settings
 from companion.core.errors import Malformed, SystemTrouble
+from companion.core.files import read_file
 from companion.games.tools import Command
 
 Adder = Callable[[argparse.ArgumentParser], object]
@@ -130,6 +131,14 @@ def settings_of(options: argparse.Namespace) -> Settings:
     camera = replace(settings.camera, **typed(source="camera", fps="fps"))
     state_dir = options.state_dir or settings.state_dir
     return replace(settings, web=web, camera=camera, state_dir=state_dir)
+
+
+def read_named_file(path: Path, most: int) -> bytes:
+    """Return the content of a file named on the command line. Raises `Malformed`."""
+    try:
+        return read_file(path, most)
+    except OSError as error:
+        raise Malformed(f"{path} cannot be read: {error.strerror or error}") from None
 
 
 def write_file(path: Path, content: bytes) -> None:

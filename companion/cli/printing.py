@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from companion.cli.greeting import begin
-from companion.cli.options import argument, command, write_file
+from companion.cli.options import argument, command, read_named_file, write_file
 from companion.core.errors import Malformed
-from companion.core.files import MAX_TEXT, read_file
+from companion.core.files import MAX_TEXT
 from companion.core.i18n import LANGUAGES
 from companion.games import GAMES, game_named
 from companion.printing.kit_printer import PAPERS, KitPrinter
@@ -50,7 +50,10 @@ def kit(options: argparse.Namespace) -> None:
     game = game_named(options.game)
     raw: dict[str, Any] = {}
     if options.board:
-        raw["board"] = _board_map(options.board)
+        try:
+            raw["board"] = read_named_file(options.board, MAX_TEXT).decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise Malformed(f"{options.board} is not text: a map is lines of . # s n S N") from None
     if options.tiles:
         raw["tiles"] = True
     begin(f"Drawing the kit of {game.title}: this takes some seconds.")
@@ -68,16 +71,6 @@ def kit(options: argparse.Namespace) -> None:
         advice = f"one sheet of {paper.upper()}; {advice}"
     write_file(options.output, kit_pdf(printed, style, game.extras(values))[0])
     print(f"{options.output}: {advice}.")
-
-
-def _board_map(path: Path) -> str:
-    """Return the text of a board map from a file. Raises `Malformed`."""
-    try:
-        return read_file(path, MAX_TEXT).decode("utf-8-sig")
-    except OSError as error:
-        raise Malformed(f"{path} cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise Malformed(f"{path} is not text: a map is lines of . # s n S N") from None
 
 
 @command(

@@ -7,7 +7,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -23,6 +23,7 @@ from companion.table.table import Table
 
 if TYPE_CHECKING:
     from companion.hub.adapter import HubAdapter
+    from companion.hub.pair_line import PairLine
 
 log = logging.getLogger(__name__)
 FILE = "hub.json"
@@ -121,33 +122,18 @@ class HubLink(Closeable):
         """
         return self._adapter.pairs.code if self._adapter else ""
 
-    def offer_game(self, game: str, options: Mapping[str, Any], seat: Seat, name: str) -> str:
-        """Offer a game in which this table plays a seat. Return the code for the other owner.
-
-        Raises a `CompanionError`.
-        """
-        code: str = self._member.pairs.offer(game, dict(options), seat, name)
-        return code
-
-    def take_game(self, code: str, name: str) -> None:
-        """Accept the game that another table offers under this code. Raises a `CompanionError`."""
-        self._member.pairs.take(code, name)
-
-    def withdraw_game(self) -> None:
-        """Withdraw the offer. Raises a `CompanionError`."""
-        self._member.pairs.withdraw()
+    @property
+    def pairs(self) -> PairLine:
+        """Return the line for games at two tables. Raises `Illegal` without a hub."""
+        if self._adapter is None:
+            raise wrong_phase(say("Join a hub first: both tables belong to the same one"))
+        return self._adapter.pairs
 
     def _require_no_game(self) -> None:
         is_on = self._table.remote.is_on
         # Only a connected hub carries the line. A hub that is gone may be left.
         if is_on and self._adapter is not None and self._adapter.is_connected:
             raise wrong_phase(say("A game at two tables is on: end it first"))
-
-    @property
-    def _member(self) -> HubAdapter:
-        if self._adapter is None:
-            raise wrong_phase(say("Join a hub first: both tables belong to the same one"))
-        return self._adapter
 
     def leave(self) -> None:
         """Leave the hub. It keeps what it has received until its owner removes this table.

@@ -50,8 +50,8 @@ class TwoTables:
 
     def begin(self, game: str, **options: object) -> None:
         """Both agree on the game, and both boards are set up."""
-        code = self.companions[Seat.SOUTH].hub.offer_game(game, options, Seat.SOUTH, "Mara")
-        self.companions[Seat.NORTH].hub.take_game(code, "Jonas")
+        code = self.companions[Seat.SOUTH].hub.pairs.offer(game, options, Seat.SOUTH, "Mara")
+        self.companions[Seat.NORTH].hub.pairs.take(code, "Jonas")
         self.are("the game begins", lambda each: session_of(each.table).remote is not None)
         self.settle()
 

@@ -147,10 +147,10 @@ class HubDoor(PageGroup):
         """Offer, accept or withdraw a game by the page's forms."""
         name = " ".join(name.split())[:24]
         if code:
-            self.hub.take_game(code[:64], name)
+            self.hub.pairs.take(code[:64], name)
             return redirect("/host", 303)
         if withdraw:
-            self.hub.withdraw_game()
+            self.hub.pairs.withdraw()
         else:
             self._offer(game, Seat.NORTH if seat == Seat.NORTH else Seat.SOUTH, name)
         return redirect("/host/hub/game", 303)
@@ -163,15 +163,15 @@ class HubDoor(PageGroup):
     @post("/api/host/hub/take", guard=host_only)
     def take(self, body: TakeGame) -> None:
         """Accept the game that another table offers."""
-        self.hub.take_game(body.code, body.name)
+        self.hub.pairs.take(body.code, body.name)
 
     @post("/api/host/hub/withdraw", guard=host_only)
     def withdraw(self) -> None:
         """Withdraw the offered game."""
-        self.hub.withdraw_game()
+        self.hub.pairs.withdraw()
 
     def _offer(self, game: str, seat: Seat, name: str) -> str:
-        return self.hub.offer_game(game, self._options_of(game), seat, name)
+        return self.hub.pairs.offer(game, dict(self._options_of(game)), seat, name)
 
     def _options_of(self, game: str) -> Mapping[str, Any]:
         """Return options that two tables can play: the owner's last ones, or else a preset's."""
