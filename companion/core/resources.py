@@ -59,7 +59,7 @@ def save_memory() -> bool:
     return answers == [1] * len(settings)
 
 
-def give_back() -> bool:
+def return_memory() -> bool:
     """Return free pages to the system, also those between used ones. Return whether there were any.
 
     It takes some milliseconds during which other threads cannot allocate, so call it in quiet

@@ -21,7 +21,7 @@ from companion.core.config import HistorySettings
 from companion.core.errors import CompanionError
 from companion.core.i18n import listed, say
 from companion.core.ports import Closeable
-from companion.core.resources import TIDYING, give_back, give_way
+from companion.core.resources import TIDYING, give_way, return_memory
 from companion.storage.disk_space import DiskSpace
 from companion.storage.journal import Journal
 from companion.table.session import Phase
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 ROUND_S = 5.0
 QUIET_S = 60.0
 """Time in seconds without activity at the table before games are removed or checked."""
-GIVE_BACK_S = 30.0
+RETURN_S = 30.0
 """Interval in seconds at which freed memory is returned to the system."""
 _ROUND_BUDGET_S = 0.05
 """Time in seconds for one round of removals or checks."""
@@ -72,8 +72,7 @@ class Housekeeping(Closeable):
         self.unchecked: list[int] | None = None
         self._damaged: list[int] = []
         self._unremovable: set[int] = set()
-        self._last_rest: tuple[int, Phase] | None = None
-        self._give_back_s = clock.monotonic_s() + GIVE_BACK_S
+        self._return_s = clock.monotonic_s() + RETURN_S
         self.tasks: list[Callable[[], object]] = []
         """Work that other parts have done at the end of each round."""
         self._stop = threading.Event()
@@ -107,25 +106,21 @@ class Housekeeping(Closeable):
         if self._is_quiet():
             self._attempt(self._remove_old_games)
             self._attempt(self._check_games)
-        self._attempt(self.give_back)
+        self._attempt(self.return_memory)
         for task in self.tasks:
             self._attempt(task)
 
-    def give_back(self) -> None:
-        """Return freed memory to the system when a game is over, at the next set-up, and otherwise
-        twice a minute. It takes some milliseconds.
+    def return_memory(self) -> None:
+        """Return freed memory to the system twice a minute. It takes some milliseconds.
 
         Cyclic garbage is collected first. Otherwise it stays scattered among live objects until the
         collector runs by itself.
         """
-        now, now_s = self._table.progress(), self._clock.monotonic_s()
-        is_at_rest = now.phase in (Phase.LOBBY, Phase.SETUP, Phase.OVER)
-        rest = (now.number, now.phase) if is_at_rest else None
-        if now_s >= self._give_back_s or (rest is not None and rest != self._last_rest):
-            self._give_back_s = now_s + GIVE_BACK_S
+        now_s = self._clock.monotonic_s()
+        if now_s >= self._return_s:
+            self._return_s = now_s + RETURN_S
             gc.collect()
-            give_back()
-        self._last_rest = rest
+            return_memory()
 
     def _attempt(self, work: Callable[[], object]) -> None:
         try:

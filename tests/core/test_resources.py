@@ -1,4 +1,4 @@
-"""Memory is given back in quiet moments, and what a board with little memory does without."""
+"""Memory is given back now and then, and what a board with little memory does without."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from companion.core.config import CameraSettings, HistorySettings
 from companion.core.resources import is_small_machine
 from companion.maintenance import housekeeping
 
-# ---- quiet moments -------------------------------------------------------------------------------
+# ---- memory --------------------------------------------------------------------------------------
 
 
-def test_memory_is_given_back_between_two_games_and_now_and_then(
+def test_memory_is_given_back_twice_a_minute(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: list[str] = []
     with playing(tmp_path) as played:
         table = played.table
-        monkeypatch.setattr(housekeeping, "give_back", lambda: given.append(table.progress().phase))
+        monkeypatch.setattr(
+            housekeeping, "return_memory", lambda: given.append(table.progress().phase)
+        )
         album = PhotographFolder(tmp_path / "photographs")
         history = History(journal_of(table), None, played.clock, on_table=lambda: 0)
         with housekeeping.Housekeeping(
@@ -34,16 +36,13 @@ def test_memory_is_given_back_between_two_games_and_now_and_then(
             clock=played.clock,
             settings=HistorySettings(),
         ) as house:
-            for begin in (lambda: None, played.begin, table.abandon):
-                begin()
-                house.give_back()
-                house.give_back()
-            assert given == ["lobby", "lobby"], "at the start, and at the end"
+            house.return_memory()
+            assert given == [], "not at once"
             played.begin()
             for _ in range(7):
                 played.clock.advance(10)
-                house.give_back()
-            assert given[2:] == ["orders", "orders"]
+                house.return_memory()
+            assert given == ["orders", "orders"], "also during a game"
 
 
 # ---- boards with little memory -------------------------------------------------------------------
