@@ -44,7 +44,7 @@ def greeting(companion: Companion, on_terminal: bool) -> str:
         rows.append(("Code to sit", f"{shown_code(code)}   until a game begins or a seat is freed"))
     if wifi:
         rows.append(("Wi-Fi", wifi.name))
-    lines = [*companion.found, "", *(f"{name:<14} {text}" for name, text in rows), ""]
+    lines = [*companion.notes, "", *(f"{name:<14} {text}" for name, text in rows), ""]
     if on_terminal and wifi:
         lines += ["Scan this first, to join the Wi-Fi:", qr_text(wifi.text)]
     if on_terminal:

@@ -198,7 +198,7 @@ class Hotspot:
                 "wifi.password": wifi.password,
                 "wifi.hidden": wifi.hidden,
             }
-            file.change(changes, file.read().seen)
+            file.change(changes, file.read().digest)
             # the settings file stays the service's own, also in a folder of root
             if owner and os.geteuid() == 0:
                 os.chown(self.settings, owner.st_uid, owner.st_gid)

@@ -23,11 +23,11 @@ from companion.core.network import Wifi
 from companion.diagnostics.probes import Machine
 from companion.maintenance.own_wifi import (
     ANSWER,
-    MAX_WISH_BYTES,
-    WISH_FILE,
+    MAX_REQUEST_BYTES,
+    REQUEST_FILE,
     Trouble,
     WifiAnswer,
-    WifiWish,
+    WifiRequest,
     require_valid,
 )
 
@@ -50,45 +50,47 @@ password is 25.
 
 @command("wifi", "change the Wi-Fi as a page asks. Its unit runs it")
 def wifi(_: argparse.Namespace) -> int:
-    return run_wifi(RUN / WISH_FILE, ANSWER, WifiHands())
+    return run_wifi(RUN / REQUEST_FILE, ANSWER, WifiControl())
 
 
-def run_wifi(wish_path: Path, answer_path: Path, hands: WifiHands) -> int:
+def run_wifi(request_path: Path, answer_path: Path, control: WifiControl) -> int:
     """Carry out the request in a file and delete the file. Return the exit status."""
-    wish = take_wish(wish_path)
+    request = take_request(request_path)
     try:
-        answer = hands.carry_out(wish)
+        answer = control.carry_out(request)
     except CompanionError as error:  # a profile that cannot be written
         print(error.message)
-        answer = WifiAnswer(wish.number, trouble="refused")
+        answer = WifiAnswer(request.number, trouble="refused")
     replace_file(answer_path, msgspec.json.encode(answer), 0o640)
     return 1 if answer.trouble else 0
 
 
-def take_wish(path: Path) -> WifiWish:
+def take_request(path: Path) -> WifiRequest:
     """Read a request and delete its file. Raises `Malformed` for an invalid one, without quoting
     it.
     """
     try:
         with open_file(path, follow_link=False) as file:
-            wish = msgspec.json.decode(file.read(MAX_WISH_BYTES), type=WifiWish)
+            request = msgspec.json.decode(file.read(MAX_REQUEST_BYTES), type=WifiRequest)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        raise Malformed("The wish cannot be read.") from None
+        raise Malformed("The request cannot be read.") from None
     finally:
         path.unlink(missing_ok=True)
-    if wish.wifi:
-        require_valid(wish.wifi)
-    if wish.hotspot:
-        require_valid(wish.hotspot)
-        if not NAME.fullmatch(wish.hotspot.name):
-            raise Malformed("The wish names no hotspot.")
+    if request.wifi:
+        require_valid(request.wifi)
+    if request.hotspot:
+        require_valid(request.hotspot)
+        if not NAME.fullmatch(request.hotspot.name):
+            raise Malformed("The request names no hotspot.")
     # only a request to join names a Wi-Fi, all others need the own hotspot
-    if (wish.wifi is None) is (wish.task == "join") or (wish.task != "join" and not wish.hotspot):
-        raise Malformed("The wish is incomplete.")
-    return wish
+    if (request.wifi is None) is (request.task == "join") or (
+        request.task != "join" and not request.hotspot
+    ):
+        raise Malformed("The request is incomplete.")
+    return request
 
 
-class WifiHands:
+class WifiControl:
     """Controls NetworkManager on one machine. Tests replace `root`, `run` and `pause`."""
 
     def __init__(
@@ -101,26 +103,26 @@ class WifiHands:
         self._own = Connection(OWN, root / OWN_PROFILE, run)
         self._joined = Connection(JOINED, root / JOINED_PROFILE, run)
 
-    def carry_out(self, wish: WifiWish) -> WifiAnswer:
+    def carry_out(self, request: WifiRequest) -> WifiAnswer:
         """Carry out a request, and return its outcome."""
-        own = wish.hotspot
-        if wish.wifi is not None:
+        own = request.hotspot
+        if request.wifi is not None:
             self._pause(PAGE_S)
-            trouble = self._readiness() or self._join(wish.wifi)
+            trouble = self._readiness() or self._join(request.wifi)
             if not trouble:
                 self._own.forget()
             # a table that could not join must stay reachable
             is_back = bool(trouble and own) and not self._open(own)
-            return WifiAnswer(wish.number, own if is_back else None, trouble)
-        if wish.task == "close":
+            return WifiAnswer(request.number, own if is_back else None, trouble)
+        if request.task == "close":
             # NetworkManager joins a known Wi-Fi by itself once the radio is free
             _, output = self._run(["nmcli", "-t", "-f", "TYPE,AUTOCONNECT", "connection", "show"])
             if "802-11-wireless:yes" not in output.splitlines():
-                return WifiAnswer(wish.number, own)
+                return WifiAnswer(request.number, own)
             self._own.forget()
-            return WifiAnswer(wish.number)
+            return WifiAnswer(request.number)
         trouble = self._open(own)
-        return WifiAnswer(wish.number, None if trouble else own, trouble)
+        return WifiAnswer(request.number, None if trouble else own, trouble)
 
     def _readiness(self) -> Trouble:
         """Switch the radio on. Return why it cannot be used, or an empty string."""
@@ -128,9 +130,9 @@ class WifiHands:
         if status == 127:
             return "no_manager"
         read = self._machine.text
-        if not self._machine.found("sys/class/net/*/phy80211"):
+        if not self._machine.glob("sys/class/net/*/phy80211"):
             return "no_radio"
-        for switch in self._machine.found("sys/class/rfkill/*"):
+        for switch in self._machine.glob("sys/class/rfkill/*"):
             if read(f"{switch}/type") == "wlan" and read(f"{switch}/hard") == "1":
                 return "blocked"
         return ""

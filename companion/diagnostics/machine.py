@@ -203,7 +203,7 @@ def clock(machine: Machine) -> Finding:
         return Finding("clock", Grade.OK, now)
     if synchronised:
         return Finding("clock", Grade.OK, joined(" ", (now, say("It was set by the network."))))
-    if machine.found("sys/class/rtc/rtc*"):  # a clock that runs without power
+    if machine.glob("sys/class/rtc/rtc*"):  # a clock that runs without power
         text = say("It was set by the machine’s own clock.")
         return Finding("clock", Grade.OK, joined(" ", (now, text)))
     text = say("No network has set the clock: dates in the history may be wrong, games are not.")

@@ -63,7 +63,7 @@ class Machine:
         except ValueError:
             return None
 
-    def found(self, pattern: str) -> list[str]:
+    def glob(self, pattern: str) -> list[str]:
         """Return the paths below the root that match a pattern, sorted."""
         try:
             return sorted(str(path.relative_to(self.root)) for path in self.root.glob(pattern))
@@ -83,7 +83,7 @@ def temperature_c(machine: Machine) -> float | None:
     """Return the temperature of the processor."""
     zones = {
         machine.text(f"{zone}/type"): value
-        for zone in machine.found("sys/class/thermal/thermal_zone*")
+        for zone in machine.glob("sys/class/thermal/thermal_zone*")
         if (value := machine.number(f"{zone}/temp")) is not None
     }
     # the sensor of the processor, or else the warmest of all
@@ -99,7 +99,7 @@ def throttling(machine: Machine) -> int | None:
     They are the bits of `vcgencmd get_throttled` in the Raspberry Pi documentation: 0 to 3 are for
     now, 16 to 19 for the time since the start.
     """
-    for path in machine.found("sys/devices/platform/soc*/*firmware/get_throttled"):
+    for path in machine.glob("sys/devices/platform/soc*/*firmware/get_throttled"):
         if (bits := machine.number(path, 16)) is not None:
             return bits
     _, _, digits = machine.run(["vcgencmd", "get_throttled"]).strip().partition("throttled=")
@@ -241,7 +241,7 @@ def wireless(machine: Machine) -> tuple[Wireless, ...]:
     quality = re.compile(r"^\s*(\w+):\s+\S+\s+\S+\s+(-\d+)", re.MULTILINE)
     signals = dict(quality.findall(machine.text("proc/net/wireless")))
     devices = []
-    for path in machine.found("sys/class/net/*/wireless"):
+    for path in machine.glob("sys/class/net/*/wireless"):
         name = path.split("/")[-2]
         output = machine.run(["iw", "dev", name, "get", "power_save"])
         saves = {"on": True, "off": False}.get(output.partition("Power save:")[2].strip())
@@ -257,7 +257,7 @@ def is_radio_blocked(machine: Machine) -> bool:
     return any(
         machine.text(f"{path}/type") == "wlan"
         and (machine.number(f"{path}/soft") == 1 or machine.number(f"{path}/hard") == 1)
-        for path in machine.found("sys/class/rfkill/rfkill*")
+        for path in machine.glob("sys/class/rfkill/rfkill*")
     )
 
 

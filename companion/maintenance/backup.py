@@ -399,7 +399,7 @@ def _check_settings(path: Path, settings: Settings, settings_file: Path) -> None
             # the settings file of this machine cannot be read
             on_file = Settings()
         here = kept_by_hand(on_file, contents.settings)
-        file.change({**here, "state_dir": settings.state_dir}, contents.seen)
+        file.change({**here, "state_dir": settings.state_dir}, contents.digest)
     except ConfigError as error:
         raise Malformed(
             say("The settings in this backup cannot be used: {why}", why=error.message)

@@ -24,10 +24,10 @@ from companion.core.files import read_file, replace_file, why_refused
 from companion.core.i18n import say
 from companion.core.network import HOTSPOT_ADDRESS, InterfaceAddress, Wifi, own_addresses
 
-WISH_FILE = "wifi"
+REQUEST_FILE = "wifi"
 """Name of the request file in the service's folder, which companion-wifi.path watches."""
 ANSWER = Path("/run/companion-wifi/answer")
-MAX_WISH_BYTES = 2000
+MAX_REQUEST_BYTES = 2000
 """Maximum size of a request or an answer in bytes. The longest names and passwords take some
 500.
 """
@@ -50,7 +50,7 @@ _MAX_NAME_BYTES = 32
 Trouble = Literal["", "no_manager", "no_radio", "blocked", "password", "not_found", "refused"]
 
 
-class WifiWish(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class WifiRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A request to root: open the own Wi-Fi, join another one, or close the own one in favour of a
     known one.
 
@@ -113,7 +113,7 @@ class OwnWifi:
         addresses: Callable[[], Sequence[InterfaceAddress]] = own_addresses,
         guests: Callable[[], bool] = has_guests,
     ) -> None:
-        self._wish_path = folder / WISH_FILE
+        self._request_path = folder / REQUEST_FILE
         self._answer_path = answer
         self._clock = clock
         self._password = password
@@ -121,7 +121,7 @@ class OwnWifi:
         self._addresses = addresses
         self._guests = guests
         self._lock = threading.RLock()
-        self._wish: WifiWish | None = None
+        self._pending: WifiRequest | None = None
         self._since_s = clock.monotonic_s()
         """Time of the last event: a request, the opening of the own Wi-Fi, or the start of waiting
         for an address.
@@ -136,16 +136,16 @@ class OwnWifi:
     @property
     def trying(self) -> str:
         """Name of the Wi-Fi that root is trying to join. Empty if there is none."""
-        wish = self._wish
-        return wish.wifi.name if wish and wish.wifi else ""
+        request = self._pending
+        return request.wifi.name if request and request.wifi else ""
 
     def look(self) -> None:
         """Read an answer, or make the request that is due."""
         with self._lock:
             waited_s = self._clock.monotonic_s() - self._since_s
             ips = {address.ip for address in self._addresses() if address.has_hardware}
-            if self._wish is not None:
-                self._handle_answer(self._wish, waited_s)
+            if self._pending is not None:
+                self._handle_answer(self._pending, waited_s)
                 return
             # it may have been opened or closed from outside
             if (HOTSPOT_ADDRESS in ips) is not (self.hotspot is not None):
@@ -179,7 +179,7 @@ class OwnWifi:
         """
         require_valid(wifi)
         with self._lock:
-            if self._wish is not None:
+            if self._pending is not None:
                 sentence = say("The table is changing its Wi-Fi: try again in a minute.")
                 raise Illegal(Refusal.WRONG_PHASE, sentence)
             self._request("join", self.hotspot, wifi)
@@ -188,38 +188,38 @@ class OwnWifi:
         self, task: Literal["open", "join", "close"], hotspot: Wifi | None, wifi: Wifi | None = None
     ) -> None:
         with self._lock:
-            wish = WifiWish(secrets.token_hex(8), task, hotspot, wifi)
+            request = WifiRequest(secrets.token_hex(8), task, hotspot, wifi)
             self._waits_for_address, self.trouble, self._since_s = (
                 False,
                 "",
                 self._clock.monotonic_s(),
             )
             try:
-                replace_file(self._wish_path, msgspec.json.encode(wish))
-                self._wish = wish
+                replace_file(self._request_path, msgspec.json.encode(request))
+                self._pending = request
             except OSError as error:
                 self.trouble = why_refused(error)
             self._tell(self.hotspot is not None)
 
-    def _handle_answer(self, wish: WifiWish, waited_s: float) -> None:
+    def _handle_answer(self, request: WifiRequest, waited_s: float) -> None:
         answer = self._read_answer()
-        if answer is not None and answer.number == wish.number:
+        if answer is not None and answer.number == request.number:
             self.hotspot = answer.hotspot
-            self.trouble = trouble_words(answer.trouble, wish.wifi.name if wish.wifi else "")
+            self.trouble = trouble_words(answer.trouble, request.wifi.name if request.wifi else "")
         elif waited_s >= ANSWER_S:
-            self._wish_path.unlink(missing_ok=True)
+            self._request_path.unlink(missing_ok=True)
             self.trouble = say("The machine does not change its Wi-Fi: restart it.")
         else:
             return
-        self._wish, self._since_s = None, self._clock.monotonic_s()
+        self._pending, self._since_s = None, self._clock.monotonic_s()
         # after closing or a failed join, wait for an address again unless the own Wi-Fi is open
-        has_lost = wish.task == "close" or (wish.task == "join" and bool(self.trouble))
+        has_lost = request.task == "close" or (request.task == "join" and bool(self.trouble))
         self._waits_for_address = has_lost and self.hotspot is None
         self._tell(self.hotspot is not None)
 
     def _read_answer(self) -> WifiAnswer | None:
         try:
-            content = read_file(self._answer_path, MAX_WISH_BYTES)
+            content = read_file(self._answer_path, MAX_REQUEST_BYTES)
             return msgspec.json.decode(content, type=WifiAnswer)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return None

@@ -60,7 +60,7 @@ class Upkeep:
     ) -> None:
         self.path = path
         """Path of the settings file, which need not exist."""
-        self.done = ""
+        self.start_notice = ""
         """What this start has restored or deleted, as a sentence. Empty if nothing."""
         self._last_good = LastGoodSettings(path)
         self._file = SettingsFile(path)
@@ -91,7 +91,7 @@ class Upkeep:
         """Return the settings in the file, and its digest for `change`. Raises `ConfigError`."""
         return self._file.read()
 
-    def change(self, changes: Mapping[str, object], seen: str) -> None:
+    def change(self, changes: Mapping[str, object], digest: str) -> None:
         """Write values to the file and apply those that take effect at once. Raises `ConfigError`
         for values that the page may not write.
         """
@@ -99,7 +99,7 @@ class Upkeep:
             if not page_may_write(key, value):
                 raise ConfigError(joined(" ", (by_hand(), f"[{key}]")))
         with self._lock:
-            self._apply(self._file.change(changes, seen))
+            self._apply(self._file.change(changes, digest))
 
     def change_for_hub(self, typed: Mapping[str, str]) -> str:
         """Apply settings sent by a hub, if the hub may set them. Return the outcome as a
@@ -117,7 +117,7 @@ class Upkeep:
                 for key in typed
                 if (value := rows()[key].read(typed[key])) != values.get(key)
             }
-            self.change(changes, on_file.seen)
+            self.change(changes, on_file.digest)
         except CompanionError as error:
             return error.message
         if not changes:

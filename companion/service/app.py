@@ -97,8 +97,8 @@ class Companion(Closeable):
         self.settings_path = settings_path or find_settings(None, settings.state_dir)
         self._restart = restart
         self.clock = clock or RealClock()
-        self.found: list[str] = []
-        """Findings at the start, as sentences."""
+        self.notes: list[str] = []
+        """What was found at the start, as sentences."""
         self.simulation: Simulation | None = None
         self.panel: Panel | None = None
         self._no_panel = ""
@@ -132,7 +132,7 @@ class Companion(Closeable):
         )
         self.board = BoardWatch(self.settings, self.clock, self.table, self.album)
         if self.journal.notice:
-            self.found.append(self.journal.notice)
+            self.notes.append(self.journal.notice)
         if not simulate:
             self._open_devices(may_simulate=simulate is None)
         # Simulate if asked for, or if neither camera nor pins were found.
@@ -436,7 +436,7 @@ class Companion(Closeable):
         return self.host_key
 
     def _report(self, sentence: str) -> None:
-        self.found.append(sentence)
+        self.notes.append(sentence)
         log.info("%s", sentence)
 
     # ---- running ---------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ def run(
                 _report(companion, joined(" ", (backup_trouble, last_good.notice())), notices)
                 for sentence in retired_settings(path):
                     log.warning("%s: %s", path, sentence)
-                    companion.found.append(sentence)
+                    companion.notes.append(sentence)
                 greet(companion, is_first)
                 spare_collections()
                 received = signal.sigtimedwait(end_signals, WELL_AFTER_S)
@@ -114,8 +114,8 @@ def _report(companion: Companion, trouble: str, success: str) -> None:
     """
     if trouble:
         companion.table.notice("upkeep", trouble)
-    companion.upkeep.done = success
-    companion.found[:0] = [sentence for sentence in (trouble, success) if sentence]
+    companion.upkeep.start_notice = success
+    companion.notes[:0] = [sentence for sentence in (trouble, success) if sentence]
 
 
 def _reason(error: Exception) -> str:

@@ -238,7 +238,7 @@ class Journal(Closeable):
         entries, broken = self._read((game,))
         return entries, broken.id if broken else None
 
-    def after(self, number: int, most: int) -> list[Entry]:
+    def entries_after(self, number: int, most: int) -> list[Entry]:
         """Return at most `most` readable inputs after one with this number."""
         rows = self.database.read(f"{_READ} WHERE id > ? ORDER BY id LIMIT ?", (number, most))
         return [entry for row in rows if (entry := _entry_of(row)) is not None]

@@ -49,7 +49,7 @@ class Outbox:
         accepted.
         """
 
-    def last(self) -> int:
+    def last_number(self) -> int:
         """Return the number of the last input in the journal, 0 if it is empty."""
         number: int | None = self._journal.database.read("SELECT MAX(id) FROM entries")[0][0]
         return number or 0
@@ -66,7 +66,7 @@ class Outbox:
         """Return the mark that distinguishes this input from another one at its place. Empty if
         there is none.
         """
-        entries = self._journal.after(number - 1, 1)
+        entries = self._journal.entries_after(number - 1, 1)
         return _mark(entries[0]) if entries and entries[0].id == number else ""
 
     def seek(self, after: int, epoch: int = 0) -> None:
@@ -83,7 +83,7 @@ class Outbox:
     def next(self) -> PublicRecord | None:
         """Return the next message, the same one until `sent`. None if there is no new one."""
         if self._pending is None:
-            self._waiting = self._waiting or self._journal.after(self._after, _AT_ONCE)
+            self._waiting = self._waiting or self._journal.entries_after(self._after, _AT_ONCE)
             if self._waiting:
                 entry = self._waiting.pop(0)
                 self._apply(entry.record)

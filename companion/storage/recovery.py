@@ -63,7 +63,7 @@ def rescue(path: Path) -> tuple[Rescued, Path]:
     nothing was moved.
     """
     rescued = _read_tables(path)
-    fresh = _fresh(path)
+    fresh = _rescued_path(path)
     _remove(fresh)
     fresh.touch(mode=0o600)
     with closing(sqlite3.connect(fresh, isolation_level=None)) as db:
@@ -126,13 +126,13 @@ def _cut_words(game: int, inputs: int) -> str:
 
 def finish_rescue(path: Path) -> None:
     """Move the new file into its place if a power cut came in between."""
-    fresh = _fresh(path)
+    fresh = _rescued_path(path)
     if fresh.exists() and not path.exists():
         fresh.replace(path)
     fresh.unlink(missing_ok=True)
 
 
-def _fresh(path: Path) -> Path:
+def _rescued_path(path: Path) -> Path:
     return path.with_name(f"{path.stem}.rescued{path.suffix}")
 
 

@@ -68,7 +68,7 @@ def test_a_crafted_request_changes_nothing(tmp_path: Path) -> None:
             )
         assert place.path.read_text() == ours
         with pytest.raises(ConfigError, match="by hand"):
-            place.upkeep.change({"web.key": "/etc/shadow"}, place.upkeep.read_file().seen)
+            place.upkeep.change({"web.key": "/etc/shadow"}, place.upkeep.read_file().digest)
 
 
 def test_a_backup_brings_no_paths_and_no_addresses(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_three_failed_starts_bring_back_what_worked(path: Path) -> None:
     )
     LastGoodSettings(path).keep(GOOD)
     assert LastGoodSettings(path).notice() == told, "until they are changed again"
-    SettingsFile(path).change({"web.viewers": 50}, SettingsFile(path).read().seen)
+    SettingsFile(path).change({"web.viewers": 50}, SettingsFile(path).read().digest)
     assert LastGoodSettings(path).notice() == ""
 
 

@@ -46,7 +46,9 @@ ROWS = {row.key: row for section in sections() for row in section.rows}
 def edited(path: Path, text: str, **changes: object) -> str:
     path.write_text(text)
     file = SettingsFile(path)
-    file.change({key.replace("__", "."): value for key, value in changes.items()}, file.read().seen)
+    file.change(
+        {key.replace("__", "."): value for key, value in changes.items()}, file.read().digest
+    )
     return path.read_text()
 
 
@@ -148,7 +150,7 @@ def test_a_pad_of_which_the_file_says_nothing_is_written_whole(tmp_path: Path) -
 def test_no_file_is_made_with_the_first_change_for_its_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / "new" / "settings.toml"
     file = SettingsFile(path)
-    assert (file.read().settings, file.read().seen) == (Settings(), "")
+    assert (file.read().settings, file.read().digest) == (Settings(), "")
     file.change({"web.port": 8080}, "")
     assert not path.exists(), "nothing has changed"
     file.change({"state_dir": "/x", "table.theme": "dark"}, "")
@@ -160,7 +162,7 @@ def test_a_file_that_was_changed_meanwhile_is_not_overwritten(tmp_path: Path) ->
     path = tmp_path / "settings.toml"
     path.write_text(OURS)
     file = SettingsFile(path)
-    seen = file.read().seen
+    seen = file.read().digest
     path.write_text(OURS.replace("usb:0", "usb:1"))
     with pytest.raises(Stale, match="Somebody else has changed"):
         file.change({"web.port": 1}, seen)
@@ -172,7 +174,7 @@ def test_wrong_values_and_wrong_files_are_refused_and_nothing_is_written(tmp_pat
     path = tmp_path / "settings.toml"
     path.write_text(OURS)
     file = SettingsFile(path)
-    seen = file.read().seen
+    seen = file.read().digest
     for changes in ({"web.port": 70_000}, {"panel.buzzer": 10}, {"quiet.from": "22:00"}):
         with pytest.raises(ConfigError):
             file.change(changes, seen)
@@ -191,7 +193,7 @@ def test_a_disk_that_refuses_is_told_and_the_old_file_stays(
     path = tmp_path / "settings.toml"
     path.write_text(OURS)
     file = SettingsFile(path)
-    seen = file.read().seen
+    seen = file.read().digest
 
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
@@ -210,7 +212,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     real.write_text(OURS)
     link.symlink_to(real)
     file = SettingsFile(link)
-    file.change({"web.port": 1}, file.read().seen)
+    file.change({"web.port": 1}, file.read().digest)
     assert link.is_symlink()
     assert "port = 1" in real.read_text()
 

@@ -40,8 +40,8 @@ def test_it_says_what_it_found(tmp_path: Path) -> None:
         tmp_path, panel=PanelSettings(enabled="no"), camera=CameraSettings(source="none")
     )
     with Companion(off, simulate=False, clock=FakeClock(), threads=False) as companion:
-        assert companion.found[0].startswith("No pads: The panel is switched off")
-        assert companion.found[1] == "No camera: switched off in the settings."
+        assert companion.notes[0].startswith("No pads: The panel is switched off")
+        assert companion.notes[1] == "No camera: switched off in the settings."
         assert companion.simulation is None
         companion.step()
         assert companion.table.view().devices.panel == "No pads: phones only."
@@ -66,7 +66,7 @@ def test_pages_do_not_wait_for_a_camera_that_takes_its_time(
         tmp_path, camera=CameraSettings(source="usb:0"), panel=PanelSettings(enabled="no")
     )
     with Companion(quiet, simulate=False) as companion:
-        assert companion.found[1] == "The camera is being opened; the pages work already."
+        assert companion.notes[1] == "The camera is being opened; the pages work already."
         assert opened.wait(60)
         with urllib.request.urlopen(
             f"http://127.0.0.1:{companion.server.port}/", timeout=20

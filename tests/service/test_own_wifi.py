@@ -23,10 +23,10 @@ from web_fixtures import flat
 from companion.cli.wifi import (
     JOINED_PROFILE,
     OWN_PROFILE,
-    WifiHands,
+    WifiControl,
     joined_text,
     run_wifi,
-    take_wish,
+    take_request,
 )
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings, Settings, WebSettings
@@ -36,10 +36,10 @@ from companion.maintenance.own_wifi import (
     ANSWER_S,
     FIRST_PASSWORD,
     LONELY_S,
-    MAX_WISH_BYTES,
+    MAX_REQUEST_BYTES,
     NO_ADDRESS_S,
     OwnWifi,
-    WifiWish,
+    WifiRequest,
 )
 from companion.service.app import Companion
 from hardware.simulated import SimulatedPanelHands, simulated_panel
@@ -54,7 +54,7 @@ WRONG = "Error: Connection activation failed: Secrets were required, but not pro
 @dataclass
 class Machine:
     """NetworkManager, one radio and the networks around; `carry_out` is what the unit does with a
-    wish.
+    request.
     """
 
     root: Path
@@ -71,7 +71,7 @@ class Machine:
 
     def __post_init__(self) -> None:
         (self.root / "sys/class/net/wlan0/phy80211").mkdir(parents=True)
-        self.hands = WifiHands(self.root, self._run, lambda _: None)
+        self.hands = WifiControl(self.root, self._run, lambda _: None)
 
     def service(self) -> OwnWifi:
         return OwnWifi(
@@ -86,7 +86,7 @@ class Machine:
 
     def carry_out(self, own: OwnWifi) -> None:
         """The unit, then the next round of the service."""
-        assert (self.root / "wifi").exists(), "a wish"
+        assert (self.root / "wifi").exists(), "a request"
         run_wifi(self.root / "wifi", self.root / "answer", self.hands)
         own.look()
 
@@ -228,9 +228,9 @@ def test_what_no_wifi_has_is_refused_by_both_sides(machine: Machine, wifi: Wifi,
         own.join(wifi)
     assert not (machine.root / "wifi").exists()
     path = machine.root / "wifi"
-    path.write_bytes(msgspec.json.encode(WifiWish("1", "join", None, wifi)))
+    path.write_bytes(msgspec.json.encode(WifiRequest("1", "join", None, wifi)))
     with pytest.raises(Malformed, match=why):
-        take_wish(path)
+        take_request(path)
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ def test_a_machine_that_does_not_answer_is_not_waited_for(machine: Machine) -> N
         b'{"number":"1","task":"rm","hotspot":{"name":"a","password":"right horse"}}',
         b'{"number":"1","task":"open","hotspot":{"name":"a\\nmode=x","password":"right horse"}}',
         b'{"number":"1","task":"join","wifi":{"name":"a"},"more":1}',
-        b" " * (MAX_WISH_BYTES + 1),
+        b" " * (MAX_REQUEST_BYTES + 1),
     ],
     ids=range(5),
 )
@@ -324,7 +324,7 @@ def test_root_does_nothing_for_a_wish_that_is_none(tmp_path: Path, content: byte
     path = tmp_path / "wifi"
     path.write_bytes(content)
     with pytest.raises(Malformed):
-        take_wish(path)
+        take_request(path)
     assert not path.exists(), "else the unit would begin for ever"
 
 
@@ -337,7 +337,7 @@ def test_root_follows_no_link_and_waits_for_no_pipe(tmp_path: Path, kind: str) -
     else:
         os.mkfifo(path)
     with pytest.raises(Malformed):
-        take_wish(path)
+        take_request(path)
     assert [each.name for each in tmp_path.iterdir()] == ["other"]
 
 

@@ -25,12 +25,12 @@ defaults of that pad.
 
 @dataclass(frozen=True)
 class FileContents:
-    """The settings in a file, and `seen`, a digest of its bytes that reveals a change by hand. It
+    """The settings in a file, and `digest`, that of its bytes,  that reveals a change by hand. It
     is empty without a file.
     """
 
     settings: Settings
-    seen: str
+    digest: str
 
 
 class SettingsFile:
@@ -46,15 +46,15 @@ class SettingsFile:
             read_settings(_decode(content, self.path), str(self.path)), _digest(content)
         )
 
-    def change(self, changes: Mapping[str, object], seen: str) -> Settings:
+    def change(self, changes: Mapping[str, object], digest: str) -> Settings:
         """Write some values (`{"table.theme": "dark"}`, None removes the entry) and return the new
         settings of the file.
 
-        Raises `Stale` when the file has changed since `seen`, `ConfigError` for values that do not
+        Raises `Stale` when the file has changed since `digest`, `ConfigError` for values that do not
         fit (nothing is written), and `SystemTrouble` when it cannot be written.
         """
         content = self._content()
-        if _digest(content) != seen:
+        if _digest(content) != digest:
             raise Stale(
                 say(
                     "Somebody else has changed the file in the meantime. Nothing was written: "

@@ -99,4 +99,4 @@ class FirstEvening(PageGroup):
         return redirect("/", 303)
 
     def _change(self, values: dict[str, Any]) -> None:
-        self.upkeep.change(values, self.upkeep.read_file().seen)
+        self.upkeep.change(values, self.upkeep.read_file().digest)

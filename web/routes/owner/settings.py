@@ -103,7 +103,7 @@ class SettingsPage(PageGroup):
             pads=pad_rows(),
             parts=PAD_PARTS,
             path=str(self.upkeep.path),
-            told=note or self.upkeep.done,
+            told=note or self.upkeep.start_notice,
             notice="" if note or error else self.upkeep.notice(),
             error=error,
             note=self._restart_words(),
@@ -119,7 +119,7 @@ class SettingsPage(PageGroup):
         """Save some settings. If any value is invalid, nothing is saved."""
         on_file = self.upkeep.read_file()
         values = typed_values(flat(on_file.settings), body.values)
-        self.upkeep.change(values, on_file.seen)
+        self.upkeep.change(values, on_file.digest)
         return {"note": self._restart_words()}
 
     def _restart_words(self) -> str:
