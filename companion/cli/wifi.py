@@ -83,9 +83,8 @@ def take_request(path: Path) -> WifiRequest:
         if not NAME.fullmatch(request.hotspot.name):
             raise Malformed("The request names no hotspot.")
     # only a request to join names a Wi-Fi, all others need the own hotspot
-    if (request.wifi is None) is (request.task == "join") or (
-        request.task != "join" and not request.hotspot
-    ):
+    is_join = request.task == "join"
+    if (request.wifi is None) is is_join or not (is_join or request.hotspot):
         raise Malformed("The request is incomplete.")
     return request
 

@@ -71,7 +71,7 @@ def test_the_console_shows_codes_only_to_people() -> None:
     urls = ("http://192.0.2.7:8080/", "http://table.local:8080/")
     wifi = Wifi("Table", "secret123")
     companion = SimpleNamespace(
-        urls=lambda: urls, wifi=lambda: wifi, found=["No camera."], host_key="abcde-fghij",
+        urls=lambda: urls, wifi=lambda: wifi, notes=["No camera."], host_key="abcde-fghij",
         key_command="companion host-key", join_code=None, simulation=object(),
     )  # fmt: skip
     plain, terminal = (greeting(cast(Any, companion), where) for where in (False, True))

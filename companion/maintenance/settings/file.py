@@ -25,8 +25,8 @@ defaults of that pad.
 
 @dataclass(frozen=True)
 class FileContents:
-    """The settings in a file, and `digest`, that of its bytes,  that reveals a change by hand. It
-    is empty without a file.
+    """The settings in a file, and a digest of its bytes that reveals a change by hand. It is empty
+    without a file.
     """
 
     settings: Settings
@@ -50,7 +50,7 @@ class SettingsFile:
         """Write some values (`{"table.theme": "dark"}`, None removes the entry) and return the new
         settings of the file.
 
-        Raises `Stale` when the file has changed since `digest`, `ConfigError` for values that do not
+        Raises `Stale` when the file no longer has this digest, `ConfigError` for values that do not
         fit (nothing is written), and `SystemTrouble` when it cannot be written.
         """
         content = self._content()
