@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import cv2
 import numpy as np
 import pytest
 from bench.reading.fans import read_fans
@@ -17,6 +18,7 @@ from companion.core.kit import Kit, Layout
 from companion.core.ports import Reading
 from companion.games.binmat import Binmat
 from vision.cards.fans import UNREAD, OpenCard, fan_order
+from vision.detection.markers import Luma
 from vision.pose.pose import rectangle_corners_mm
 from vision.reading.board_reader import board_reader
 from vision.simulation.pieces import BACK
@@ -25,6 +27,7 @@ from vision.simulation.view import View
 
 GAME = Binmat()
 KIT: Kit = GAME.kit(GAME.options({}))
+CARDS = KIT.deck.cards if KIT.deck else ()
 VIEW = View(width=1920, height=1080, tilt_deg=25.0)
 C1, C2, D1 = Square(2, 0), Square(2, 1), Square(3, 0)
 BOTH: Layout = {C1: ("4^", "9^", "9#"), C2: ("7&", "*!")}
@@ -78,6 +81,41 @@ def test_a_card_without_a_marker_in_sight_is_missing_from_the_count(table: Simul
     assert reading.fans[C2] == BOTH[C2]
 
 
+def scratch(table: SimulatedTable, luma: Luma, zone: Square, face: str, ends: str = "near") -> None:
+    """Draw a thin line through a marker of a card: the one near its seat, or through both."""
+    card = next(piece for piece in table.pieces() if piece.face == face)
+    for end in (1, -1) if ends == "both" else (2 * zone.rank - 1,):
+        x, y = card.x_mm + end * 22.25, card.y_mm + end * 34.75
+        line = table.to_px(np.array([[x - 8.0, y], [x + 8.0, y]])).round().astype(int)
+        cv2.line(luma, line[0].tolist(), line[1].tolist(), 215, 1, cv2.LINE_AA)
+
+
+def test_a_scratched_marker_is_read_or_counted() -> None:
+    """Its outline is in two parts, so no quadrangle is found there."""
+    table = rendered(KIT, replace(VIEW, width=1280, height=720, tilt_deg=20.0))
+    names = [card.name for card in CARDS]
+    layout = {zone: tuple(names[4 * n : 4 * n + 4]) for n, zone in enumerate(KIT.board.squares)}
+    table.set_up(layout)
+    luma = table.render_luma().copy()
+    for zone, cards in layout.items():
+        scratch(table, luma, zone, cards[0])
+    reading = board_reader({KIT.game: KIT}).read_picture(luma)
+    assert not reading.unknown
+    for zone, cards in layout.items():
+        assert reading.fans[zone] in {cards, (UNREAD, *cards[1:])}
+
+
+def test_two_scratched_markers_are_one_card() -> None:
+    table = rendered(KIT, replace(VIEW, width=1280, height=720, defocus_px=1.0))
+    table.set_up({zone: (card.name,) for zone, card in zip(KIT.board.squares, CARDS, strict=False)})
+    luma = table.render_luma().copy()
+    for zone, card in zip(KIT.board.squares, CARDS, strict=False):
+        scratch(table, luma, zone, card.name, "both")
+    reading = board_reader({KIT.game: KIT}).read_picture(luma)
+    assert (UNREAD,) in reading.fans.values()
+    assert {len(fan) for fan in reading.fans.values()} == {1}
+
+
 def test_cards_face_down_are_not_reported(table: SimulatedTable) -> None:
     table.set_up({C1: (BACK, BACK), C2: ("7&",)})
     reading = read(table)
@@ -88,7 +126,7 @@ def test_cards_face_down_are_not_reported(table: SimulatedTable) -> None:
 @pytest.mark.parametrize("light", [1.0, 0.35])
 def test_a_zone_under_a_hand_is_unknown(light: float) -> None:
     table = rendered(KIT, replace(VIEW, light=light))
-    names = [card.name for card in KIT.deck.cards] if KIT.deck else []
+    names = [card.name for card in CARDS]
     layout = {zone: tuple(names[3 * n : 3 * n + 3]) for n, zone in enumerate(KIT.board.squares)}
     table.set_up(layout)
     for zone in KIT.board.squares[::3]:
@@ -140,16 +178,17 @@ def test_still_pictures_agree_and_a_moved_card_is_read_anew() -> None:
 
 @pytest.mark.parametrize(
     ("seat_up", "apart_mm", "fan"),
-    [(1.0, 40.0, ("4^", "9^")), (-1.0, 40.0, ("9^", "4^")), (1.0, 4.0, ("X", "X"))],
+    [(1.0, 30.0, ("4^", "9^")), (-1.0, 30.0, ("9^", "4^")), (1.0, 4.0, ("X", "X"))],
 )
 def test_cards_that_prove_nothing_lie_as_their_seat_lays_them(
     seat_up: float, apart_mm: float, fan: tuple[str, ...]
 ) -> None:
+    assert KIT.deck is not None
     cards = []
     for name, y_mm in (("4^", 0.0), ("9^", apart_mm)):
         outline = rectangle_corners_mm(0.0, y_mm, 63.0, 88.0, 0.0)
         cards.append(OpenCard(name, 0.0, y_mm, 0.0, (), outline))
-    assert fan_order(cards, seat_up, 100.0) == fan
+    assert fan_order(cards, seat_up, KIT.deck) == fan
 
 
 def test_a_card_may_lie_out_of_sight_in_a_gap_of_two_steps(table: SimulatedTable) -> None:

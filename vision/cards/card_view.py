@@ -80,7 +80,11 @@ def _bold_print(even: Luma, scale: float) -> Luma:
     # Compare with the paper beside each print.
     beside = cv2.morphologyEx(even, cv2.MORPH_CLOSE, _kernel(_PRINT_MM * scale))
     ink = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=_MAX_INK), cv2.CMP_LT)
-    return np.asarray(cv2.morphologyEx(ink, cv2.MORPH_OPEN, _kernel(_STROKE_MM * scale)), np.uint8)
+    stroke = _kernel(_STROKE_MM * scale)
+    # A kernel of an even size has its anchor beside its middle: mirror it, or print is shifted.
+    mirrored = (len(stroke) - 1) // 2
+    bold = cv2.dilate(cv2.erode(ink, stroke), stroke, anchor=(mirrored, mirrored))
+    return np.asarray(bold, np.uint8)
 
 
 def _kernel(size_px: float) -> Luma:

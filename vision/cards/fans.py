@@ -26,6 +26,10 @@ _MAX_APART_MM, _MAX_APART_DEG = 6.0, 12.0
 """Maximum difference between the middles and the directions that both markers of a card give."""
 _MIN_ON_TOP_MM = 5.0
 """Minimum distance in mm by which a marker reaches into the outline of a card beneath it."""
+_MAX_STEPS = 1.9
+"""Maximum distance between two cards of a fan, in steps. Beyond it, a hidden card may lie between
+them.
+"""
 _MIN_STEP_MM = 8.0
 """Minimum distance in mm along the fan to order two cards without a proof."""
 
@@ -158,11 +162,11 @@ def _place_by_marker(corner: Points, quad: Points) -> _Place:
 # ---- the order of a fan --------------------------------------------------------------------------
 
 
-def fan_order(cards: Sequence[OpenCard], seat_up: float, widest_mm: float) -> tuple[str, ...]:
+def fan_order(cards: Sequence[OpenCard], seat_up: float, deck: Deck) -> tuple[str, ...]:
     """Return the names of a zone's open cards from the bottom to the top.
 
-    `UNREAD` stands for every card whose place is a guess. It also stands between overlapping cards
-    that are more than `widest_mm` apart, as a hidden card may lie there. `seat_up` is 1 if fans
+    `UNREAD` stands for every card whose place is a guess. If all were read, it also stands between
+    overlapping cards that are so far apart that a hidden card may lie there. `seat_up` is 1 if fans
     grow towards +y, -1 towards -y.
     """
     guess = (UNREAD,) * len(cards)
@@ -175,7 +179,7 @@ def fan_order(cards: Sequence[OpenCard], seat_up: float, widest_mm: float) -> tu
         return guess
 
     # The rest is ordered as a fan is laid.
-    along = _distances(cards, seat_up)
+    along = _distances(cards, seat_up, deck)
     names = [card.name for card in cards]
     # Whether the card of the row lies lower than that of the column.
     before = above.T.copy()
@@ -194,9 +198,11 @@ def fan_order(cards: Sequence[OpenCard], seat_up: float, widest_mm: float) -> tu
         return guess
 
     # From the bottom to the top, with a place for cards that may be hidden.
+    is_read = all(card.name != UNREAD for card in cards)
     fan = [names[order[0]]]
     for lower, upper in pairwise(order):
-        if abs(along[upper] - along[lower]) > widest_mm and _touch(cards[lower], cards[upper]):
+        is_wide = abs(along[upper] - along[lower]) > _MAX_STEPS * deck.step_mm
+        if is_read and is_wide and _touch(cards[lower], cards[upper]):
             fan.append(UNREAD)
         fan.append(names[upper])
     return tuple(fan)
@@ -229,16 +235,13 @@ def _closure(proofs: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return above
 
 
-def _distances(cards: Sequence[OpenCard], seat_up: float) -> list[float]:
-    """Return the distance of each card from its seat, by its middle.
-
-    If a card is unread, the distances of all cards are those of their nearest markers.
-    """
-    if all(card.name != UNREAD for card in cards):
-        return [card.y_mm * seat_up for card in cards]
+def _distances(cards: Sequence[OpenCard], seat_up: float, deck: Deck) -> list[float]:
+    """Return the distance of the middle of each card from its seat."""
     along = []
     for card in cards:
-        along.append(min(float(mark[:, 1].mean()) * seat_up for mark in card.marks))
+        # Of a card that was not read, the marker next to its seat is in sight.
+        reach = _corner(deck)[1] if card.name == UNREAD else 0.0
+        along.append(card.y_mm * seat_up + reach)
     return along
 
 

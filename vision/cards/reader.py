@@ -30,10 +30,6 @@ _MAGNIFICATION = 1.3
 """Magnification of the view from above, relative to the picture."""
 _MIN_INSIDE_MM = 3.0
 """Minimum distance in mm from the middle of a card to the edge of its zone."""
-_MAX_STEPS = 1.9
-"""Maximum distance between two cards of a fan, in steps. Beyond it, a hidden card may lie between
-them.
-"""
 
 
 @dataclass(frozen=True)
@@ -79,7 +75,7 @@ class CardReader:
             if zone not in unknown:
                 # Fans grow away from their seat.
                 up = 1.0 if self._deck.zones[Seat.SOUTH] == zone.rank else -1.0
-                fans[zone] = fan_order(lying, up, _MAX_STEPS * self._deck.step_mm)
+                fans[zone] = fan_order(lying, up, self._deck)
         return OpenCards(fans, frozenset(unknown), tuple(sorted(beside)), tuple(sorted(twins)))
 
     def _view_from_above(self, pose: Pose) -> tuple[Maps, Mask]:

@@ -34,7 +34,6 @@ _MIN_WHITE = 20
 _AVERAGE = np.kron(np.eye(7), [0, 0.25, 0.25, 0.25, 0.25, 0])
 """Matrix (7, 42) that averages the four inner pixels of the six of each module."""
 _ENDS = np.array([[0, 0], [42, 0], [42, 42], [0, 42]], np.float32) - np.float32(0.5)
-_NEXT = [1, 2, 3, 0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,27 +301,6 @@ def modules_in(luma: Luma, quad: Points) -> NDArray[np.float64]:
     side = _AVERAGE.shape[1]
     warp = cv2.getPerspectiveTransform(quad.astype(np.float32), _ENDS)
     return _AVERAGE @ cv2.warpPerspective(luma, warp, (side, side)) @ _AVERAGE.T
-
-
-def resembles_marker(luma: Luma, quad: Points) -> bool:
-    """Return whether a quadrangle has a dark rim and both tones inside.
-
-    This is also true of a marker that is damaged or half hidden.
-    """
-    if ((quad - quad[_NEXT]) ** 2).sum(axis=1).min() < 12**2:
-        return False
-    means = modules_in(luma, quad)
-    rim, inside = dark_shares(means)
-    return bool(np.ptp(means) > 60 and rim >= 0.9 and 0.1 <= inside <= 0.9)
-
-
-def dark_shares(means: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the shares of dark modules in the rim and inside a marker, see `modules_in`."""
-    # A module is dark if it is below the midpoint of both tones.
-    is_dark = means < (means.min() + means.max()) / 2
-    inside = np.count_nonzero(is_dark[1:-1, 1:-1])
-    rim = np.count_nonzero(is_dark) - inside
-    return rim / 24, inside / 25
 
 
 def best_guess(
