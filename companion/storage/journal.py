@@ -103,16 +103,6 @@ class ServiceRun:
         return zlib.crc32(_pack_run(self.number, self.ahead_s, self.is_right))
 
 
-@dataclass(frozen=True)
-class Stamp:
-    """The time of an input: offset of the wall clock from the monotonic one, and wall-clock time,
-    in seconds.
-    """
-
-    ahead_s: float
-    wall_s: float
-
-
 class Journal(Closeable):
     """The open journal. The table uses `append`. `archive` has the side tables, `database` is the
     file under both.
@@ -161,10 +151,9 @@ class Journal(Closeable):
         self, game: int, records: Sequence[AnyRecord], at: float, now_s: float | None = None
     ) -> None:
         """Write several records as `append` does. Either all of them are stored, or none."""
-        stamp = None if now_s is None else Stamp(at - now_s, at)
 
         def add(db: sqlite3.Connection) -> ServiceRun | None:
-            run = self._note_run(db, stamp) if stamp else None
+            run = None if now_s is None else self._note_run(db, at, now_s)
             count, link = end_of(db, game)
             first = (db.execute("SELECT MAX(id) FROM entries").fetchone()[0] or 0) + 1
             for number, record in enumerate(records, first):
@@ -194,24 +183,24 @@ class Journal(Closeable):
 
     def knows_date(self, at: float, now_s: float) -> bool:
         """Return whether the date of the wall clock may be right."""
-        stamp = Stamp(at - now_s, at)
-        if self._run is not None:
-            return next_run(self._run, stamp).is_right
-        return self.database.look(lambda db: _run_begun(db, stamp)).is_right
+        return self.database.look(lambda db: self._run_at(db, at, now_s)).is_right
 
     def clock_was_set(self, at: float, now_s: float) -> bool:
         """Correct the dates of this run if the wall clock was set. Return whether it was. Raises
         `JournalError`.
         """
-        stamp = Stamp(at - now_s, at)
-        if self._run is None or next_run(self._run, stamp) == self._run:
+        if self._run is None or _run_later(self._run, at, now_s) == self._run:
             return False
-        self._run = self.database.write(lambda db: self._note_run(db, stamp))
+        self._run = self.database.write(lambda db: self._note_run(db, at, now_s))
         return True
 
-    def _note_run(self, db: sqlite3.Connection, stamp: Stamp) -> ServiceRun:
+    def _run_at(self, db: sqlite3.Connection, at: float, now_s: float) -> ServiceRun:
+        run = self._run
+        return _run_begun(db, at, now_s) if run is None else _run_later(run, at, now_s)
+
+    def _note_run(self, db: sqlite3.Connection, at: float, now_s: float) -> ServiceRun:
         """Return the run of the service at a time. Store it if it is new or the clock was set."""
-        run = next_run(self._run, stamp) if self._run else _run_begun(db, stamp)
+        run = self._run_at(db, at, now_s)
         if run != self._run:
             db.execute(
                 "INSERT OR REPLACE INTO runs VALUES (?, ?, ?)",
@@ -369,14 +358,14 @@ def _broken_words(row: Row, is_legible: bool) -> str:
     )
 
 
-def next_run(run: ServiceRun, stamp: Stamp) -> ServiceRun:
+def _run_later(run: ServiceRun, at: float, now_s: float) -> ServiceRun:
     """Return the run at a later input, with another offset if the clock was set."""
-    if abs(stamp.ahead_s - run.ahead_s) <= JUMP_S:
+    if abs(at - now_s - run.ahead_s) <= JUMP_S:
         return run
-    return ServiceRun(run.number, stamp.ahead_s, stamp.wall_s >= EARLIEST_S)
+    return ServiceRun(run.number, at - now_s, at >= EARLIEST_S)
 
 
-def _run_begun(db: sqlite3.Connection, stamp: Stamp) -> ServiceRun:
+def _run_begun(db: sqlite3.Connection, at: float, now_s: float) -> ServiceRun:
     """Return the run of the service that begins at a time, after the last one in the journal.
 
     A clock that is behind the end of that run was not set. A clock that has kept running since is
@@ -384,12 +373,12 @@ def _run_begun(db: sqlite3.Connection, stamp: Stamp) -> ServiceRun:
     """
     number = (db.execute("SELECT MAX(run) FROM runs").fetchone()[0] or 0) + 1
     read = db.execute(f"{_READ} ORDER BY id DESC LIMIT 1").fetchone()
-    last, last_wall_s = None, 0.0
+    last, last_at = None, 0.0
     if read is not None:
         row, last = Row(*read[:7]), _run_of(read)
-        last_wall_s = row.at if last is None else row.now_s + last.ahead_s
-    is_right = stamp.wall_s >= max(EARLIEST_S, last_wall_s)
-    if last is not None and stamp.wall_s >= EARLIEST_S:
-        ran_on = abs(stamp.ahead_s - last.ahead_s) <= JUMP_S
+        last_at = row.at if last is None else row.now_s + last.ahead_s
+    is_right = at >= max(EARLIEST_S, last_at)
+    if last is not None and at >= EARLIEST_S:
+        ran_on = abs(at - now_s - last.ahead_s) <= JUMP_S
         is_right = last.is_right if ran_on else is_right
-    return ServiceRun(number, stamp.ahead_s, is_right)
+    return ServiceRun(number, at - now_s, is_right)
