@@ -39,14 +39,18 @@ _MEGABYTE = 1_000_000
 
 
 class PhotographFolder:
-    """The photographs on disk, one for each turn. With `limit_mb` 0 none is stored."""
+    """The photographs on disk, one for each turn. With `limit_mb` 0 none is stored.
 
-    def __init__(self, folder: Path, limit_mb: int = 200) -> None:
+    `has_room` returns whether the disk has room for optional files.
+    """
+
+    def __init__(
+        self, folder: Path, limit_mb: int = 200, has_room: Callable[[], bool] = lambda: True
+    ) -> None:
         self.folder = folder
         self.trouble = ""
         self._limit = limit_mb * _MEGABYTE
-        self.has_room: Callable[[], bool] = lambda: True
-        """Check whether the disk has room for optional files."""
+        self._has_room = has_room
 
     def moments(self, game: int) -> tuple[str, ...]:
         """Return the moments of a game that have a photograph, oldest first."""
@@ -73,7 +77,7 @@ class PhotographFolder:
         """Write a photograph atomically, and delete the oldest if needed. Raises `OSError`."""
         if not self._limit or not _MOMENT.fullmatch(moment):
             return
-        if not self.has_room():
+        if not self._has_room():
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         path = self.path(game, moment)
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable
 
 from companion.archive.history import History
-from companion.archive.photographs import PhotographFolder
 from companion.core.clock import Clock
 from companion.core.config import HistorySettings
 from companion.core.errors import CompanionError
@@ -53,19 +52,17 @@ class Housekeeping(Closeable):
         table: Table,
         journal: Journal,
         history: History,
-        album: PhotographFolder,
+        space: DiskSpace,
         *,
         clock: Clock,
         settings: HistorySettings,
-        space: DiskSpace | None = None,
     ) -> None:
         self._table = table
         self._journal, self._history = journal, history
         self._clock = clock
         self.settings = settings
-        self.space = space or DiskSpace(journal.path)
-        journal.database.on_full = self.space.give_up
-        album.has_room = history.has_room = lambda: self.space.has_room
+        self.space = space
+        journal.database.on_full = space.give_up
         self._reported = ""
         self._last_state: object = None
         self._since_s = clock.monotonic_s()

@@ -40,6 +40,7 @@ from companion.service.phone_door import PhoneDoor
 from companion.service.support_bundle import LastLines, make_bundle
 from companion.service.systemd import Manager, power_key
 from companion.speech.speech_policy import SpeechPolicy
+from companion.storage.disk_space import DiskSpace
 from companion.storage.journal import Journal
 from companion.table.last_choices import Choices
 from companion.table.listeners import TableListener
@@ -105,7 +106,10 @@ class Companion(Closeable):
         """Reason why there is no panel, and what to do."""
         self.check: PanelTrial | None = None
         self.power: PowerKey | None = None
-        self.album = PhotographFolder(settings.photographs_path, settings.camera.photographs_mb)
+        self.space = DiskSpace(settings.journal_path)
+        self.album = PhotographFolder(
+            settings.photographs_path, settings.camera.photographs_mb, self._has_room
+        )
         self.certificate: Validity | None = None
         self.own_wifi: OwnWifi | None = None
         """Opens the table's own Wi-Fi. None outside of an installed service, which alone may do
@@ -186,19 +190,23 @@ class Companion(Closeable):
             on_table=lambda: self.table.progress().number,
             album=self.album,
             paint=moving_picture,
+            has_room=self._has_room,
         )
         self.housekeeping = self._stack.enter_context(
             Housekeeping(
                 self.table,
                 self.journal,
                 self.history,
-                self.album,
+                self.space,
                 clock=self.clock,
                 settings=self.settings.history,
             )
         )
         if self.power:
             self.housekeeping.tasks.append(self.power.look)
+
+    def _has_room(self) -> bool:
+        return self.space.has_room
 
     def _open_network(self) -> None:
         """Open the adapters to other programs: the home's broker, and a hub of many tables."""

@@ -9,10 +9,10 @@ from inside import journal_of
 from table_tools import playing
 
 from companion.archive.history import History
-from companion.archive.photographs import PhotographFolder
 from companion.core.config import CameraSettings, HistorySettings
 from companion.core.resources import is_small_machine
 from companion.maintenance import housekeeping
+from companion.storage.disk_space import DiskSpace
 
 # ---- memory --------------------------------------------------------------------------------------
 
@@ -26,13 +26,12 @@ def test_memory_is_given_back_twice_a_minute(
         monkeypatch.setattr(
             housekeeping, "return_memory", lambda: given.append(table.progress().phase)
         )
-        album = PhotographFolder(tmp_path / "photographs")
         history = History(journal_of(table), None, played.clock, on_table=lambda: 0)
         with housekeeping.Housekeeping(
             table,
             journal_of(table),
             history,
-            album,
+            DiskSpace(journal_of(table).path),
             clock=played.clock,
             settings=HistorySettings(),
         ) as house:

@@ -96,7 +96,7 @@ def test_a_disk_that_fills_stops_comforts_first_then_new_games(tmp_path: Path) -
 
 def test_what_people_are_told_when_the_disk_is_full(tmp_path: Path) -> None:
     free = 10**9
-    with a_house(tmp_path, free=lambda _: free) as (played, house, album, history):
+    with a_house(tmp_path, free=lambda _: free) as (played, house, album, _):
         played.begin()
         free = 5_000_000
         house.step()
@@ -106,7 +106,7 @@ def test_what_people_are_told_when_the_disk_is_full(tmp_path: Path) -> None:
         played.finish_stages()
         with pytest.raises(OSError, match="No space left"):
             album.keep(1, "1.1", b"picture")
-        assert not history.has_room()
+        assert not house.space.has_room
         played.table.resign(Seat.SOUTH)
         for begin in (played.table.rematch, lambda: played.table.host_starts("arena", {})):
             with pytest.raises(JournalError, match="The disk is full: no game can start"):
@@ -156,22 +156,23 @@ def a_house(
     """A table with everything that is kept beside it, and who keeps it."""
     with playing(folder) as played:
         journal, clock = journal_of(played.table), played.clock
-        album = PhotographFolder(folder / "photographs")
+        space = DiskSpace(journal.path, free)
+        album = PhotographFolder(folder / "photographs", has_room=lambda: space.has_room)
         history = History(
             journal,
             folder / "history",
             clock,
             on_table=lambda: played.table.progress().number,
             album=album,
+            has_room=lambda: space.has_room,
         )
         with Housekeeping(
             played.table,
             journal,
             history,
-            album,
+            space,
             clock=clock,
             settings=HistorySettings(**settings),  # type: ignore[arg-type] # as the test says
-            space=DiskSpace(journal.path, free),
         ) as house:
             yield played, house, album, history
 
