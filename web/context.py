@@ -27,7 +27,7 @@ from web.security.auth import Auth, is_own_screen
 from web.security.codes import JoinCode
 from web.server.sse import Streams
 from web.server.worker import Worker
-from web.templating.phrases import device_words, end_words, rule_words, tip_of
+from web.templating.phrases import end_words, rule_words
 
 AWAY_S = 30.0
 """Seconds without a stream after which a seat's phone counts as gone."""
@@ -229,8 +229,6 @@ class PageContext:
             "minutes": minutes,
             "plays": coaching.plays(acting, view.moment) if acting and names_plays else (),
             "SEATS": SEATS[::-1] if is_turned else SEATS,
-            "tip": tip_of(view, south) if key.page != "seat" else "",
-            "state": device_words(view),
             "coach": coaching.about(key.viewer) if key.viewer and features.coach else (),
         }
 

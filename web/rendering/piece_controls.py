@@ -26,22 +26,6 @@ def clock_words(clock: ClockView) -> str:
     return f"{whole // 60}:{whole % 60:02}"
 
 
-def press_words(view: TableView, plays: Iterable[Play]) -> str:
-    """Return the label of the key that ends a turn. `plays` are those of the seat on turn."""
-    action = view.board.standing.open_action if view.board.standing else ""
-    label = next((play.label for play in plays if play.text == action), say("End turn"))
-    return say("Press your clock") if view.time.clocks else label
-
-
-def points_to(step: tuple[int, int], seat: Seat) -> str:
-    """Return the direction of a step as a seat sees it: `up`, `left`, `down` or `right`."""
-    # North sits opposite and sees every direction reversed
-    files, ranks = step if seat is Seat.SOUTH else (-step[0], -step[1])
-    if files:
-        return "right" if files > 0 else "left"
-    return "up" if ranks > 0 else "down"
-
-
 # ---- for scripts ---------------------------------------------------------------------------------
 
 

@@ -48,11 +48,9 @@ from web.templating.icons import (
     start_board,
 )
 from web.templating.phrases import (
-    again_words,
     clock_words,
     first_up,
     groups,
-    length_of,
     rule_words,
     score_words,
     side_of,
@@ -90,8 +88,6 @@ def register_template_helpers(app: Flask) -> None:
         guide=guide,
         beside=piece_controls,
         time_line=time_line,
-        length_of=length_of,
-        again_words=again_words,
         score_words=score_words,
         tones_of=tones_of,
         picture=picture,

@@ -7,9 +7,8 @@ import time
 from typing import Any
 
 from companion.archive.played_games import Finale
-from companion.core.i18n import Said, decimal_mark, joined, say, say_n
-from companion.core.kit import SEATS, Seat, Side
-from companion.core.ports import CameraState
+from companion.core.i18n import Said, decimal_mark, say
+from companion.core.kit import Seat, Side
 from companion.games.base import Game
 from companion.table.prompts.sign import Sign
 from companion.table.table_view import TableView
@@ -49,40 +48,6 @@ def rule_words(game: Game[Any, Any], rule: str) -> str:
     return say("Rules")
 
 
-def tip_of(view: TableView, south: str) -> str:
-    """Return the side to which the tip of the sign points on the table screen.
-
-    It is `left`, `right` or `both`, or empty if the sign addresses no seat.
-    """
-    seats = view.sign.seats
-    if len(seats) == 2:
-        return "both"
-    if not seats:
-        return ""
-    other = "right" if south == "left" else "left"
-    return south if Seat.SOUTH in seats else other
-
-
-def device_words(view: TableView) -> str:
-    """Describe the state of camera and pads in one line."""
-    card_ui = view.board.tableau
-    # No camera reads cards without lanes, so only problems are mentioned.
-    is_read = (
-        card_ui is None or bool(card_ui.lanes) or view.devices.camera.state is CameraState.TROUBLE
-    )
-    camera = {
-        CameraState.NONE: say("No camera: confirm by hand."),
-        CameraState.SEES_BOARD: say("Camera sees the board."),
-        CameraState.NO_BOARD: say("Camera sees no board."),
-        CameraState.TROUBLE: say("Camera has a problem."),
-    }[view.devices.camera.state]
-    parts = ((view.devices.camera.sentence or camera) if is_read else "", view.devices.panel)
-    sentences = []
-    for part in filter(None, parts):
-        sentences.append(part if part.endswith(".") else joined("", (part, ".")))
-    return joined(" ", sentences)
-
-
 MAX_DIGITS = 9
 
 
@@ -119,20 +84,6 @@ def end_words(view: TableView, finale: Finale | None, reader: Seat | None) -> Si
         text = say("{name} wins", name=finale.names[next(iter(winners))])
     is_said = finale.how == say("A draw.")
     return Sign(text, "" if is_said else finale.how)
-
-
-def again_words(view: TableView) -> str:
-    """Return the text beside the key for a rematch."""
-    if any(view.seats[seat].door == "remote" for seat in SEATS):
-        return say("once both tables want it")
-    if any(view.seats[seat].door == "pad" for seat in SEATS):
-        return say("or press Ready")
-    return say("sides swapped") if view.match.can_swap else say("same sides")
-
-
-def length_of(finale: Finale) -> str:
-    """Return the length of a game in turns."""
-    return say_n("{n} turn", "{n} turns", finale.turns)
 
 
 def score_words(score: float) -> str:
