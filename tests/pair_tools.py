@@ -73,7 +73,7 @@ def says(table: TableAtHub, words: str) -> bool:
     return any(words in each for each in table.table.view().devices.notices)
 
 
-def asked(hub: Hub, table: TableAtHub, subject: str, wish: object, seconds: float = 3.0) -> bytes:
+def asked(hub: Hub, table: TableAtHub, subject: str, wish: object, seconds: float = 60.0) -> bytes:
     """What a changed program with this table's key is answered; empty: nothing."""
 
     answers = [b""]

@@ -348,5 +348,5 @@ def test_a_command_that_is_missing_fails_or_hangs_says_nothing(
         "",
         "",
     ]
-    monkeypatch.setattr(probes, "COMMAND_S", 5.0)
+    monkeypatch.setattr(probes, "COMMAND_S", 60.0)
     assert probes.run_command(["well"]) == "7\n"
