@@ -16,9 +16,10 @@ import pytest
 from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from ports import free_port
+from simulated_room import simulated
 
 from companion.core.clock import FakeClock
-from companion.core.config import MqttSettings, Settings, TableSettings, WebSettings
+from companion.core.config import MqttSettings, TableSettings
 from companion.service.app import Companion
 
 PLACES = f"{os.environ.get('PATH', '')}:/usr/sbin"
@@ -167,13 +168,8 @@ def told_table(
     folder: Path, mqtt: MqttSettings, clock: FakeClock | None = None, web_port: int = 0
 ) -> Iterator[Companion]:
     """A simulated table whose work is done in the caller's thread, with the door to a broker."""
-    settings = Settings(
-        state_dir=str(folder),
-        web=WebSettings(host="127.0.0.1", port=web_port),
-        table=TableSettings(reading_time_s=0.1),
-        mqtt=mqtt,
-    )
-    with Companion(settings, simulate=True, clock=clock or FakeClock(), threads=False) as companion:
+    table = TableSettings(reading_time_s=0.1)
+    with simulated(folder, clock, port=web_port, table=table, mqtt=mqtt) as companion:
         yield companion
 
 

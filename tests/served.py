@@ -13,13 +13,12 @@ from pathlib import Path
 
 from run_folder import share_templates
 from service import Served
+from simulated_room import local_settings
 
 from companion.core.config import (
     CameraSettings,
-    Settings,
     TableSettings,
     VoiceSettings,
-    WebSettings,
 )
 from companion.service.app import Companion
 
@@ -44,10 +43,9 @@ def served(
     no pads.
     """
     share_templates(folder)
-    settings = Settings(
-        state_dir=str(folder),
+    settings = local_settings(
+        folder,
         camera=CameraSettings(source=picture) if picture else CameraSettings(),
-        web=WebSettings(host="127.0.0.1", port=0),
         table=TableSettings(reading_time_s=reading_time_s),
         voice=VoiceSettings(by="off"),
     )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from inside import session_of
 
@@ -14,15 +17,25 @@ from companion.service.app import Companion
 from companion.table.session import Phase
 
 
+def local_settings(folder: Path, port: int = 0, **sections: Any) -> Settings:
+    """Settings of a table whose state is in a folder, and whose pages are for this machine."""
+    web = WebSettings(host="127.0.0.1", port=port)
+    return Settings(**{"state_dir": str(folder), "web": web, **sections})
+
+
+@contextmanager
+def simulated(folder: Path, clock: FakeClock | None = None, **sections: Any) -> Iterator[Companion]:
+    """The whole service in this process on a clock that stands: nothing runs by itself."""
+    settings = local_settings(folder, **sections)
+    with Companion(settings, True, clock or FakeClock(), threads=False) as companion:
+        yield companion
+
+
 class SimulatedRoom:
     """`look` lets the camera see some pictures; `companion` is to be closed in the end."""
 
     def __init__(self, folder: Path) -> None:
-        settings = Settings(
-            state_dir=str(folder),
-            web=WebSettings(host="127.0.0.1", port=0),
-            table=TableSettings(reading_time_s=0.1),
-        )
+        settings = local_settings(folder, table=TableSettings(reading_time_s=0.1))
         self.clock = FakeClock()
         self.companion = Companion(settings, simulate=True, clock=self.clock, threads=False)
         assert self.companion.simulation

@@ -19,8 +19,9 @@ from typing import Any
 
 import pytest
 from service import Client, until
+from simulated_room import local_settings
 
-from companion.core.config import Settings, TableSettings, VoiceSettings, WebSettings
+from companion.core.config import TableSettings, VoiceSettings
 from companion.core.grid import Square
 from companion.core.ports import CameraState
 from companion.service.app import Companion
@@ -120,11 +121,8 @@ def trace() -> Iterator[Trace]:
 
 @pytest.fixture
 def companion(trace: Trace, tmp_path: Path) -> Iterator[Companion]:
-    settings = Settings(
-        state_dir=str(tmp_path),
-        web=WebSettings(host="127.0.0.1", port=0),
-        table=TableSettings(reading_time_s=0.3),
-        voice=VoiceSettings(by="off"),
+    settings = local_settings(
+        tmp_path, table=TableSettings(reading_time_s=0.3), voice=VoiceSettings(by="off")
     )
     with Companion(settings, simulate=True) as running:
         yield running

@@ -15,17 +15,15 @@ import msgspec
 import pytest
 from bot_tools import QuickCoach
 from flask import Flask, request
+from simulated_room import simulated
 from tour import Tour, touring
 from werkzeug.routing import Rule
 
 from companion.bots.coach import Coach
 from companion.bots.machine_players import MachinePlayers
-from companion.core.clock import FakeClock
-from companion.core.config import Settings, WebSettings
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.service import app as wiring
-from companion.service.app import Companion
 from companion.table.session import Phase
 from web.rendering.answers import Nothing
 from web.routes.api.body import SEAT
@@ -39,9 +37,7 @@ METHODS = {"GET", "POST"}
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
     """The pages of a whole simulated installation: every door that there is."""
-    folder = str(tmp_path_factory.mktemp("app"))
-    settings = Settings(state_dir=folder, web=WebSettings(host="127.0.0.1", port=0))
-    with Companion(settings, simulate=True, clock=FakeClock(), threads=False) as companion:
+    with simulated(tmp_path_factory.mktemp("app")) as companion:
         yield companion.server.app
 
 

@@ -22,11 +22,12 @@ from bot_tools import QuickCoach
 from inside import session_of
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import Client, until
+from simulated_room import local_settings
 
 from companion.bots.characters import CHARACTERS
 from companion.bots.machine_players import MachinePlayers
 from companion.core.clock import FakeClock
-from companion.core.config import CameraSettings, Settings, TableSettings, WebSettings
+from companion.core.config import CameraSettings, TableSettings
 from companion.core.kit import SEATS, Seat
 from companion.core.network import Wifi
 from companion.games import GAMES
@@ -89,11 +90,8 @@ class Tour:
     """A simulated companion without threads, led from state to state; `stops` is the walk."""
 
     def __init__(self, folder: Path, clock: FakeClock | None = None) -> None:
-        settings = Settings(
-            state_dir=str(folder),
-            camera=CameraSettings(size="1280x720"),
-            web=WebSettings(host="127.0.0.1", port=0),
-            table=TableSettings(),
+        settings = local_settings(
+            folder, camera=CameraSettings(size="1280x720"), table=TableSettings()
         )
         self.clock = clock or FakeClock()
         # an opponent that answers at once, however busy the machine is

@@ -9,10 +9,10 @@ from typing import Any
 
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import Client, Served, sit_down, until
+from simulated_room import simulated
 from tour import cdp
 
-from companion.core.clock import FakeClock
-from companion.core.config import CameraSettings, Settings, WebSettings
+from companion.core.config import CameraSettings, WebSettings
 from companion.service.app import Companion
 
 Windows = tuple[WebDriver, WebDriver, WebDriver]
@@ -23,12 +23,8 @@ def standing(folder: Path, **web: Any) -> Iterator[tuple[Companion, str]]:
     """The service in this process and its address, on a clock that stands; nothing runs by
     itself.
     """
-    settings = Settings(
-        state_dir=str(folder),
-        camera=CameraSettings(source="none"),
-        web=WebSettings(**{"host": "127.0.0.1", "port": 0, **web}),
-    )
-    with Companion(settings, simulate=True, clock=FakeClock(), threads=False) as companion:
+    pages = WebSettings(**{"host": "127.0.0.1", "port": 0, **web})
+    with simulated(folder, camera=CameraSettings(source="none"), web=pages) as companion:
         yield companion, f"http://127.0.0.1:{companion.server.port}"
 
 

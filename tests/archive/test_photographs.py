@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from simulated_room import simulated
 from table_tools import Played, both_seats, playing
 
 from companion.archive.photographs import Photographer, PhotographFolder
 from companion.core.clock import FakeClock
-from companion.core.config import Settings, WebSettings
 from companion.core.kit import SEATS, Seat
 from companion.service.app import Companion
 from companion.table.views import turn_title
@@ -154,9 +154,7 @@ def rounds(companion: Companion, clock: FakeClock, number: int = 6) -> None:
 
 def test_a_game_leaves_its_photographs_for_replay(tmp_path: Path) -> None:
     clock = FakeClock()
-    web = WebSettings(host="127.0.0.1", port=0)
-    settings = Settings(state_dir=str(tmp_path), web=web)
-    with Companion(settings, simulate=True, clock=clock, threads=False) as companion:
+    with simulated(tmp_path, clock) as companion:
         table, simulation = companion.table, companion.simulation
         assert simulation is not None
         table.new_game("outbuffered", {}, 1)

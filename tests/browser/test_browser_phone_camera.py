@@ -13,10 +13,11 @@ from run_folder import share_templates
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import browser_with, tap, until
+from simulated_room import local_settings
 from tour import cdp
 from window_tools import text_of
 
-from companion.core.config import PanelSettings, Settings, TableSettings, VoiceSettings, WebSettings
+from companion.core.config import PanelSettings, TableSettings, VoiceSettings
 from companion.core.grid import Square
 from companion.core.kit import SEATS
 from companion.core.ports import CameraState
@@ -59,10 +60,9 @@ def place(tmp_path: Path) -> Iterator[Place]:
     share_templates(tmp_path)
     world = printed_table(GAME.kit(OPTIONS))
     film = Film(tmp_path / "film.y4m", world)
-    settings = Settings(
-        state_dir=str(tmp_path),
+    settings = local_settings(
+        tmp_path,
         panel=PanelSettings(enabled="no"),
-        web=WebSettings(host="127.0.0.1", port=0),
         table=TableSettings(reading_time_s=0.1),
         voice=VoiceSettings(by="off"),
     )

@@ -13,9 +13,10 @@ from flask import Flask
 from flask.testing import FlaskClient
 from hypothesis import strategies as st
 from inside import app_of, session_of
+from simulated_room import simulated
 
 from companion.core.clock import FakeClock
-from companion.core.config import Settings, WebSettings, WifiSettings
+from companion.core.config import WifiSettings
 from companion.core.errors import CompanionError
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
@@ -128,12 +129,8 @@ class Room:
 def open_room(folder: Path) -> Iterator[Room]:
     """A simulated installation in a folder."""
     clock = FakeClock()
-    settings = Settings(
-        state_dir=str(folder),
-        web=WebSettings(host="127.0.0.1", port=0),
-        wifi=WifiSettings(name="Table", password=WIFI_PASSWORD),
-    )
-    with Companion(settings, simulate=True, clock=clock, threads=False) as companion:
+    wifi = WifiSettings(name="Table", password=WIFI_PASSWORD)
+    with simulated(folder, clock, wifi=wifi) as companion:
         yield Room(companion, app_of(companion.server), clock)
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 from panel_tools import Rig
+from simulated_room import local_settings
 from table_tools import playing
 
 from companion.core.clock import FakeClock
-from companion.core.config import CameraSettings, PanelSettings, Settings, WebSettings
+from companion.core.config import CameraSettings, PanelSettings
 from companion.core.ports import Cue, PadKey, Press
 from companion.service.app import Companion
 from companion.service.systemd import power_key
@@ -139,12 +140,7 @@ def test_a_setting_and_every_other_key_leave_it_alone() -> None:
 
 
 def companion_in(folder: Path, clock: FakeClock, panel: PanelSettings) -> Companion:
-    settings = Settings(
-        state_dir=str(folder),
-        camera=CameraSettings(fps=5),
-        web=WebSettings(host="127.0.0.1", port=0),
-        panel=panel,
-    )
+    settings = local_settings(folder, camera=CameraSettings(fps=5), panel=panel)
     return Companion(settings, simulate=True, clock=clock, threads=False)
 
 

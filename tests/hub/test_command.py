@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from hub_tools import OpenHub, free_port, hub_settings, running, until
 from inside import app_of
+from simulated_room import local_settings
 
 from companion.cli import main
 from companion.core.config import Settings, TableSettings, WebSettings
@@ -78,11 +79,7 @@ def test_one_command_runs_a_hub_that_tables_join(
 def test_a_running_companion_joins_and_leaves_by_the_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = Settings(
-        state_dir=str(tmp_path / "table"),
-        web=WebSettings(host="127.0.0.1", port=0),
-        table=TableSettings(reading_time_s=0.1),
-    )
+    settings = local_settings(tmp_path / "table", table=TableSettings(reading_time_s=0.1))
     with running(tmp_path / "hub") as hub, Companion(settings, simulate=True) as companion:
         (tmp_path / "settings.toml").write_text(
             f'state_dir = "{tmp_path}/table"\n[web]\nhost = "127.0.0.1"\nport = '
@@ -102,9 +99,7 @@ def test_a_running_companion_joins_and_leaves_by_the_command(
 
 
 def test_the_hosts_page_joins_and_leaves(tmp_path: Path) -> None:
-    settings = Settings(
-        state_dir=str(tmp_path / "table"), web=WebSettings(host="127.0.0.1", port=0)
-    )
+    settings = local_settings(tmp_path / "table")
     with running(tmp_path / "hub") as hub, Companion(settings, simulate=True) as companion:
         key = {"X-Host-Key": companion.host_key}
         app = app_of(companion.server)
@@ -124,7 +119,7 @@ def test_the_hosts_page_joins_and_leaves(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_read_keeps_no_table_from_playing(tmp_path: Path) -> None:
     (tmp_path / "hub.json").write_text("nonsense")
-    settings = Settings(state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=0))
+    settings = local_settings(tmp_path)
     with Companion(settings, simulate=True) as companion:
         assert "Join the hub again" in companion.hub.sentence
         companion.table.new_game("outbuffered", {}, 1)
@@ -143,9 +138,7 @@ def test_a_hub_with_a_certificate_is_entered_by_it_alone(tmp_path: Path) -> None
     )
     with OpenHub(hub_settings(tmp_path / "hub", web=web)) as hub:
         address = f"https://127.0.0.1:{hub.server.port}"
-        settings = Settings(
-            state_dir=str(tmp_path / "table"), web=WebSettings(host="127.0.0.1", port=0)
-        )
+        settings = local_settings(tmp_path / "table")
         with Companion(settings, simulate=True) as companion:
             companion.hub.join(address, hub.door.code, False, str(tmp_path / "cert.pem"))
             until("it is there", lambda: "Table 1" in companion.hub.sentence)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hub_tools import OpenHub, TableAtHub, hub_settings, joined, kill_nats, until
 from inside import app_of
+from simulated_room import local_settings
 
-from companion.core.config import Settings, WebSettings
 from companion.core.errors import Illegal, SystemTrouble
 from companion.core.kit import SEATS, Seat
 from companion.hub.commands import (
@@ -74,7 +74,7 @@ def test_a_wrong_card_is_said(hub: Hub, tmp_path: Path) -> None:
 
 
 def test_a_closed_table_says_so_begins_no_game_and_stays_closed(hub: Hub, tmp_path: Path) -> None:
-    settings = Settings(state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=0))
+    settings = local_settings(tmp_path)
     with Companion(settings, simulate=True) as companion:
         companion.hub.join(hub.urls()[0], hub.door.code, False)
         number = read_membership(tmp_path / "hub.json").number  # type: ignore[union-attr]
@@ -110,7 +110,7 @@ def test_settings_wait_for_a_table_over_a_restart(
     tmp_path: Path,
 ) -> None:
     settings = hub_settings(tmp_path / "hub")
-    own = Settings(state_dir=str(tmp_path / "table"), web=WebSettings(host="127.0.0.1", port=0))
+    own = local_settings(tmp_path / "table")
     with (
         OpenHub(settings) as hub,
         Companion(own, simulate=True, settings_path=tmp_path / "settings.toml") as companion,
@@ -134,7 +134,7 @@ def test_settings_wait_for_a_table_over_a_restart(
 
 
 def test_settings_are_taken_or_refused_with_a_reason(hub: Hub, tmp_path: Path) -> None:
-    settings = Settings(state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=0))
+    settings = local_settings(tmp_path)
     with Companion(settings, simulate=True, settings_path=tmp_path / "settings.toml") as companion:
         companion.hub.join(hub.urls()[0], hub.door.code, False)
         number = read_membership(tmp_path / "hub.json").number  # type: ignore[union-attr]

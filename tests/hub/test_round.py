@@ -8,9 +8,10 @@ from pathlib import Path
 
 from hub_tools import running, until
 from inside import app_of, session_of
+from simulated_room import local_settings
 from web_fixtures import page_of
 
-from companion.core.config import Settings, TableSettings, WebSettings
+from companion.core.config import TableSettings
 from companion.core.kit import Seat
 from companion.league.director import board_at, new_tournament
 from companion.league.tournament import BoardEnd, System
@@ -20,11 +21,7 @@ KEY = "/api/seat/south/begin-round"
 
 
 def test_a_phone_starts_the_rounds_game(tmp_path: Path) -> None:
-    settings = Settings(
-        state_dir=str(tmp_path / "table"),
-        web=WebSettings(host="127.0.0.1", port=0),
-        table=TableSettings(reading_time_s=0.1),
-    )
+    settings = local_settings(tmp_path / "table", table=TableSettings(reading_time_s=0.1))
     with (
         running(tmp_path / "hub") as hub,
         Companion(settings, simulate=True) as companion,

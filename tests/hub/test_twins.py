@@ -21,11 +21,12 @@ import msgspec
 import pytest
 from hub_tools import free_port, running, until
 from inside import app_of, session_of
+from simulated_room import local_settings
 from viewers import Viewer
 from wire_tools import WireTap, tapped, without_chance
 
 from companion.core.clock import FakeClock
-from companion.core.config import Settings, TableSettings, WebSettings
+from companion.core.config import TableSettings, WebSettings
 from companion.core.errors import Stale
 from companion.core.kit import SEATS, Seat
 from companion.hub.joining import join
@@ -158,11 +159,7 @@ def _run(folder: Path, port: int, game: str, secret: str, answer: str) -> Told:
             taps[seat] = stack.enter_context(
                 tapped(int(hub.nats.url.rpartition(":")[2]) if hub.nats else 0)
             )
-            settings = Settings(
-                state_dir=str(folder / seat),
-                web=WebSettings(host="127.0.0.1", port=0),
-                table=TableSettings(reading_time_s=0.1),
-            )
+            settings = local_settings(folder / seat, table=TableSettings(reading_time_s=0.1))
             member = join(hub.urls()[0], hub.door.code, str(seat), names=False)
             at = (f"nats://127.0.0.1:{taps[seat].port}",)
             write_membership(membership_path(settings), msgspec.structs.replace(member, servers=at))

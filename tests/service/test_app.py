@@ -7,21 +7,18 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from simulated_room import local_settings, simulated
 
 from companion.core.clock import FakeClock
-from companion.core.config import CameraSettings, PanelSettings, Settings, WebSettings
+from companion.core.config import CameraSettings, PanelSettings
 from companion.core.errors import CameraError
 from companion.core.ports import Camera, CameraState
 from companion.service.app import Companion
 
 
-def settings(folder: Path, **more: object) -> Settings:
-    return Settings(state_dir=str(folder), web=WebSettings(host="127.0.0.1", port=0), **more)  # type: ignore[arg-type] # sections by name
-
-
 def test_all_lamps_greet_and_go_out(tmp_path: Path) -> None:
     clock = FakeClock()
-    with Companion(settings(tmp_path), simulate=True, clock=clock, threads=False) as companion:
+    with simulated(tmp_path, clock) as companion:
         assert companion.simulation is not None
         lit = set()
         for _ in range(60):
@@ -36,7 +33,7 @@ def test_all_lamps_greet_and_go_out(tmp_path: Path) -> None:
 
 
 def test_it_says_what_it_found(tmp_path: Path) -> None:
-    off = settings(
+    off = local_settings(
         tmp_path, panel=PanelSettings(enabled="no"), camera=CameraSettings(source="none")
     )
     with Companion(off, simulate=False, clock=FakeClock(), threads=False) as companion:
@@ -62,7 +59,7 @@ def test_pages_do_not_wait_for_a_camera_that_takes_its_time(
             raise CameraError("It is broken")
 
     monkeypatch.setattr("companion.service.board_watch.CameraOpener", Slow)
-    quiet = settings(
+    quiet = local_settings(
         tmp_path, camera=CameraSettings(source="usb:0"), panel=PanelSettings(enabled="no")
     )
     with Companion(quiet, simulate=False) as companion:

@@ -15,9 +15,10 @@ from urllib.request import urlopen
 import msgspec
 import pytest
 from camera_tools import UsbBus, Webcam
+from simulated_room import local_settings
 
 from companion.core.clock import FakeClock
-from companion.core.config import CameraSettings, Settings, WebSettings
+from companion.core.config import CameraSettings
 from companion.core.kit import SEATS
 from companion.core.ports import Cue
 from companion.games.outbuffered import Outbuffered
@@ -42,11 +43,7 @@ class House:
         self.webcam.scene = self.world.render_luma
         self.hands: SimulatedPanelHands | None = None
         self.cues: list[Cue] = []
-        self.settings = Settings(
-            state_dir=str(folder / "state"),
-            web=WebSettings(host="127.0.0.1", port=0),
-            camera=CameraSettings(source="usb:0"),
-        )
+        self.settings = local_settings(folder / "state", camera=CameraSettings(source="usb:0"))
 
     def open(self) -> Companion:
         self.companion = Companion(self.settings, simulate=False, clock=self.clock, threads=False)

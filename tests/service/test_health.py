@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from service import until
+from simulated_room import local_settings
 
 from companion.cli import main
 from companion.cli.doctor import ask_service
@@ -40,15 +41,11 @@ Usage = namedtuple("Usage", "total used free")
 OFF = {"panel": PanelSettings(enabled="no"), "camera": CameraSettings(source="none")}
 
 
-def settings(folder: Path, **more: Any) -> Settings:
-    return Settings(state_dir=str(folder), web=WebSettings(host="127.0.0.1", port=0), **more)
-
-
 @contextmanager
 def house(folder: Path, simulate: bool = False) -> Iterator[tuple[Companion, FakeClock]]:
     """A companion that does nothing by itself, with camera and panel or without any."""
     clock = FakeClock(100.0)
-    found = settings(folder, **({} if simulate else OFF))
+    found = local_settings(folder, **({} if simulate else OFF))
     with Companion(found, simulate=simulate, clock=clock, threads=False) as companion:
         companion.health.machine = Machine(folder / "root", lambda _: "")
         yield companion, clock

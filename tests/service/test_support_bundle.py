@@ -13,11 +13,12 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
+from simulated_room import simulated
 
 from companion import __version__
 from companion.cli.main import main
 from companion.core.clock import FakeClock
-from companion.core.config import Settings, TableSettings, WebSettings
+from companion.core.config import TableSettings
 from companion.core.kit import Seat
 from companion.diagnostics.findings import Finding, Grade
 from companion.service.app import Companion
@@ -25,14 +26,9 @@ from companion.service.support_bundle import make_bundle
 
 
 @contextmanager
-def simulated(folder: Path) -> Iterator[tuple[Companion, FakeClock]]:
-    settings = Settings(
-        state_dir=str(folder),
-        web=WebSettings(host="127.0.0.1", port=0),
-        table=TableSettings(reading_time_s=0.1),
-    )
+def opened(folder: Path) -> Iterator[tuple[Companion, FakeClock]]:
     clock = FakeClock()
-    with Companion(settings, simulate=True, clock=clock, threads=False) as companion:
+    with simulated(folder, clock, table=TableSettings(reading_time_s=0.1)) as companion:
         yield companion, clock
 
 
@@ -61,7 +57,7 @@ def last_picture(parts: dict[str, bytes]) -> np.ndarray:
 
 def test_nothing_secret_is_in_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    with simulated(tmp_path) as (companion, clock):
+    with opened(tmp_path) as (companion, clock):
         begun(companion, clock, "outbuffered")
         salt = "5a17" * 8
         companion.table.hand_in(Seat.SOUTH, companion.table.view().moment, "USL", salt)
@@ -93,7 +89,7 @@ def test_games_that_differ_in_a_sealed_order_give_equal_bytes(
     caplog.set_level(logging.INFO)
     bundles = []
     for order in ("UUU", "RSI"):
-        with simulated(tmp_path / order) as (companion, clock):
+        with opened(tmp_path / order) as (companion, clock):
             begun(companion, clock, "outbuffered")
             companion.table.hand_in(
                 Seat.SOUTH, companion.table.view().moment, order, order.lower() * 5
@@ -107,7 +103,7 @@ def test_games_that_differ_in_a_sealed_order_give_equal_bytes(
 
 
 def test_while_a_game_is_on_a_frame_shows_the_board_alone(tmp_path: Path) -> None:
-    with simulated(tmp_path) as (companion, clock):
+    with opened(tmp_path) as (companion, clock):
         begun(companion, clock, "scouts")
         assert companion.eye is not None
         frame = companion.eye.settled()[-1]
@@ -135,7 +131,7 @@ def test_the_command_saves_findings_versions_log_and_frames(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    with simulated(tmp_path) as (companion, clock):
+    with opened(tmp_path) as (companion, clock):
         begun(companion, clock, "outbuffered")
         file, port = tmp_path / "support.zip", str(companion.server.port)
         command = ["doctor", "--state-dir", str(tmp_path), "--port", port, "--save", str(file)]

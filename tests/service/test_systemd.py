@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 from service import until
+from simulated_room import local_settings
 
-from companion.core.config import CameraSettings, Settings, VoiceSettings, WebSettings
+from companion.core.config import CameraSettings, VoiceSettings, WebSettings
 from companion.core.errors import SystemTrouble
 from companion.service.app import Companion
 from companion.service.lifecycle import ManagerNotifier, until_answered
@@ -68,11 +69,8 @@ def environment(ear: Ear, folder: Path, every_us: int = 150_000) -> dict[str, st
 
 
 def companion_in(folder: Path) -> Companion:
-    settings = Settings(
-        state_dir=str(folder),
-        camera=CameraSettings(source="none"),
-        web=WebSettings(host="127.0.0.1", port=0),
-        voice=VoiceSettings(by="off"),
+    settings = local_settings(
+        folder, camera=CameraSettings(source="none"), voice=VoiceSettings(by="off")
     )
     return Companion(settings, simulate=False)
 

@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 from ports import free_port
+from simulated_room import simulated
 from viewers import Viewer
 
 from companion.core.clock import FakeClock
-from companion.core.config import Settings, TableSettings, WebSettings
+from companion.core.config import TableSettings
 from companion.core.kit import Seat
 from companion.games.binmat.cards import DECK
 from companion.service.app import Companion
@@ -33,12 +34,8 @@ def port() -> int:
 
 @contextmanager
 def house(folder: Path, port: int, clock: FakeClock) -> Iterator[Companion]:
-    settings = Settings(
-        state_dir=str(folder),
-        web=WebSettings(host="127.0.0.1", port=port),
-        table=TableSettings(reading_time_s=0.1),
-    )
-    with Companion(settings, simulate=True, clock=clock, threads=False) as companion:
+    table = TableSettings(reading_time_s=0.1)
+    with simulated(folder, clock, port=port, table=table) as companion:
         yield companion
 
 

@@ -13,10 +13,7 @@ from collections.abc import Callable
 from random import Random
 
 from service import Client
-
-from companion.core.clock import FakeClock
-from companion.core.config import Settings, WebSettings
-from companion.service.app import Companion
+from simulated_room import simulated
 
 PATIENCE_S = 60.0
 
@@ -87,8 +84,7 @@ def wait_for(done: Callable[[], bool]) -> bool:
 
 
 def test_twenty_rude_clients_leave_nothing_behind(tmp_path) -> None:
-    settings = Settings(state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=0))
-    with Companion(settings, simulate=True, clock=FakeClock(), threads=False) as companion:
+    with simulated(tmp_path) as companion:
         port = companion.server.port
         polite = Client(f"http://127.0.0.1:{port}")
         assert polite.get("/health")["ok"] is True

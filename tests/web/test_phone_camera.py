@@ -18,10 +18,11 @@ from flask import Flask
 from flask.testing import FlaskClient
 from PIL import Image
 from run_folder import share_templates
+from simulated_room import local_settings
 from web_fixtures import SALT, flat, page_of
 
 from companion.core.clock import FakeClock
-from companion.core.config import PanelSettings, Settings, WebSettings
+from companion.core.config import PanelSettings
 from companion.core.kit import SEATS
 from companion.games import GAMES
 from companion.printing.printed_kit import printed_table
@@ -93,11 +94,7 @@ def board() -> Any:
 def room_in(folder: Path) -> Iterator[Room]:
     share_templates(folder)
     clock = FakeClock()
-    settings = Settings(
-        state_dir=str(folder),
-        panel=PanelSettings(enabled="no"),
-        web=WebSettings(host="127.0.0.1", port=0),
-    )
+    settings = local_settings(folder, panel=PanelSettings(enabled="no"))
     with Companion(settings, simulate=False, clock=clock, threads=False) as companion:
         main = companion.server.app
         yield Room(companion, clock, main, create_phone_app(main, companion.phone.room))

@@ -13,16 +13,15 @@ from pathlib import Path
 import pytest
 from inside import session_of
 from security_tools import code_of, guarded, host_of, stranger
+from simulated_room import simulated
 from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of
 
 from companion.cli.main import main
 from companion.cli.running import ask_running
-from companion.core.clock import FakeClock
 from companion.core.config import Settings, WebSettings
 from companion.core.errors import SystemTrouble
 from companion.core.kit import Seat
 from companion.core.network import Wifi, host_key_text, plain_code
-from companion.service.app import Companion
 from companion.storage.journal import Journal
 from web.features import Welcome
 from web.security.host_names import Names
@@ -186,8 +185,7 @@ def test_the_command_line_shows_and_changes_the_host_key(
         assert main(["host-key", "--state-dir", str(tmp_path), *more]) == 0
         return capsys.readouterr().out.strip()
 
-    settings = Settings(state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=0))
-    with Companion(settings, simulate=True, clock=FakeClock(), threads=False) as companion:
+    with simulated(tmp_path) as companion:
         first = companion.host_key
         assert said() == first
         second = said("--new", "--port", str(companion.server.port))
