@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # The other OpenCV: Raspberry Pi OS Bookworm needs 4.11, everything else takes the newest.
 VENV4 := .venv-opencv4
 # What its version can change: how boards and cards are found and read, cameras' formats, and how markers are printed.
-READING := board_reader boards calibrate cards colours frame_reader glints heap lens_models lenses order_tiles printed_boards shaded_squares simulation still_pictures three_corners two_corners
+READING := board_reader boards calibrate cards colours corners frame_reader glints heap lens_models lenses order_tiles printed_boards shaded_squares simulation still_pictures
 VISION := $(READING:%=tests/vision/test_%.py) $(wildcard tests/vision/test_*camera*.py) tests/vision/test_usb.py \
 	tests/printing/test_sheets_cards.py tests/printing/test_sheets.py::test_every_tag_is_there_once
 # On a Raspberry Pi the libraries of camera and pins come from the distribution: the environment must see its packages.

@@ -3,11 +3,12 @@ for that.
 """
 
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from companion.core.drawings import DRAWINGS, sprite, standalone
+from companion.core.drawings import DRAWINGS, SIGN, sprite, standalone
 from companion.games import GAMES
 
 COLOURS = {"colour": "#B4DC14", "edge": "#1B1814", "face": "#000000"}
@@ -50,3 +51,12 @@ def test_suits_differ_in_shape_and_have_no_colour_of_their_own() -> None:
         assert set(re.findall(r'(?:fill|stroke)="([^"]+)"', inner)) <= {"currentColor", "none"}, (
             name
         )
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_pages_and_their_small_picture_have_the_signs_colour() -> None:
+    tokens = (ROOT / "web/static/base.css").read_text(encoding="utf-8")
+    assert set(re.findall(r"--sign: (#\w+)", tokens)) == {SIGN}
+    assert SIGN in (ROOT / "web/static/favicon.svg").read_text(encoding="utf-8")

@@ -33,11 +33,13 @@ from hub_tools import (
     with_key_of,
 )
 from nats.aio.client import Client
+from nats.errors import ConnectionClosedError
 
 from companion.core.clock import FakeClock
 from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
 from companion.hub.joining import join
+from companion.hub.loop_thread import note_fault
 from companion.hub.subjects import (
     RECORDS,
     command_subject,
@@ -356,3 +358,11 @@ def test_a_table_without_a_hub_pays_nothing() -> None:
         [sys.executable, "-c", asked], capture_output=True, text=True, check=True
     ).stdout
     assert told.strip() == "[]"
+
+
+def test_a_fault_is_in_the_log_without_its_words(caplog: pytest.LogCaptureFixture) -> None:
+    for error in (ConnectionClosedError(), OSError("gone"), ValueError("an order")):
+        asyncio.run(note_fault(error))
+    assert caplog.text.count("could not be dealt with") == 1
+    assert "ValueError" in caplog.text
+    assert "an order" not in caplog.text

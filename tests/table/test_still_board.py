@@ -12,9 +12,12 @@ from table_tools import Played
 
 from companion.core.grid import Square
 from companion.core.kit import Layout, Seat
+from companion.core.ports import CameraState, CameraStatus, Reading
+from companion.games import GAMES
+from companion.table.board_check import tops
 from companion.table.session import Phase
 
-GAMES = ("outbuffered", "arena", "scouts", "kahmate")
+WITH_PIECES = ("outbuffered", "arena", "scouts", "kahmate")
 
 
 def begin(played: Played, game: str) -> Layout:
@@ -28,7 +31,7 @@ def begin(played: Played, game: str) -> Layout:
     return target
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", WITH_PIECES)
 def test_pieces_put_back_before_the_rematch_are_enough(played: Played, game: str) -> None:
     layout = dict(begin(played, game))
     stray = (
@@ -59,7 +62,7 @@ def test_a_play_made_while_the_clock_stood_counts_once_it_runs(played: Played) -
     assert played.view.match.log[-1] == "1. White dashes c1 to c2."
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", WITH_PIECES)
 def test_every_stage_that_hands_have_done_before_is_over(played: Played, game: str) -> None:
     """Orders come by phone; the board already lies as the stage leaves it when the stage is
     told.
@@ -84,3 +87,31 @@ def test_every_stage_that_hands_have_done_before_is_over(played: Played, game: s
         played.wait(3.0)
     after = session_of(played.table)
     assert (after.moment, after.stage) != (session.moment, session.stage)
+
+
+def sees(played: Played, *strangers: int, quiet: bool = True) -> str:
+    """The sign's smaller line once the camera sees the board as it should be, and these markers
+    besides.
+    """
+    played.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
+    layout = played.view.board.layout
+    played.table.saw(Reading(tops(layout), strangers=strangers, quiet=quiet, game="outbuffered"))
+    played.table.step()
+    return played.view.sign.small
+
+
+def test_the_same_tag_twice_is_named(played: Played) -> None:
+    played.begin()
+    game = GAMES["outbuffered"]
+    robot = game.kit(game.options({})).face("lime robot").markers[0]
+    assert f"The lime robot is seen twice (marker {robot}): take one away." in sees(played, robot)
+
+
+def test_a_marker_of_no_piece_is_told_in_a_quiet_game(played: Played) -> None:
+    assert "marker" not in sees(played, 99).lower(), "no game is on"
+    played.begin()
+    assert "marker" not in sees(played, 99, quiet=False).lower(), "something moves"
+    before = played.view.sign.small
+    words = "Marker 99 belongs to no piece of this game: take it away."
+    assert sees(played, 99) == f"{before} {words}".strip()
+    assert sees(played) == before, "it is gone with the stranger"

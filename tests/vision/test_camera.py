@@ -17,6 +17,7 @@ from companion.core.ports import Camera
 from vision.cameras.catalogue import CameraChoice, CameraOpener, cameras, open_camera
 from vision.cameras.picamera import PiCamera
 from vision.cameras.ribbon import PiDevice
+from vision.oddities import oddity_of
 
 
 def picture(path: Path, tone: int, size: tuple[int, int] = (64, 48)) -> Path:
@@ -181,3 +182,19 @@ def test_a_camera_is_found_by_words_of_its_name(bus: UsbBus) -> None:
         CameraError, match=r"no USB camera of this name .*\(Laptop, HD Pro Webcam C920\)"
     ):
         opened("usb:C270")
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (("usb 046d:0825:AEEF80A0", "UVC Camera"), "unplug it and plug it in again"),
+        (("usb 046d:082d", "HD Pro Webcam C920"), "lock it again"),
+        (("v4l2 Droidcam", "Droidcam"), "another clock"),
+        (("imx477",), "by hand"),
+        (("imx708",), ""),
+        (("", ""), ""),
+    ],
+)
+def test_a_camera_is_known_by_name_or_number(names: tuple[str, ...], said: str) -> None:
+    odd = oddity_of(*names)
+    assert said in odd.sentence if odd else not said

@@ -5,12 +5,16 @@ notation.
 from __future__ import annotations
 
 import pytest
+from scouts_examples import PLAYS
+from scouts_examples_rocks import ROCKS_AND_HANDS
 from scouts_tools import GAME, after, at, do, legal
 
 from companion.core.errors import Malformed
 from companion.core.grid import Square
 from companion.core.kit import Seat
+from companion.games.scouts.legal import Reason
 from companion.games.scouts.state import State
+from companion.games.scouts.words import RULES
 
 
 def on(state: State, square: str) -> tuple[str, ...]:
@@ -104,3 +108,16 @@ def test_anything_else_is_malformed_and_says_what_was_expected(text: str, messag
         GAME.parse(text)
     assert message in caught.value.message
     assert len(caught.value.message) < 140
+
+
+EXAMPLES = {**PLAYS, **ROCKS_AND_HANDS}
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_every_reason_has_a_sentence_a_rule_and_the_square_in_the_way(reason: Reason) -> None:
+    for example in EXAMPLES[reason]:
+        refusal = example.refused()
+        assert refusal.message == example.message
+        assert refusal.reason is reason
+        assert (refusal.rule, refusal.square) == (example.rule, example.square)
+        assert refusal.rule in {rule.id for rule in RULES}
