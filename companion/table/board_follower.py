@@ -80,8 +80,13 @@ class BoardFollower:
         is_due = live.still_reading.quiet and session.phase is Phase.ORDERS
         laid = _laid_actions(live) if is_due and not reading.unknown else {}
         live = replace(live, suggested=suggested, laid=laid, choices=())
-        if self._is_brought(reading) and session.phase is Phase.LOBBY and session.seats:
-            live = replace(live, chosen=suggested, stage_since_s=self._store.now_s())
+        if reading.quiet:
+            last, self._last_board = self._last_board, reading.game or self._last_board or ""
+            # A new board chooses its game. One that lay there at the first reading, or is laid down
+            # again, is not new.
+            is_new = last is not None and reading.game not in (None, last)
+            if is_new and session.phase is Phase.LOBBY and session.seats:
+                live = replace(live, chosen=suggested, stage_since_s=self._store.now_s())
         self._store.live = live
         problems = problems_of(live)
         seat = _seat_on_turn(session) if is_due else None
@@ -101,17 +106,6 @@ class BoardFollower:
             live = replace(live, markers_before=markers)
         if live != before:
             self._publish(live, before.problems)
-
-    def _is_brought(self, reading: Reading) -> bool:
-        """Return whether somebody has just laid this board on the table.
-
-        A board that lay there at the first reading does not count. A new board chooses its game.
-        """
-        if not reading.quiet:
-            return False
-        # A board that is taken away and laid down again is not new.
-        before, self._last_board = self._last_board, reading.game or self._last_board or ""
-        return before is not None and reading.game not in (None, before)
 
     def _publish(self, live: TableState, before: tuple[Problem, ...]) -> None:
         """Publish the state, and signal when the board becomes wrong or right.
