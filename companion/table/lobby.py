@@ -16,6 +16,7 @@ from companion.table.chance.game_chance import beginning
 from companion.table.records import GameOptions, Score
 from companion.table.seats import seating
 from companion.table.session import MACHINE, Phase
+from companion.table.state import with_session
 from companion.table.store import CLOSED, TableStore
 
 
@@ -65,7 +66,9 @@ def go_home(store: TableStore) -> None:
     """Return to the list of all games. Raises `Illegal` during a game."""
     if not store.session.is_between:
         raise wrong_phase(say("A game is on: end it before you start another one"))
-    store.go_home()
+    session = store.session.at_home() if store.session.phase is Phase.OVER else store.session
+    live = with_session(store.live, session, store.now_s())
+    store.publish(replace(live, chosen=None, stage_since_s=store.now_s()))
     seating.send_machines_away(store)
 
 

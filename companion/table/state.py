@@ -26,6 +26,8 @@ About = Literal["now", "last", "theirs"]
 """Subject of a question: the action that is due, the seat's own last public action, or the last one
 of the machine opposite.
 """
+Question = Literal["", "moves", "reasons"]
+"""A question from the table: what can be done now, or why the machine acted as it did."""
 NO_REASONS = say("The machine has nothing to explain right now")
 MAX_REASONS = 40
 """Maximum number of machine actions whose reasons are stored."""
@@ -90,8 +92,8 @@ class TableState:
     """The game that was chosen in the lobby. None while all are offered."""
     choices: tuple[str, ...] = ()
     why_not: Illegal | None = None
-    asked: Literal["", "moves", "reasons"] = ""
-    """A question from the table: what can be done now, or why the machine acted as it did."""
+    asked: Question = ""
+    """The question from the table that is answered on its screen."""
     reasons: Mapping[tuple[Seat, str], tuple[str, ...]] = field(default_factory=dict)
     """Reasons of machines for their actions, by seat and moment. Secret until the turn is open
     (`open_reasons`).

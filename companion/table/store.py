@@ -10,7 +10,7 @@ import logging
 import math
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
@@ -356,12 +356,6 @@ class TableStore:
             self.cannot_write(error)
             raise
 
-    def go_home(self) -> None:
-        """Show the lobby, after a game or instead of a chosen one."""
-        session = self.session.at_home() if self.session.phase is Phase.OVER else self.session
-        live = with_session(self.live, session, self.now_s())
-        self.publish(replace(live, chosen=None, stage_since_s=self.now_s()))
-
     # ---- showing ---------------------------------------------------------------------------------
 
     def publish(self, live: TableState, signals: tuple[Signal, ...] = ()) -> None:
@@ -369,9 +363,9 @@ class TableStore:
         self.live = replace(live, version=self.live.version + 1)
         self.listeners.show(self.live, signals)
 
-    def notices(self, changed: Mapping[str, str]) -> None:
-        """Update the lasting troubles, by topic. An empty sentence removes one."""
-        troubles = {**self.live.troubles, "journal": self.journal.notice, **changed}
+    def notice(self, topic: str, sentence: str) -> None:
+        """Set the lasting trouble of a topic. An empty sentence removes it."""
+        troubles = {**self.live.troubles, "journal": self.journal.notice, topic: sentence}
         self.publish(replace(self.live, troubles=troubles))
 
     def time_headline(self, live: TableState) -> TableState:
@@ -404,7 +398,7 @@ class TableStore:
         """
         self.write_again_s = self.now_s() + WRITE_AGAIN_S
         if self.live.troubles.get(WRITE_ERROR) != error.message:
-            self.notices({WRITE_ERROR: error.message})
+            self.notice(WRITE_ERROR, error.message)
 
     def note_clock(self) -> None:
         """Record a running clock at intervals."""

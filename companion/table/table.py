@@ -346,7 +346,7 @@ class Table(Closeable):
     def notice(self, topic: Topic, sentence: str) -> None:
         """Show a lasting trouble that stops nothing. Empty removes it."""
         with self._store.hold_for_device():
-            self._store.notices({topic: sentence})
+            self._store.notice(topic, sentence)
 
     def wifi_is(self, is_own: bool) -> None:
         """Set whether the table has opened its own Wi-Fi, and redraw the pages."""
@@ -357,7 +357,7 @@ class Table(Closeable):
         """Show how full the disk is, and set whether it has enough room for a game."""
         with self._store.hold_for_device():
             self._store.has_room = may_begin
-            self._store.notices({"disk": sentence})
+            self._store.notice("disk", sentence)
 
     def round_is(self, sentence: str, game: tuple[str, GameOptions] | None) -> None:
         """Set the players of a tournament's round at this table, as a sentence, and its game with

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from companion.core.errors import Illegal
 from companion.core.grid import Square
@@ -149,17 +149,17 @@ class BoardView:
 class OwnView:
     """What only the viewer may know or do."""
 
-    pad: PadGrammar | None
-    sealed: Sealed | None
-    back: str | None
+    pad: PadGrammar | None = None
+    sealed: Sealed | None = None
+    back: str | None = None
     """The moment to name for taking back the viewer's last action. None if nothing can be taken
     back.
     """
-    laid: str | None
+    laid: str | None = None
     """The action that the open cards or pieces stand for. Ready confirms it."""
-    choices: tuple[str, ...]
+    choices: tuple[str, ...] = ()
     """The plays that the board can mean, if the viewer has to choose one."""
-    examples: tuple[str, ...]
+    examples: tuple[str, ...] = ()
     """Sensible first actions as examples. Empty later in the game and during a lesson."""
 
 
@@ -167,8 +167,8 @@ class OwnView:
 class TimeView:
     """The clock of the decision that is due, and both seats' chess clocks if there are any."""
 
-    clock: ClockView | None
-    clocks: Mapping[Seat, ClockView]
+    clock: ClockView | None = None
+    clocks: Mapping[Seat, ClockView] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import replace
-from typing import Literal
 
 import msgspec
 
@@ -20,6 +19,7 @@ from companion.table.session import Phase
 from companion.table.state import (
     NO_REASONS,
     NO_TILES,
+    Question,
     TileState,
     explaining_machine,
     headline_of,
@@ -159,16 +159,13 @@ def read_on(store: TableStore, by: str) -> None:
         end_step(store, by)
 
 
-def show_help(store: TableStore, is_wanted: bool, reasons: bool = False) -> None:
-    """Show what the rules allow now, or why the machine acted as it did, or close this help."""
+def show_help(store: TableStore, question: Question) -> None:
+    """Show the answer to a question from the table, or close it if the question is empty."""
     live = store.live
-    if is_wanted and live.session.phase is not Phase.ORDERS:
+    if question and live.session.phase is not Phase.ORDERS:
         raise wrong_phase(say("There is nothing to decide now: do as the sign says"))
-    if is_wanted and reasons and explaining_machine(live) is None:
+    if question == "reasons" and explaining_machine(live) is None:
         raise wrong_phase(NO_REASONS)
-    question: Literal["", "moves", "reasons"] = ""
-    if is_wanted:
-        question = "reasons" if reasons else "moves"
     if live.asked != question:
         store.publish(replace(live, asked=question))
 

@@ -48,9 +48,6 @@ from companion.table.table_view import (
 )
 from companion.table.ways_back import may_revert
 
-_NO_CLOCK = TimeView(None, {})
-_NOTHING_OWN = OwnView(pad=None, sealed=None, back=None, laid=None, choices=(), examples=())
-
 
 def progress_of(live: TableState) -> Progress:
     """Return how far the table's game has come."""
@@ -98,7 +95,7 @@ def view_of(live: TableState, viewer: Viewer) -> TableView:
         own=_own_view(live, viewer),
         time=TimeView(_clock_view(session), _chess_clocks(session))
         if session.countdown or session.bank
-        else _NO_CLOCK,
+        else TimeView(),
         match=_match_view(live),
         devices=DevicesView(live.camera, live.panel, tuple(filter(None, live.troubles.values()))),
         fairness=_fairness_view(session),
@@ -187,7 +184,7 @@ def _back_moves(session: Session) -> tuple[HandMove, ...]:
 def _own_view(live: TableState, viewer: Viewer) -> OwnView:
     session, game = live.session, live.session.game
     if viewer is None:
-        return replace(_NOTHING_OWN, laid=_laid_action(live, None)) if live.laid else _NOTHING_OWN
+        return OwnView(laid=_laid_action(live, None)) if live.laid else OwnView()
     is_on = session.phase in (Phase.ORDERS, Phase.STAGES)
     return OwnView(
         pad=game.pad(session.state, viewer) if game and is_on else None,

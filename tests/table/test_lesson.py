@@ -186,14 +186,14 @@ def test_b_held_asks_for_help_and_enters_nothing(played: Played) -> None:
 
 def test_help_of_the_table_says_the_same_whatever_is_sealed(played: Played) -> None:
     played.begin()
-    played.table.help(True)
+    played.table.help("moves")
     before = played.view.help
     played.hand_in(SOUTH, "UUS")
     assert played.view.help == before
     played.hand_in(NORTH, "UUS")
     assert not played.view.help, "a new moment, a new question"
     with pytest.raises(Illegal, match="do as the sign says"):
-        played.table.help(True)
+        played.table.help("moves")
 
 
 def test_everybody_is_asked_for_the_orders_of_a_lesson_and_who_gave_them_waits(

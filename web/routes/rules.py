@@ -12,6 +12,7 @@ from companion.core.kit import Seat
 from companion.games.spelling import first_keys
 from companion.printing.rulebook import Illustration, illustrations
 from companion.table.board_check import HandMove
+from companion.table.state import Question
 from web.rendering.answers import HelpJson
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture
@@ -76,7 +77,8 @@ class RulesPages(PageGroup):
     @post("/api/table/help", guard=at_table)
     def table_help(self, body: Wanted) -> None:
         """Show on the table screen what the rules allow, or the machine's reasons."""
-        self.page_context.table.help(body.is_wanted, body.reasons)
+        question: Question = "reasons" if body.reasons else "moves"
+        self.page_context.table.help(question if body.is_wanted else "")
 
 
 def figure(shown: Illustration) -> Markup:

@@ -85,8 +85,7 @@ class MachineSeats:
         """
         with self._store.hold():
             live = self._store.live
-            others = [item for item in live.reasons.items() if item[0] != (seat, moment)]
-            newest = [*others, ((seat, moment), reasons)][-MAX_REASONS:]
+            newest = [*live.reasons.items(), ((seat, moment), reasons)][-MAX_REASONS:]
             self._store.live = replace(live, reasons=dict(newest))
 
     def act_by_chance(self, seat: Seat, moment: str) -> None:

@@ -27,7 +27,7 @@ from companion.table.records import (
 from companion.table.seats.pad_draft import press_order
 from companion.table.seats.seating import open_to_phone
 from companion.table.session import BOTH, Phase
-from companion.table.state import NO_DRAFT, Draft, headline_of
+from companion.table.state import NO_DRAFT, Draft, Question, headline_of
 from companion.table.store import TableStore
 
 DRAW_KEYS = frozenset({PadKey.LEFT, PadKey.RIGHT})
@@ -220,11 +220,8 @@ class Pads:
         """Ask what can be done now (B), or for the machine's reasons (A), or close the answer."""
         if press.seat is None:
             return
-        question = self._store.live.asked
-        if press.key is PadKey.B:
-            turns.show_help(self._store, question != "moves")
-        else:
-            turns.show_help(self._store, question != "reasons", reasons=True)
+        question: Question = "moves" if press.key is PadKey.B else "reasons"
+        turns.show_help(self._store, "" if self._store.live.asked == question else question)
         if key := self._down[press.seat].pop(press.key, None):
             self._forget_key(press.seat, key)
 

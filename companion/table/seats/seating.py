@@ -84,7 +84,7 @@ def open_to_phone(store: TableStore, seat: Seat) -> None:
     if not _is_by_pad(store, seat):
         raise Illegal(Refusal.SEAT_TAKEN, say("Nobody plays this seat by its pad"))
     store.open_seat, store.open_until_s = seat, store.now_s() + OPEN_S
-    store.notices({_OPEN: OPEN_SENTENCES[seat]})
+    store.notice(_OPEN, OPEN_SENTENCES[seat])
 
 
 def move_to_phone(store: TableStore, seat: Seat) -> str:
@@ -110,7 +110,7 @@ def close_seat(store: TableStore) -> None:
     seat = store.open_seat
     if seat and (store.now_s() >= store.open_until_s or not _is_by_pad(store, seat)):
         store.open_seat = None
-        store.notices({_OPEN: ""})
+        store.notice(_OPEN, "")
 
 
 def _is_by_pad(store: TableStore, seat: Seat) -> bool:
