@@ -394,8 +394,10 @@ class Session:
 
         Not with a player at a pad or at another table, because that place is fixed.
         """
+        if not self.is_between:
+            return False
         doors = {sitter.door for sitter in self.seats.values()}
-        return self.is_between and bool(doors) and not doors & {"pad", REMOTE}
+        return bool(doors) and not doors & {"pad", REMOTE}
 
     def at_home(self) -> Session:
         """Return the lobby with the people at this table, without the last game and the other

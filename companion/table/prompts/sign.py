@@ -112,7 +112,7 @@ def _awaited_sign(live: TableState, viewer: Viewer) -> Sign:
             return _hands_sign(live, viewer)
         case Phase.ORDERS:
             sign = _orders_sign(live, viewer)
-            if not session.has_just_learned or session.paused:
+            if not session.is_guided or not session.has_just_learned or session.paused:
                 return sign
             if viewer:
                 return replace(sign, small=_AFTER_LESSON)

@@ -40,11 +40,8 @@ class StaffBell:
         self.number = 0
         """Number of calls since the start."""
         self._ears: frozenset[str] = frozenset()
-
-    @property
-    def is_heard(self) -> bool:
-        """Return whether anybody would hear a call."""
-        return bool(self._ears)
+        self.is_heard = False
+        """Whether anybody would hear a call."""
 
     def sentence(self) -> str:
         """Return the sentence on the pages about the call. Empty without a call."""
@@ -63,6 +60,7 @@ class StaffBell:
             if (by in self._ears) == is_heard:
                 return
             self._ears ^= {by}
+            self.is_heard = bool(self._ears)
         self.step()
         self.when_changed()
 
