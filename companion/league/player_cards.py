@@ -6,7 +6,7 @@ import hmac
 
 from msgspec.structs import replace
 
-from companion.core.errors import Illegal, Refusal, wrong_phase
+from companion.core.errors import wrong_phase
 from companion.core.i18n import say
 from companion.core.network import plain_code
 from companion.league.league_file import LeagueFile, put, put_shown
@@ -81,19 +81,12 @@ class PlayerCards:
             self._store(replace(self.known(number), name="", code="", is_shown=False))
             self._file.empty_log()
 
-    def show(self, code: str, table: str) -> Person:
-        """Record that the card with this code was shown at a table, and return its owner.
-
-        Raises `Illegal` for an unknown code. The caller limits the rate of attempts.
-        """
+    def show(self, person: Person, table: str) -> None:
+        """Record that somebody's card was shown at a table."""
         with self._file.lock:
-            person = self.by_code(code)
-            if person is None:
-                raise Illegal(Refusal.JOIN_CODE, say("No player’s card has this code"))
             if (person.card, table) not in self._shown:
                 self._file.write(put_shown(person.card, table))
                 self._shown.add((person.card, table))
-        return person
 
     def number_of(self, player: Player, table: str) -> int | None:
         """Return the number of a player whose card was shown at this table. None without such a

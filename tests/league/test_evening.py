@@ -97,7 +97,8 @@ def played(evening: Evening) -> None:
                 person = evening.league.cards.person(number)
                 assert person
                 if evening.rng.random() < 0.8:  # the others forget their cards
-                    cards[seat] = evening.league.cards.show(person.code, table).card
+                    evening.league.cards.show(person, table)
+                    cards[seat] = person.card
             evening.play(table, cards)
             if evening.rng.random() < 0.1:
                 evening.play(table, cards)  # they like it so much that they play once more

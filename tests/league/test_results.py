@@ -43,7 +43,8 @@ class Told:
     def sit(self, league: League, *people: Person) -> None:
         for seat, person in zip(SEATS, people, strict=False):
             self.table.take_seat(seat, "somebody")
-            self.table.show_card(seat, league.cards.show(person.code, self.name).card)
+            league.cards.show(person, self.name)
+            self.table.show_card(seat, person.card)
 
     def sit_two(self, league: League) -> None:
         """Mara at South and Jonas at North, the league's first two people."""
@@ -209,7 +210,8 @@ def test_a_linked_game_counts_once_both_tables_agree(
     tables = (told, other)
     for table, seat, person in zip(tables, SEATS, people, strict=True):
         table.table.take_seat(seat, "somebody")
-        table.table.show_card(seat, league.cards.show(person.code, table.name).card)
+        league.cards.show(person, table.name)
+        table.table.show_card(seat, person.card)
 
     def tell(pair: str, epoch: int, *loser: Seat) -> None:
         """Each table tells the game from its own side, with who has lost there."""

@@ -131,9 +131,8 @@ class CardPages(HubGroup):
         if not any(table.id == body.table and not table.waits for table in self._room.tables()):
             raise NotFound
         person = self._card_of(body.code)
-        if person is None:
-            raise Illegal(Refusal.JOIN_CODE, say("No player’s card has this code"))
-        return jsonify(card=self._cards.show(body.code, body.table).card)
+        self._cards.show(person, body.table)
+        return jsonify(card=person.card)
 
     # ---- inside ----
 
@@ -145,21 +144,19 @@ class CardPages(HubGroup):
             person = self._card_of(code)
         except Illegal as refusal:
             return self.page(refusal.message, status_of(refusal))
-        if person is None:
-            return self.page(say("No player’s card has this code"), 403)
         return self._give_card(person)
 
-    def _card_of(self, code: str) -> Person | None:
-        """Return the owner of the card with this code, or None.
+    def _card_of(self, code: str) -> Person:
+        """Return the owner of the card with this code.
 
-        Raises `Illegal` after too many wrong codes from one address.
+        Raises `Illegal` for a wrong code, and after too many wrong codes from one address.
         """
         person = self._cards.by_code(code)
+        wrong = say("No player’s card has this code")
+        often = say("Too many wrong codes: wait a minute, then look at the card")
         # correct codes are not limited, so a card may be shown as often as needed
-        if self._guesses.check(request.remote_addr or "", lambda: person is not None) is None:
-            raise Illegal(
-                Refusal.JOIN_CODE, say("Too many wrong codes: wait a minute, then look at the card")
-            )
+        self._guesses.require(request.remote_addr or "", lambda: person is not None, wrong, often)
+        assert person is not None
         return person
 
     def _own_card(self) -> Person | None:
