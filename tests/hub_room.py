@@ -24,7 +24,7 @@ from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.league.league import League
 from companion.league.league_file import put_result
-from companion.league.results import GameResult, KeptResult, Player
+from companion.league.results import GameResult, Player, StoredResult
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicRecord, PublicState
@@ -32,7 +32,7 @@ from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 from web.features import Site
 from web.hub.app import create_hub_app
-from web.hub.host import Joined
+from web.hub.host import JoinedTable
 from web.hub.room import Room, RoomTable
 
 NAMES = [
@@ -59,9 +59,9 @@ class NoHub:
 
         return note
 
-    def join(self, name: str, key: str) -> Joined:
+    def join(self, name: str, key: str) -> JoinedTable:
         self.asked.append(("join", name, key))
-        return Joined("0" * 16, 1, ("nats://:4222",))
+        return JoinedTable("0" * 16, 1, ("nats://:4222",))
 
 
 @cache
@@ -132,7 +132,7 @@ def keep_result(
     key, nobody = f"{at_s}-{south}-{north}", Player()
     played = ("a" * 16, key, game, {}, at_s, at_s, nobody, nobody)
     told = GameResult(*played, winner, 7, "0123456789ab")
-    league_file_of(league).write(put_result(KeptResult(told, south, north)))
+    league_file_of(league).write(put_result(StoredResult(told, south, north)))
     league.ladders.count_machines(league.ladders.machines)
 
 

@@ -39,7 +39,7 @@ from companion.storage.journal import Journal
 from companion.table.public.messages import PublicRecord, read_record
 from companion.table.seats.staff_call import StaffBell
 from companion.table.session import Phase
-from web.hub.host import Joined
+from web.hub.host import JoinedTable
 
 __all__ = [
     "OpenHub", "TableAtHub", "disk_of_its_own", "fill", "free_port", "has_all", "hub_settings", "joined", "kept", "kill_nats", "needs", "running", "services", "stored", "until", "with_key_of",
@@ -69,7 +69,7 @@ class OpenHub(Hub):
         super().__init__(settings, clock)
         join = self.members.join
 
-        def join_and_let_in(name: str, key: str) -> Joined:
+        def join_and_let_in(name: str, key: str) -> JoinedTable:
             joined = join(name, key)
             self.members.alter([joined.number], shut=False, waits=False)
             return joined

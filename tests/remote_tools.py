@@ -132,7 +132,7 @@ class MemoryLine:
         number = max(1, heard + 1 - again)
         if number > len(kept):
             return False
-        half.table.remote.hear(GAME, number, kept[number - 1])
+        half.table.remote.receive(GAME, number, kept[number - 1])
         assert half.game.heard == max(heard, number)
         return True
 

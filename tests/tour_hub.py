@@ -22,7 +22,7 @@ from companion.core.clock import FakeClock
 from companion.core.config import WebSettings
 from companion.core.errors import Stale
 from companion.core.kit import SEATS, Seat
-from companion.hub.pair_line import GONE_S
+from companion.hub.pair_line import SILENT_S
 from companion.hub_server.app import Hub
 from companion.league.league import League
 from companion.league.tournament import BoardEnd, System
@@ -204,7 +204,7 @@ class TablesTour:
                 yield from self._everybody("tables-again")
         self._until("the game begins", lambda seat: self._phase(seat) is not Phase.OVER)
         self.tables[Seat.NORTH].companion.hub.close()
-        self.clock.advance(GONE_S)
+        self.clock.advance(SILENT_S)
         self._until("it is silent", lambda _: "silent" in self._notices(Seat.SOUTH))
         yield from self._everybody("tables-silent")
         yield Stop("tables-silent-host", "/host")

@@ -18,7 +18,7 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.table.public.messages import words
 
-MOST_COMMAND = 48 * 1024
+MAX_COMMAND_BYTES = 48 * 1024
 MAX_SETTINGS = 48
 _Name = Annotated[str, Meta(max_length=80)]
 
@@ -83,14 +83,14 @@ def wish_for(is_closed: bool, pairing: PairedGame | None) -> HubWish:
     )
 
 
-def encoded_command(command: HubCommand) -> bytes:
+def encode_command(command: HubCommand) -> bytes:
     """Encode a command for sending."""
     return _encoder.encode(command)
 
 
 def read_command(payload: bytes) -> HubCommand:
     """Decode and validate a command. Raises `Malformed`."""
-    if len(payload) > MOST_COMMAND or is_dense(payload):
+    if len(payload) > MAX_COMMAND_BYTES or is_dense(payload):
         raise Malformed(say("This message is too large"))
     try:
         command = _command.decode(payload)

@@ -80,7 +80,7 @@ def join(
     """Join the hub whose pages are at this address. Raises `SystemTrouble` with a sentence for
     people.
     """
-    base = base_of(address)
+    base = base_url(address)
     try:
         scheme, host = urlsplit(base).scheme, urlsplit(base).hostname
     except ValueError:  # half an IPv6 address
@@ -106,12 +106,12 @@ def join_with(journal: Journal, address: str, code: str, *, names: bool, ca: str
     return join(address, code, name, names=names, ca=ca, start=start)
 
 
-def base_of(address: str) -> str:
+def base_url(address: str) -> str:
     """Return the address of a hub's pages with a scheme and without a slash at its end."""
     return (address if "//" in address else f"http://{address}").rstrip("/")
 
 
-def trusted(ca: str) -> ssl.SSLContext:
+def tls_context(ca: str) -> ssl.SSLContext:
     """Return the TLS context that verifies the hub's certificate. Raises `SystemTrouble`."""
     try:
         return ssl.create_default_context(cafile=ca or None)
@@ -140,7 +140,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 def _ask(url: str, request: msgspec.Struct, kind: type[T], ca: str) -> T:
     body = msgspec.json.encode(request)
     post = urllib.request.Request(url, body, {"Content-Type": "application/json"})
-    context = trusted(ca) if url.startswith("https:") else None
+    context = tls_context(ca) if url.startswith("https:") else None
     opener = urllib.request.build_opener(_NoRedirects, urllib.request.HTTPSHandler(context=context))
     try:
         with opener.open(post, timeout=ANSWER_TIMEOUT_S) as answer:

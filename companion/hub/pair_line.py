@@ -68,9 +68,9 @@ from companion.table.remote.remote_table import (
 from companion.table.table import Table
 
 log = logging.getLogger(__name__)
-ANSWERS_S = 5.0
+ANSWER_TIMEOUT_S = 5.0
 WRITE_PAUSE_S = 0.05
-LOOK_S, NEAR_S, GONE_S = 2.0, 10.0, 30.0
+POLL_S, PRESENCE_S, SILENT_S = 2.0, 10.0, 30.0
 """Intervals in seconds of polling during a game and of presence messages, and seconds of silence
 after which the other table counts as gone.
 """
@@ -98,7 +98,7 @@ class SessionTaken(CompanionError, RuntimeError):
     kind = "session_taken"
 
 
-async def kept_message(stream: JetStreamContext, subject: str) -> bytes | None:
+async def stored_message(stream: JetStreamContext, subject: str) -> bytes | None:
     """Return the stored message of a subject in the stream of pairs, or None."""
     try:
         return (await stream.get_msg(PAIRS, subject=subject, direct=True)).data or b""
@@ -125,7 +125,7 @@ class PairLine:
         self.is_shared = False
         """Whether another machine has tried to connect as this table."""
         self._wake = wake
-        table.remote.when_again(self.again)
+        table.remote.on_rematch(self.request_rematch)
         self._queue: deque[tuple[PairWish, Future[PairAnswer]]] = deque()
         """Requests to the hub, and the futures on which their callers wait."""
         self._pair: Pair | None = None
@@ -135,10 +135,10 @@ class PairLine:
         """Number of our messages at the hub. -1 if the hub has to be asked."""
         self._fault = ""
         self._last_heard_s = 0.0
-        self._presence_sent_s = -NEAR_S
+        self._presence_sent_s = -PRESENCE_S
         self._announced_number = 0
         """Highest number of the other table's messages that the hub has announced."""
-        self._polled_s = -LOOK_S
+        self._polled_s = -POLL_S
         self._news: Subscription | None = None
         self._subscribed_pair = ""
         self._shown_trouble = ""
@@ -176,7 +176,7 @@ class PairLine:
         if self._fault:
             raise wrong_phase(self._fault)
 
-    def again(self, swaps: bool) -> None:
+    def request_rematch(self, swaps: bool) -> None:
         """Request a rematch of these two tables. Returns at once."""
         self._rematch_swaps = swaps
         self._wake()
@@ -192,7 +192,7 @@ class PairLine:
         self._queue.append((wish, answer))
         self._wake()
         try:
-            return answer.result(ANSWERS_S)
+            return answer.result(ANSWER_TIMEOUT_S)
         except (TimeoutError, CancelledError):
             answer.cancel()
             raise Malformed(say("The hub does not answer")) from None
@@ -202,12 +202,12 @@ class PairLine:
     @property
     def pause_s(self) -> float:
         """Return the maximum time in seconds between two exchanges when nothing wakes the line."""
-        return LOOK_S if self._pair is not None and self._table.remote.is_on else NEAR_S
+        return POLL_S if self._pair is not None and self._table.remote.is_on else PRESENCE_S
 
-    def connected(self) -> None:
+    def reset_connection(self) -> None:
         """Reset what holds for one connection. Called after each connect."""
         self._news, self._subscribed_pair = None, ""
-        self._sent_count, self._presence_sent_s, self._polled_s = -1, -NEAR_S, -LOOK_S
+        self._sent_count, self._presence_sent_s, self._polled_s = -1, -PRESENCE_S, -POLL_S
         self._is_rematch_sent = False
 
     async def claim(self, client: Client) -> None:
@@ -226,7 +226,7 @@ class PairLine:
         if answer.session == "taken":
             raise SessionTaken(CLONED)
 
-    async def look(self, client: Client) -> None:
+    async def fetch_pair(self, client: Client) -> None:
         """Ask the hub for the game at two tables of this table, and begin it if it is new."""
         answer = await self._request(client, PairQuestion())
         self._is_rematch_offered = answer.again
@@ -250,11 +250,11 @@ class PairLine:
         if self._subscribed_pair != pair.id:
             await self._subscribe(client, pair)
         game = self._game(pair)
-        if line_time_s() >= self._presence_sent_s + NEAR_S:
+        if line_time_s() >= self._presence_sent_s + PRESENCE_S:
             self._presence_sent_s = line_time_s()
             await client.publish(near_subject(pair.id, self._own_table), b"")
         await self._send(stream, pair, game)
-        if game.heard < self._announced_number or line_time_s() >= self._polled_s + LOOK_S:
+        if game.heard < self._announced_number or line_time_s() >= self._polled_s + POLL_S:
             self._polled_s = line_time_s()
             await self._receive(stream, pair)
         self._show_trouble()
@@ -301,7 +301,7 @@ class PairLine:
             self._rematch_swaps = None
             log.warning("Hub: no rematch at two tables: %s", error.kind)
 
-    def broken(self) -> None:
+    def note_loss(self) -> None:
         """Show that the connection is lost. Called after each disconnect."""
         self._claim_s = 0.0
         lost = say("The connection to the other table is lost. The game goes on when it is back.")
@@ -311,7 +311,7 @@ class PairLine:
         """Cancel all queued requests and clear the notice at the table."""
         while self._queue:
             self._queue.pop()[1].cancel()
-        self._table.remote.when_again(None)
+        self._table.remote.on_rematch(None)
         self._table.notice("remote", "")
 
     async def _on_news(self, message: Msg) -> None:
@@ -324,7 +324,7 @@ class PairLine:
 
     async def _request(self, client: Client, wish: PairWish) -> PairAnswer:
         answer = await client.request(
-            wish_subject(self._own_table), msgspec.json.encode(wish), timeout=ANSWERS_S
+            wish_subject(self._own_table), msgspec.json.encode(wish), timeout=ANSWER_TIMEOUT_S
         )
         return read_answer(answer.data)
 
@@ -349,7 +349,7 @@ class PairLine:
                 log.warning("Hub: the game at two tables cannot begin: %s", error.kind)
                 fault = error.message
         self._pair, self._sent_count, self._fault = pair, -1, fault
-        self._announced_number, self._polled_s = 0, -LOOK_S
+        self._announced_number, self._polled_s = 0, -POLL_S
         self._last_heard_s = self._clock.monotonic_s()
         self.code = ""
 
@@ -402,11 +402,13 @@ class PairLine:
         Note a fault if they differ from the journal's, as after the restore of an older journal.
         """
         beyond = message_subject(pair.id, self._own_table, len(game.sent) + 1)
-        if await kept_message(stream, beyond) is not None:
+        if await stored_message(stream, beyond) is not None:
             self._fault = _OLD_JOURNAL
         # search from the newest message back, because there are no gaps
         for number in range(len(game.sent), 0, -1):
-            payload = await kept_message(stream, message_subject(pair.id, self._own_table, number))
+            payload = await stored_message(
+                stream, message_subject(pair.id, self._own_table, number)
+            )
             if payload is not None:
                 if payload != game.payload(number):
                     self._fault = _OLD_JOURNAL
@@ -421,17 +423,17 @@ class PairLine:
                 return
             number = game.heard + 1
             subject = message_subject(pair.id, other, number)
-            payload = await kept_message(stream, subject)
+            payload = await stored_message(stream, subject)
             # the message was announced and is still being written
             if payload is None and number <= self._announced_number:
                 await asyncio.sleep(WRITE_PAUSE_S)
-                payload = await kept_message(stream, subject)
+                payload = await stored_message(stream, subject)
             if payload is None:
                 self._announced_number = number - 1
                 return
             self._last_heard_s = self._clock.monotonic_s()
             try:
-                self._table.remote.hear(pair.id, number, payload)
+                self._table.remote.receive(pair.id, number, payload)
             except JournalError:
                 raise
             except CompanionError as error:
@@ -463,6 +465,6 @@ class PairLine:
             return REMATCH_THERE if self._is_rematch_offered else ""
         if self._fault or lost:
             return self._fault or lost
-        if self._clock.monotonic_s() - self._last_heard_s >= GONE_S:
+        if self._clock.monotonic_s() - self._last_heard_s >= SILENT_S:
             return say("The other table is silent. The game goes on when it is back.")
         return ""

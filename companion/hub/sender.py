@@ -26,7 +26,7 @@ from nats.js.errors import APIError, NoStreamResponseError, NotFoundError
 from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
-from companion.hub.joining import trusted
+from companion.hub.joining import tls_context
 from companion.hub.loop_thread import LoopThread, connection, line_time_s
 from companion.hub.membership import Membership
 from companion.hub.pair_line import PairLine
@@ -170,7 +170,7 @@ class HubLine:
         is_secure = any(server.startswith("tls:") for server in own.servers)
         options = {
             "inbox_prefix": inbox_prefix(own.table),
-            "tls": trusted(own.ca) if is_secure else None,
+            "tls": tls_context(own.ca) if is_secure else None,
             "ping_interval": 10,
         }
         try:
@@ -178,7 +178,7 @@ class HubLine:
                 await client.subscribe(command_subject(own.table), cb=self._on_command)
                 await self._serve(client)
         finally:
-            self._pairs.broken()
+            self._pairs.note_loss()
 
     async def _serve(self, client: Client) -> None:
         """Send records and states until the connection breaks or this line closes."""
@@ -186,7 +186,7 @@ class HubLine:
         await self._pairs.claim(client)
         # continue after the last input that the hub has
         sequence = await self._seek(stream)
-        self._pairs.connected()
+        self._pairs.reset_connection()
         self._ask_pair_s = 0.0
         self._set_line(True, self.trouble if self._outbox.next() else "")
         self._sent_state = b""
@@ -242,7 +242,7 @@ class HubLine:
         # `look_for_pair` may reset this before the answer arrives
         self._ask_pair_s = math.inf
         try:
-            await self._pairs.look(client)
+            await self._pairs.fetch_pair(client)
         except (NatsTimeout, NoRespondersError):
             self._ask_pair_s = min(self._ask_pair_s, line_time_s() + PAIR_RETRY_S)
             log.info("Hub: it does not answer about games at two tables")

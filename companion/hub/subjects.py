@@ -25,7 +25,7 @@ WRONG_SEQUENCE = 10071
 _GET_RECORDS, _GET_PAIRS = f"$JS.API.DIRECT.GET.{RECORDS}.", f"$JS.API.DIRECT.GET.{PAIRS}."
 _STORE_REQUESTS = (f"{_GET_RECORDS}{ALL_RECORDS}", f"{_GET_PAIRS}{ALL_PAIRS}")
 """Requests that the store answers itself."""
-SAID = (ALL_RECORDS, ALL_STATES, ALL_WISHES, ALL_PAIRS, ALL_NEAR, *_STORE_REQUESTS)
+PUBLISHED_SUBJECTS = (ALL_RECORDS, ALL_STATES, ALL_WISHES, ALL_PAIRS, ALL_NEAR, *_STORE_REQUESTS)
 """All subjects on which tables publish. Each table may use only its own."""
 
 
@@ -86,7 +86,7 @@ def may_publish(table: str) -> tuple[str, ...]:
     return (record_subject(table), state_subject(table), wish_subject(table), ask)
 
 
-def may_be_told(table: str) -> tuple[str, ...]:
+def may_subscribe(table: str) -> tuple[str, ...]:
     """Return all subjects to which a table may subscribe, in addition to its answers."""
     return (command_subject(table), news_subject(table, "*", "*"))
 

@@ -63,7 +63,7 @@ class Hub(Closeable):
                     self.pairs.forget,
                     desired.forget,
                     # `members` is not set yet while this list is built
-                    lambda _: self.members.keep_rights(),
+                    lambda _: self.members.update_permissions(),
                     self.store.forget,
                     self.room.remove,
                 ),
@@ -81,7 +81,7 @@ class Hub(Closeable):
         """
         settings, web = self._settings, self._settings.web
         tls = certificate_context(web.certificate, web.key) if web.certificate else None
-        self.members.keep_rights()
+        self.members.update_permissions()
         # closed in reverse order: the pages close before the store
         self._stack.callback(self.store.close)
         site = Site(
@@ -125,7 +125,7 @@ class Hub(Closeable):
 
     def _start_pair(self, pair: Pair) -> None:
         """Grant the tables of a pair the subjects of their game, and notify both."""
-        self.members.keep_rights()
+        self.members.update_permissions()
         for table in pair.tables.values():
             self._announce_pair(table)
 

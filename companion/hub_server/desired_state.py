@@ -15,7 +15,7 @@ from companion.hub.commands import (
     HubCommand,
     PairedGame,
     SettingsAsked,
-    encoded_command,
+    encode_command,
     wish_for,
 )
 from companion.hub_server.folder import HubFile, HubFolder
@@ -23,7 +23,7 @@ from companion.league.league import League
 from companion.league.people import shown_name
 from web.hub.room import Room, RoomTable
 
-AGAIN_S = 1.0
+REPEAT_S = 1.0
 """Interval in seconds at which the desired state is sent to a table that does not follow it yet."""
 
 
@@ -48,15 +48,15 @@ class DesiredState:
         self._league = league
         self._clock = clock
         self._send = send
-        self._sent_s = -AGAIN_S
+        self._sent_s = -REPEAT_S
 
     def tell(self, table: str, command: HubCommand) -> None:
         """Send a command to a table once."""
-        self._send(table, encoded_command(command))
+        self._send(table, encode_command(command))
 
     def repeat_soon(self) -> None:
         """Send the desired state again in the next step, whatever the interval."""
-        self._sent_s = -AGAIN_S
+        self._sent_s = -REPEAT_S
 
     def ask(self, tables: Sequence[str], typed: Mapping[str, str]) -> None:
         """Request a change of settings from tables. Each table answers when it is connected.
@@ -92,10 +92,10 @@ class DesiredState:
     def step(self) -> None:
         """Seat waiting boards and repeat the desired state, if the interval has passed."""
         now_s = self._clock.monotonic_s()
-        if now_s - self._sent_s < AGAIN_S:
+        if now_s - self._sent_s < REPEAT_S:
             return
         self._sent_s = now_s
-        self._league.tournaments.seat_waiting()
+        self._league.tournaments.seat_boards()
         for table in self._room.tables():
             if table.state and not table.is_lost(now_s):
                 self._resend(table)

@@ -15,7 +15,7 @@ from companion.hub.commands import HubCommand
 from companion.hub_server.desired_state import DesiredState
 from companion.hub_server.folder import HubFolder, KnownTable
 from companion.hub_server.nats_server import NatsServer, accounts_text
-from web.hub.host import Joined
+from web.hub.host import JoinedTable
 from web.hub.room import Room, RoomTable
 
 log = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ class Members:
         self._desired = desired
         self._nats = nats
         self._servers = tuple(servers)
-        self._rights_lock = threading.Lock()
+        self._permissions_lock = threading.Lock()
         self._forget = tuple(forget)
         for table in folder.now.tables:
             room.put(_in_room(table))
@@ -60,21 +60,21 @@ class Members:
         """Return the names in subjects of all tables that have joined."""
         return tuple(table.id for table in self._folder.now.tables)
 
-    def keep_rights(self) -> None:
+    def update_permissions(self) -> None:
         """Write the tables' current permissions and make NATS load them.
 
         Tables without permission are disconnected when this returns.
         """
-        with self._rights_lock:  # otherwise an older state could be written last
+        with self._permissions_lock:  # otherwise an older state could be written last
             self._nats.write(accounts_text(self._folder.now))
             self._nats.reload()
 
-    def join(self, name: str, key: str) -> Joined:
+    def join(self, name: str, key: str) -> JoinedTable:
         """Add a table. It has no permissions until the owner admits it."""
         table = self._folder.join(name, key)
         self._room.put(_in_room(table))
         log.info("Table %s wants to join", table.number)
-        return Joined(table.id, table.number, self._servers)
+        return JoinedTable(table.id, table.number, self._servers)
 
     def remove(self, number: int) -> bool:
         """Remove a table and its data. Return whether there was such a table."""
@@ -107,7 +107,7 @@ class Members:
         for table in tables:
             self._room.update(table.id, **changes)
         if "shut" in changes:
-            self.keep_rights()
+            self.update_permissions()
         self._desired.repeat_soon()
         return len(tables) == len(numbers)
 

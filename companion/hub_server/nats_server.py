@@ -21,7 +21,13 @@ from companion.core.files import replace_file
 from companion.core.i18n import say
 from companion.core.network import bracketed, from_here
 from companion.hub.pairing import Pair
-from companion.hub.subjects import SAID, inbox_prefix, may_be_told, may_publish, may_publish_paired
+from companion.hub.subjects import (
+    PUBLISHED_SUBJECTS,
+    inbox_prefix,
+    may_publish,
+    may_publish_paired,
+    may_subscribe,
+)
 from companion.hub_server.folder import HubFile, HubSettings, KnownTable, public_key
 from companion.table.public.messages import MAX_MESSAGE_BYTES
 
@@ -81,12 +87,12 @@ def _own_account(own_key: str, tables: Iterable[KnownTable]) -> dict[str, object
     imports = [
         _import_of(account_of(table.id), subject)
         for table in tables
-        for subject in may_be_told(table.id)
+        for subject in may_subscribe(table.id)
     ]
     return {
         "jetstream": "enabled",
         "users": [{"nkey": own_key}],
-        "exports": _services(SAID),
+        "exports": _services(PUBLISHED_SUBJECTS),
         "imports": imports,
     }
 
@@ -96,11 +102,11 @@ def _table_account(table: KnownTable, pair: Pair | None) -> dict[str, object]:
     publish = [*may_publish(table.id)]
     if pair:
         publish += may_publish_paired(pair.id, table.id, pair.other_of(table.id))
-    subscribe = [f"{inbox_prefix(table.id)}.>", *may_be_told(table.id)]
+    subscribe = [f"{inbox_prefix(table.id)}.>", *may_subscribe(table.id)]
     user = {"nkey": table.key, "permissions": {"publish": publish, "subscribe": subscribe}}
     return {
         "users": [user],
-        "exports": _services(may_be_told(table.id)),
+        "exports": _services(may_subscribe(table.id)),
         "imports": [_import_of(OWN_ACCOUNT, subject) for subject in publish],
         "limits": {"max_connections": MAX_LINES, "max_subscriptions": MAX_SUBSCRIPTIONS},
     }

@@ -121,7 +121,7 @@ class PairKeeper:
         except CompanionError as error:
             return msgspec.json.encode(PairAnswer(refused=i18n.packed(error.message)))
 
-    def named(self, game: str) -> Pair | None:
+    def current(self, game: str) -> Pair | None:
         """Return the game at two tables with this id, unless one of its tables has begun another
         one.
         """

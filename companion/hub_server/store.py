@@ -71,10 +71,10 @@ MAX_RECORDS_EACH = 5000
 ROUND_S = 0.1
 CHECK_INTERVAL_S = 1.0
 """Interval in seconds of checks of the server and the disk."""
-AGAIN_S, GOODBYE_S = 0.25, 1.0
+RETRY_S, CLOSE_TIMEOUT_S = 0.25, 1.0
 MAX_UNANSWERED = 3
 """Number of unanswered requests before the server is restarted."""
-ANSWERS_S = 5.0
+ANSWER_TIMEOUT_S = 5.0
 FREE_BYTES = 32 * 1024 * 1024
 """Minimum free space in bytes. With less, the hub reports that its disk is full."""
 MAX_PAIR_BYTES, MAX_DIGITS = 2048, 4
@@ -93,10 +93,10 @@ PAIRS_KEPT_S = 60 * 86_400.0
 
 FLOOD = Rate(20_000, 100.0)
 """Rate limit of a table's messages. The burst covers what a long outage has delayed, and the rate
-is higher than any table needs. An invalid message counts `BAD_COUNTS` times.
+is higher than any table needs. An invalid message counts `BAD_MESSAGE_COST` times.
 """
-BAD_COUNTS = 200
-WISH_COUNTS = 20
+BAD_MESSAGE_COST = 200
+REQUEST_COST = 20
 LARGE_BYTES = 4096
 """A message counts once more for each of these many bytes, because the hub holds messages in memory
 for delayed spectators.
@@ -179,7 +179,7 @@ class HubStore:
     def close(self) -> None:
         """Disconnect and stop the NATS server."""
         self._is_closing = True
-        self._thread.close(GOODBYE_S)
+        self._thread.close(CLOSE_TIMEOUT_S)
 
     def take(
         self, table: str, record: PublicRecord, age_s: float, sequence: int, at_s: float
@@ -233,12 +233,12 @@ class HubStore:
         options = {"tls": self._tls(), "pending_size": 8 * 1024 * 1024}
         async with connection([self._server.url], self._seed, lambda: None, **options) as client:
             self._client = client
-            stream = client.jetstream(timeout=ANSWERS_S)
+            stream = client.jetstream(timeout=ANSWER_TIMEOUT_S)
             records_info = await self._make_streams(stream)
             self._record_error = None
             # a lower sequence number than before means that this is another store
             if records_info.state.last_seq < self._league.results.sequence:
-                self._league.results.begin_anew()
+                self._league.results.restart_sequence()
             await self._load_last_records(stream)
             handlers = {
                 ALL_STATES: self._on_state,
@@ -287,7 +287,7 @@ class HubStore:
         Tolerates a full disk, because staff calls need the connection but no disk.
         """
         try:
-            await asyncio.to_thread(self._league.results.keep)
+            await asyncio.to_thread(self._league.results.save_positions)
         except CompanionError as error:
             if self._has_room():
                 raise
@@ -373,7 +373,7 @@ class HubStore:
 
     async def _on_request(self, message: Msg) -> None:
         table = table_of(message.subject)
-        self._count(table, WISH_COUNTS)
+        self._count(table, REQUEST_COST)
         answer = self._pairs.answer(table, message.data)
         # permissions may have changed: let pending tasks run first
         await asyncio.sleep(0)
@@ -384,18 +384,18 @@ class HubStore:
         if self._members.has(table):
             is_number = number.isdecimal() and len(number) <= MAX_DIGITS
             is_right = is_number and len(message.data) <= MAX_PAIR_BYTES
-            self._count(table, 1 if is_right else BAD_COUNTS)
+            self._count(table, 1 if is_right else BAD_MESSAGE_COST)
             if not is_right:
                 return
         # notify the other table only if both have arranged this game
-        game = self._pairs.named(pair)
+        game = self._pairs.current(pair)
         if game and table in game.tables.values():
             await self._publish(news_subject(game.other_of(table), pair, number), b"")
 
     async def _on_presence(self, message: Msg) -> None:
         _, pair, table = message.subject.split(".")
         self._count(table)
-        if game := self._pairs.named(pair):
+        if game := self._pairs.current(pair):
             await self._publish(news_subject(game.other_of(table), pair, NEAR), b"")
 
     def _count(self, table: str, times: int = 1) -> None:
@@ -404,7 +404,7 @@ class HubStore:
             self._members.shut_out(table)
 
     def _reject(self, table: str, error: Malformed) -> None:
-        self._count(table, BAD_COUNTS)
+        self._count(table, BAD_MESSAGE_COST)
         log.debug("Hub: %s: %s", table, error.message)
         self._room.refuse_unread(table)
 
@@ -420,7 +420,7 @@ class HubStore:
                 await stream.stream_info(RECORDS)
                 answers = True
                 break
-            await asyncio.sleep(AGAIN_S)
+            await asyncio.sleep(RETRY_S)
         if is_room_back or not (answers or self._is_full):
             raise StoreAnew(say("The hub’s store does not answer; it is being restarted."))
         self._room.is_in_trouble(

@@ -14,7 +14,7 @@ from companion.core.i18n import Verbatim, say
 from companion.games import game_named
 from companion.league.pairing import by_strength, next_matches
 from companion.league.people import MAX_TITLE, plain_title
-from companion.league.results import KeptResult, is_same_game
+from companion.league.results import StoredResult, is_same_game
 from companion.league.tournament import (
     BoardEnd,
     Entrant,
@@ -243,7 +243,7 @@ def open_tables(tournament: Tournament) -> dict[str, Place]:
     return {board.table: place for place, board in open_boards(tournament) if board.table}
 
 
-def report(tournament: Tournament, kept: KeptResult) -> tuple[Tournament, Place]:
+def report(tournament: Tournament, kept: StoredResult) -> tuple[Tournament, Place]:
     """Enter a result for the board that was paired at its table. Raises `Illegal` if it does not
     fit the board.
 

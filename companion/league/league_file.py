@@ -17,7 +17,7 @@ from companion.core.errors import SystemTrouble
 from companion.core.files import why_refused
 from companion.core.i18n import say
 from companion.league.people import Person
-from companion.league.results import GameFollowed, GameResult, KeptResult
+from companion.league.results import GameResult, StoredResult, TableProgress
 from companion.league.tournament import Place, Tournament
 
 T = TypeVar("T")
@@ -91,7 +91,7 @@ def add_line(line: LogLine) -> Statement:
     return query, (line.tournament, msgspec.json.encode(line))
 
 
-def put_result(kept: KeptResult) -> Statement:
+def put_result(kept: StoredResult) -> Statement:
     """Return the statement that stores a result.
 
     A game may be reported again, but only by the table that reported it first.
@@ -170,10 +170,10 @@ class LeagueFile:
         """Return pairs of a card and a table where it was shown."""
         return set(self._rows("SELECT card, tableid FROM shown"))
 
-    def followed(self) -> dict[str, GameFollowed]:
+    def followed(self) -> dict[str, TableProgress]:
         """Return the state in which following each table's records stopped."""
         rows = self._rows("SELECT tableid, data FROM followed")
-        return {table: _decode(data, GameFollowed) for table, data in rows}
+        return {table: _decode(data, TableProgress) for table, data in rows}
 
     def value(self, name: str) -> int:
         """Return a stored number by name. 0 if it was never written."""
@@ -214,25 +214,25 @@ class LeagueFile:
         self.version += 1
         self._when_changed()
 
-    def games(self, game: str, since_s: float, until_s: float) -> list[KeptResult]:
+    def games(self, game: str, since_s: float, until_s: float) -> list[StoredResult]:
         """Return the results of a game in a period that are not void."""
         which = "WHERE game = ? AND ended_s >= ? AND ended_s < ? AND NOT void"
         return self._results(which, (game, since_s, until_s))
 
-    def result(self, key: str) -> KeptResult | None:
+    def result(self, key: str) -> StoredResult | None:
         """Return the result with this key, or None."""
         results = self._results("WHERE key = ?", (key,))
         return results[0] if results else None
 
-    def results(self, most: int, person: int | None = None) -> list[KeptResult]:
+    def results(self, most: int, person: int | None = None) -> list[StoredResult]:
         """Return up to `most` results, newest first. With `person`, only results of that person."""
         which = "" if person is None else "WHERE south = ? OR north = ?"
         people = () if person is None else (person, person)
         return self._results(f"{which} ORDER BY ended_s DESC, key LIMIT ?", (*people, most))
 
-    def _results(self, which: str, values: tuple[object, ...]) -> list[KeptResult]:
+    def _results(self, which: str, values: tuple[object, ...]) -> list[StoredResult]:
         return [
-            KeptResult(_decode(data, GameResult), south, north, bool(void))
+            StoredResult(_decode(data, GameResult), south, north, bool(void))
             for data, south, north, void in self._rows(
                 f"SELECT data, south, north, void FROM results {which}", values
             )

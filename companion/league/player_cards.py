@@ -32,7 +32,7 @@ class PlayerCards:
         """Return the person with this number, or None."""
         return self._people.get(number)
 
-    def known(self, number: int) -> Person:
+    def require(self, number: int) -> Person:
         """Return the person with this number. Raises `Illegal` if there is none or it was
         forgotten.
         """
@@ -71,14 +71,14 @@ class PlayerCards:
     def change(self, number: int, name: str, is_shown: bool) -> Person:
         """Change somebody's name, and whether it is shown. Raises `Malformed` or `Illegal`."""
         with self._file.lock:
-            person = replace(self.known(number), name=player_name(name), is_shown=is_shown)
+            person = replace(self.require(number), name=player_name(name), is_shown=is_shown)
             self._store(person)
         return person
 
     def forget(self, number: int) -> None:
         """Delete somebody's name and code for good. Results keep the number."""
         with self._file.lock:
-            self._store(replace(self.known(number), name="", code="", is_shown=False))
+            self._store(replace(self.require(number), name="", code="", is_shown=False))
             self._file.empty_log()
 
     def show(self, person: Person, table: str) -> None:

@@ -18,7 +18,7 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.league.league_file import LeagueFile, Season, put, put_number
 from companion.league.people import MACHINE_NUMBER, MAX_TITLE, plain_title
-from companion.league.results import KeptResult
+from companion.league.results import StoredResult
 
 INITIAL_RATING, POINTS_PER_UNIT, INITIAL_MEAN = 1500.0, 24.0, 25.0
 """Initial rating, points for one unit of OpenSkill, and OpenSkill's initial mean."""
@@ -31,7 +31,7 @@ LAST_S = 1e12
 
 
 @dataclass(frozen=True)
-class Strength:
+class RatingRow:
     """A row of the rating list: rating, its standard deviation, and games won, drawn and lost."""
 
     person: int
@@ -47,7 +47,7 @@ class Strength:
         return self.rating - CAUTION_DEVIATIONS * self.deviation
 
 
-def ladder(games: Iterable[KeptResult], machines: bool = False) -> tuple[Strength, ...]:
+def ladder(games: Iterable[StoredResult], machines: bool = False) -> tuple[RatingRow, ...]:
     """Return the ratings of everybody who has played, strongest first.
     The machine counts as an opponent if `machines` is set, but it is not listed. Raises
     `SystemTrouble` if the library is not installed.
@@ -76,15 +76,15 @@ def ladder(games: Iterable[KeptResult], machines: bool = False) -> tuple[Strengt
             # the index in won, drawn, lost: rank 0 has won, rank 1 has lost
             tally.setdefault(person, [0, 0, 0])[1 if won is None else 2 * place] += 1
     ranked = (
-        _strength(person, rated, tally[person])
+        _rating_row(person, rated, tally[person])
         for person, rated in skill.items()
         if person != MACHINE_NUMBER
     )
     return tuple(sorted(ranked, key=lambda entry: (-entry.cautious, entry.person)))
 
 
-def _strength(person: int, rated: Any, tally: list[int]) -> Strength:
-    return Strength(
+def _rating_row(person: int, rated: Any, tally: list[int]) -> RatingRow:
+    return RatingRow(
         person,
         INITIAL_RATING + (rated.mu - INITIAL_MEAN) * POINTS_PER_UNIT,
         rated.sigma * POINTS_PER_UNIT,
@@ -99,7 +99,7 @@ class Ladders:
         self._file = file
         self._clock = clock
         self._seasons = file.seasons()
-        self._computed: dict[tuple[str, int], tuple[int, tuple[Strength, ...]]] = {}
+        self._computed: dict[tuple[str, int], tuple[int, tuple[RatingRow, ...]]] = {}
         self.machines = bool(file.value("machines"))
         """Whether games against the machine count for ratings."""
 
@@ -129,7 +129,7 @@ class Ladders:
             self.machines = machines
             self._file.changed()
 
-    def of(self, game: str, season: int | None = None) -> tuple[Strength, ...]:
+    def ratings(self, game: str, season: int | None = None) -> tuple[RatingRow, ...]:
         """Return the ratings for a game in a season, strongest first. None stands for the current
         season.
 

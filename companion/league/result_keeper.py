@@ -17,11 +17,11 @@ from companion.league.league_file import (
 )
 from companion.league.player_cards import PlayerCards
 from companion.league.results import (
-    GameFollowed,
     GameResult,
-    KeptResult,
+    StoredResult,
+    TableProgress,
     follow,
-    merged,
+    merge_reports,
 )
 from companion.league.tournament_keeper import TournamentKeeper
 from companion.table.public.messages import PublicRecord
@@ -57,13 +57,13 @@ class ResultKeeper:
         hub's store.
         """
         with self._file.lock:
-            before = self._progress.get(table, GameFollowed())
+            before = self._progress.get(table, TableProgress())
             after, change = follow(table, before, record, at_s)
             kept = self._kept(change.come, table)
             # a new result may replace an earlier one of the same game
             undone = [result for result in (change.gone, change.come) if result]
             if undone:
-                tournaments, directed = self._tournaments.after(undone, kept)
+                tournaments, directed = self._tournaments.apply_results(undone, kept)
                 statements = [*self._statements_of(kept), *directed]
                 # delete first, because a game may get a new result in the same change
                 if change.gone:
@@ -72,17 +72,17 @@ class ResultKeeper:
                 positions = self._positions(max(self.sequence, sequence))
                 self._file.write(*positions, put("followed", table, after), *statements)
                 self._unsaved_tables.clear()
-                self._tournaments.use(tournaments)
+                self._tournaments.replace_all(tournaments)
             else:
-                # only the position has changed, which `keep` writes later
+                # only the position has changed, which `save_positions` writes later
                 self._unsaved_tables.add(table)
             self._progress[table] = after
             self.sequence = max(self.sequence, sequence)
             if undone:
                 self._file.changed()
-                self._tournaments.seat_waiting()
+                self._tournaments.seat_boards()
 
-    def keep(self) -> None:
+    def save_positions(self) -> None:
         """Write the positions in tables' records if they are due. Raises `SystemTrouble`."""
         with self._file.lock:
             now_s = self._clock.monotonic_s()
@@ -92,17 +92,17 @@ class ResultKeeper:
             self._file.write(*self._positions(self.sequence))
             self._unsaved_tables.clear()
 
-    def begin_anew(self) -> None:
+    def restart_sequence(self) -> None:
         """Restart at sequence number 0, because the hub has a new store."""
         with self._file.lock:
             self._file.write(put_number("sequence", 0))
             self.sequence = 0
 
-    def last(self, most: int, person: int | None = None) -> list[KeptResult]:
+    def latest(self, most: int, person: int | None = None) -> list[StoredResult]:
         """Return up to `most` results, newest first. With `person`, only results of that person."""
         return self._file.results(most, person)
 
-    def of(self, key: str) -> KeptResult | None:
+    def find(self, key: str) -> StoredResult | None:
         """Return the result of a game, or None."""
         return self._file.result(key)
 
@@ -119,16 +119,16 @@ class ResultKeeper:
         ]
         return [*positions, put_number("sequence", sequence)]
 
-    def _kept(self, result: GameResult | None, table: str) -> KeptResult | None:
+    def _kept(self, result: GameResult | None, table: str) -> StoredResult | None:
         """Return a result with the numbers of its players."""
         if result is None:
             return None
         south, north = (
             self._cards.number_of(player, table) for player in (result.south, result.north)
         )
-        return KeptResult(result, south, north)
+        return StoredResult(result, south, north)
 
-    def _statements_of(self, entry: KeptResult | None) -> list[Statement]:
+    def _statements_of(self, entry: StoredResult | None) -> list[Statement]:
         """Return the statements that store a new result.
 
         If two tables have played the game, merge their reports. The result is void if they
@@ -137,14 +137,14 @@ class ResultKeeper:
         if entry is None:
             return []
         result = entry.result
-        before = None if result.at is None else self.of(result.key)
+        before = None if result.at is None else self.find(result.key)
         if before is None:
             return [put_result(entry)]
-        whole = merged(before.result, result)
+        whole = merge_reports(before.result, result)
         if whole is None:
             return []
         south, north = (before, entry) if before.result.at is Seat.SOUTH else (entry, before)
-        statements = [put_result(KeptResult(whole, south.south, north.north))]
+        statements = [put_result(StoredResult(whole, south.south, north.north))]
         if (whole.game, whole.winner) != (result.game, result.winner):
             log.warning("Hub: two tables do not agree how their game ended: %s", whole.key)
             statements.append(set_void(whole.key, True))

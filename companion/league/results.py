@@ -53,7 +53,7 @@ class GameResult(msgspec.Struct, frozen=True):
     at: Seat | None = None
 
 
-class KeptResult(msgspec.Struct, frozen=True):
+class StoredResult(msgspec.Struct, frozen=True):
     """A result with the numbers of its players. None is a player without a card, 0 the machine.
 
     `is_void`: whether the owner has excluded the result from ratings.
@@ -76,7 +76,7 @@ class KeptResult(msgspec.Struct, frozen=True):
         return machines or MACHINE_NUMBER not in people
 
 
-class GameFollowed(msgspec.Struct, frozen=True):
+class TableProgress(msgspec.Struct, frozen=True):
     """State of following a table's records: the position, the current game, and its result so
     far.
     """
@@ -97,8 +97,8 @@ class ResultChange(NamedTuple):
 
 
 def follow(
-    table: str, before: GameFollowed, record: PublicRecord, at_s: float
-) -> tuple[GameFollowed, ResultChange]:
+    table: str, before: TableProgress, record: PublicRecord, at_s: float
+) -> tuple[TableProgress, ResultChange]:
     """Return the state after a record, and what the record changes.
 
     `at_s` is when the table accepted the record, by the hub's clock.
@@ -123,7 +123,7 @@ def follow(
     return replace(now, result=result), ResultChange(come=result)
 
 
-def merged(one: GameResult, other: GameResult) -> GameResult | None:
+def merge_reports(one: GameResult, other: GameResult) -> GameResult | None:
     """Return the result of a game from the reports of its two tables, with the end from the first.
 
     None if the reports are not from both tables of one game.
@@ -145,7 +145,7 @@ def is_same_game(game: str, one: Mapping[str, Any], other: Mapping[str, Any]) ->
         return False
 
 
-def _result(table: str, now: GameFollowed, record: PublicRecord, at_s: float) -> GameResult:
+def _result(table: str, now: TableProgress, record: PublicRecord, at_s: float) -> GameResult:
     view = record.view
     at = record.pair.seat if record.pair else None
     players = {seat: Player() for seat in SEATS}

@@ -16,7 +16,7 @@ from companion.league import director
 from companion.league.league_file import LeagueFile, LogLine, Statement, add_line, put
 from companion.league.player_cards import PlayerCards
 from companion.league.ratings import Ladders
-from companion.league.results import GameResult, KeptResult
+from companion.league.results import GameResult, StoredResult
 from companion.league.tournament import MatchBoard, Place, Tournament
 
 DIRECTOR = "director"
@@ -47,7 +47,7 @@ class TournamentKeeper:
         with self._file.lock:
             return tuple(reversed(self._tournaments.values()))
 
-    def of(self, number: int) -> Tournament | None:
+    def find(self, number: int) -> Tournament | None:
         """Return the tournament with this number, or None."""
         return self._tournaments.get(number)
 
@@ -73,9 +73,11 @@ class TournamentKeeper:
         """Enter a person or a team with the current rating. Raises a `CompanionError`."""
         with self._file.lock:
             tournament = self._known(number)
-            ratings = {rated.person: rated.rating for rated in self._ladders.of(tournament.game)}
+            ratings = {
+                rated.person: rated.rating for rated in self._ladders.ratings(tournament.game)
+            }
             for person in people:
-                self._cards.known(person)
+                self._cards.require(person)
             # the rating of a team is the mean of its people's ratings
             rating = sum(ratings.get(person, UNRATED) for person in people) / max(1, len(people))
             fresh = director.enter(tournament, people, rating, team)
@@ -105,7 +107,7 @@ class TournamentKeeper:
                 line = replace(line, before=next(verdicts), after=next(verdicts))
             self._store(after, line)
             # the action may have opened boards that have no table yet
-            self.seat_waiting()
+            self.seat_boards()
 
     def pair_round(self, number: int) -> None:
         """Pair the next round and assign tables to its boards. Raises a `CompanionError`."""
@@ -117,7 +119,7 @@ class TournamentKeeper:
         """Return the log of a tournament, newest line first."""
         return self._file.log(number)
 
-    def seat_waiting(self) -> None:
+    def seat_boards(self) -> None:
         """Assign free tables to boards that wait for one."""
         with self._file.lock:
             for number, tournament in self._tournaments.items():
@@ -138,13 +140,13 @@ class TournamentKeeper:
                 return tournament, director.board_at(tournament, place)
         return None
 
-    def after(
-        self, undone: Iterable[GameResult], kept: KeptResult | None
+    def apply_results(
+        self, undone: Iterable[GameResult], kept: StoredResult | None
     ) -> tuple[Mapping[int, Tournament], list[Statement]]:
         """Return all tournaments after undoing some results and entering a new one, and the
         statements that store them with their lines of the log.
 
-        The caller writes these, then passes the tournaments to `use`.
+        The caller writes these, then passes the tournaments to `replace_all`.
         """
         tournaments, lines = dict(self._tournaments), []
         for number, tournament in tournaments.items():
@@ -167,11 +169,11 @@ class TournamentKeeper:
             *map(add_line, lines),
         ]
 
-    def use(self, tournaments: Mapping[int, Tournament]) -> None:
+    def replace_all(self, tournaments: Mapping[int, Tournament]) -> None:
         """Replace all tournaments with those that have just been written."""
         self._tournaments = dict(tournaments)
 
-    def _report(self, tournament: Tournament, kept: KeptResult) -> tuple[Tournament, LogLine]:
+    def _report(self, tournament: Tournament, kept: StoredResult) -> tuple[Tournament, LogLine]:
         """Return the tournament after a result, or as it was if it refuses it, and the line for the
         log.
         """

@@ -87,13 +87,13 @@ class HubLink(Closeable):
         A table that is already connected to this hub stays the same member. Only `names` and `ca`
         change.
         """
-        from companion.hub.joining import base_of, join_with  # noqa: PLC0415 - a table without a hub pays nothing for it
+        from companion.hub.joining import base_url, join_with  # noqa: PLC0415 - a table without a hub pays nothing for it
         from companion.hub.membership import write_membership  # noqa: PLC0415
 
         with self._lock:
             self._require_no_game()
             adapter = self._adapter
-            if adapter and adapter.is_connected and adapter.membership.address == base_of(address):
+            if adapter and adapter.is_connected and adapter.membership.address == base_url(address):
                 # Still the same member: only the use of names and the authority may change.
                 membership = msgspec.structs.replace(adapter.membership, names=names, ca=ca)
             else:

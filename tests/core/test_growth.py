@@ -16,7 +16,8 @@ from hub_room import played_records
 
 from companion.core.errors import CompanionError
 from companion.core.i18n import LANGUAGES, catalogue_of, translate
-from companion.hub.commands import HubCommand, HubWish, PairedGame, encoded_command, read_command
+from companion.core.kit import Seat
+from companion.hub.commands import HubCommand, HubWish, PairedGame, encode_command, read_command
 from companion.table.public.messages import (
     PublicState,
     encode_public,
@@ -24,7 +25,7 @@ from companion.table.public.messages import (
     read_state,
     words,
 )
-from companion.table.remote.messages import OrderOpened, encode_message, read_message
+from companion.table.remote.messages import OrderOpened, RemoteGame, RemoteSeat, read_message
 
 MOST_TIMES = 20
 BASE_BYTES = 300_000
@@ -69,9 +70,11 @@ FILLINGS = sorted(fillings(3000))
 RECORD = json.loads(encode_public(played_records("outbuffered", 6, 1)[-1]))
 STATE = json.loads(encode_public(PublicState("1.0.0", 1.0)))
 COMMAND = json.loads(
-    encoded_command(HubCommand(wish=HubWish("a", pairing=PairedGame("Cup", 1, {}, "scouts"))))
+    encode_command(HubCommand(wish=HubWish("a", pairing=PairedGame("Cup", 1, {}, "scouts"))))
 )
-REMOTE = json.loads(encode_message("g", 1, OrderOpened(1, "UUS", "a")))
+REMOTE = json.loads(
+    RemoteGame(RemoteSeat("g", Seat.NORTH), (OrderOpened(1, "UUS", "a"),)).payload(1)
+)
 
 
 def as_record(payload: bytes) -> str:

@@ -14,10 +14,10 @@ from simulated_room import local_settings
 from companion.core.errors import Illegal, SystemTrouble
 from companion.core.kit import SEATS, Seat
 from companion.hub.commands import (
+    MAX_COMMAND_BYTES,
     MAX_SETTINGS,
-    MOST_COMMAND,
     HubCommand,
-    encoded_command,
+    encode_command,
     read_command,
 )
 from companion.hub.joining import card_of
@@ -29,7 +29,7 @@ from companion.table.public.messages import words
 
 @pytest.fixture(autouse=True)
 def impatient_hub(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("companion.hub_server.desired_state.AGAIN_S", 0.1)
+    monkeypatch.setattr("companion.hub_server.desired_state.REPEAT_S", 0.1)
 
 
 def show_cards(hub: Hub, table: TableAtHub) -> None:
@@ -51,18 +51,18 @@ def test_results_come_once_with_the_hub_killed_and_gone(tmp_path: Path) -> None:
         table = joined(hub, tmp_path / "table")
         show_cards(hub, table)
         play_game(table, Seat.NORTH)
-        until("the first result is there", lambda: len(hub.league.results.last(10)) == 1)
+        until("the first result is there", lambda: len(hub.league.results.latest(10)) == 1)
         kill_nats(hub)
         play_game(table, Seat.SOUTH)
-        until("the second result is there", lambda: len(hub.league.results.last(10)) == 2, 40)
+        until("the second result is there", lambda: len(hub.league.results.latest(10)) == 2, 40)
     for _ in range(2):
         play_game(table, Seat.NORTH)  # nobody is there
     with OpenHub(settings) as hub:
-        until("all are there", lambda: len(hub.league.results.last(10)) == 4, 40)
-        assert [kept.south for kept in hub.league.results.last(10)] == [1] * 4
-        won = [kept.result.winner for kept in reversed(hub.league.results.last(10))]
+        until("all are there", lambda: len(hub.league.results.latest(10)) == 4, 40)
+        assert [kept.south for kept in hub.league.results.latest(10)] == [1] * 4
+        won = [kept.result.winner for kept in reversed(hub.league.results.latest(10))]
         assert won == [Seat.SOUTH, Seat.NORTH, Seat.SOUTH, Seat.SOUTH]
-        assert hub.league.ladders.of("outbuffered", 0)[0].person == 1
+        assert hub.league.ladders.ratings("outbuffered", 0)[0].person == 1
     table.close()
 
 
@@ -162,10 +162,10 @@ def test_settings_are_taken_or_refused_with_a_reason(hub: Hub, tmp_path: Path) -
         b'{"wish": {"pairing": {"tournament": "x", "round": 1, "names": {"south": 17}, "game": '
         b'"scouts"}}}',
         b'{"settings": {"number": 1, "values": {' + b",".join(b'"a%d": ""' % n for n in range(99)) + b"}}}",
-        b" " * MOST_COMMAND + b"{}",
+        b" " * MAX_COMMAND_BYTES + b"{}",
     ],
 )  # fmt: skip
 def test_a_command_that_is_none_changes_nothing(payload: bytes) -> None:
     with pytest.raises(ValueError, match=r".+"):
         read_command(payload)
-    assert read_command(encoded_command(HubCommand(staff="done"))) == HubCommand(staff="done")
+    assert read_command(encode_command(HubCommand(staff="done"))) == HubCommand(staff="done")

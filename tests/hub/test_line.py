@@ -192,7 +192,7 @@ def test_a_copied_card_is_noticed_and_said_on_both_machines(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("companion.hub.pair_line.CLAIM_S", 0.2)
-    monkeypatch.setattr("companion.hub.pair_line.NEAR_S", 0.2)
+    monkeypatch.setattr("companion.hub.pair_line.PRESENCE_S", 0.2)
     monkeypatch.setattr("companion.hub.sender.MAX_RECONNECT_S", 1.0)
     first = joined(hub, tmp_path / "card")
     whole(hub, first)

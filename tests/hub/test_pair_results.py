@@ -95,9 +95,9 @@ def test_a_game_at_two_tables_is_one_result_for_both_players(hub: Hub, tmp_path:
         play(tables, Random(7))
         until(
             "both have told it",
-            lambda: (told := hub.league.results.of(key)) and told.result.at is None,
+            lambda: (told := hub.league.results.find(key)) and told.result.at is None,
         )
-        whole = hub.league.results.of(key)
+        whole = hub.league.results.find(key)
         assert whole is not None
         assert (whole.south, whole.north) == (mara.number, jonas.number)
         outcome = session_of(tables[0].table).outcome
@@ -108,4 +108,4 @@ def test_a_game_at_two_tables_is_one_result_for_both_players(hub: Hub, tmp_path:
         )
         sequence = hub.league.results.sequence + 1
         hub.store.take(tables[0].member.table, forged, 0.0, sequence, 0.0)
-        assert hub.league.results.of("pair." + "f" * 16) is None
+        assert hub.league.results.find("pair." + "f" * 16) is None

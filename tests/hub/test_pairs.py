@@ -38,7 +38,7 @@ from companion.hub.pairing import (
 )
 from companion.hub.subjects import message_subject, near_subject, wish_subject
 from companion.hub_server.app import Hub
-from companion.hub_server.store import BAD_COUNTS, FLOOD
+from companion.hub_server.store import BAD_MESSAGE_COST, FLOOD
 from companion.table.session import Phase
 
 
@@ -224,7 +224,7 @@ def test_a_table_that_floods_is_shut_out(hub: Hub, tmp_path: Path) -> None:
 
         async def flood(client: Client) -> None:
             with suppress(NatsError, OSError):  # it is put out meanwhile
-                for _ in range(round(FLOOD.burst / BAD_COUNTS) + 20):
+                for _ in range(round(FLOOD.burst / BAD_MESSAGE_COST) + 20):
                     await client.publish(subject, b"")
 
         with_key_of(hub, south, flood)
@@ -251,8 +251,8 @@ def test_a_message_that_does_not_fit_is_said(hub: Hub, tmp_path: Path) -> None:
 
 
 def test_a_table_that_is_gone_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("companion.hub.pair_line.GONE_S", 0.5)
-    monkeypatch.setattr("companion.hub.pair_line.LOOK_S", 0.1)
+    monkeypatch.setattr("companion.hub.pair_line.SILENT_S", 0.5)
+    monkeypatch.setattr("companion.hub.pair_line.POLL_S", 0.1)
     with running(tmp_path / "hub") as hub, two(hub, tmp_path) as tables:
         agree(tables, turn_limit=4)
         south, north = tables

@@ -30,7 +30,7 @@ from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
 from companion.core.kit import Seat
-from companion.hub.commands import HubCommand, HubWish, encoded_command
+from companion.hub.commands import HubCommand, HubWish, encode_command
 from companion.hub.pairing import Pair
 from companion.hub.subjects import (
     PAIRS,
@@ -67,7 +67,7 @@ def test_no_answer_is_sent_on_to_other_subjects(hub: Hub, tables: list[TableAtHu
     changed.close()
     own, stored = honest.member.table, record_subject(changed.member.table)
     before = kept(hub, own)
-    payload = encoded_command(HubCommand(wish=HubWish("x", is_closed=True)))
+    payload = encode_command(HubCommand(wish=HubWish("x", is_closed=True)))
     elsewhere = [record_subject(own), state_subject(own), command_subject(own)]
     elsewhere += [f"$JS.API.STREAM.PURGE.{RECORDS}", f"$JS.API.STREAM.DELETE.{PAIRS}"]
 

@@ -55,8 +55,8 @@ def test_a_phone_starts_the_rounds_game(tmp_path: Path) -> None:
         companion.table.resign(Seat.NORTH)
         until(
             "the result is there",
-            lambda: board_at(league.tournaments.of(cup.id), (0, 0, 0)).verdict,
+            lambda: board_at(league.tournaments.find(cup.id), (0, 0, 0)).verdict,
         )  # type: ignore[arg-type]
-        assert board_at(league.tournaments.of(cup.id), (0, 0, 0)).verdict is BoardEnd.SOUTH  # type: ignore[arg-type]
+        assert board_at(league.tournaments.find(cup.id), (0, 0, 0)).verdict is BoardEnd.SOUTH  # type: ignore[arg-type]
         until("no other game of the round", lambda: not companion.table.view().match.round)
         assert not has_key()

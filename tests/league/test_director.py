@@ -13,7 +13,7 @@ from league_tools import GAME, begun, open_places
 from companion.core.errors import Illegal, Malformed
 from companion.core.kit import Seat
 from companion.league import director
-from companion.league.results import GameResult, KeptResult, Player
+from companion.league.results import GameResult, Player, StoredResult
 from companion.league.tournament import BoardEnd, System, Tournament
 
 
@@ -23,12 +23,12 @@ def paired() -> Tournament:
     return director.seat(director.pair_round(begun(people=4), 1000.0), ["a", "b"])
 
 
-def told(south: int | None = None, north: int | None = None, **more: Any) -> KeptResult:
+def told(south: int | None = None, north: int | None = None, **more: Any) -> StoredResult:
     given = {
         "table": "a", "key": "game", "game": GAME, "options": {}, "began_s": 1001.0, "ended_s": 1002.0,
         "south": Player(), "north": Player(), "winner": Seat.SOUTH, "entry": 9, "mark": "mark",
     }  # fmt: skip
-    return KeptResult(GameResult(**{**given, **more}), south, north)
+    return StoredResult(GameResult(**{**given, **more}), south, north)
 
 
 def test_a_paired_table_reports_its_board_once(paired: Tournament) -> None:

@@ -79,7 +79,7 @@ class Evening:
 
     @property
     def now(self) -> Tournament:
-        found = self.league.tournaments.of(1)
+        found = self.league.tournaments.find(1)
         assert found is not None
         return found
 
@@ -144,7 +144,7 @@ def test_64_people_play_eight_rounds_whatever_crashes(tmp_path: Path) -> None:
     )
     evening.kill()
     assert evening.now == tournament
-    results = evening.league.results.last(10_000)
+    results = evening.league.results.latest(10_000)
     assert len({kept.result.key for kept in results}) == len(results)
     log = {line.what for line in evening.league.tournaments.log(1)}
     assert {"result", "refused", "take_back", "pair", "enter", "withdraw"} <= log

@@ -22,7 +22,7 @@ from companion.league.league import League
 from companion.league.league_file import LeagueFile, put
 from companion.league.people import Person, shown_name
 from companion.league.ratings import ladder
-from companion.league.results import GameResult, KeptResult, Player
+from companion.league.results import GameResult, Player, StoredResult
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicPair
@@ -86,14 +86,14 @@ def test_a_game_is_one_result_however_often_told(league: League, told: Told) -> 
     told.play(Seat.NORTH)
     for epoch in (0, 0, 1, 2):  # the same once more, and from a store or a journal that was lost
         told.tell(league, epoch)
-    (kept,) = league.results.last(10)
+    (kept,) = league.results.latest(10)
     assert (kept.south, kept.north, kept.result.winner) == (1, 2, Seat.SOUTH)
     assert Outbox(told.journal).mark(kept.result.entry) == kept.result.mark
-    assert [row.person for row in league.ladders.of("scouts", 0)] == [1, 2]
-    assert league.ladders.of("outbuffered", 0) == ()
+    assert [row.person for row in league.ladders.ratings("scouts", 0)] == [1, 2]
+    assert league.ladders.ratings("outbuffered", 0) == ()
     told.play(None)
     told.tell(league, 2)
-    rows = league.ladders.of("scouts", 0)
+    rows = league.ladders.ratings("scouts", 0)
     assert [(row.won, row.drawn, row.lost) for row in rows] == [(1, 1, 0), (0, 1, 1)]
 
 
@@ -108,14 +108,14 @@ def test_taking_the_last_turn_back_takes_the_result(league: League, told: Told) 
         told.table.confirm("host", view.moment, view.turn.stage, force=True)
     told.table.resign(Seat.SOUTH)
     told.tell(league)
-    assert len(league.results.last(10)) == 1
+    assert len(league.results.latest(10)) == 1
     told.table.undo()
     told.tell(league)
-    assert league.results.last(10) == []
+    assert league.results.latest(10) == []
     told.table.confirm("host", told.table.view().moment, 0, force=True)
     told.table.resign(Seat.NORTH)
     told.tell(league)
-    (kept,) = league.results.last(10)
+    (kept,) = league.results.latest(10)
     assert kept.result.winner is Seat.SOUTH
 
 
@@ -127,7 +127,7 @@ def test_what_is_no_result_counts_for_nothing(league: League, told: Told) -> Non
     told.table.confirm("host", told.table.view().moment, 0)
     told.table.resign(Seat.NORTH)
     told.tell(league)
-    assert league.results.last(10) == []
+    assert league.results.latest(10) == []
     for seat, name in zip(SEATS, ("Ada", "Ben"), strict=True):
         told.table.free_seat(seat)
         told.table.take_seat(seat, name)
@@ -135,7 +135,7 @@ def test_what_is_no_result_counts_for_nothing(league: League, told: Told) -> Non
         told.table.show_card(seat, card)
     told.play(Seat.NORTH)
     told.tell(league)
-    (result,) = league.results.last(10)
+    (result,) = league.results.latest(10)
     assert (result.south, result.north) == (None, None)
 
 
@@ -146,9 +146,11 @@ def test_games_against_the_machine_count_only_where_that_was_said(
     told.table.machines.seat(Seat.NORTH, "Bo")
     told.play(Seat.NORTH)
     told.tell(league)
-    assert league.ladders.of("scouts", 0) == ()
+    assert league.ladders.ratings("scouts", 0) == ()
     league.ladders.count_machines(True)
-    assert [row.person for row in league.ladders.of("scouts", 0)] == [1]  # the machine is no person
+    assert [row.person for row in league.ladders.ratings("scouts", 0)] == [
+        1
+    ]  # the machine is no person
 
 
 def test_a_forgotten_name_is_in_no_file(tmp_path: Path, clock: FakeClock, told: Told) -> None:
@@ -170,7 +172,7 @@ def test_a_forgotten_name_is_in_no_file(tmp_path: Path, clock: FakeClock, told: 
         assert b"Gertrude" not in file.read_bytes(), file
         assert gertrude.code.encode() not in file.read_bytes(), file
     with league_of(folder, clock) as league:
-        assert [row.person for row in league.ladders.of("scouts", 0)] == [1, 2]
+        assert [row.person for row in league.ladders.ratings("scouts", 0)] == [1, 2]
 
 
 def test_a_season_begins_a_list_of_its_own(league: League, told: Told) -> None:
@@ -182,10 +184,10 @@ def test_a_season_begins_a_list_of_its_own(league: League, told: Told) -> None:
     told.clock.advance(10)
     told.play(Seat.SOUTH)
     told.tell(league)
-    assert [league.ladders.of("scouts", season)[0].person for season in (0, 1)] == [1, 2]
-    assert league.ladders.of("scouts", 7) == ()
-    league.results.set_void(league.results.last(1)[0].result.key, True)
-    assert league.ladders.of("scouts", 1) == ()
+    assert [league.ladders.ratings("scouts", season)[0].person for season in (0, 1)] == [1, 2]
+    assert league.ladders.ratings("scouts", 7) == ()
+    league.results.set_void(league.results.latest(1)[0].result.key, True)
+    assert league.ladders.ratings("scouts", 1) == ()
 
 
 def test_ratings_find_the_stronger() -> None:
@@ -195,7 +197,7 @@ def test_ratings_find_the_stronger() -> None:
         one, other = rng.sample(range(1, 61), 2)
         winner = Seat.SOUTH if one < other else Seat.NORTH
         played = ("a" * 16, str(number), "scouts", {}, number, number, Player(), Player())
-        games.append(KeptResult(GameResult(*played, winner, 7, "mark"), one, other))
+        games.append(StoredResult(GameResult(*played, winner, 7, "mark"), one, other))
     rows = ladder(games)
     assert len(rows) == 60
     assert sum(row.person <= 20 for row in rows[:20]) >= 17
@@ -227,20 +229,23 @@ def test_a_linked_game_counts_once_both_tables_agree(
                 outbox.sent()
 
     tell("0" * 16, 0, Seat.NORTH)
-    assert league.ladders.of("scouts", 0) == ()  # one table alone can say what it likes
-    assert league.results.of("pair." + "0" * 16).result.at is Seat.SOUTH  # type: ignore[union-attr]
+    assert league.ladders.ratings("scouts", 0) == ()  # one table alone can say what it likes
+    assert league.results.find("pair." + "0" * 16).result.at is Seat.SOUTH  # type: ignore[union-attr]
     tell("0" * 16, 1, Seat.NORTH, Seat.NORTH)
-    (kept,) = league.results.last(10)
+    (kept,) = league.results.latest(10)
     assert (kept.south, kept.north, kept.result.winner, kept.result.at) == (1, 2, Seat.SOUTH, None)
-    assert [(row.person, row.won) for row in league.ladders.of("scouts", 0)] == [(1, 1), (2, 0)]
+    assert [(row.person, row.won) for row in league.ladders.ratings("scouts", 0)] == [
+        (1, 1),
+        (2, 0),
+    ]
     tell("1" * 16, 3, Seat.NORTH, Seat.SOUTH)  # they do not agree
-    disputed = league.results.of("pair." + "1" * 16)
+    disputed = league.results.find("pair." + "1" * 16)
     assert disputed is not None
     assert disputed.is_void
-    assert [row.won for row in league.ladders.of("scouts", 0)] == [1, 0]
+    assert [row.won for row in league.ladders.ratings("scouts", 0)] == [1, 0]
     league.results.set_void(disputed.result.key, False)  # the owner has asked both
     tell("1" * 16, 4, Seat.NORTH, Seat.SOUTH)  # from a store that was lost: it stays decided
-    assert [row.won for row in league.ladders.of("scouts", 0)] == [2, 0]
+    assert [row.won for row in league.ladders.ratings("scouts", 0)] == [2, 0]
     other.close()
 
 

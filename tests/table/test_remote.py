@@ -121,10 +121,10 @@ def test_a_message_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
         north, number = line.north, line.north.game.heard + 1
         tick, moment = north.session.tick, north.session.moment
         before, first = north.session, line.kept[SOUTH][0]
-        north.table.remote.hear(GAME, 1, first)
-        north.table.remote.hear("11" * 8, 1, first.replace(GAME.encode(), b"11" * 8))
+        north.table.remote.receive(GAME, 1, first)
+        north.table.remote.receive("11" * 8, 1, first.replace(GAME.encode(), b"11" * 8))
         with pytest.raises(Stale, match="missing"):
-            north.table.remote.hear(GAME, number + 1, _bytes(number + 1, **{"is": "left"}))
+            north.table.remote.receive(GAME, number + 1, _bytes(number + 1, **{"is": "left"}))
         assert north.session == before, "a message twice or of another game is passed over"
         opened = {"is": "opened", "tick": tick, "action": "UUU", "salt": "aa"}
         sealed = {"is": "sealed", "tick": tick, "receipt": receipt(moment, SOUTH, "UUU", "aa")}
@@ -134,25 +134,25 @@ def test_a_message_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
             before = north.session, len(list(north.journal.entries()))
             for message in messages:
                 with pytest.raises(Malformed, match=r"does not fit|read|buffer"):
-                    north.table.remote.hear(GAME, number, _bytes(number, **message))
+                    north.table.remote.receive(GAME, number, _bytes(number, **message))
             assert (north.session, len(list(north.journal.entries()))) == before
 
         with pytest.raises(Malformed, match="message"):
-            north.table.remote.hear(GAME, number, _bytes(number, **{"is": "eval"}))
+            north.table.remote.receive(GAME, number, _bytes(number, **{"is": "eval"}))
         with pytest.raises(Malformed, match="another game"):
-            north.table.remote.hear(GAME, number, _bytes(number + 1, **{"is": "left"}))
+            north.table.remote.receive(GAME, number, _bytes(number + 1, **{"is": "left"}))
         refused(opened)  # nothing is bound
         refused(sealed | {"tick": tick + 1}, sealed | {"receipt": "zz"}, sealed | {"at": -1.0})
         refused({"is": "time_over", "tick": tick}, {"is": "answered", "is_agreed": True}, shown)
-        north.table.remote.hear(GAME, number, _bytes(number, **sealed))
+        north.table.remote.receive(GAME, number, _bytes(number, **sealed))
         number += 1
         refused(sealed, opened)  # North has sealed nothing
         north.table.hand_in(NORTH, moment, "DDD", "bb")
         refused(opened | {"action": "UUD"}, opened | {"action": "uuu"}, opened | {"salt": "a b"})
-        north.table.remote.hear(GAME, number, _bytes(number, **opened))
+        north.table.remote.receive(GAME, number, _bytes(number, **opened))
         assert north.session.phase is Phase.STAGES
         number += 1
-        north.table.remote.hear(GAME, number, _bytes(number, **shown))
+        north.table.remote.receive(GAME, number, _bytes(number, **shown))
         number += 1
         refused(shown, shown | {"stage": 1})  # each stage is shown once, and then the next one
 

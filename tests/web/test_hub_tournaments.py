@@ -82,7 +82,7 @@ def test_a_tournament_from_its_making_to_its_end(app: Flask, league: League) -> 
     again = re.search(r'name="people" value="(#\d+\n)">', unescape(page))
     assert again
     assert act(app, do="enter", people=again[1]) == 303
-    assert league.tournaments.of(1).entrant(1).until == 0
+    assert league.tournaments.find(1).entrant(1).until == 0
     assert act(app, do="withdraw", entrant="1") == 303
     for deed, status in (("pair", 303), ("unpair", 303), ("end", 303), ("pair", 409)):
         assert act(app, do=deed) == status
@@ -116,7 +116,7 @@ def test_wrong_words_change_nothing(app: Flask, league: League) -> None:
         assert act(app, **{**wish, **wrong}) == status
     assert league.tournaments.all() == ()
     made(app)
-    before = league.tournaments.of(1)
+    before = league.tournaments.find(1)
     for data in (
         {"do": "decide", "place": "1.1.1", "verdict": "south"}, {"do": "decide", "place": "x", "verdict": "south"},
         {"do": "enter", "people": "#1"}, {"do": "enter", "people": "#99"}, {"do": "enter", "people": ""},
@@ -128,4 +128,4 @@ def test_wrong_words_change_nothing(app: Flask, league: League) -> None:
     assert browser.post(door, data={"do": "pair"}, environ_overrides=FAR).status_code == 403
     assert browser.get(door, environ_overrides=FAR).status_code == 403
     assert browser.get("/tournament/9").status_code == 404
-    assert league.tournaments.of(1) == before
+    assert league.tournaments.find(1) == before

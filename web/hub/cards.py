@@ -61,7 +61,7 @@ class CardPages(HubGroup):
             person=person,
             error=error,
             link=f"{request.url_root}card/{person.code}",
-            results=self._league.results.last(MAX_RESULTS, person.number),
+            results=self._league.results.latest(MAX_RESULTS, person.number),
             league=self._league,
             games=GAMES,
             tournaments=[

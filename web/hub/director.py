@@ -179,7 +179,7 @@ class DirectorPages(HubGroup):
         }
         # check all lines first, so that an invalid one leaves no cards for the others
         for line in lines:
-            cards.known(numbers[line]) if line in numbers else player_name(line)
+            cards.require(numbers[line]) if line in numbers else player_name(line)
         # for the check, people without a card get negative numbers, which no card has
         people = [numbers.get(line, -place) for place, line in enumerate(lines, 1)]
         director.enter(self._pages.known(number), people, 0.0, team)

@@ -26,7 +26,7 @@ from companion.games.screen import Lane
 from companion.table.board_check import HandMove
 from companion.table.public.messages import PublicClock, PublicView, words
 from companion.table.session import Phase
-from web.hub.room import Shown
+from web.hub.room import ShownRecord
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture
 from web.rendering.cards import lanes_picture, lanes_sign
@@ -153,7 +153,9 @@ def side_of(view: PublicView, seat: Seat) -> Side:
     return kit.sides[seat] if kit else PLAIN_SIDES[seat]
 
 
-def seats_of(shown: Shown, names: Mapping[Seat, str], delay_s: float) -> tuple[ShownSeat, ...]:
+def seats_of(
+    shown: ShownRecord, names: Mapping[Seat, str], delay_s: float
+) -> tuple[ShownSeat, ...]:
     """Return both seats, South first."""
     view = shown.record.view
     seats = []
@@ -181,10 +183,10 @@ def seats_of(shown: Shown, names: Mapping[Seat, str], delay_s: float) -> tuple[S
     return tuple(seats)
 
 
-def clock_of(clock: PublicClock, shown: Shown, delay_s: float) -> Markup:
+def clock_of(clock: PublicClock, shown: ShownRecord, delay_s: float) -> Markup:
     """Return the HTML attributes of a clock, by this hub's monotonic time."""
     # subtract the age of the record when it arrived, and add the delay for spectators
-    due = f"{shown.came_s - shown.age_s + delay_s + clock.left_s:.3f}" if clock.runs else ""
+    due = f"{shown.arrived_s - shown.age_s + delay_s + clock.left_s:.3f}" if clock.runs else ""
     return Markup(f' data-due="{due}" data-left="{clock.left_s:.3f}" data-time="{clock.limit_s:g}"')
 
 

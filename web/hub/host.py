@@ -79,7 +79,7 @@ class Delay(Body, frozen=True):
     seconds: Annotated[float, Meta(ge=0, le=MAX_DELAY_S)]
 
 
-class Joined(NamedTuple):
+class JoinedTable(NamedTuple):
     """The hub's answer to a table that joins: its name in subjects, its number and the NATS
     servers.
     """
@@ -94,7 +94,7 @@ class HubHost(Protocol):
     failure.
     """
 
-    def join(self, name: str, key: str) -> Joined:
+    def join(self, name: str, key: str) -> JoinedTable:
         """Add a table."""
 
     def remove(self, number: int) -> bool:
@@ -149,7 +149,7 @@ class JoinDoor:
         if self._clock.monotonic_s() >= self._expires_s:
             self.renew()
 
-    def join(self, wish: Join, address: str) -> Joined:
+    def join(self, wish: Join, address: str) -> JoinedTable:
         """Add a table. Raises `Illegal` for a wrong code and `Malformed` for a bad key."""
         code = plain_code(wish.code)
         with self._join_lock:  # otherwise two tables could use one code

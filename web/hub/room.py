@@ -41,11 +41,11 @@ A record has about 4 kB, and a game sends one in five seconds, which makes 3 MB 
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownRecord:
     """A record, its time of arrival (the hub's monotonic time), and its age on arrival."""
 
     record: PublicRecord
-    came_s: float
+    arrived_s: float
     age_s: float = 0.0
 
 
@@ -62,7 +62,7 @@ class RoomTable:
     id: str
     number: int
     name: str
-    shown: Shown | None = None
+    shown: ShownRecord | None = None
     state: PublicState | None = None
     heard_s: float = 0.0
     clock_off_s: float = 0.0
@@ -140,19 +140,19 @@ class _Packed:
     """A record in encoded form, which takes a tenth of the memory."""
 
     content: bytes
-    came_s: float
+    arrived_s: float
     age_s: float
 
-    def unpack(self) -> Shown:
+    def unpack(self) -> ShownRecord:
         """Decode the record."""
-        return Shown(read_record(self.content), self.came_s, self.age_s)
+        return ShownRecord(read_record(self.content), self.arrived_s, self.age_s)
 
 
-def _pack(shown: Shown) -> _Packed:
-    return _Packed(encode_public(shown.record), shown.came_s, shown.age_s)
+def _pack(shown: ShownRecord) -> _Packed:
+    return _Packed(encode_public(shown.record), shown.arrived_s, shown.age_s)
 
 
-class Delayed(Notifier):
+class DelayedTable(Notifier):
     """A table as spectators may see it. Records wait here until the delay has passed.
 
     The most recent ones stay available, so that slow spectators see each of them.
@@ -160,13 +160,13 @@ class Delayed(Notifier):
 
     def __init__(self) -> None:
         super().__init__()
-        self.shown: Shown | None = None
+        self.shown: ShownRecord | None = None
         self._waiting: deque[_Packed] = deque()
         self._waiting_bytes = 0
         self._recent: deque[tuple[int, _Packed]] = deque(maxlen=MAX_RECENT)
         """The most recent records with their versions."""
 
-    def take(self, shown: Shown, now_s: float, delay_s: float) -> None:
+    def take(self, shown: ShownRecord, now_s: float, delay_s: float) -> None:
         """Queue a record, then show all records that are due."""
         packed = _pack(shown)
         self._waiting.append(packed)
@@ -179,7 +179,9 @@ class Delayed(Notifier):
     def step(self, now_s: float, delay_s: float) -> None:
         """Show all records whose delay has passed."""
         # the delay counts from when the table accepted the record, not from its arrival
-        while self._waiting and self._waiting[0].came_s - self._waiting[0].age_s + delay_s <= now_s:
+        while (
+            self._waiting and self._waiting[0].arrived_s - self._waiting[0].age_s + delay_s <= now_s
+        ):
             packed = self._pop_oldest()
             self.shown = packed.unpack()
             self._recent.append((self.version + 1, packed))
@@ -190,7 +192,7 @@ class Delayed(Notifier):
         self._waiting_bytes -= len(oldest.content)
         return oldest
 
-    def since(self, version: int) -> list[tuple[int, Shown | None]]:
+    def since(self, version: int) -> list[tuple[int, ShownRecord | None]]:
         """Return what was shown after a version, oldest first. For version -1, only the newest."""
         newest, shown = self.version, self.shown
         if version == newest:
@@ -219,7 +221,7 @@ class Room(Notifier):
         self._clock = clock
         self._lock = threading.Lock()
         self._tables: dict[str, RoomTable] = {}
-        self._delayed: dict[str, Delayed] = {}
+        self._delayed: dict[str, DelayedTable] = {}
         self._lost_tables: frozenset[str] = frozenset()
         self._is_stale = False
         self._last_draw_s = -WALL_S
@@ -267,7 +269,7 @@ class Room(Notifier):
         known = self._tables.get(table)
         return known.number if known else None
 
-    def delayed(self, table: str) -> Delayed | None:
+    def delayed(self, table: str) -> DelayedTable | None:
         """Return what spectators of a table follow. None if there is no such table."""
         return self._delayed.get(table)
 
@@ -277,7 +279,7 @@ class Room(Notifier):
         """Add a table."""
         with self._lock:
             self._tables[table.id] = table
-            self._delayed[table.id] = Delayed()
+            self._delayed[table.id] = DelayedTable()
         self._mark_stale()
 
     def remove(self, table: str) -> None:
@@ -294,7 +296,7 @@ class Room(Notifier):
         last one.
         """
         now_s = self.now_s()
-        shown = Shown(record, now_s, max(0.0, age_s))
+        shown = ShownRecord(record, now_s, max(0.0, age_s))
         with self._lock:
             known = self._tables.get(table)
             if known is None:
@@ -377,7 +379,7 @@ def _without_time(state: PublicState | None) -> PublicState | None:
     return msgspec.structs.replace(state, at=0.0) if state else None
 
 
-def late_words(delay_s: float) -> str:
+def delay_text(delay_s: float) -> str:
     """Return the delay for spectators in words."""
     if not delay_s:
         return say("As it happens.")

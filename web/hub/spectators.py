@@ -11,7 +11,7 @@ from werkzeug.exceptions import NotFound
 
 from companion.table.session import Phase
 from web.hub.drawing import Fragments, seats_of, sentence
-from web.hub.room import Delayed, Room, RoomTable, Shown, late_words
+from web.hub.room import DelayedTable, Room, RoomTable, ShownRecord, delay_text
 from web.routes.route import get
 from web.server.sse import LOOK_S, Streams, message
 
@@ -44,7 +44,7 @@ class SpectatorPages:
     def page(self, page: str, number: int) -> str:
         """Show a table as a page for phones, or as an overlay for video."""
         table = self._table(number)
-        followed = self._room.delayed(table.id) or Delayed()
+        followed = self._room.delayed(table.id) or DelayedTable()
         fragment = self._fragment(page, table, followed.version, followed.shown)
         return render_template(
             f"hub_{page}.html",
@@ -58,10 +58,10 @@ class SpectatorPages:
     def live(self, page: str, number: int) -> Response:
         """Stream the page or overlay of a table."""
         table = self._table(number)
-        followed = self._room.delayed(table.id) or Delayed()
+        followed = self._room.delayed(table.id) or DelayedTable()
         known = -1
 
-        def messages_of(version: int, shown: Shown | None) -> str:
+        def messages_of(version: int, shown: ShownRecord | None) -> str:
             now = self._room.table(number)
             # the number may now belong to another table
             if now is None or now.id != table.id:
@@ -83,11 +83,13 @@ class SpectatorPages:
             raise NotFound
         return table
 
-    def _fragment(self, page: str, table: RoomTable, version: int, shown: Shown | None) -> str:
+    def _fragment(
+        self, page: str, table: RoomTable, version: int, shown: ShownRecord | None
+    ) -> str:
         key = (page, table.id, version, self._room.delay_s)
         return self._fragments.get(*key, draw=lambda: self._draw(page, table, shown))
 
-    def _draw(self, page: str, table: RoomTable, shown: Shown | None) -> str:
+    def _draw(self, page: str, table: RoomTable, shown: ShownRecord | None) -> str:
         delay_s = self._room.delay_s
         view = shown.record.view if shown else None
         names = table.state.names if table.state else {}
@@ -97,6 +99,6 @@ class SpectatorPages:
             public=view,
             seats=seats_of(shown, names, delay_s) if shown else (),
             title=sentence(view.title) if view else "",
-            late=late_words(delay_s),
+            late=delay_text(delay_s),
             is_late=delay_s > 0,
         )

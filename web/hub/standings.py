@@ -12,8 +12,8 @@ from werkzeug.exceptions import NotFound
 from companion.core.i18n import translate
 from companion.games import GAMES
 from companion.league.people import shown_name
-from companion.league.ratings import Strength
-from companion.league.results import KeptResult
+from companion.league.ratings import RatingRow
+from companion.league.results import StoredResult
 from web.hub.room import HubGroup
 from web.routes.route import form, get, host_only, host_page
 
@@ -37,7 +37,7 @@ class StandingsPages(HubGroup):
             game=game,
             season=season,
             seasons=self._league.ladders.seasons(),
-            rows=self._league.ladders.of(game, season),
+            rows=self._league.ladders.ratings(game, season),
         )
 
     @get("/standings.<any(csv, json):form>")
@@ -46,7 +46,7 @@ class StandingsPages(HubGroup):
         game, season = self._game_and_season()
         rows = [
             self._rating_json(place, row)
-            for place, row in enumerate(self._league.ladders.of(game, season), start=1)
+            for place, row in enumerate(self._league.ladders.ratings(game, season), start=1)
         ]
         columns = ("place", "player", "name", "rating", "deviation", "won", "drawn", "lost")
         return _file(form, f"standings-{game}", columns, rows)
@@ -55,7 +55,8 @@ class StandingsPages(HubGroup):
     def results_file(self, form: str) -> Response:
         """Return all results with their receipts as a file, newest first."""
         rows = [
-            self._result_json(result) for result in self._league.results.last(MAX_EXPORTED_RESULTS)
+            self._result_json(result)
+            for result in self._league.results.latest(MAX_EXPORTED_RESULTS)
         ]
         columns = (
             "ended_s",
@@ -95,7 +96,7 @@ class StandingsPages(HubGroup):
             "hub_people.html",
             league=self._league,
             people=[person for person in self._cards.people() if not person.is_forgotten],
-            results=self._league.results.last(MAX_RESULTS),
+            results=self._league.results.latest(MAX_RESULTS),
             games=GAMES,
             error=error,
         )
@@ -132,13 +133,13 @@ class StandingsPages(HubGroup):
         if not 0 <= season < len(ladders.seasons()):
             raise NotFound
         game = request.args.get("game") or max(
-            GAMES, key=lambda name: len(ladders.of(name, season))
+            GAMES, key=lambda name: len(ladders.ratings(name, season))
         )
         if game not in GAMES:
             raise NotFound
         return game, season
 
-    def _rating_json(self, place: int, row: Strength) -> dict[str, Any]:
+    def _rating_json(self, place: int, row: RatingRow) -> dict[str, Any]:
         return {
             "place": place,
             "player": row.person,
@@ -150,7 +151,7 @@ class StandingsPages(HubGroup):
             "lost": row.lost,
         }
 
-    def _result_json(self, kept: KeptResult) -> dict[str, Any]:
+    def _result_json(self, kept: StoredResult) -> dict[str, Any]:
         result = kept.result
         return {
             "ended_s": round(result.ended_s),

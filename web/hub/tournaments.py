@@ -202,7 +202,7 @@ class TournamentPages(HubGroup):
 
     def known(self, number: int) -> Tournament:
         """Return the tournament with this number. Raises `NotFound`."""
-        tournament = self._tournaments.of(number)
+        tournament = self._tournaments.find(number)
         if tournament is None:
             raise NotFound
         return tournament

@@ -15,7 +15,7 @@ from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 from web.hub.drawing import Fragments, ShownSeat, seats_of
 from web.hub.host import JoinDoor
-from web.hub.room import HubContext, HubGroup, Room, RoomTable, Shown, late_words
+from web.hub.room import HubContext, HubGroup, Room, RoomTable, ShownRecord, delay_text
 from web.hub.tournaments import TournamentWords
 from web.routes.route import get
 from web.security.auth import is_own_screen
@@ -93,7 +93,7 @@ class WallPages(HubGroup):
             urls=self._hub.urls(),
             code=self._door.code if own else "",
             watching=self._streams.open,
-            late=late_words(room.delay_s),
+            late=delay_text(room.delay_s),
         )
 
 
@@ -101,7 +101,7 @@ MAX_CALLS = 4
 """Maximum number of tables in need that are listed. The tiles show all of them."""
 MAX_STANDINGS = 128
 """Maximum number of rows of the standings. The page shows them in turn, as many as fit."""
-WAITING = Shown(PublicRecord(0, "", 0, "", 0, 0.0, PublicView(Phase.LOBBY)), 0.0)
+WAITING = ShownRecord(PublicRecord(0, "", 0, "", 0, 0.0, PublicView(Phase.LOBBY)), 0.0)
 """Placeholder for a table that has sent nothing yet."""
 
 

@@ -225,7 +225,7 @@ def _receive(session: Session, remote: RemoteGame, record: RemoteSaid) -> Advanc
         case OrderSealed() as order:
             _require(session, order.tick, Phase.ORDERS, is_shared=True)
             if remote.bound:
-                raise unfitting()
+                raise unexpected_message()
             bound = _open_own(with_remote(session, bound=order))
             return bound, (signal_to(remote.seat, Cue.SEALED),)
         case OrderOpened() as order:
@@ -235,7 +235,7 @@ def _receive(session: Session, remote: RemoteGame, record: RemoteSaid) -> Advanc
         case TimeIsOver() as over:
             _require(session, over.tick, Phase.ORDERS, is_shared=False)
             if session.countdown is None:
-                raise unfitting()
+                raise unexpected_message()
             stopped = replace(
                 session, countdown=Countdown(session.countdown.limit_s, 0.0), paused=""
             )
@@ -270,12 +270,12 @@ def _receive_order(
     game = session.playing
     # Only one spelling is valid, because the receipt is that of the text.
     if game.format(game.parse(order.action)) != order.action:
-        raise unfitting()
+        raise unexpected_message()
     if is_shared:
         opened = receipt(session.moment, remote.seat, order.action, order.salt)
         is_due = remote.own in session.sealed and remote.opening is None
         if not is_due or remote.bound is None or remote.bound.receipt != opened:
-            raise unfitting()
+            raise unexpected_message()
         game.check(session.state, remote.seat, game.parse(order.action))
         # A question holds the own order back, so this one waits for the answer.
         if not remote.is_opened:
@@ -294,7 +294,7 @@ def _receive_step(session: Session, remote: RemoteGame, step: StepShown, now_s: 
     is_setup = step.stage == SETUP_STEP
     _require(session, step.tick, Phase.SETUP if is_setup else Phase.STAGES)
     if remote.seat in remote.shown or not (is_setup or step.stage == session.stage):
-        raise unfitting()
+        raise unexpected_message()
     shown = with_remote(session, shown=remote.shown | {remote.seat})
     by = str(remote.seat)
     return _after_step(
@@ -307,7 +307,7 @@ def _receive_clock(session: Session, remote: RemoteGame, clock: ClockHeld, now_s
     _require(session, clock.tick, Phase.ORDERS, is_shared=False)
     countdown = session.countdown
     if countdown is None:
-        raise unfitting()
+        raise unexpected_message()
     stopped = Countdown(countdown.limit_s, min(countdown.left_s, clock.left_s))
     if clock.is_held:
         return replace(session, countdown=stopped, paused=str(remote.seat)), (
@@ -330,7 +330,7 @@ def _receive_answer(
     session: Session, remote: RemoteGame, answer: Answered, now_s: float
 ) -> Advance:
     if not remote.asked:
-        raise unfitting()
+        raise unexpected_message()
     session = with_remote(session, asked="")
     if answer.is_agreed:
         if remote.asked == "draw":
@@ -351,11 +351,11 @@ def _require(session: Session, tick: int, phase: Phase, is_shared: bool | None =
     `is_shared` requires that both seats act (True), or only the other table's seat (False).
     """
     if (session.tick, session.phase) != (tick, phase):
-        raise unfitting()
+        raise unexpected_message()
     if is_shared is not None:
         due = session.playing.to_act(session.state)
         if due != (BOTH if is_shared else {remote_of(session).seat}):
-            raise unfitting()
+            raise unexpected_message()
 
 
 # ---- the state of the line -----------------------------------------------------------------------
@@ -373,7 +373,7 @@ def with_remote(session: Session, **changes: object) -> Session:
     return replace(session, remote=replace(remote_of(session), **changes))  # type: ignore[arg-type] # as of RemoteGame
 
 
-def unfitting() -> Malformed:
+def unexpected_message() -> Malformed:
     """Return the error for a message that does not fit."""
     return Malformed(say("What the other table sends does not fit this game: it cannot go on"))
 

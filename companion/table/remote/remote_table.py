@@ -115,7 +115,7 @@ class RemoteTable:
                 self._store.accept(*moves)
             self._store.accept(record)
 
-    def hear(self, game: str, number: int, payload: bytes) -> None:
+    def receive(self, game: str, number: int, payload: bytes) -> None:
         """Process the message of this number from the other table. A repeated message changes
         nothing.
 
@@ -128,7 +128,7 @@ class RemoteTable:
             if remote is not None and remote.at.id == game and number > remote.heard:
                 self._store.accept(RemoteSaid(number, message, self._store.now_s()))
 
-    def when_again(self, call: Callable[[bool], None] | None) -> None:
+    def on_rematch(self, call: Callable[[bool], None] | None) -> None:
         """Set the callback that asks the other table for another game, with or without changed
         sides.
 
