@@ -314,10 +314,10 @@ class GameLog:
         self._table = table
         self._tally = tally
         self._number, self._name = 0, ""
-        self._is_listening = False
+        self._beginning = "game_resumed", "goes on"
         # This calls `_log_change` at once if a game is running.
         table.connect(TableListener(on_game=self._log_change))
-        self._is_listening = True
+        self._beginning = "game_begun", "has begun"
 
     def _log_change(self, number: int, turns: int) -> None:
         """Log that a game has ended, begun, or continues after a restart."""
@@ -326,12 +326,10 @@ class GameLog:
             log.info("Game %d is over", self._number, extra=fields)
             self.refusals()
         self._number, self._name = number, self._table.view().game or ""
-        if number and self._is_listening:
-            fields = log_fields("game_begun", game=number, name=self._name)
-            log.info("Game %d has begun", number, extra=fields)
-        elif number:
-            fields = log_fields("game_resumed", game=number, name=self._name)
-            log.info("Game %d goes on", number, extra=fields)
+        if number:
+            event, words = self._beginning
+            fields = log_fields(event, game=number, name=self._name)
+            log.info("Game %d %s", number, words, extra=fields)
 
     def refusals(self) -> None:
         """Log the number of refused requests since the last time, if there are any."""
