@@ -24,17 +24,11 @@ from companion.core.ports import Camera, Frame
 from companion.diagnostics import machine as machinery
 from companion.diagnostics import network
 from companion.diagnostics.certificate import certificate, validity
-from companion.diagnostics.findings import EXIT_STATUS, Finding, Grade, worst
+from companion.diagnostics.findings import EXIT_STATUS, Finding, Grade, fail, note, ok, warn, worst
 from companion.diagnostics.own_pages import IS_COMPANION, ask_address, own_address
 from companion.diagnostics.probes import Machine
 from companion.mqtt.connection import examine_broker
-from companion.service.device_findings import (
-    games_from_outside,
-    journal_finding,
-    profile,
-    settings_findings,
-    voice,
-)
+from companion.service.device_findings import installation, journal_finding, settings_findings
 from companion.service.support_bundle import make_bundle
 from companion.storage.journal import Journal
 from hardware.pins import missing_pins
@@ -118,7 +112,7 @@ def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
         Finding(entry["topic"], Grade(entry["grade"]), entry["text"])
         for entry in json.loads(report)["findings"]
     )
-    return (Finding("service", Grade.OK, running), *findings)
+    return (ok("service", running), *findings)
 
 
 def _ask_owner_page(settings: Settings, path: str) -> bytes | None:
@@ -142,29 +136,22 @@ def examine(settings: Settings, machine: Machine | None = None) -> Iterator[Find
     """Examine everything once, while no companion runs."""
     machine = machine or Machine()
     yield from _camera(settings)
-    yield from profile(settings.camera)
     yield from _pins(settings)
-    yield voice(settings.voice)
     yield from examine_broker(settings.mqtt)
-    yield from machinery.thorough_look(machine, settings.journal_path.parent)
     yield from _journal(settings)
-    yield from games_from_outside()
     yield network.port(settings.web.host, settings.web.port)
-    yield network.reach(addresses(settings.web.host))
-    yield network.name(machine)
     yield from _certificate(settings.web)
-    yield from network.wifi(machine)
-    yield from network.service(machine)
+    yield from installation(settings, machine, addresses(settings.web.host))
 
 
 def _camera(settings: Settings) -> Iterator[Finding]:
     if settings.camera.source == "none":
-        yield Finding("camera", Grade.NOTE, "Switched off in the settings: you play by tapping.")
+        yield note("camera", "Switched off in the settings: you play by tapping.")
         return
     try:
         with closing(open_camera(settings.camera, RealClock())) as camera:
             yield _picture(camera.name, camera.frame())
-            yield Finding("lens", Grade.OK, _lens_words(settings, camera))
+            yield ok("lens", _lens_words(settings, camera))
     except CameraError as error:
         # playing without a camera is fine, but a camera that is connected or configured has to work
         is_missing = settings.camera.source == "auto" and not cameras()
@@ -174,19 +161,17 @@ def _camera(settings: Settings) -> Iterator[Finding]:
     if settings.camera.source != "auto" or len(others) > 1:
         for other in others:
             advice = f"to use it, [camera] source = “{other.source}”"
-            yield Finding("camera", Grade.OK, f"{other.name} is connected: {advice}.")
+            yield ok("camera", f"{other.name} is connected: {advice}.")
 
 
 def _picture(name: str, frame: Frame | None) -> Finding:
     """Return a finding about the first picture."""
     if frame is None:
-        return Finding(
-            "camera", Grade.FAIL, f"{name} gives no picture: check the cable, restart the Pi."
-        )
+        return fail("camera", f"{name} gives no picture: check the cable, restart the Pi.")
     height, width = frame.luma.shape
     if is_black(frame.luma):
-        return Finding("camera", Grade.NOTE, f"{name}, {width} x {height}: {BLACK_WORDS}.")
-    return Finding("camera", Grade.OK, f"{name}, {width} x {height}.")
+        return note("camera", f"{name}, {width} x {height}: {BLACK_WORDS}.")
+    return ok("camera", f"{name}, {width} x {height}.")
 
 
 def _lens_words(settings: Settings, camera: Camera) -> str:
@@ -204,11 +189,11 @@ def _lens_words(settings: Settings, camera: Camera) -> str:
 def _pins(settings: Settings) -> Iterator[Finding]:
     """Yield whether the pins can be used."""
     if settings.panel.enabled == "no":
-        yield Finding("pins", Grade.NOTE, "Switched off in the settings: phones only.")
+        yield note("pins", "Switched off in the settings: phones only.")
         return
     reason = missing_pins()
     if reason is None:
-        yield Finding("pins", Grade.OK, "The pins can be used.")
+        yield ok("pins", "The pins can be used.")
     else:
         # a failure only if the settings require pins
         grade = Grade.FAIL if settings.panel.enabled == "yes" else Grade.NOTE
@@ -222,7 +207,7 @@ def _certificate(web: WebSettings) -> Iterator[Finding]:
     try:
         served = certificate_context(web.certificate, web.key)
     except BadCertificate as error:
-        yield Finding("https", Grade.FAIL, error.message)
+        yield fail("https", error.message)
     else:
         yield from certificate(validity(served, web.certificate, web.names), RealClock().wall_s())
 
@@ -234,4 +219,4 @@ def _journal(settings: Settings) -> Iterator[Finding]:
             with Journal(settings.journal_path, read_only=True) as journal:
                 yield journal_finding(journal)
         except JournalError as error:
-            yield Finding("journal", Grade.WARN, error.message)
+            yield warn("journal", error.message)

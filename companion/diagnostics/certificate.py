@@ -13,7 +13,7 @@ from pathlib import Path
 
 from companion.core.clock import EARLIEST_S
 from companion.core.i18n import joined, say
-from companion.diagnostics.findings import Finding, Grade
+from companion.diagnostics.findings import Finding, ok, warn
 
 SOON_S = 14 * 24 * 3600.0
 """Time in seconds before its expiry at which a certificate should be renewed."""
@@ -83,7 +83,7 @@ def certificate(validity: Validity | None, now_s: float) -> Iterator[Finding]:
         return
     if validity.refused:
         text = say("Phones will not accept the certificate: {why}.", why=validity.refused)
-        yield Finding("https", Grade.WARN, text)
+        yield warn("https", text)
         return
     yield _today(validity, now_s)
     for name in validity.not_for:
@@ -92,7 +92,7 @@ def certificate(validity: Validity | None, now_s: float) -> Iterator[Finding]:
             "this name too, or remove the name.",
             name=name,
         )
-        yield Finding("https", Grade.WARN, text)
+        yield warn("https", text)
 
 
 def _today(validity: Validity, now_s: float) -> Finding:
@@ -102,14 +102,14 @@ def _today(validity: Validity, now_s: float) -> Finding:
     )
     # a clock that was never set cannot be used to check dates
     if now_s < EARLIEST_S or validity.begins_s <= now_s <= validity.ends_s - SOON_S:
-        return Finding("https", Grade.OK, say("The certificate is valid until {day}.", day=ends))
+        return ok("https", say("The certificate is valid until {day}.", day=ends))
     if now_s < validity.begins_s:
         text = say(
             "The certificate is not valid before {day}, and phones reject it until then: is the "
             "clock right?",
             day=begins,
         )
-        return Finding("https", Grade.WARN, text)
+        return warn("https", text)
     if now_s > validity.ends_s:
         text = say(
             "The certificate expired on {day}: phones show a warning or do not connect.", day=ends
@@ -117,4 +117,4 @@ def _today(validity: Validity, now_s: float) -> Finding:
     else:
         text = say("The certificate expires on {day}.", day=ends)
     advice = say("Renew it, then restart the companion.")
-    return Finding("https", Grade.WARN, joined(" ", (text, advice)))
+    return warn("https", joined(" ", (text, advice)))

@@ -32,6 +32,26 @@ class Finding:
     text: str
 
 
+def ok(topic: str, text: str) -> Finding:
+    """Return that something works."""
+    return Finding(topic, Grade.OK, text)
+
+
+def note(topic: str, text: str) -> Finding:
+    """Return something that is good to know."""
+    return Finding(topic, Grade.NOTE, text)
+
+
+def warn(topic: str, text: str) -> Finding:
+    """Return something that needs attention soon."""
+    return Finding(topic, Grade.WARN, text)
+
+
+def fail(topic: str, text: str) -> Finding:
+    """Return something that prevents the companion from running."""
+    return Finding(topic, Grade.FAIL, text)
+
+
 EXIT_STATUS: Mapping[Grade, int] = {Grade.OK: 0, Grade.NOTE: 0, Grade.WARN: 3, Grade.FAIL: 1}
 """Exit statuses of `companion doctor`. 2 means wrong usage, as for all commands."""
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from companion import DEBIAN_HOME, __version__
 from companion.core.i18n import joined, say, say_n
 from companion.diagnostics import probes
-from companion.diagnostics.findings import Finding, Grade
+from companion.diagnostics.findings import Finding, fail, note, ok, warn
 from companion.diagnostics.probes import Machine
 
 MIN_FREE_BYTES = 200_000_000
@@ -39,7 +39,7 @@ def board(machine: Machine) -> Finding:
     """Return the model of the machine, and its memory."""
     name, memory = probes.model(machine), probes.memory(machine)
     if memory is None:
-        return Finding("machine", Grade.OK, say("{model}.", model=name or platform.machine()))
+        return ok("machine", say("{model}.", model=name or platform.machine()))
     text = say(
         "{model}, {free} of {total} MB of memory are free.",
         model=name or platform.machine(),
@@ -48,8 +48,8 @@ def board(machine: Machine) -> Finding:
     )
     if memory.free_mb < LOW_MEMORY_MB:
         advice = say("Close other programs, or use a Raspberry Pi with more memory.")
-        return Finding("machine", Grade.WARN, joined(" ", (text, advice)))
-    return Finding("machine", Grade.OK, text)
+        return warn("machine", joined(" ", (text, advice)))
+    return ok("machine", text)
 
 
 def warmth(machine: Machine) -> Iterator[Finding]:
@@ -60,12 +60,12 @@ def warmth(machine: Machine) -> Iterator[Finding]:
     text = say("The processor is at {degrees} °C.", degrees=f"{degrees:.0f}")
     if degrees >= HOT_C:
         advice = say("It is slowing down to cool off: give it air, a heat sink or a fan.")
-        yield Finding("warmth", Grade.WARN, joined(" ", (text, advice)))
+        yield warn("warmth", joined(" ", (text, advice)))
     elif degrees >= WARM_C:
         advice = say("Above 80 °C it slows down: give it air.")
-        yield Finding("warmth", Grade.NOTE, joined(" ", (text, advice)))
+        yield note("warmth", joined(" ", (text, advice)))
     else:
-        yield Finding("warmth", Grade.OK, text)
+        yield ok("warmth", text)
 
 
 def power(machine: Machine) -> Iterator[Finding]:
@@ -77,33 +77,33 @@ def power(machine: Machine) -> Iterator[Finding]:
     if flags is None:
         if probes.model(machine).startswith("Raspberry Pi"):
             text = say("Voltage and throttling cannot be read here: run vcgencmd get_throttled.")
-            yield Finding("power", Grade.NOTE, text)
+            yield note("power", text)
         return
     # the upper half has the same flags for the time since the start
     before = flags >> 16
     if flags & _LOW_VOLTAGE:
         text = say("The voltage is too low now: {advice}.", advice=_SUPPLY)
-        yield Finding("power", Grade.WARN, text)
+        yield warn("power", text)
     elif before & _LOW_VOLTAGE:
         text = say(
             "The voltage has been too low since the machine was switched on: {advice}.",
             advice=_SUPPLY,
         )
-        yield Finding("power", Grade.WARN, text)
+        yield warn("power", text)
     if flags & _SLOWED:
         text = say(
             "Heat or low voltage is slowing the processor down: give it air and a good power "
             "supply."
         )
-        yield Finding("power", Grade.WARN, text)
+        yield warn("power", text)
     elif before & _SLOWED:
         text = say(
             "The processor has been slowed down at times since the machine was switched on: give "
             "it air."
         )
-        yield Finding("power", Grade.NOTE, text)
+        yield note("power", text)
     if not (flags | before) & (_LOW_VOLTAGE | _SLOWED):
-        yield Finding("power", Grade.OK, say("The voltage is fine, and nothing is slowed down."))
+        yield ok("power", say("The voltage is fine, and nothing is slowed down."))
 
 
 # ---- the disk ------------------------------------------------------------------------------------
@@ -137,22 +137,22 @@ def space(machine: Machine, folder: Path) -> Finding:
             "the card is worn out: save a backup and use a new card.",
             folder=str(existing),
         )
-        return Finding("disk", Grade.FAIL, text)
+        return fail("disk", text)
     if not is_writable(folder):
         text = say(
             "{folder} cannot be written to: set state_dir to a folder of your own.",
             folder=str(existing),
         )
-        return Finding("disk", Grade.FAIL, text)
+        return fail("disk", text)
     if free < MIN_FREE_BYTES // 1_000_000:
         text = say(
             "Only {free} MB are free for {folder}: make room.", free=free, folder=str(folder)
         )
-        return Finding("disk", Grade.FAIL, text)
+        return fail("disk", text)
     text = say("{free} MB are free for {folder}.", free=free, folder=str(folder))
     if free < LOW_BYTES // 1_000_000:
-        return Finding("disk", Grade.WARN, joined(" ", (text, say("Make room soon."))))
-    return Finding("disk", Grade.OK, text)
+        return warn("disk", joined(" ", (text, say("Make room soon."))))
+    return ok("disk", text)
 
 
 def forgetful(machine: Machine, folder: Path) -> str:
@@ -184,9 +184,9 @@ def disk_health(machine: Machine, folder: Path) -> Iterator[Finding]:
             disk=name,
             advice=say("save a backup and use a new card"),
         )
-        yield Finding("disk", Grade.WARN, text)
+        yield warn("disk", text)
     else:
-        yield Finding("disk", Grade.OK, say("{disk}: no known errors.", disk=name))
+        yield ok("disk", say("{disk}: no known errors.", disk=name))
 
 
 # ---- clock and versions --------------------------------------------------------------------------
@@ -196,18 +196,18 @@ def clock(machine: Machine) -> Finding:
     """Return whether the time of day is right. The history needs it, games do not."""
     if time.time() < _EARLIEST_UNIX_S:
         text = say("The clock was never set: dates in the history will be wrong, games are not.")
-        return Finding("clock", Grade.NOTE, text)
+        return note("clock", text)
     now = say("It is {time}.", time=time.strftime("%Y-%m-%d %H:%M %Z"))
     synchronised = probes.is_synchronised(machine)
     if synchronised is None:
-        return Finding("clock", Grade.OK, now)
+        return ok("clock", now)
     if synchronised:
-        return Finding("clock", Grade.OK, joined(" ", (now, say("It was set by the network."))))
+        return ok("clock", joined(" ", (now, say("It was set by the network."))))
     if machine.glob("sys/class/rtc/rtc*"):  # a clock that runs without power
         text = say("It was set by the machine’s own clock.")
-        return Finding("clock", Grade.OK, joined(" ", (now, text)))
+        return ok("clock", joined(" ", (now, text)))
     text = say("No network has set the clock: dates in the history may be wrong, games are not.")
-    return Finding("clock", Grade.NOTE, joined(" ", (now, text)))
+    return note("clock", joined(" ", (now, text)))
 
 
 def versions(machine: Machine) -> Finding:
@@ -225,7 +225,7 @@ def versions(machine: Machine) -> Finding:
     # available on a Raspberry Pi 4 or 5
     if loader := machine.text("proc/device-tree/chosen/bootloader/version"):
         lines.append(f"bootloader {loader[:10]}")
-    return Finding("versions", Grade.OK, f"{', '.join(lines)}.")
+    return ok("versions", f"{', '.join(lines)}.")
 
 
 def quick_look(machine: Machine, folder: Path) -> Iterator[Finding]:
@@ -241,6 +241,6 @@ def thorough_look(machine: Machine, folder: Path) -> Iterator[Finding]:
     yield board(machine)
     yield from quick_look(machine, folder)
     if sentence := forgetful(machine, folder):
-        yield Finding("disk", Grade.FAIL, sentence)
+        yield fail("disk", sentence)
     yield clock(machine)
     yield versions(machine)

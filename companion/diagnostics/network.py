@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from companion.core.i18n import joined, say, say_n
 from companion.diagnostics import probes
-from companion.diagnostics.findings import Finding, Grade
+from companion.diagnostics.findings import Finding, fail, note, ok
 from companion.diagnostics.probes import Machine
 
 UNIT = "companion.service"
@@ -35,30 +35,30 @@ def port(host: str, number: int) -> Finding:
                 port=number,
                 error=error.strerror,
             )
-            return Finding("port", Grade.FAIL, text)
-    return Finding("port", Grade.OK, say("{port} is free.", port=number))
+            return fail("port", text)
+    return ok("port", say("{port} is free.", port=number))
 
 
 def reach(addresses: Sequence[str]) -> Finding:
     """Return the addresses at which phones reach the table."""
     if all(_LOCAL.fullmatch(address) for address in addresses):
         text = say("No network: phones cannot reach the table. Join a Wi-Fi or open a hotspot.")
-        return Finding("network", Grade.NOTE, text)
+        return note("network", text)
     text = say("Phones reach the table at {addresses}.", addresses=", ".join(addresses))
-    return Finding("network", Grade.OK, text)
+    return ok("network", text)
 
 
 def name(machine: Machine) -> Finding:
     """Return whether the machine's name works in the local network."""
     local = f"{socket.gethostname().partition('.')[0]}.local"
     if (machine.root / "run/avahi-daemon/pid").exists():  # avahi answers for `<name>.local`
-        return Finding("network", Grade.OK, say("Its name on the network is {name}.", name=local))
+        return ok("network", say("Its name on the network is {name}.", name=local))
     text = say(
         "Nothing answers to {name}: run sudo apt install avahi-daemon. The address works without "
         "it.",
         name=local,
     )
-    return Finding("network", Grade.NOTE, text)
+    return note("network", text)
 
 
 def wifi(machine: Machine) -> Iterator[Finding]:
@@ -68,7 +68,7 @@ def wifi(machine: Machine) -> Iterator[Finding]:
             "The Wi-Fi is blocked: set its country with sudo raspi-config, or run rfkill unblock "
             "wlan."
         )
-        yield Finding("wifi", Grade.NOTE, text)
+        yield note("wifi", text)
         return
     for device in probes.wireless(machine):
         troubles = []
@@ -87,9 +87,9 @@ def wifi(machine: Machine) -> Iterator[Finding]:
             )
             troubles.append(text)
         if troubles:
-            yield Finding("wifi", Grade.NOTE, joined(" ", troubles))
+            yield note("wifi", joined(" ", troubles))
         elif device.saves_power is False:
-            yield Finding("wifi", Grade.OK, say("{name} is not saving power.", name=device.name))
+            yield ok("wifi", say("{name} is not saving power.", name=device.name))
 
 
 def service(machine: Machine) -> Iterator[Finding]:
@@ -99,7 +99,7 @@ def service(machine: Machine) -> Iterator[Finding]:
         return
     if unit.state == "failed":
         text = say("The service has failed: journalctl -u {unit} says why.", unit=UNIT)
-        yield Finding("service", Grade.FAIL, text)
+        yield fail("service", text)
     elif unit.restarts:
         text = say_n(
             "The service has restarted by itself {n} time: journalctl -u {unit} says why.",
@@ -107,6 +107,6 @@ def service(machine: Machine) -> Iterator[Finding]:
             unit.restarts,
             unit=UNIT,
         )
-        yield Finding("service", Grade.NOTE, text)
+        yield note("service", text)
     else:
-        yield Finding("service", Grade.OK, say("{unit} is {state}.", unit=UNIT, state=unit.state))
+        yield ok("service", say("{unit} is {state}.", unit=UNIT, state=unit.state))

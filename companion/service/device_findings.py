@@ -1,15 +1,20 @@
-"""The doctor's findings about devices, games, journal and settings."""
+"""The doctor's findings about devices, games, journal and settings, and about an installation as a
+whole.
+"""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from companion.core.config import CameraSettings, VoiceSettings, retired_settings
+from companion.core.config import CameraSettings, Settings, VoiceSettings, retired_settings
 from companion.core.i18n import Verbatim, joined, say, say_n
 from companion.core.ports import CameraState, CameraStatus
-from companion.diagnostics.findings import Finding, Grade
+from companion.diagnostics import machine as machinery
+from companion.diagnostics import network
+from companion.diagnostics.findings import Finding, Grade, note, ok, warn
+from companion.diagnostics.probes import Machine
 from companion.games.plugins import plugin_games
 from companion.maintenance.settings.last_good import LastGoodSettings
 from companion.storage.journal import Journal
@@ -22,7 +27,7 @@ def board_camera(status: CameraStatus, name: str | None) -> Finding:
     """Return the state of the table's camera. `name` is None if the table has none."""
     if name is None or status.state is CameraState.NONE:
         text = status.sentence or say("There is none: you play by tapping.")
-        return Finding("camera", Grade.NOTE, text)
+        return note("camera", text)
     grades = {
         CameraState.SEES_BOARD: Grade.OK,
         CameraState.NO_BOARD: Grade.NOTE,
@@ -43,46 +48,46 @@ def profile(settings: CameraSettings) -> Iterator[Finding]:
             "[camera] size sets another size.",
             size="1280 x 720",
         )
-        yield Finding("profile", Grade.NOTE, text)
+        yield note("profile", text)
 
 
 def remarks(watcher: Watcher | None) -> Iterator[Finding]:
     """Yield oddities of the camera, and what the reading leaves out on a slow machine."""
     for sentence in (watcher.link.oddity, watcher.pace.sentence) if watcher else ():
         if sentence:
-            yield Finding("camera", Grade.NOTE, sentence)
+            yield note("camera", sentence)
 
 
 def pads(panel: Panel | None, is_simulated: bool) -> Iterator[Finding]:
     """Yield the state of the pins that the table uses."""
     if panel is None:
-        yield Finding("pins", Grade.NOTE, say("No pads: phones do everything."))
+        yield note("pins", say("No pads: phones do everything."))
         return
     if panel.problems:
-        yield Finding("pins", Grade.WARN, joined(" ", panel.problems))
+        yield warn("pins", joined(" ", panel.problems))
     elif is_simulated:
-        yield Finding("pins", Grade.OK, say("The panel is simulated."))
+        yield ok("pins", say("The panel is simulated."))
     else:
         keys = say_n("{n} key", "{n} keys", len(panel.buttons))
         lamps = say_n("{n} lamp", "{n} lamps", len(panel.lamps))
         text = say("{keys} and {lamps} are in use.", keys=keys, lamps=lamps)
-        yield Finding("pins", Grade.OK, text)
+        yield ok("pins", text)
 
 
 def voice(settings: VoiceSettings) -> Finding:
     """Return whose voice announces what happens."""
     if settings.by == "off":
-        return Finding("voice", Grade.NOTE, say("Switched off in the settings."))
+        return note("voice", say("Switched off in the settings."))
     if settings.by != "screen" and shutil.which(ESPEAK):
         text = say("{program} speaks.", program=ESPEAK)
         if settings.by == "auto":
             text = say("{program} speaks unless a table screen does.", program=ESPEAK)
-        return Finding("voice", Grade.OK, text)
+        return ok("voice", text)
     if settings.by == "machine":
         text = say("{program} is not installed: sudo apt install {program}.", program=ESPEAK)
-        return Finding("voice", Grade.NOTE, text)
+        return note("voice", text)
     text = say("Table screens speak, after a tap on “Sound on”; the kiosk at once.")
-    return Finding("voice", Grade.OK, text)
+    return ok("voice", text)
 
 
 def journal_finding(journal: Journal) -> Finding:
@@ -94,16 +99,16 @@ def journal_finding(journal: Journal) -> Finding:
         size=round(journal.path.stat().st_size / 1e6, 1),
     )
     if journal.notice:
-        return Finding("journal", Grade.WARN, joined(" ", (text, journal.notice)))
-    return Finding("journal", Grade.OK, text)
+        return warn("journal", joined(" ", (text, journal.notice)))
+    return ok("journal", text)
 
 
 def settings_findings(path: Path) -> Iterator[Finding]:
     """Yield whether the last good settings were restored, and settings that are no longer used."""
     if notice := LastGoodSettings(path).notice():
-        yield Finding("settings", Grade.WARN, notice)
+        yield warn("settings", notice)
     for sentence in retired_settings(path):
-        yield Finding("settings", Grade.NOTE, sentence)
+        yield note("settings", sentence)
 
 
 def games_from_outside() -> Iterator[Finding]:
@@ -112,7 +117,7 @@ def games_from_outside() -> Iterator[Finding]:
         name, package = Verbatim(game.name), Verbatim(game.package)
         if not game.trouble:
             text = say("The game “{game}” comes from {package}.", game=name, package=package)
-            yield Finding("games", Grade.OK, text)
+            yield ok("games", text)
             continue
         text = say(
             "The game “{game}” from {package} is not loaded: {trouble}. Repair or uninstall that "
@@ -121,4 +126,21 @@ def games_from_outside() -> Iterator[Finding]:
             package=package,
             trouble=Verbatim(game.trouble.rstrip(".")),
         )
-        yield Finding("games", Grade.WARN, text)
+        yield warn("games", text)
+
+
+def installation(
+    settings: Settings, machine: Machine, addresses: Sequence[str]
+) -> Iterator[Finding]:
+    """Yield what is the same whether a companion runs or not: machine, voice, games and network.
+
+    `addresses` are those at which phones reach the table.
+    """
+    yield from profile(settings.camera)
+    yield voice(settings.voice)
+    yield from machinery.thorough_look(machine, settings.journal_path.parent)
+    yield from games_from_outside()
+    yield network.reach(addresses)
+    yield network.name(machine)
+    yield from network.wifi(machine)
+    yield from network.service(machine)

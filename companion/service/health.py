@@ -17,20 +17,26 @@ from companion.core.log_fields import log_fields
 from companion.core.network import shown
 from companion.core.ports import CameraState, Closeable
 from companion.diagnostics import machine as machinery
-from companion.diagnostics import network
 from companion.diagnostics.certificate import certificate
-from companion.diagnostics.findings import Finding, Grade, Health, RefusalCounter, Status, worst
+from companion.diagnostics.findings import (
+    Finding,
+    Grade,
+    Health,
+    RefusalCounter,
+    Status,
+    fail,
+    note,
+    worst,
+)
 from companion.diagnostics.probes import Machine
 from companion.mqtt.connection import broker_finding
 from companion.service.device_findings import (
     board_camera,
-    games_from_outside,
+    installation,
     journal_finding,
     pads,
-    profile,
     remarks,
     settings_findings,
-    voice,
 )
 from companion.storage.disk_space import FULL_BYTES
 from companion.storage.write_faults import WriteFault
@@ -263,29 +269,23 @@ class ServiceHealth(Closeable):
             return self._examined[1]
 
     def _look_at_all(self) -> Iterator[Finding]:
-        companion, machine = self._companion, self.machine
+        companion = self._companion
         yield from self._late_loops()
         yield from settings_findings(companion.settings_path)
         yield board_camera(
             companion.table.view().devices.camera,
             companion.watcher.link.camera if companion.watcher else None,
         )
-        yield from profile(companion.settings.camera)
         yield from remarks(companion.watcher)
         yield from pads(companion.panel, companion.simulation is not None)
-        yield voice(companion.settings.voice)
         if companion.broker.sentence:
             yield broker_finding(companion.broker.is_connected, companion.broker.sentence)
-        yield from machinery.thorough_look(machine, self._folder)
         yield journal_finding(companion.journal)
-        yield from games_from_outside()
-        yield network.reach([shown(url) for url in companion.urls()])
         if companion.own_wifi and companion.own_wifi.trouble:
-            yield Finding("network", Grade.NOTE, companion.own_wifi.trouble)
-        yield network.name(machine)
+            yield note("network", companion.own_wifi.trouble)
         yield from self._certificate()
-        yield from network.wifi(machine)
-        yield from network.service(machine)
+        urls = [shown(url) for url in companion.urls()]
+        yield from installation(companion.settings, self.machine, urls)
 
     def _certificate(self) -> Iterator[Finding]:
         """Return whether phones will accept the certificate today."""
@@ -304,7 +304,7 @@ class ServiceHealth(Closeable):
                 who=words[name],
                 seconds=f"{age_s:.0f}",
             )
-            yield Finding("service", Grade.FAIL, text)
+            yield fail("service", text)
 
 
 class GameLog:
