@@ -79,11 +79,11 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"companion {__version__}")
     parser.add_argument("-v", "--verbose", action="store_true", help="print more on the console")
     tools = [tool for game in GAMES.values() for tool in game.tools()]
+    play_and_print = (play, kit, card, read, history, export, import_game, replay)
     look_after = (doctor, backup, restore, host_key, hub, calibrate)
-    commands = (
-        *(play, kit, card, read, history, export, import_game, replay, *tools, *look_after),
-        *(selfplay, engine, bot, hotspot, lamp, wifi),
-    )
+    develop = (selfplay, engine, bot)
+    machine = (hotspot, lamp, wifi)
+    commands = (*play_and_print, *tools, *look_after, *develop, *machine)
     add_commands(parser, commands, required=True)
     return parser
 
