@@ -29,7 +29,6 @@ from companion.cli.options import (
     argument,
     command,
     number,
-    one_of,
     port,
     settings_of,
     settings_path,
@@ -207,14 +206,16 @@ def calibrate(options: argparse.Namespace) -> int:
 _OPPONENTS = [character.name for character in CHARACTERS]
 
 
+def _add_task(parser: argparse.ArgumentParser) -> None:
+    task = parser.add_mutually_exclusive_group(required=True)
+    task.add_argument("--game", choices=GAMES, help="which one")
+    task.add_argument("--check", metavar="GAME", help="say what a game lacks, for its author")
+
+
 @command(
     "selfplay",
     "whole games through the real interfaces",
-    one_of(
-        argument("--game", choices=GAMES, help="which one"),
-        argument("--check", metavar="GAME", help="say what a game lacks, for its author"),
-        required=True,
-    ),
+    _add_task,
     argument("--games", type=count, default=1, metavar="N"),
     argument("--seed", type=int, default=1, metavar="S"),
     argument(

@@ -37,17 +37,6 @@ def argument(*names: str, **more: Any) -> Adder:
     return methodcaller("add_argument", *names, **more)
 
 
-def one_of(*adders: Adder, required: bool = False) -> Adder:
-    """Return what adds arguments of which at most one may be given."""
-
-    def add(parser: argparse.ArgumentParser) -> None:
-        group = parser.add_mutually_exclusive_group(required=required)
-        for adder in adders:
-            adder(group)  # type: ignore[arg-type]  # a group adds arguments like a parser
-
-    return add
-
-
 def add_commands(
     parser: argparse.ArgumentParser, commands: Iterable[Command], *, required: bool = False
 ) -> None:
