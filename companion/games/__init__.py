@@ -1,24 +1,22 @@
 """The games, by name. A new game is a folder here and a line in `GAMES`."""
 
-from typing import Any
-
 from companion.core.errors import Malformed
 from companion.core.event_cues import EventCue
 from companion.core.i18n import Verbatim, say
 from companion.games.arena import Arena
-from companion.games.base import Game
+from companion.games.base import AnyGame
 from companion.games.binmat import Binmat
 from companion.games.events import CommonEvent
 from companion.games.kahmate import Kahmate
 from companion.games.outbuffered import Outbuffered
 from companion.games.scouts import Scouts
 
-GAMES: dict[str, Game[Any, Any]] = {
+GAMES: dict[str, AnyGame] = {
     game.name: game for game in (Outbuffered(), Scouts(), Arena(), Kahmate(), Binmat())
 }
 
 
-def game_named(name: str) -> Game[Any, Any]:
+def game_named(name: str) -> AnyGame:
     """Return the game with this name. Raises `Malformed`, which lists the known names."""
     if name not in GAMES:
         text = say(

@@ -207,6 +207,10 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base class of a game's options. Every field has a default."""
 
 
+FacesSeen = Mapping[Square, str]
+"""Top face of each square where the camera sees one."""
+
+
 class BoardMixin(Generic[S, A]):
     """The part of the contract for the camera. Without `expected` the board is not checked."""
 
@@ -237,7 +241,7 @@ class BoardMixin(Generic[S, A]):
         after_action = self.as_laid(state, seat, action, step) or first
         return tuple(layout for layout in (after_action, *stages) if layout is not None)
 
-    def laid_out(self, state: S, seat: Seat, seen: Mapping[Square, str]) -> A | None:
+    def laid_out(self, state: S, seat: Seat, seen: FacesSeen) -> A | None:
         """Return the action of a seat that the board shows while both seats act at once.
 
         An example is a set-up that is laid openly. `seen` is the top face of each square. The seat
@@ -250,7 +254,7 @@ class BoardMixin(Generic[S, A]):
         `before` holds the cards that were face up when this decision became due.
         """
 
-    def why_not(self, state: S, seat: Seat, seen: Mapping[Square, str]) -> Illegal | None:
+    def why_not(self, state: S, seat: Seat, seen: FacesSeen) -> Illegal | None:
         """Return the rule that the board breaks after the seat on turn has moved pieces from
         `expected`.
 
@@ -570,6 +574,10 @@ class Game(
             self.check(state, seat, action)
 
 
+AnyGame = Game[Any, Any]
+"""A game whose states and actions the caller only passes on."""
+
+
 class CardGame(Game[S, A]):
     """Former name of a game with a `card_ui`, for games written for version 1.0."""
 
@@ -582,9 +590,7 @@ class ChessClockGame(Game[S, A]):
     """Former name of a game with a `chess_clock`, for games written for version 1.0."""
 
 
-def changed_tops(
-    layout: Layout, seen: Mapping[Square, str]
-) -> dict[Square, tuple[str | None, str | None]]:
+def changed_tops(layout: Layout, seen: FacesSeen) -> dict[Square, tuple[str | None, str | None]]:
     """Return the top face before and now of each square that differs from a layout, for `why_not`.
 
     `seen` is the top face of each square where the camera sees one.

@@ -17,7 +17,7 @@ import msgspec
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.core.i18n import plain_words
 from companion.core.kit import Seat
-from companion.games.base import Game, plain_outcome
+from companion.games.base import AnyGame, plain_outcome
 
 _MAX_LINE = 1_000_000
 _MAX_LEGAL = 50_000
@@ -52,7 +52,7 @@ class Engine:
     b'{"to_act":["north","south"]}'
     """
 
-    def __init__(self, game: Game[Any, Any]) -> None:
+    def __init__(self, game: AnyGame) -> None:
         self._game = game
         self._state: Any = None
         self._rng = Random(0)
@@ -168,7 +168,7 @@ def _plain_error(error: CompanionError) -> Reply:
     return plain
 
 
-def serve_lines(game: Game[Any, Any], source: BinaryIO, sink: BinaryIO) -> None:
+def serve_lines(game: AnyGame, source: BinaryIO, sink: BinaryIO) -> None:
     """Answer requests line by line until the source ends. Blank lines are skipped."""
     engine = Engine(game)
     for line in source:

@@ -12,13 +12,11 @@ from typing import Any
 from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.games.base import Game
+from companion.games.base import AnyGame
 from companion.games.screen import BoardUi, Possible
 
 
-def possibilities(
-    game: Game[Any, Any], state: Any, seat: Seat, entered: str = ""
-) -> tuple[Possible, ...]:
+def possibilities(game: AnyGame, state: Any, seat: Seat, entered: str = "") -> tuple[Possible, ...]:
     """Return the present options of a seat that must act. Only the seat itself may see them.
 
     `entered` holds the orders that it has planned before.
@@ -27,7 +25,7 @@ def possibilities(
     return tuple(own or ()) or tuple(_of_keys(game, state, seat, is_public=False))
 
 
-def public_possibilities(game: Game[Any, Any], state: Any) -> tuple[Possible, ...]:
+def public_possibilities(game: AnyGame, state: Any) -> tuple[Possible, ...]:
     """Return the options under the rules for the seat that must act, without its secrets."""
     due = sorted(game.to_act(state))
     if due:
@@ -35,9 +33,7 @@ def public_possibilities(game: Game[Any, Any], state: Any) -> tuple[Possible, ..
     return ()
 
 
-def _of_keys(
-    game: Game[Any, Any], state: Any, seat: Seat, *, is_public: bool
-) -> Iterator[Possible]:
+def _of_keys(game: AnyGame, state: Any, seat: Seat, *, is_public: bool) -> Iterator[Possible]:
     def possible(word: str, drawing: str = "") -> Possible:
         return Possible(drawing, word, game.help_words.get(str(word), ""))
 
@@ -65,7 +61,7 @@ def _of_keys(
 
 
 def _words_of_plays(
-    game: Game[Any, Any], state: Any, seat: Seat, board_ui: BoardUi
+    game: AnyGame, state: Any, seat: Seat, board_ui: BoardUi
 ) -> dict[str, dict[Square, None]]:
     """Return the distinct words of all plays, each with its start squares."""
     labels = {key.name: key.label for key in board_ui.keys}

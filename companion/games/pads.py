@@ -21,6 +21,10 @@ class Key:
     initial: str = ""
 
 
+Draft = tuple[str, ...]
+"""The pad keys that a seat has pressed so far."""
+
+
 @dataclass(frozen=True)
 class PadGrammar:
     """How keys spell an action: exactly `length` keys, one letter each. Ready hands it in.
@@ -47,15 +51,15 @@ class PadGrammar:
         """Return the key for a button of the pad, or None."""
         return next((key for key in self.keys if key.pad == pad), None)
 
-    def count(self, draft: tuple[str, ...]) -> int:
+    def count(self, draft: Draft) -> int:
         """Return the number of orders in a draft, which is the pad keys pressed so far."""
         return len(draft)
 
-    def accepts(self, draft: tuple[str, ...], pad: str) -> bool:
+    def accepts(self, draft: Draft, pad: str) -> bool:
         """Return whether this key may come next."""
         return self.key(pad) is not None and len(draft) < self.length
 
-    def text(self, draft: tuple[str, ...]) -> str | None:
+    def text(self, draft: Draft) -> str | None:
         """Return the action in notation, or None if the draft is not complete."""
         if len(draft) != self.length:
             return None
@@ -66,6 +70,6 @@ class PadGrammar:
         """Return the pad keys that spell an action, without the final ready."""
         return tuple(key.pad for letter in text for key in self.keys if key.letter == letter)
 
-    def is_at_once(self, draft: tuple[str, ...]) -> bool:
+    def is_at_once(self, draft: Draft) -> bool:
         """Return whether the draft is handed in with its last key, without ready."""
         return draft == (self.at_once,)

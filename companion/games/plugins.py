@@ -12,12 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from random import Random
-from typing import Any
 
 from companion.core import drawings
 from companion.core.kit import SIDE_COLOURS, Kit
 from companion.games import GAMES
-from companion.games.base import Game
+from companion.games.base import AnyGame, Game
 from companion.games.events import CommonEvent
 
 GROUP = "tabletop_companion.games"
@@ -76,7 +75,7 @@ def _load(point: EntryPoint) -> str:
     return ""
 
 
-def _faults(name: str, game: Game[Any, Any]) -> Iterator[str]:
+def _faults(name: str, game: AnyGame) -> Iterator[str]:
     """Yield the reasons why a game cannot be started, printed and seen beside the known games.
 
     The caller stops at the first fault, since later checks rely on the earlier ones.
@@ -110,7 +109,7 @@ def _faults(name: str, game: Game[Any, Any]) -> Iterator[str]:
             yield f"The command line cannot have its “{label}”: call it “{name}-{label}”"
 
 
-def _drawings_of(game: Game[Any, Any], kit: Kit) -> Iterator[str]:
+def _drawings_of(game: AnyGame, kit: Kit) -> Iterator[str]:
     yield from (face.drawing for face in kit.faces)
     yield from (mark.drawing for mark in kit.board.marks)
     yield from (side.drawing for side in game.sides.values())

@@ -11,7 +11,7 @@ from typing import Any
 from companion.core.grid import Square
 from companion.core.i18n import listed, say
 from companion.core.kit import SEATS, Seat
-from companion.games.base import Game, Stage
+from companion.games.base import AnyGame, Stage
 from companion.games.pads import Key
 from companion.games.screen import CardChoice, CardUi, Play
 
@@ -37,9 +37,7 @@ class SpelledOrder:
         return self.words
 
 
-def spell_action(
-    game: Game[Any, Any], state: Any, seat: Seat, notation: str
-) -> tuple[SpelledOrder, ...]:
+def spell_action(game: AnyGame, state: Any, seat: Seat, notation: str) -> tuple[SpelledOrder, ...]:
     """Return an action in words and drawings, in the form in which its seat gives it."""
     if play := play_of(game, state, seat, notation):
         return (SpelledOrder("", notation, play.label),)
@@ -59,13 +57,13 @@ def spell_action(
     return tuple(SpelledOrder(key.drawing, key.initial or key.letter, key.label) for key in keys)
 
 
-def lesson_reminder(game: Game[Any, Any], state: Any, seat: Seat, notation: str) -> str:
+def lesson_reminder(game: AnyGame, state: Any, seat: Seat, notation: str) -> str:
     """Return the guide's reply to an order other than the one that it asks for."""
     words = listed([order.whole for order in spell_action(game, state, seat, notation)])
     return say("Good for later. Now: {order}.", order=words)
 
 
-def play_of(game: Game[Any, Any], state: Any, seat: Seat, notation: str) -> Play | None:
+def play_of(game: AnyGame, state: Any, seat: Seat, notation: str) -> Play | None:
     """Return the play with this notation if the seat gives it by taps on squares or keys, else
     None.
     """
@@ -75,9 +73,7 @@ def play_of(game: Game[Any, Any], state: Any, seat: Seat, notation: str) -> Play
     return next((play for play in game.plays(state, seat) if play.text == notation), None)
 
 
-def _spell_units(
-    game: Game[Any, Any], state: Any, seat: Seat, notation: str
-) -> Iterator[SpelledOrder]:
+def _spell_units(game: AnyGame, state: Any, seat: Seat, notation: str) -> Iterator[SpelledOrder]:
     # As if both seats had given this action: a single last stage reveals all of it. Only the part
     # of this seat is used.
     stages = (Stage("", {}, (), None),)
@@ -118,7 +114,7 @@ Way = tuple[Square | None, Square | None]
 """Start and end of an arrow. None as the start stands for the only piece of the seat."""
 
 
-def ways_of(game: Game[Any, Any], state: Any, seat: Seat, notation: str) -> tuple[Way, ...]:
+def ways_of(game: AnyGame, state: Any, seat: Seat, notation: str) -> tuple[Way, ...]:
     """Return the arrows that show an action on the board.
 
     There is one for each step of a play, one for each piece on a sheet, else one for the first
@@ -136,7 +132,7 @@ def ways_of(game: Game[Any, Any], state: Any, seat: Seat, notation: str) -> tupl
     return tuple((None, end) for end in ends[:1])
 
 
-def first_keys(game: Game[Any, Any]) -> tuple[Key, ...]:
+def first_keys(game: AnyGame) -> tuple[Key, ...]:
     """Return the orders on a game's pad at the beginning of the game."""
     state = game.setup(game.options({}), Random(0))
     return next((pad.keys for seat in SEATS if (pad := game.pad(state, seat))), ())

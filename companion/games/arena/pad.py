@@ -9,7 +9,7 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.arena.board import DIRECTIONS, INITIALS, WORDS
 from companion.games.arena.orders import DEFEND, DESTRUCT, NOTHING, Orders, parse_orders
-from companion.games.pads import Key, PadGrammar
+from companion.games.pads import Draft, Key, PadGrammar
 
 _READY = "ready"
 _SOUTH_DIRECTIONS = {"up": "N", "down": "S", "left": "W", "right": "E"}
@@ -32,18 +32,18 @@ class OrdersPad(PadGrammar):
 
     numbers: tuple[int, ...] = ()
 
-    def count(self, draft: tuple[str, ...]) -> int:
+    def count(self, draft: Draft) -> int:
         """Return how many robots have an order."""
         return len(self._codes(draft))
 
-    def accepts(self, draft: tuple[str, ...], pad: str) -> bool:
+    def accepts(self, draft: Draft, pad: str) -> bool:
         """Return whether this key may follow.
 
         Every key of the pad may, ready included, until all robots have an order.
         """
         return (pad == _READY or self.key(pad) is not None) and self.count(draft) < self.length
 
-    def text(self, draft: tuple[str, ...]) -> str:
+    def text(self, draft: Draft) -> str:
         """Return the notation of the orders so far.
 
         Robots that do nothing are left out. If all do nothing, the text is the first robot's `-`.
@@ -62,7 +62,7 @@ class OrdersPad(PadGrammar):
         codes = [orders.get(number, NOTHING) for number in self.numbers]
         return tuple(key for code in codes for key in keys_by_code[code])
 
-    def _codes(self, draft: tuple[str, ...]) -> list[str]:
+    def _codes(self, draft: Draft) -> list[str]:
         """Return the codes of the robots that the draft covers. An empty code does nothing."""
         codes: list[str] = []
         aims = False

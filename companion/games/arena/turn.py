@@ -26,11 +26,15 @@ _MAX_BUMPS = 3
 """Maximum number of failed moves with separate headlines. More than these share one headline."""
 
 
-def failures(places: Sequence[int], tries: Mapping[int, int | None]) -> list[int]:
+Tries = Mapping[int, int | None]
+"""Target of each robot that moves. None: off the board or a wall."""
+
+
+def failures(places: Sequence[int], tries: Tries) -> list[int]:
     """Return the robots whose moves fail.
 
     All other moves succeed, including chains, swaps and rotations. `places` has the place of each
-    robot, `tries` the target of each robot that moves (None: off the board or a wall).
+    robot.
 
     >>> failures([0, 1, 2], {0: 1, 1: 2})
     [1, 0]
@@ -207,9 +211,7 @@ def _move(turn: _Turn) -> None:
             turn.robots[index].place = target
 
 
-def _bump_headlines(
-    turn: _Turn, failed: Sequence[int], tries: Mapping[int, int | None]
-) -> list[Headline]:
+def _bump_headlines(turn: _Turn, failed: Sequence[int], tries: Tries) -> list[Headline]:
     """Return the headlines of failed moves. Moves to the same square share one headline."""
     names = {index: turn.robots[index].name for index in failed}
     # too many to read one after another: give their number, show the first and the last
@@ -242,7 +244,7 @@ def _bump_headlines(
     return list(dict.fromkeys(headlines))
 
 
-def _failure_text(turn: _Turn, index: int, tries: Mapping[int, int | None]) -> str:
+def _failure_text(turn: _Turn, index: int, tries: Tries) -> str:
     """Return a sentence on why a move fails."""
     robot = turn.robots[index]
     target = tries[index]

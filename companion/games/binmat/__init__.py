@@ -30,6 +30,9 @@ from companion.games.binmat.words import OPTION_ROWS, RULES, extras_of
 from companion.games.pads import PadGrammar
 from companion.games.screen import CardUi
 
+Position = State | Counter
+"""A position of the full game, or of one with real cards."""
+
 
 class Binmat(Game[Any, str]):
     """The full game, and the turn counter for a game with real cards.
@@ -76,7 +79,7 @@ class Binmat(Game[Any, str]):
             raw = {**raw, "way": "referee"}
         return super().options(raw)
 
-    def setup(self, options: BinmatOptions, rng: Random) -> State | Counter:
+    def setup(self, options: BinmatOptions, rng: Random) -> Position:
         """Return the first state: six shuffled lane decks, or a counter with all turns left.
 
         Without the option `hands`, every lane deck has thirteen cards and both hands are empty.
@@ -111,7 +114,7 @@ class Binmat(Game[Any, str]):
         """Return the names of the options for the deal and the first hands."""
         return self.chosen_options
 
-    def to_act(self, state: State | Counter) -> frozenset[Seat]:
+    def to_act(self, state: Position) -> frozenset[Seat]:
         """Return the side that must act.
 
         With real cards the attacker acts after a combat that gives him cards to draw.
@@ -120,7 +123,7 @@ class Binmat(Game[Any, str]):
             return frozenset()
         return frozenset({state.seat})
 
-    def legal_actions(self, state: State | Counter, seat: Seat) -> Iterable[str]:
+    def legal_actions(self, state: Position, seat: Seat) -> Iterable[str]:
         """Return all legal actions of a seat. For real cards, open cards are left out."""
         if seat not in self.to_act(state):
             return []
@@ -128,27 +131,27 @@ class Binmat(Game[Any, str]):
             return counter.legal_actions(state)
         return legal(state, seat)
 
-    def check(self, state: State | Counter, seat: Seat, action: str) -> None:
+    def check(self, state: Position, seat: Seat, action: str) -> None:
         """Raise `Illegal` unless the action is legal. The message reveals no hidden card."""
         if isinstance(state, Counter):
             counter.check(state, action)
         else:
             check_order(state, seat, action)
 
-    def apply(self, state: State | Counter, actions: Mapping[Seat, str], rng: Random) -> Step[Any]:
+    def apply(self, state: Position, actions: Mapping[Seat, str], rng: Random) -> Step[Any]:
         """Carry out the action of the seat on turn. A combat is split into stages."""
         ((seat, action),) = actions.items()
         if isinstance(state, Counter):
             return counter.play(state, seat, action)
         return play(state, action, rng)
 
-    def view(self, state: State | Counter, seat: Seat | None) -> View:
+    def view(self, state: Position, seat: Seat | None) -> View:
         """Return what a seat may know. Hidden cards are `X`."""
         if isinstance(state, Counter):
             return counter.view(state)
         return plain(masked(state, seat))
 
-    def dump(self, state: State | Counter) -> View:
+    def dump(self, state: Position) -> View:
         """Return the whole state, hidden cards included."""
         if isinstance(state, Counter):
             return counter.view(state)
@@ -160,7 +163,7 @@ class Binmat(Game[Any, str]):
             return counter.parse_counter(text)
         return parse_order(text)
 
-    def lead(self, state: State | Counter) -> float | None:
+    def lead(self, state: Position) -> float | None:
         """Return South's lead by turns and cards, or None with real cards."""
         if isinstance(state, Counter):
             return None
@@ -175,19 +178,19 @@ class Binmat(Game[Any, str]):
             return ()
         return (command_word(action),)
 
-    def time_limit(self, state: State | Counter) -> float | None:
+    def time_limit(self, state: Position) -> float | None:
         """Return the seconds of a turn. None if casual, or in a combat with real cards."""
         if isinstance(state, Counter) and (state.called or state.due):
             return None
         return state.options.seconds or None
 
-    def on_timeout(self, state: State | Counter, seat: Seat) -> str | None:
+    def on_timeout(self, state: Position, seat: Seat) -> str | None:
         """Return a pass, or None if only the alarm sounds."""
         if state.options.timeout == "pass":
             return PASS
         return None
 
-    def is_reversible(self, state: State | Counter, seat: Seat, action: str) -> bool:
+    def is_reversible(self, state: Position, seat: Seat, action: str) -> bool:
         """Return whether the seat may take this action back.
 
         With real cards a combat cannot be taken back, because people have moved the cards after it.
@@ -196,19 +199,19 @@ class Binmat(Game[Any, str]):
             return "/" not in action
         return is_reversible(state, action)
 
-    def card_ui(self, state: State | Counter, seat: Seat | None) -> CardUi:
+    def card_ui(self, state: Position, seat: Seat | None) -> CardUi:
         """Return what a viewer sees and what he can tap."""
         if isinstance(state, Counter):
             return counter.card_ui(state, seat)
         return card_ui(state, seat)
 
-    def laid_open(self, state: State | Counter, fans: Layout, before: Layout) -> str | None:
+    def laid_open(self, state: Position, fans: Layout, before: Layout) -> str | None:
         """Return the action for cards that are laid open, which only real cards have."""
         if isinstance(state, Counter):
             return counter.laid_open(state, fans, before)
         return None
 
-    def pad(self, state: State | Counter, seat: Seat) -> PadGrammar | None:
+    def pad(self, state: Position, seat: Seat) -> PadGrammar | None:
         """Return the keys for real cards. The full game is tapped on a phone."""
         if isinstance(state, Counter):
             return counter.pad(state)

@@ -39,7 +39,7 @@ from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.orders import PASS
 from companion.games.binmat.screen import KIT, player_on_turn
 from companion.games.binmat.state import LANES, BinmatOptions
-from companion.games.pads import Key, PadGrammar
+from companion.games.pads import Draft, Key, PadGrammar
 from companion.games.screen import CardChoice, CardEntry, CardUi, ChoiceKey, Count
 from companion.games.turn_log import TurnLog
 
@@ -134,7 +134,7 @@ class CounterPad(PadGrammar):
     A declares a combat at once. B and then ready report that the attacker has won.
     """
 
-    def text(self, draft: tuple[str, ...]) -> str | None:
+    def text(self, draft: Draft) -> str | None:
         """Return the action, which is the end of the turn without any key."""
         return {(): DONE, ("a",): CALL, ("b",): WON}.get(draft)
 

@@ -87,7 +87,9 @@ class Card(msgspec.Struct, frozen=True):
         return str(self.value)
 
 
-Action = Placement | Run | Pass | Kick | Tackle | EndTurn | Card
+BallPlay = Run | Pass | Kick | Tackle
+"""An action that has a course."""
+Action = Placement | BallPlay | EndTurn | Card
 
 _SQUARE = "[a-z][1-9][0-9]*"
 _PATH = f"{_SQUARE}(?:-{_SQUARE})*"

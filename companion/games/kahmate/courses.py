@@ -6,11 +6,9 @@ Sources: rulebook, "One round". Rulings, section 4.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from companion.core.grid import Square
 from companion.core.kit import Layout, Seat
-from companion.games.kahmate.actions import Action, Kick, Pass, Placement, Run, Tackle
+from companion.games.base import FacesSeen
+from companion.games.kahmate.actions import Action, BallPlay, Kick, Pass, Placement, Run, Tackle
 from companion.games.kahmate.board import (
     DOWN_NAMES,
     FILES,
@@ -28,11 +26,8 @@ from companion.games.kahmate.board import (
 )
 from companion.games.kahmate.state import EMPTY, Course, FaceOff, Kind, State, layout_of
 
-FacesSeen = Mapping[Square, str]
-"""Top face of each square where the camera sees one."""
 
-
-def course_of(state: State, action: Run | Pass | Kick | Tackle) -> Course:
+def course_of(state: State, action: BallPlay) -> Course:
     """Return the course of a legal action."""
     if isinstance(action, Run):
         return _run(state, action)
@@ -122,7 +117,7 @@ def as_laid(state: State, action: Action) -> Layout | None:
 
     Tacklers are on top of the carrier, the first one below the second.
     """
-    if not isinstance(action, Run | Pass | Kick | Tackle):
+    if not isinstance(action, BallPlay):
         return None
     course = course_of(state, action)
     if course.kind is not Kind.TACKLE:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Set
 from companion.core.errors import Illegal
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Seat
-from companion.games.base import changed_tops
+from companion.games.base import FacesSeen, changed_tops
 from companion.games.kahmate.actions import Action, Kick, Pass, Path, Run, Tackle
 from companion.games.kahmate.board import (
     BALL,
@@ -22,7 +22,6 @@ from companion.games.kahmate.board import (
     named,
     ranks_ahead,
 )
-from companion.games.kahmate.courses import FacesSeen
 from companion.games.kahmate.legal import Reason, check, refuse
 from companion.games.kahmate.state import EMPTY, State, layout_of
 

@@ -13,6 +13,7 @@ from random import Random
 from companion.core.kit import Seat
 from companion.games.kahmate.actions import (
     Action,
+    BallPlay,
     Card,
     EndTurn,
     Kick,
@@ -57,13 +58,11 @@ def legal_actions(state: State, seat: Seat) -> Iterator[Action]:
         yield EndTurn()
 
 
-Play = Run | Pass | Kick | Tackle
-"""An action that has a course."""
 Choice = Callable[[Iterable[Path]], tuple[Path, ...]]
 """Chooses the paths of a tackler that are worth listing."""
 
 
-def _plays(state: State, choose_paths: Choice) -> Iterator[Play]:
+def _plays(state: State, choose_paths: Choice) -> Iterator[BallPlay]:
     for piece in able(state):
         yield from runs(state, piece)
     yield from passes(state)

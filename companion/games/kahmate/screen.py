@@ -25,7 +25,7 @@ from companion.games.kahmate.board import (
 )
 from companion.games.kahmate.moves import able, canonical, kicks, passes, steps_of, ways_to_carrier
 from companion.games.kahmate.state import FULL_HAND, RUNS, Course, FaceOff, Kind, State
-from companion.games.pads import Key, PadGrammar
+from companion.games.pads import Draft, Key, PadGrammar
 from companion.games.screen import BoardUi, ChoiceKey, Duel, Duellist, HandCard, Placing, Play
 
 _FORMATIONS = (("c2", "f2", "d2", "e2", "a2", "d1"), ("f10", "c10", "e10", "d10", "h10", "e11"))
@@ -257,7 +257,7 @@ class CardPad(PadGrammar):
 
     spent: frozenset[str] = frozenset()
 
-    def accepts(self, draft: tuple[str, ...], pad: str) -> bool:
+    def accepts(self, draft: Draft, pad: str) -> bool:
         """Return whether this key may come next."""
         key = self.key(pad)
         return super().accepts(draft, pad) and key is not None and key.letter not in self.spent

@@ -16,16 +16,7 @@ from companion.core.i18n import joined, listed, say
 from companion.core.kit import SEATS, Seat
 from companion.games.base import Step
 from companion.games.events import CommonEvent
-from companion.games.kahmate.actions import (
-    Action,
-    Card,
-    EndTurn,
-    Kick,
-    Pass,
-    Placement,
-    Run,
-    Tackle,
-)
+from companion.games.kahmate.actions import Action, BallPlay, Card, EndTurn, Placement
 from companion.games.kahmate.board import (
     BALL_RANK,
     CLEAR_LEAD,
@@ -71,7 +62,7 @@ def _act(log: _ActionLog, action: Action | None) -> None:
     state = log.state
     if isinstance(action, EndTurn):
         log.end_turn(say("{side!c} ends the turn.", side=SIDE_NAMES[state.seat]))
-    elif isinstance(action, Run | Pass | Kick | Tackle):
+    elif isinstance(action, BallPlay):
         course = course_of(state, action)
         _announce(log, course)
         # With face-offs, the course waits in the state until cards decide.

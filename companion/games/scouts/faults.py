@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 from itertools import permutations
 
 from companion.core.errors import Illegal
-from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import Layout, Seat
-from companion.games.base import changed_tops
+from companion.games.base import FacesSeen, changed_tops
 from companion.games.scouts.board import (
     AROUND,
     BESIDE,
@@ -43,7 +42,7 @@ _ABOUT_THE_SCOUT = {
 }
 
 
-def why_not(state: State, seat: Seat, seen: Mapping[Square, str]) -> Illegal | None:
+def why_not(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
     """Return the rule that hands of the seat on turn have broken.
 
     None if the change is a legal action, no change at all, or more than one action.
