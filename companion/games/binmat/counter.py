@@ -30,7 +30,6 @@ from companion.games.binmat.combat import (
     DEFENDER,
     ROLES,
     Combat,
-    Edition,
     Fight,
     add_combat,
     add_result,
@@ -168,7 +167,7 @@ def check(state: Counter, action: str) -> None:
     why = _refusal_text(state, action)
     if "/" in action and state.called:
         # in the hackmud edition the attacker stack may be empty (ruling)
-        if parse_fight(action).attacker or state.options.edition is Edition.HACKMUD:
+        if parse_fight(action).attacker or state.options.is_hackmud:
             return
         rule = "combat"
         why = say("Combat needs at least one card in the attacker stack")
@@ -252,8 +251,7 @@ def laid_open(state: Counter, fans: Layout, before: Layout) -> str | None:
     if not attacker or "X" in (*attacker, *defender):
         return None
     # only in the hackmud edition do single attacker cards lie open before a combat
-    is_hackmud = state.options.edition is Edition.HACKMUD
-    lay_open = before.get(mine, ()) if is_hackmud else ()
+    lay_open = before.get(mine, ()) if state.options.is_hackmud else ()
     stacks = _mark_open(attacker, lay_open), _mark_open(defender, before.get(theirs, ()))
     return parse_counter(f"{lane}: {' / '.join(stacks)}")
 
@@ -345,7 +343,7 @@ def _sign(state: Counter) -> tuple[str, str, str]:
         return "", "", ""
     if state.due:
         hints = [say("Too few cards? {side!c} has won.", side=ROLES[ATTACKER])]
-        if state.options.edition is Edition.HACKMUD:
+        if state.options.is_hackmud:
             hints.append(say("An empty deck is first refilled from its discard pile."))
         pad_hints = [say("Then press ready."), *hints]
         return _draw_sign(state.due, state.lane), joined(" ", hints), joined(" ", pad_hints)
@@ -403,7 +401,7 @@ def _entry(state: Counter) -> CardEntry | None:
     zones: dict[Seat, Any] = {}
     if state.lane is not None:
         zones = {seat: Square(state.lane, rank) for seat, rank in _ZONE.items()}
-    is_hackmud = state.options.edition is Edition.HACKMUD
+    is_hackmud = state.options.is_hackmud
     return CardEntry(
         tuple(VALUES), tuple(SUITS), zones, DEFENDER, OPEN_MARK, is_hackmud, is_hackmud
     )

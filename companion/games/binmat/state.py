@@ -42,6 +42,11 @@ class BinmatOptions(Options, frozen=True):
     defenders: Annotated[int, Meta(ge=1, le=16)] = 1
     attackers: Annotated[int, Meta(ge=1, le=16)] = 1
 
+    @property
+    def is_hackmud(self) -> bool:
+        """Return whether the hackmud edition is played."""
+        return self.edition is Edition.HACKMUD
+
     def seat(self, turns_left: int) -> Seat:
         """Return the seat on turn. The defender has the first turn, then the sides alternate."""
         return ATTACKER if (self.turns - turns_left) % 2 else DEFENDER
@@ -105,7 +110,7 @@ class State:
     @property
     def is_hackmud(self) -> bool:
         """Return whether the hackmud edition is played."""
-        return self.options.edition is Edition.HACKMUD
+        return self.options.is_hackmud
 
 
 def deal(options: BinmatOptions, rng: Random) -> State:

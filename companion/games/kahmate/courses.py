@@ -122,7 +122,7 @@ def as_laid(state: State, action: Action) -> Layout | None:
     course = course_of(state, action)
     if course.kind is not Kind.TACKLE:
         places = list(state.places)
-        places[course.movers[0]] = course.end
+        places[course.mover] = course.end
         return layout_of(places, state.down, course.ball)
     layout = layout_of(state.places, state.down, state.ball)
     for piece in course.movers:

@@ -132,7 +132,7 @@ def _placing(seat: int) -> Placing:
 
 def _duel(state: State, course: Course, face_off: FaceOff) -> Duel:
     """Return both sides of the present face-off."""
-    mover = course.movers[0]
+    mover = course.mover
     other = face_off.defender
     text = label_of(state, course)
     strengths = tuple(ROLE_OF[piece].attack for piece in course.movers)
@@ -208,7 +208,7 @@ def play_of(state: State, action: Action, course: Course | None) -> Play:
 
 def label_of(state: State, course: Course) -> str:
     """Return what a course does in words, without the opponents on its way."""
-    origin = state.places[course.movers[0]]
+    origin = state.places[course.mover]
     start = NAMES[origin]
     ball = NAMES[course.ball]
     match course.kind:

@@ -81,7 +81,7 @@ class Course:
     """What an action leads to: its face-offs in order, and the squares of mover and ball if all
     are won.
 
-    The first of `movers` runs, passes, kicks or leads the tackle. Two actions with the same course
+    Two actions with the same course
     have the same consequences. For a tackle, `ball` is the square of the ball if the attack wins by
     2 or less.
     """
@@ -91,6 +91,11 @@ class Course:
     end: int
     ball: int
     face_offs: tuple[FaceOff, ...] = ()
+
+    @property
+    def mover(self) -> int:
+        """Return the piece that runs, passes, kicks or leads the tackle."""
+        return self.movers[0]
 
 
 @dataclass(frozen=True)

@@ -211,7 +211,7 @@ def _place(log: _ActionLog, placements: tuple[Placement, Placement], rng: Random
 def _announce(log: _ActionLog, course: Course) -> None:
     """Report the action and the opponents on its way."""
     state = log.state
-    mover = course.movers[0]
+    mover = course.mover
     start = state.places[mover]
     parts = {"piece": PIECE_NAMES[mover], "start": NAMES[start]}
     defenders = [
@@ -252,7 +252,7 @@ def _announce(log: _ActionLog, course: Course) -> None:
 def _complete(log: _ActionLog, course: Course) -> None:
     """Carry out a run, pass or kick that has no face-off, or has won all of them."""
     state = log.state
-    mover = course.movers[0]
+    mover = course.mover
     # A stage with sums belongs to the face-off.
     title = _FACE_OFF if log.tallies else _TITLES[course.kind]
     if course.kind is not Kind.RUN:
@@ -316,7 +316,7 @@ def _decide_face_off(log: _ActionLog, cards: tuple[int, int]) -> None:
     card = say("card")
     roles = [ROLE_OF[piece] for piece in course.movers]
     strengths = [(role.name, role.attack) for role in roles]
-    attack = _Sum(seat, course.movers[0], (*strengths, (card, cards[seat])))
+    attack = _Sum(seat, course.mover, (*strengths, (card, cards[seat])))
     role = ROLE_OF[face_off.defender]
     strength = (role.name, role.defence)
     defence = _Sum(other, face_off.defender, (strength, (card, cards[other])))
@@ -406,7 +406,7 @@ def _discard(log: _ActionLog, cards: tuple[int, int]) -> None:
 def _stop_run(log: _ActionLog, course: Course, face_off: FaceOff) -> None:
     """Stop the run on the last free square before the opponent, with the ball one square behind."""
     state = log.state
-    mover = course.movers[0]
+    mover = course.mover
     # Defenders that the runner has beaten before are turned over as well.
     beaten = tuple(previous.defender for previous in course.face_offs[: state.won])
     falls = (*beaten, mover)
@@ -447,7 +447,7 @@ def _settle_tackle(log: _ActionLog, course: Course, face_off: FaceOff, ahead: in
         square = course.ball
         why = say("{number} ahead: it takes more than 2 to win the ball.", number=ahead)
         if ahead > CLEAR_LEAD:
-            square = state.places[course.movers[0]]
+            square = state.places[course.mover]
             why = say("{number} ahead: {side} wins the ball.", number=ahead, side=side)
         log.move_ball(square, "tackled-ball", (carrier,), why)
         log.stage(_PLACE_BALL)

@@ -164,7 +164,7 @@ def _check_dash(position: Position, squares: tuple[int, ...]) -> None:
         raise no_play(Reason.TOO_FAR, say("A dash goes one square."), "dash")
     if position.stone & bit:
         raise no_play(Reason.ROCK_IN_THE_WAY, _covered_text(position, target), "rocks", target)
-    if not (position.own | position.foe) & bit:
+    if not position.scouts & bit:
         return
     if not position.may_stack:
         why = say("A scout is on {square}, and this game has no stacks.", square=name)
@@ -219,7 +219,7 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
     over = 1 << between
     landing = 1 << there
     # The jumping scout has left its start square.
-    scouts = (position.own | position.foe) & ~(1 << squares[0])
+    scouts = position.scouts & ~(1 << squares[0])
     for square, bit in ((between, over), (there, landing)):
         if position.stone & bit:
             raise no_play(Reason.ROCK_IN_THE_WAY, _covered_text(position, square), "rocks", square)
@@ -274,7 +274,7 @@ def _check_rock(position: Position, decision: Decision) -> None:
             "It covers two files and two ranks, {square} being the lowest on the left.",
             square=NAMES[square],
         )
-    elif hit := (position.own | position.foe) & covered:
+    elif hit := position.scouts & covered:
         reason = Reason.ROCK_ON_SCOUT
         square = _first_square(hit)
         why = say("A scout is on {square}.", square=NAMES[square])

@@ -55,7 +55,7 @@ def blocked_mask(position: Position) -> int:
     """
     if position.may_stack:
         return position.stone | position.own_low | position.foe_low
-    return position.stone | position.own | position.foe
+    return position.stone | position.scouts
 
 
 def dashes(position: Position, square: int) -> int:
@@ -71,7 +71,7 @@ def chains(position: Position, square: int) -> Iterator[Chain]:
     """
     start = 1 << square
     stacks = position.own_low | position.foe_low
-    scouts = position.own | position.foe
+    scouts = position.scouts
     # Scouts that can be jumped over: single ones other than the jumping scout.
     single = scouts & ~(stacks | start)
     # A scout on a stack can only dash (ruling), and a jump needs an adjacent scout.
@@ -124,7 +124,7 @@ def has_rock(position: Position, kind: int) -> bool:
 
 def boulder_corners(position: Position) -> int:
     """Return the mask of possible lower left squares of a boulder (rulebook, "Boulders")."""
-    free = ALL & ~(position.own | position.foe | position.barred)
+    free = ALL & ~(position.scouts | position.barred)
     # A square and the one above it must be free, and the same in the next file.
     columns = free & free >> FILES
     return columns & columns >> 1 & NOT_LAST_FILE
@@ -134,7 +134,7 @@ def rock_beginnings(position: Position) -> tuple[int, int]:
     """Return the masks of possible first squares of a rock along a rank, and of one along a
     file.
     """
-    free = ALL & ~(position.own | position.foe | position.barred)
+    free = ALL & ~(position.scouts | position.barred)
     # A shift by one wraps at the last file, so that file is excluded.
     return free & free >> 1 & NOT_LAST_FILE, free & free >> FILES
 

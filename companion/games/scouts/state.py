@@ -80,6 +80,11 @@ class Position(NamedTuple):
     is_won: bool = False
     """Whether the seat on turn has just brought intel home."""
 
+    @property
+    def scouts(self) -> int:
+        """Return the squares with a scout of either side."""
+        return self.own | self.foe
+
 
 @dataclass(frozen=True)
 class State:

@@ -134,7 +134,7 @@ def _report_dash(log: TurnLog, position: Position, origin: int, target: int) -> 
     start = 1 << origin
     end = 1 << target
     why = []
-    if (position.own | position.foe) & end:
+    if position.scouts & end:
         owner = position.seat if position.own & end else 1 - position.seat
         parts = {"face": SCOUT_FACES[owner][0], "square": NAMES[target]}
         why.append(say("The {face} on {square} waits under it.", **parts))
