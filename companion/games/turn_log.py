@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from companion.core.kit import SEATS, Layout, Seat
-from companion.games.base import Event, Outcome, Stage
+from companion.games.base import Event, Outcome, S, Stage, Step
 from companion.games.events import EventKind
 from companion.games.screen import Headline
 
@@ -63,3 +63,7 @@ class TurnLog:
         seat = SEATS[winner] if isinstance(winner, int) else winner
         self.outcome = Outcome(frozenset({seat} if seat else ()), reason)
         self.events.append(self.outcome.event(rule, why))
+
+    def step_to(self, state: S) -> Step[S]:
+        """Return the step to a state, with everything that was recorded."""
+        return Step(state, tuple(self.events), tuple(self.stages))

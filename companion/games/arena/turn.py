@@ -75,7 +75,7 @@ def play(state: State, orders: tuple[Orders, Orders]) -> Step[State]:
     after = State(
         state.options, state.terrain, (tuple(south), tuple(north)), state.turn + 1, turn.outcome
     )
-    return Step(after, tuple(turn.events), tuple(turn.stages))
+    return turn.step_to(after)
 
 
 @dataclass(slots=True, eq=False)

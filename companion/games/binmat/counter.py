@@ -312,7 +312,7 @@ def _fight(state: Counter, open_cards: Fight) -> Step[Counter]:
     # the turn ends only when the cards due have been drawn
     if combat.due:
         after = replace(state, called=False, lane=lane, due=combat.due)
-    return Step(after, tuple(log.events), tuple(log.stages))
+    return log.step_to(after)
 
 
 def _hands(combat: Combat) -> tuple[tuple[Seat, str], ...]:

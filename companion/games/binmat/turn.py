@@ -37,7 +37,7 @@ def play(state: State, action: str, rng: Random) -> Step[State]:
     after = turn.state_after()
     if turn.combat:
         add_result(turn, turn.combat)
-    return Step(after, tuple(turn.events), tuple(turn.stages))
+    return turn.step_to(after)
 
 
 _HARMLESS = {BinmatEvent.PLAY_DOWN, BinmatEvent.PLAY_UP, BinmatEvent.MOVED, BinmatEvent.PASS}

@@ -180,7 +180,7 @@ class _ActionLog(TurnLog):
             "outcome": self.outcome,
         }
         after = replace(self.state, **(changes | self.changes))
-        return Step(after, tuple(self.events), tuple(self.stages))
+        return self.step_to(after)
 
 
 def _place(log: _ActionLog, placements: tuple[Placement, Placement], rng: Random) -> None:

@@ -133,7 +133,7 @@ def play(state: State, buffers: tuple[str, str]) -> Step[State]:
         off_board=turn.off_board,
         stirred=stirred,
     )
-    return Step(after, tuple(turn.events), tuple(turn.stages))
+    return turn.step_to(after)
 
 
 def _end_at_limit(turn: _Turn, quiet: int) -> None:
@@ -241,37 +241,35 @@ def _obstacle(turn: _Turn, seat: int, command: str, target: Square | None) -> _B
 
 def _move(turn: _Turn, commands: tuple[str, str]) -> None:
     """Carry out the moves of one step at the same time."""
-    state = turn.state
-    movers = [seat for seat in (SOUTH, NORTH) if commands[seat] in STEPS]
-    targets: list[Square | None] = [None, None]
+    targets: dict[int, Square | None] = {}
     bounces: dict[int, _Bounce] = {}
-    for seat in movers:
-        direction = _direction(state, seat, commands[seat])
-        targets[seat] = turn.terrain.neighbour(turn.robots[seat], direction)
-        if bounce := _obstacle(turn, seat, commands[seat], targets[seat]):
-            bounces[seat] = bounce
+    for seat, command in enumerate(commands):
+        if command in STEPS:
+            direction = _direction(turn.state, seat, command)
+            target = targets[seat] = turn.terrain.neighbour(turn.robots[seat], direction)
+            if bounce := _obstacle(turn, seat, command, target):
+                bounces[seat] = bounce
     # Both bounce, even if one of them would bounce anyway (ruling).
-    if targets[0] is not None and targets[0] == targets[1]:
-        square = str(targets[0])
-        text = say("Both want {square}. Nobody gets it.", square=square)
-        reason = say("Both robots try to enter {square}.", square=square)
-        bounces = dict.fromkeys(movers, (reason, Headline(text, "bump", ROBOTS)))
-    for _ in movers:  # one bounce can make the other bounce
-        for seat in movers:
+    contested = targets.get(SOUTH)
+    if contested is not None and contested == targets.get(NORTH):
+        text = say("Both want {square}. Nobody gets it.", square=contested)
+        reason = say("Both robots try to enter {square}.", square=contested)
+        bounces = dict.fromkeys(targets, (reason, Headline(text, "bump", ROBOTS)))
+    for _ in targets:  # one bounce can make the other bounce
+        for seat, target in targets.items():
             other = 1 - seat
-            stays = other not in movers or other in bounces
-            if seat not in bounces and targets[seat] == turn.robots[other] and stays:
+            stays = other not in targets or other in bounces
+            if seat not in bounces and target == turn.robots[other] and stays:
                 bounces[seat] = _bounce_off_robot(turn, seat)
     # Two bounces off the same tile share one headline.
     turn.headlines += dict.fromkeys(bounces[seat][1] for seat in sorted(bounces))
     before = list(turn.robots)
-    for seat in movers:
-        target = targets[seat]
+    for seat, target in targets.items():
         if seat not in bounces and target is not None:
             turn.robots[seat] = target
-    for seat in (SOUTH, NORTH):
+    for seat, command in enumerate(commands):
         why = bounces[seat][0] if seat in bounces else None
-        _report_move(turn, seat, commands[seat], before[seat], why)
+        _report_move(turn, seat, command, before[seat], why)
 
 
 def _bounce_off_robot(turn: _Turn, seat: int) -> _Bounce:

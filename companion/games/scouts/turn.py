@@ -6,8 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from companion.core.i18n import joined, listed, say
-from companion.core.kit import SEATS
-from companion.games.base import Outcome, Step
+from companion.games.base import Step
 from companion.games.events import CommonEvent
 from companion.games.scouts.board import FAR, NAMES, SCOUT_FACES, SEAT_NAMES, SQUARES, squares_in
 from companion.games.scouts.events import ScoutsEvent
@@ -46,7 +45,7 @@ def play(state: State, decision: Decision) -> Step[State]:
     if decision.kind is Kind.END or (position.to_place and not after.to_place):
         turn += 1
     next_state = replace(state, position=after, turn=turn, outcome=log.outcome)
-    return Step(next_state, tuple(log.events), tuple(log.stages))
+    return log.step_to(next_state)
 
 
 def _place(log: TurnLog, position: Position, square: int) -> Position:
@@ -110,8 +109,7 @@ def _move(log: TurnLog, before: Position, decision: Decision) -> Position:
         _report_jumps(log, before, squares)
     if after.is_won:
         reason = say("{side!c} brings intel home to {square}.", **where)
-        log.add(CommonEvent.WON, seat, reason, "winning", to=end)
-        log.outcome = Outcome(frozenset({SEATS[seat]}), reason)
+        log.end(seat, reason, "winning")
         home = say("{side!c} brings the intel home", side=SEAT_NAMES[seat])
         log.headlines.append(Headline(home, "taken", (intel,)))
     # Nothing is turned over off the far rank, or if the scout already has intel.
