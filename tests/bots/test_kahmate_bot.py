@@ -47,7 +47,7 @@ def test_its_plays_are_legal_and_come_to_what_the_game_says() -> None:
             continue
         seat = SEATS[state.seat]
         mine = state_of(GAME.view(state, None))
-        assert mine == replace(state, turn=1, fought=0)
+        assert mine == replace(state, turn=1, last_face_off=0)
         after = GAME.apply(state, {seat: GAME.parse(".")}, Random(0)).state
         assert is_same(end_round(mine), after)
         for action, course in plays(mine, all_meetings=True):

@@ -46,7 +46,7 @@ def test_its_rules_are_those_of_the_game() -> None:
                 assert end == (TIED if not winners else WON if Seat.SOUTH in winners else LOST)
             else:
                 assert end == turns.position(GAME.view(after, None))
-            assert stirs == (after.stirred == state.turn)
+            assert stirs == (after.last_eventful == state.turn)
 
 
 def carrying(seat: Seat) -> dict[str, Any]:

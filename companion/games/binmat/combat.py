@@ -247,15 +247,15 @@ class Combat(TurnLog):
 
     def _bounce(self) -> None:
         """Move BOUNCEs to the opponent's discard, other attacker cards to the attacker discard."""
-        thrown, rest = split_bounces(self.stacks[ATTACKER])
-        back, self.stacks[DEFENDER] = split_bounces(self.defender)
-        why = say("{role!c} has a BOUNCE.", role=ROLES[ATTACKER if thrown else DEFENDER])
-        if thrown and back:
+        attacker_bounces, others = split_bounces(self.stacks[ATTACKER])
+        defender_bounces, self.stacks[DEFENDER] = split_bounces(self.defender)
+        why = say("{role!c} has a BOUNCE.", role=ROLES[ATTACKER if attacker_bounces else DEFENDER])
+        if attacker_bounces and defender_bounces:
             why = say("Both stacks hold a BOUNCE.")
         self.add(CommonEvent.BOUNCE, None, sentences.BOUNCES, "bounce", why=why)
-        self._to_lane_discard(thrown, "bounce")
-        self._to_attacker_discard(ATTACKER, rest, "bounce")
-        self._to_attacker_discard(DEFENDER, back, "bounce")
+        self._to_lane_discard(attacker_bounces, "bounce")
+        self._to_attacker_discard(ATTACKER, others, "bounce")
+        self._to_attacker_discard(DEFENDER, defender_bounces, "bounce")
         self._keep_stack("bounce")
         self.add_stage(say("Bounce"), None)
 
@@ -264,9 +264,9 @@ class Combat(TurnLog):
     def _compare(self) -> None:
         self.sums = {seat: sum_of(stack) for seat, stack in self.stacks.items()}
         tallies = []
-        for seat, its in self.sums.items():
-            self._report_sum(seat, its)
-            tallies.append(_tally(seat, its, its.power > self.sums[seat.other].power))
+        for seat, stack_sum in self.sums.items():
+            self._report_sum(seat, stack_sum)
+            tallies.append(_tally(seat, stack_sum, stack_sum.power > self.sums[seat.other].power))
         self.add_stage(say("Powers"), None, tallies=tuple(tallies))
         attack = self.sums[ATTACKER].power
         defence = self.sums[DEFENDER].power
@@ -276,31 +276,31 @@ class Combat(TurnLog):
         else:
             self._strike(attack, defence)
 
-    def _report_sum(self, seat: Seat, its: Sum) -> None:
+    def _report_sum(self, seat: Seat, stack_sum: Sum) -> None:
         """Report the sum and power of a stack, and explain them."""
         stack = self.stacks[seat]
         text = say(
             "{role!c} has {total}: power {power}.",
             role=ROLES[seat],
-            total=its.total,
-            power=its.power,
+            total=stack_sum.total,
+            power=stack_sum.power,
         )
         why: str | None = say("The stack is empty.")
         if stack:
             numbers = tuple([NUMBERS[card] for card in stack if card in NUMBERS])
-            why = sentences.sum_reason(numbers, its.lifts, its.total, its.power)
-        self.add(BinmatEvent.SUM, seat, text, "wild" if its.lifts else "power", why=why)
+            why = sentences.sum_reason(numbers, stack_sum.lifts, stack_sum.total, stack_sum.power)
+        self.add(BinmatEvent.SUM, seat, text, "wild" if stack_sum.lifts else "power", why=why)
 
-    def _repel(self, mine: int, theirs: int) -> None:
-        why = say("Power {power} is less than power {other}.", power=mine, other=theirs)
+    def _repel(self, attack: int, defence: int) -> None:
+        why = say("Power {power} is less than power {other}.", power=attack, other=defence)
         text = say("{role!c} holds the lane.", role=ROLES[DEFENDER])
         self.add(BinmatEvent.REPELLED, DEFENDER, text, "damage", why=why)
         self._to_lane_discard(self.stacks[ATTACKER], "damage")
         self._keep_stack("damage")
         self.add_stage(say("Outcome"), None)
 
-    def _strike(self, mine: int, theirs: int) -> None:
-        self.damage, why = self._damage(mine, theirs)
+    def _strike(self, attack: int, defence: int) -> None:
+        self.damage, why = self._damage(attack, defence)
         text = say("{role!c} does no damage.", role=ROLES[ATTACKER])
         if self.damage:
             text = say("{role!c} does {damage} damage.", role=ROLES[ATTACKER], damage=self.damage)
@@ -319,7 +319,7 @@ class Combat(TurnLog):
         self._keep_stack("damage")
         self.add_stage(say("Damage"), None)
 
-    def _damage(self, mine: int, theirs: int) -> tuple[int, str]:
+    def _damage(self, attack: int, defence: int) -> tuple[int, str]:
         """Return the damage of an attack that is not weaker, and its formula in words."""
         no_power = say("Both powers are 0.")
         # an attacker stack that was empty, or that TRAPs emptied, does no damage (ruling)
@@ -333,25 +333,25 @@ class Combat(TurnLog):
         if self.edition is Edition.RULEBOOK:
             # only the attacker's BREAK counts, and the defender's power is ignored
             if ATTACKER in breakers:
-                parts = {"role": ROLES[ATTACKER], "power": mine}
-                return mine, say("{role!c} has a BREAK: damage is the power, {power}.", **parts)
-        elif mine == 0:
+                parts = {"role": ROLES[ATTACKER], "power": attack}
+                return attack, say("{role!c} has a BREAK: damage is the power, {power}.", **parts)
+        elif attack == 0:
             # this attack is not weaker, so the other power is 0 as well
             return 0, no_power
         elif breakers:
             # a BREAK in either stack counts, and the size of the defender stack is the minimum
             size = len(self.defender)
-            return max(mine, size), say_n(
+            return max(attack, size), say_n(
                 "{role!c} has a BREAK: the larger of power {power} and {other}’s {n} card.",
                 "{role!c} has a BREAK: the larger of power {power} and {other}’s {n} cards.",
                 size,
                 role=ROLES[breakers[0]],
                 other=ROLES[DEFENDER],
-                power=mine,
+                power=attack,
             )
         # consequently 0 against 0 does 1 damage in the rulebook edition (ruling)
-        damage = mine - theirs + 1
-        parts = {"power": mine, "other": theirs, "damage": damage}
+        damage = attack - defence + 1
+        parts = {"power": attack, "other": defence, "damage": damage}
         return damage, say("{power} against {other}: {damage} damage", **parts)
 
 
@@ -407,12 +407,14 @@ def _stage_title(combat: Combat) -> str:
     return say("Combat") if lane is None else say("Lane {lane}", lane=lane)
 
 
-def _tally(seat: Seat, its: Sum, is_greater: bool) -> Tally:
+def _tally(seat: Seat, stack_sum: Sum, is_greater: bool) -> Tally:
     """Return a sum for the screen, with the row 2 4 8 16 32 filled up to its power."""
     # the row goes at least to 32, so that it shows how far a weak sum falls short
-    ladder = tuple(2**power for power in range(1, max(5, its.power) + 1))
-    worth = say("power {power}", power=its.power)
-    return Tally(seat, its.parts, str(its.total), worth, ladder, its.power, is_greater)
+    ladder = tuple(2**power for power in range(1, max(5, stack_sum.power) + 1))
+    worth = say("power {power}", power=stack_sum.power)
+    return Tally(
+        seat, stack_sum.parts, str(stack_sum.total), worth, ladder, stack_sum.power, is_greater
+    )
 
 
 def _cards_of(fight: Fight) -> tuple[Tally, ...]:
@@ -427,10 +429,10 @@ def _cards_of(fight: Fight) -> tuple[Tally, ...]:
 def _headline(combat: Combat) -> str:
     """Return the result of a combat without a bounce, in at most 40 characters."""
     lane = combat.fight.lane
-    mine = combat.sums[ATTACKER]
-    theirs = combat.sums[DEFENDER]
-    if mine.power < theirs.power:
-        parts = {"total": theirs.total, "other": mine.total, "side": ROLES[DEFENDER]}
+    attack = combat.sums[ATTACKER]
+    defence = combat.sums[DEFENDER]
+    if attack.power < defence.power:
+        parts = {"total": defence.total, "other": attack.total, "side": ROLES[DEFENDER]}
         if lane is None:
             return say("{total} beats {other}. {side!c} holds the lane.", **parts)
         return say("{total} beats {other}. {side!c} holds lane {lane}.", **parts, lane=lane)
@@ -448,8 +450,8 @@ def _headline(combat: Combat) -> str:
         result = say("{side!c} loses the stack.", side=side)
     else:
         result = say_n("{side!c} loses {n} card.", "{side!c} loses {n} cards.", hits, side=side)
-    totals = {"total": mine.total, "other": theirs.total}
+    totals = {"total": attack.total, "other": defence.total}
     comparison = say("{total} against {other}.", **totals)
-    if mine.power > theirs.power:
+    if attack.power > defence.power:
         comparison = say("{total} beats {other}.", **totals)
     return joined(" ", (comparison, result))

@@ -94,10 +94,10 @@ def parse_fight(text: str) -> Fight:
 
 def fight_text(fight: Fight) -> str:
     """Return the canonical notation of open cards."""
-    mine = _mark_open(fight.attacker, fight.attacker_open)
-    theirs = _mark_open(fight.defender, fight.defender if fight.defender_open else ())
+    attacker = _mark_open(fight.attacker, fight.attacker_open)
+    defender = _mark_open(fight.defender, fight.defender if fight.defender_open else ())
     lane = "" if fight.lane is None else f"{fight.lane}:"
-    return " ".join(filter(None, (lane, mine, "/", theirs)))
+    return " ".join(filter(None, (lane, attacker, "/", defender)))
 
 
 def _parse_stack(text: str) -> tuple[Cards, frozenset[str]]:
@@ -244,15 +244,15 @@ def laid_open(state: Counter, fans: Layout, before: Layout) -> str | None:
     lane = _open_lane(fans, before) if state.lane is None else state.lane
     if lane is None:
         return None
-    mine, theirs = (Square(lane, _ZONE[seat]) for seat in (ATTACKER, DEFENDER))
-    attacker = fans.get(mine, ())
-    defender = fans.get(theirs, ())
+    attacker_zone, defender_zone = (Square(lane, _ZONE[seat]) for seat in (ATTACKER, DEFENDER))
+    attacker = fans.get(attacker_zone, ())
+    defender = fans.get(defender_zone, ())
     # X is a card that could not be read, so the stack is not yet known
     if not attacker or "X" in (*attacker, *defender):
         return None
     # only in the hackmud edition do single attacker cards lie open before a combat
-    lay_open = before.get(mine, ()) if state.options.is_hackmud else ()
-    stacks = _mark_open(attacker, lay_open), _mark_open(defender, before.get(theirs, ()))
+    lay_open = before.get(attacker_zone, ()) if state.options.is_hackmud else ()
+    stacks = _mark_open(attacker, lay_open), _mark_open(defender, before.get(defender_zone, ()))
     return parse_counter(f"{lane}: {' / '.join(stacks)}")
 
 

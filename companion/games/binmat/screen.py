@@ -115,17 +115,17 @@ def player_on_turn(options: BinmatOptions, turns_left: int) -> str:
 def card_ui(state: State, viewer: Seat | None) -> CardUi:
     """Return what a viewer sees of lanes, piles and hands, and what he may tap when on turn."""
     seat = state.seat
-    seen = masked(state, viewer)
+    visible = masked(state, viewer)
     deck = len(state.attacker_deck)
     return CardUi(
         count=Count(state.turns_left, state.options.turns, say("turns left")),
         acting="" if state.outcome else player_on_turn(state.options, state.turns_left),
-        lanes=tuple(_lane(seen, lane) for lane in LANES),
+        lanes=tuple(_lane(visible, lane) for lane in LANES),
         piles={
-            say("Attacker deck"): _pile(seen.attacker_deck),
+            say("Attacker deck"): _pile(visible.attacker_deck),
             say("Attacker discard"): state.attacker_discard,
         },
-        hands={owner: _pile(seen.hands[owner.number]) for owner in SEATS},
+        hands={owner: _pile(visible.hands[owner.number]) for owner in SEATS},
         facts={
             DEFENDER: _hand_text(state.hands[0]),
             ATTACKER: joined(
@@ -208,12 +208,12 @@ def _pile(cards: Cards) -> Pile:
     return tuple(None if card == HIDDEN else card for card in cards)
 
 
-def _lane(seen: State, lane: int) -> Lane:
+def _lane(visible: State, lane: int) -> Lane:
     return Lane(
         str(lane),
-        north=_pile(seen.attack[lane]),
+        north=_pile(visible.attack[lane]),
         # the screen lists the top card last, as in stacks
-        deck=_pile(seen.decks[lane])[::-1],
-        south=_pile(seen.defence[lane]),
-        discard=seen.discards[lane],
+        deck=_pile(visible.decks[lane])[::-1],
+        south=_pile(visible.defence[lane]),
+        discard=visible.discards[lane],
     )

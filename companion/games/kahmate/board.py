@@ -149,7 +149,7 @@ def squares_between(start: int, end: int) -> tuple[int, ...]:
     )
 
 
-def named(piece: int, square: int) -> dict[str, object]:
+def names_of(piece: int, square: int) -> dict[str, object]:
     """Return the names of a piece and a square as parts of a sentence."""
     return {"piece": PIECE_NAMES[piece], "square": NAMES[square]}
 

@@ -140,18 +140,18 @@ def laid_out(state: State, seat: Seat, seen: FacesSeen) -> Placement | None:
     team = TEAMS[seat.number]
     faces = [PIECE_NAMES[piece] for piece in team]
     turned_over = [DOWN_NAMES[piece] for piece in team]
-    lying = {
+    faces_on = {
         NUMBER_OF[square]: face for square, face in seen.items() if face in (*faces, *turned_over)
     }
     # A piece with its other face up does not count as placed.
-    if not state.is_placing or sorted(lying.values()) != sorted(faces):
+    if not state.is_placing or sorted(faces_on.values()) != sorted(faces):
         return None
-    if not lying.keys() <= set(OWN_RANKS[seat.number]):
+    if not faces_on.keys() <= set(OWN_RANKS[seat.number]):
         return None
     squares = []
     for face in faces:
         # Two regulars share one face. The first of them gets the lower square.
-        square = min(square for square, name in lying.items() if name == face)
+        square = min(square for square, name in faces_on.items() if name == face)
         squares.append(square)
-        del lying[square]
+        del faces_on[square]
     return Placement(tuple(squares))

@@ -19,7 +19,7 @@ from companion.games.kahmate.board import (
     SEAT_OF,
     SIDE_NAMES,
     STEPS,
-    named,
+    names_of,
     ranks_ahead,
 )
 from companion.games.kahmate.legal import Reason, check, refuse
@@ -71,7 +71,7 @@ def _check_changes(state: State, changes: Changes) -> None:
     square = state.places[mover]
     sentence = say(
         "{piece!c} is not {side}’s to move: put it back on {square}.",
-        **named(mover, square),
+        **names_of(mover, square),
         side=SIDE_NAMES[state.seat],
     )
     refuse(Reason.OTHER_SIDE, sentence, "round", square)
@@ -82,7 +82,7 @@ def _check_flips(state: State, changes: Changes) -> None:
     for piece in PIECES:
         square = state.places[piece]
         if {*changes.get(square, ())} == {PIECE_NAMES[piece], DOWN_NAMES[piece]}:
-            parts = named(piece, square)
+            parts = names_of(piece, square)
             sentence = say(
                 "{piece!c} on {square} should not have been turned over: turn it back.", **parts
             )
@@ -122,8 +122,8 @@ def _check_ball(state: State, changes: Changes) -> None:
     start = state.ball
     ends = _squares_with(changes, BALL)
     # The ball has no new square, or other things have changed as well.
-    left = {square for square, (before, _) in changes.items() if before}
-    if len(ends) != 1 or left - {start, ends[0]} or start not in left:
+    occupied = {square for square, (before, _) in changes.items() if before}
+    if len(ends) != 1 or occupied - {start, ends[0]} or start not in occupied:
         return
     end = ends[0]
     if state.carrier == EMPTY:

@@ -28,7 +28,7 @@ from companion.games.kahmate.board import (
     STEPS,
     TEAMS,
     file_of,
-    named,
+    names_of,
     rank_of,
     ranks_ahead,
 )
@@ -169,11 +169,11 @@ def _check_runner(state: State, square: int, deed: str) -> int:
     if piece in state.ran:
         sentence = say(
             "{piece!c} on {square} has run already: each piece runs once in a turn.",
-            **named(piece, square),
+            **names_of(piece, square),
         )
         refuse(Reason.RAN_ALREADY, sentence, "round", square)
     if state.down[piece]:
-        parts = {**named(piece, square), "side": SIDE_NAMES[state.seat]}
+        parts = {**names_of(piece, square), "side": SIDE_NAMES[state.seat]}
         sentence = say(
             "{piece!c} on {square} is turned over: it stands up at the end of this turn.", **parts
         )
@@ -226,7 +226,7 @@ def _check_run(state: State, run: Run) -> None:
         if square == state.ball and state.other_carrier != EMPTY:
             sentence = say(
                 "{piece!c} on {square} has the ball: it is tackled, nobody runs onto it.",
-                **named(carrier, square),
+                **names_of(carrier, square),
             )
             refuse(Reason.INTO_CARRIER, sentence, "in-the-way", square)
         # The runner picks up a loose ball on its way.
@@ -261,7 +261,7 @@ def _check_stop(state: State, piece: int, path: Path) -> None:
     # A run may also end on its start square.
     if other in (EMPTY, piece):
         return
-    names = named(other, last)
+    names = names_of(other, last)
     if state.down[other]:
         sentence = say("{piece!c} lies on {square}: a run goes over it and stops beyond.", **names)
         refuse(Reason.STOPS_ON_TURNED_OVER, sentence, "running", last)
@@ -284,7 +284,7 @@ def _check_stop(state: State, piece: int, path: Path) -> None:
 def _check_carrier(state: State, square: int, deed: str) -> None:
     piece = _own_piece(state, square, deed)
     if piece != state.carrier:
-        names = named(piece, square)
+        names = names_of(piece, square)
         sentence = say(
             "{piece!c} on {square} does not have the ball: pass with the carrier.", **names
         )
@@ -316,12 +316,13 @@ def _check_pass(state: State, action: Pass) -> None:
         )
     elif SEAT_OF[receiver] != state.seat:
         sentence = say(
-            "{piece!c} is on {square}: a pass goes to a team-mate.", **named(receiver, action.end)
+            "{piece!c} is on {square}: a pass goes to a team-mate.",
+            **names_of(receiver, action.end),
         )
     elif state.down[receiver]:
         sentence = say(
             "{piece!c} on {square} is turned over: it cannot receive a pass.",
-            **named(receiver, action.end),
+            **names_of(receiver, action.end),
         )
     else:
         return
@@ -335,7 +336,7 @@ def _check_kick(state: State, action: Kick) -> None:
     for mate in TEAMS[state.seat]:
         square = state.places[mate]
         if ranks_ahead(action.start, square, state.seat) > 0:
-            parts = {**named(mate, square), "side": SIDE_NAMES[state.seat]}
+            parts = {**names_of(mate, square), "side": SIDE_NAMES[state.seat]}
             sentence = say(
                 "{piece!c} on {square} is ahead of the kicker: nobody of {side} may be.", **parts
             )
@@ -356,7 +357,7 @@ def _check_tackle(state: State, action: Tackle) -> None:
     tacklers = [_check_runner(state, path[0], "tackle") for path in action.paths]
     if len(set(tacklers)) < len(tacklers):
         square = action.paths[0][0]
-        names = named(tacklers[0], square)
+        names = names_of(tacklers[0], square)
         sentence = say(
             "{piece!c} on {square} is named twice: two tacklers are two pieces.", **names
         )
@@ -374,7 +375,7 @@ def _check_tackle(state: State, action: Tackle) -> None:
         )
         refuse(Reason.NO_CARRIER, sentence, "tackle", action.target)
     if SEAT_OF[carrier] == state.seat:
-        names = named(carrier, action.target)
+        names = names_of(carrier, action.target)
         sentence = say(
             "{piece!c} on {square} is a team-mate: only a carrier of the other side is tackled.",
             **names,
@@ -387,7 +388,7 @@ def _check_tackle(state: State, action: Tackle) -> None:
         for square in path[1:]:
             other = state.board[square]
             if state.stands_against(other):
-                names = named(other, square)
+                names = names_of(other, square)
                 sentence = say(
                     "{piece!c} stands on {square}: the path to a tackle may not cross a standing "
                     "opponent.",

@@ -120,7 +120,7 @@ class State:
     won: int = 0
     turn: int = 1
     outcome: Outcome | None = None
-    fought: int = 0
+    last_face_off: int = 0
     """Number of the last turn with a face-off, or 0."""
 
     @cached_property
@@ -161,7 +161,7 @@ class State:
     @property
     def quiet(self) -> int:
         """Return the number of consecutive finished turns without a face-off."""
-        return max(0, self.turn - 1 - self.fought)
+        return max(0, self.turn - 1 - self.last_face_off)
 
     @property
     def runs_left(self) -> int:

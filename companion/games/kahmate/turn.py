@@ -29,7 +29,7 @@ from companion.games.kahmate.board import (
     SEAT_OF,
     SIDE_NAMES,
     TEAMS,
-    named,
+    names_of,
 )
 from companion.games.kahmate.courses import course_of
 from companion.games.kahmate.events import KahmateEvent
@@ -108,11 +108,12 @@ class _ActionLog(TurnLog):
         if square in self.places:
             piece = self.places.index(square)
             seat = SEAT_OF[piece]
-            text = say("{piece!c} has the ball on {square}.", **named(piece, square))
+            text = say("{piece!c} has the ball on {square}.", **names_of(piece, square))
             # A turned-over piece does not have the ball, which lies on its square.
             if self.down[piece] or piece in falls:
                 text = say(
-                    "The ball lies with {piece}, turned over on {square}.", **named(piece, square)
+                    "The ball lies with {piece}, turned over on {square}.",
+                    **names_of(piece, square),
                 )
         self.add(KahmateEvent.BALL, seat, text, rule, at=NAMES[square], why=why)
 
@@ -124,7 +125,7 @@ class _ActionLog(TurnLog):
             square = self.places[piece]
             # The present turn does not count for its own side (Rulings, section 4).
             self.down[piece] = 2 if seat == self.state.seat else 1
-            text = say("{piece!c} is turned over on {square}.", **named(piece, square))
+            text = say("{piece!c} is turned over on {square}.", **names_of(piece, square))
             kind = KahmateEvent.TURNED_OVER
             self.add(kind, seat, text, "turned-over", at=NAMES[square], why=why)
         if pieces:
@@ -142,10 +143,10 @@ class _ActionLog(TurnLog):
             self.down[piece] = max(0, self.down[piece] - 1)
         for piece in rising:
             square = self.places[piece]
-            text = say("{piece!c} stands up on {square}.", **named(piece, square))
+            text = say("{piece!c} stands up on {square}.", **names_of(piece, square))
             if self.ball == square:
                 text = say(
-                    "{piece!c} stands up on {square} and has the ball.", **named(piece, square)
+                    "{piece!c} stands up on {square} and has the ball.", **names_of(piece, square)
                 )
             self.add(KahmateEvent.STANDS_UP, seat, text, "turned-over", at=NAMES[square])
         if rising:
@@ -158,7 +159,7 @@ class _ActionLog(TurnLog):
         state = self.state
         options = self.state.options
         # A face-off of this turn is only in `changes` so far.
-        quiet = state.turn - self.changes.get("fought", state.fought)
+        quiet = state.turn - self.changes.get("last_face_off", state.last_face_off)
         if state.turn == options.round_limit:
             text = say("Turn {number} was the last one: a draw.", number=state.turn)
             self.end(None, text, "limits")
@@ -215,7 +216,7 @@ def _announce(log: _ActionLog, course: Course) -> None:
     start = state.places[mover]
     parts = {"piece": PIECE_NAMES[mover], "start": NAMES[start]}
     defenders = [
-        say("{piece} on {square}", **named(face_off.defender, state.places[face_off.defender]))
+        say("{piece} on {square}", **names_of(face_off.defender, state.places[face_off.defender]))
         for face_off in course.face_offs
     ]
     why = None
@@ -263,7 +264,7 @@ def _complete(log: _ActionLog, course: Course) -> None:
     log.changes["ran"] = (*state.ran, mover)
     # If the ball moves with a runner that is not the carrier, it was loose.
     if course.ball != state.ball and mover != state.carrier:
-        text = say("{piece!c} takes the ball on {square}.", **named(mover, state.ball))
+        text = say("{piece!c} takes the ball on {square}.", **names_of(mover, state.ball))
         log.add(KahmateEvent.BALL, state.seat, text, "loose-ball", at=NAMES[state.ball])
     log.ball = course.ball
     if course.end == IN_GOAL:
@@ -310,7 +311,7 @@ def _decide_face_off(log: _ActionLog, cards: tuple[int, int]) -> None:
     if course is None or face_off is None:
         raise AssertionError("cards are only asked for while a face-off waits")
     # The count of turns without a face-off restarts here.
-    log.changes["fought"] = state.turn
+    log.changes["last_face_off"] = state.turn
     seat = state.seat
     other = 1 - state.seat
     card = say("card")
@@ -412,7 +413,7 @@ def _stop_run(log: _ActionLog, course: Course, face_off: FaceOff) -> None:
     falls = (*beaten, mover)
     log.places[mover] = face_off.stop
     log.changes["ran"] = (*state.ran, mover)
-    text = say("{piece!c} stops on {square}.", **named(mover, face_off.stop))
+    text = say("{piece!c} stops on {square}.", **names_of(mover, face_off.stop))
     start = NAMES[state.places[mover]]
     stop = NAMES[face_off.stop]
     log.add(KahmateEvent.STOPPED, state.seat, text, "in-the-way", at=start, to=stop)
@@ -440,7 +441,7 @@ def _settle_tackle(log: _ActionLog, course: Course, face_off: FaceOff, ahead: in
     # In any case the tacklers return to their start squares (Rulings, section 4).
     log.stage(_FACE_OFF)
     if ahead < 0:
-        text = say("{piece!c} keeps the ball on {square}.", **named(carrier, state.ball))
+        text = say("{piece!c} keeps the ball on {square}.", **names_of(carrier, state.ball))
         log.add(KahmateEvent.BALL, 1 - state.seat, text, "tackle", at=NAMES[state.ball])
         log.turn_over(course.movers)
     else:

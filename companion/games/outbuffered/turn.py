@@ -76,13 +76,13 @@ class State:
     """Whether the game ended because a robot could not return to its start tile. The board is then
     no longer checked.
     """
-    stirred: int = 0
+    last_eventful: int = 0
     """Number of the last turn with a flag taken or a robot hit, or 0."""
 
     @property
     def quiet(self) -> int:
         """Return the number of consecutive turns without a flag taken or a robot hit."""
-        return self.turn - 1 - self.stirred
+        return self.turn - 1 - self.last_eventful
 
 
 class _Turn(TurnLog):
@@ -100,7 +100,7 @@ class _Turn(TurnLog):
 def play(state: State, buffers: tuple[str, str]) -> Step[State]:
     """Carry out South's and North's buffer."""
     turn = _Turn(state)
-    stirred = state.stirred
+    last_eventful = state.last_eventful
     for number, commands in enumerate(zip(*buffers, strict=True), start=1):
         _move(turn, commands)
         _check_homecoming(turn)
@@ -108,10 +108,10 @@ def play(state: State, buffers: tuple[str, str]) -> Step[State]:
         if turn.outcome is None and "S" in commands:
             _shoot(turn, commands)
         if any(event.kind in _EVENTFUL for event in turn.fresh_events):
-            stirred = state.turn
+            last_eventful = state.turn
         # The limits count whole turns.
         if number == 3 and turn.outcome is None:
-            _end_at_limit(turn, state.turn - stirred)
+            _end_at_limit(turn, state.turn - last_eventful)
         turn.headlines.sort(key=lambda headline: _SCENES.index(headline.scene))
         if turn.outcome:
             turn.headlines.append(_end_headline(turn, turn.outcome))
@@ -131,7 +131,7 @@ def play(state: State, buffers: tuple[str, str]) -> Step[State]:
         turn=state.turn + 1,
         outcome=turn.outcome,
         off_board=turn.off_board,
-        stirred=stirred,
+        last_eventful=last_eventful,
     )
     return turn.step_to(after)
 
