@@ -8,7 +8,7 @@ from companion.core.clock import Clock
 from companion.core.event_cues import EventCue
 from companion.core.kit import Seat
 from companion.core.ports import Cue, Signal
-from companion.maintenance.requests import Trial
+from companion.maintenance.panel_check import Trial
 from hardware.panel import Panel
 
 LEASE_S = 6.0
@@ -18,7 +18,7 @@ LONGEST_S = 300.0
 
 
 class PanelTrial:
-    """Implements `companion.maintenance.requests.PanelCheck` on a panel, real or simulated."""
+    """Implements `companion.maintenance.panel_check.PanelCheck` on a panel, real or simulated."""
 
     def __init__(self, panel: Panel, clock: Clock) -> None:
         self.buttons = panel.buttons

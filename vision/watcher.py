@@ -17,7 +17,7 @@ from companion.core.errors import CameraError
 from companion.core.i18n import say
 from companion.core.kit import Kit, RowsSeen, RowsWanted
 from companion.core.ports import CameraStatus, Closeable, Frame, Reading
-from companion.core.resources import READING, give_way
+from companion.core.resources import READING, lower_priority
 from vision.cameras.camera_link import SILENCE_S, CameraLink, Cameras
 from vision.cameras.camera_report import CameraReport
 from vision.reading.board_reader import BoardReader
@@ -169,7 +169,7 @@ class Watcher(Closeable):
         self.link.close()
 
     def _run(self) -> None:
-        give_way(READING)
+        lower_priority(READING)
         cv2.setNumThreads(READING_THREADS)
         while not self._stop.is_set():
             try:

@@ -18,7 +18,7 @@ from companion.core.network import Wifi
 from companion.core.ports import CameraStatus, PanelHands, Spoken
 from companion.diagnostics.findings import HealthRoom
 from companion.maintenance.own_wifi import OwnWifi
-from companion.maintenance.requests import CheckRoom
+from companion.maintenance.panel_check import CheckRoom
 from companion.maintenance.upkeep import Upkeep
 from companion.printing.kit_printer import KitPrinter
 from companion.table.seats.staff_call import StaffBell

@@ -10,7 +10,7 @@ import hashlib
 from pathlib import Path
 
 
-class MadeFiles:
+class FileCache:
     """Cached files by game and stamp. The stamp of a game changes whenever the game does.
 
     Errors of the disk are ignored, since a missing file only costs time. Without `folder` nothing

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from companion.archive.cache import MadeFiles
+from companion.archive.cache import FileCache
 from companion.archive.finale import evening_of, finale_of
 from companion.archive.game_files import check_game, read_game
 from companion.archive.photographs import PhotographFolder
@@ -74,7 +74,7 @@ class History:
         self._paint = paint
         self._summaries = Summaries(journal, folder, has_room)
         pictures = folder / "pictures" if folder else None
-        self._pictures = MadeFiles(pictures, ".picture", MAX_PICTURES)
+        self._pictures = FileCache(pictures, ".picture", MAX_PICTURES)
         self._has_room = has_room
         self._lock = threading.RLock()
         self._replays: OrderedDict[tuple[int, str, str], Replay] = OrderedDict()

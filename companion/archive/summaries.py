@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from companion import __version__
-from companion.archive.cache import MadeFiles
+from companion.archive.cache import FileCache
 from companion.archive.game_files import end_reason
 from companion.archive.replay import GameFile
 from companion.archive.summary import Summary, summary_of, summary_of_file
@@ -35,7 +35,7 @@ class Summaries:
 
     def __init__(self, journal: Journal, folder: Path | None, has_room: Callable[[], bool]) -> None:
         self._journal = journal
-        self._files = MadeFiles(folder, ".summary")
+        self._files = FileCache(folder, ".summary")
         self._has_room = has_room
         self._lock = threading.RLock()
         self._cache: dict[int, tuple[str, Summary]] = {}

@@ -128,7 +128,7 @@ def summary_of(entries: Sequence[Entry], broken: int | None, seated: Sequence[En
         except CompanionError as error:
             trouble = say("Its rules have changed since then ({error}).", error=error.message)
             break
-        watch.saw(entry, session)
+        watch.note(entry, session)
     head = entries[0].record
     if not isinstance(head, NewGame):
         head, trouble = NewGame("", 0, 0), say("Its beginning cannot be read.")
@@ -191,7 +191,7 @@ class _Stopwatch:
         self._times_s: dict[tuple[Seat, str], float] = {}
         self._paused_at: float | None = None
 
-    def saw(self, entry: Entry, session: Session) -> None:
+    def note(self, entry: Entry, session: Session) -> None:
         """Process one input, with the session after it."""
         record = entry.record
         if isinstance(record, Pause):

@@ -95,7 +95,7 @@ def is_small_machine(root: Path = Path("/")) -> bool:
     return total is not None and int(total[1]) / 1024 < SMALL_MB
 
 
-def give_way(by: int) -> None:
+def lower_priority(by: int) -> None:
     """Lower the priority of the calling thread, and of threads that it starts later. Works only on
     Linux.
     """

@@ -20,7 +20,7 @@ from companion.core.config import HistorySettings
 from companion.core.errors import CompanionError
 from companion.core.i18n import listed, say
 from companion.core.ports import Closeable
-from companion.core.resources import TIDYING, give_way, return_memory
+from companion.core.resources import TIDYING, lower_priority, return_memory
 from companion.storage.disk_space import DiskSpace
 from companion.storage.journal import Journal
 from companion.table.session import Phase
@@ -62,7 +62,7 @@ class Housekeeping(Closeable):
         self._clock = clock
         self.settings = settings
         self.space = space
-        journal.database.on_full = space.give_up
+        journal.database.on_full = space.free_reserve
         self._reported = ""
         self._last_state: object = None
         self._since_s = clock.monotonic_s()
@@ -90,7 +90,7 @@ class Housekeeping(Closeable):
         self._journal.database.on_full = lambda: False
 
     def _run(self) -> None:
-        give_way(TIDYING)
+        lower_priority(TIDYING)
         self.step()
         while not self._stop.wait(ROUND_S):
             self.step()

@@ -29,7 +29,7 @@ from companion.diagnostics.probes import Machine
 from companion.games import GAMES
 from companion.maintenance.housekeeping import Housekeeping
 from companion.maintenance.own_wifi import FIRST_PASSWORD, OwnWifi
-from companion.maintenance.requests import CheckRoom
+from companion.maintenance.panel_check import CheckRoom
 from companion.maintenance.upkeep import Upkeep
 from companion.mqtt.adapter import MqttAdapter
 from companion.printing.kit_printer import KitPrinter

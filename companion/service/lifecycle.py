@@ -80,7 +80,7 @@ def run(
             )
         except Exception as error:
             if isinstance(error, JournalError):
-                last_good.excuse()  # the journal is at fault, not the settings
+                last_good.reset_count()  # the journal is at fault, not the settings
             manager.tell(STATUS=_reason(error))
             raise
         with companion:
@@ -91,7 +91,7 @@ def run(
                     log.warning("%s: %s", path, sentence)
                     companion.notes.append(sentence)
                 greet(companion, is_first)
-                spare_collections()
+                freeze_objects()
                 received = signal.sigtimedwait(end_signals, WELL_AFTER_S)
                 # The service was not ended because it started too late.
                 is_quick = time.monotonic() - begun_s < WELL_AFTER_S
@@ -124,7 +124,7 @@ def _reason(error: Exception) -> str:
     )
 
 
-def spare_collections() -> None:
+def freeze_objects() -> None:
     """Exclude the objects of the running service from later garbage collections, each of which
     would take 50 to 150 ms.
     """

@@ -44,7 +44,7 @@ def free_bytes(folder: Path) -> int:
 
 
 class DiskSpace:
-    """The free space beside one journal. `look` is called at intervals, `give_up` when a write
+    """The free space beside one journal. `look` is called at intervals, `free_reserve` when a write
     finds the disk full.
 
     Any thread may call. `free` returns the free bytes of a folder.
@@ -95,7 +95,7 @@ class DiskSpace:
             # Restore the reserve only if enough space remains beside it.
             has_reserve = self._has_reserve() or (
                 free >= self._bound(FULL_BYTES, self._was_full) + RESERVE_BYTES
-                and self._lay_aside()
+                and self._make_reserve()
             )
             if not has_reserve or free < self._bound(FULL_BYTES, self.level is DiskLevel.FULL):
                 self.level = DiskLevel.FULL
@@ -106,7 +106,7 @@ class DiskSpace:
             self._was_full = self.level is DiskLevel.FULL
             return self.level
 
-    def give_up(self) -> bool:
+    def free_reserve(self) -> bool:
         """Delete the reserve, and return whether there was one. The level is `FULL` until `look`
         finds room.
         """
@@ -126,7 +126,7 @@ class DiskSpace:
         except OSError:
             return False
 
-    def _lay_aside(self) -> bool:
+    def _make_reserve(self) -> bool:
         try:
             with self.reserve.open("wb") as file:
                 os.posix_fallocate(file.fileno(), 0, RESERVE_BYTES)

@@ -155,7 +155,7 @@ def test_a_start_that_succeeds_begins_the_count_anew(path: Path) -> None:
     good.keep(BAD)
     for _ in range(5):
         good.count_start()
-        good.excuse()
+        good.reset_count()
     assert path.read_bytes() == BAD
     path.with_name("new").mkdir()
     fresh = path.with_name("new") / "settings.toml"

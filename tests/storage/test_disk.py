@@ -53,13 +53,13 @@ def test_a_full_disk_refuses_what_it_cannot_keep_and_the_reserve_lets_the_game_g
         space = DiskSpace(journal.path, free=lambda _: 10**9)
         space.look()
 
-        def give_up() -> bool:
-            given = space.give_up()
+        def free_reserve() -> bool:
+            given = space.free_reserve()
             if given:
                 database_of(journal).execute("PRAGMA max_page_count=1000000")
             return given
 
-        journal.database.on_full = give_up
+        journal.database.on_full = free_reserve
         if told.own.sealed:
             played.table.take_back(Seat.SOUTH, told.moment)
         type_much(played)
@@ -86,8 +86,8 @@ def test_a_disk_that_fills_stops_comforts_first_then_new_games(tmp_path: Path) -
         free = megabytes * 1_000_000
         told = space.look(), space.has_room, space.may_begin
         assert told == (level, has_room, may_begin), megabytes
-    assert space.give_up()
-    assert not space.give_up()
+    assert space.free_reserve()
+    assert not space.free_reserve()
     for megabytes, level in ((20, DiskLevel.FULL), (37, DiskLevel.FULL), (39, DiskLevel.SHORT)):
         free = megabytes * 1_000_000
         assert space.look() == level, "there has to be room for the reserve, too"

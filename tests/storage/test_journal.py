@@ -70,11 +70,11 @@ def test_a_new_key_is_kept_on_a_full_disk_too(path: Path) -> None:
         with pytest.raises(JournalError, match=words):
             journal.renew_key("host", 20_000)
 
-        def give_up() -> bool:
+        def free_reserve() -> bool:
             database_of(journal).execute("PRAGMA max_page_count=1000000")
             return True
 
-        journal.database.on_full = give_up
+        journal.database.on_full = free_reserve
         assert journal.renew_key("host", 20_000) == journal.key("host", 20_000)
 
 

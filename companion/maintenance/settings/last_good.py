@@ -68,7 +68,7 @@ class LastGoodSettings:
                 replace_file(self._good_path, content)
                 self._restored_path.unlink(missing_ok=True)
 
-    def excuse(self) -> None:
+    def reset_count(self) -> None:
         """Reset the count of failed starts: something other than the settings was at fault."""
         with suppress(OSError):
             self._starts_path.unlink(missing_ok=True)

@@ -22,7 +22,7 @@ from companion.core.ports import Alarm, Camera, Cue
 from companion.core.resources import save_memory
 from companion.games.base import plain_layout
 from companion.service.app import Companion
-from companion.service.lifecycle import spare_collections
+from companion.service.lifecycle import freeze_objects
 from companion.table.listeners import TableListener
 from vision.cameras.source import Source, Taken
 from vision.simulation.table import SimulatedTable
@@ -113,7 +113,7 @@ def main() -> None:
     save_memory()
     guest = Guest(Path(settings), Path(pictures), (int(width), int(height)))
     with guest:
-        spare_collections()
+        freeze_objects()
         print(json.dumps(guest.server.port), flush=True)
         for line in sys.stdin:
             if (answer := guest.obey(json.loads(line))) is not None:

@@ -16,7 +16,7 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS
 from companion.core.ports import Cue
 from companion.games import event_cues
-from companion.maintenance.requests import CheckRoom, PanelCheck, Trial
+from companion.maintenance.panel_check import CheckRoom, PanelCheck, Trial
 from web.rendering.answers import TrialJson
 from web.rendering.json_view import answer_of
 from web.routes.api.body import Body, Text
