@@ -562,6 +562,74 @@ if (document.querySelector('.passed, .passing')) {
   paint();
 }
 
+// ---- the taps of an action ----
+
+// How an action that is told in notation is entered, tap by tap up to the one that hands it in: what is tapped, a selector or a square as
+// @c4; how one sees that it is done, selectors and perhaps the texts of their elements; and a selector with what is tapped first while it matches.
+const held = key => [key, [[`${key}[aria-pressed=true]`]]];
+
+function slotTaps(text) {
+  const taps = [...text].map((letter, place) => {
+    const slot = `#slots li:nth-child(${place + 1}) .slot`;
+    return [`.order[data-letter="${letter}"]`, [[`${slot}[data-letter="${letter}"]`]], [`${slot}.full`, '#back']];
+  });
+  return [...taps, ['#hand-in']];
+}
+
+// The first key of a card needs no tap.
+function cardTaps(text) {
+  const picks = document.getElementById('picks');
+  const choices = JSON.parse(picks?.dataset.choices ?? '[]');
+  const choice = choices.find(([notation]) => notation === text);
+  if (!choice) return [];
+  const [, key, card, lane] = choice;
+  const keys = choices.filter(each => each[2] === card).map(each => each[1]);
+  const first = [...picks.querySelectorAll('.pick')].find(each => keys.includes(each.dataset.key))?.dataset.key;
+  return [
+    ...(card ? [held(`.card[data-card="${card}"]`)] : []),
+    ...(!card || first !== key ? [held(`.pick[data-key="${key}"]`)] : []),
+    ...(lane === null ? [] : [[`.ln[data-lane="${lane}"]`]]),
+  ];
+}
+
+// Each piece, its kind of order and its direction. Whole codes are compared, as a kind may have no letter.
+function unitTaps(text) {
+  const { kinds, directions } = JSON.parse(document.getElementById('sheet').dataset.sheet);
+  return text.split(' ').flatMap(part => {
+    const [unit, code] = part.split(':');
+    const number = kinds.findIndex(({ letter, has_direction }) => (has_direction ? directions.some(way => letter + way.letter === code) : letter === code));
+    const { letter, has_direction } = kinds[number];
+    const way = directions.find(each => letter + each.letter === code);
+    const own = `[data-unit="${unit}"]`;
+    // what the piece shows once its order is complete
+    const whole = [`${own} b`, `${unit}:${letter}${has_direction ? way.initial || way.letter : ''}`];
+    return [
+      [own, [whole, [`${own}[aria-pressed=true]`]]],
+      ...(letter ? [[`[data-kind="${number}"]`, [whole, [`[data-kind="${number}"][aria-pressed=true]`]]]] : []),
+      ...(has_direction ? [[`[data-way=${way.letter}]`, [whole]]] : []),
+    ];
+  });
+}
+
+// A key that begins the play, then its squares: the page lists the taps so far, with a blank after each.
+function playTaps([key, squares]) {
+  const taps = key ? [held(`[data-begin="${key}"]`)] : [];
+  let tapped = `${key} `;
+  for (const square of squares) {
+    tapped += `${square} `;
+    taps.push([`@${square}`, [[`#plays[data-taps^="${tapped}"]`]]]);
+  }
+  return taps;
+}
+
+function tapsFor(text, play) {
+  if (page().classList.contains('cards')) return cardTaps(text);
+  if (document.getElementById('slots')) return slotTaps(text);
+  const mode = page().querySelector('[data-mode]')?.dataset.mode;
+  const taps = mode === 'sheet' ? unitTaps(text) : mode === 'duel' ? [held(`[data-card="${text}"]`)] : playTaps(play);
+  return [...taps, ['#commit']];
+}
+
 // ---- an example ----
 
 // “Try an example”: taps the keys of a sensible first order, one of several by chance; handing it in is left to people.
@@ -570,7 +638,8 @@ if (document.querySelector('.passed, .passing')) {
     const key = event.target.closest?.('#example');
     if (!key) return;
     const all = JSON.parse(key.dataset.examples);
-    for (const target of all[Math.floor(Math.random() * all.length)]) document.querySelector(target)?.click();
+    const taps = tapsFor(all[Math.floor(Math.random() * all.length)], ['', []]);
+    for (const [target] of taps.slice(0, -1)) document.querySelector(target)?.click();
     document.querySelector('#hand-in, #commit')?.focus({ preventScroll: true });
   });
 }
@@ -649,8 +718,8 @@ if (document.querySelector('.passed, .passing')) {
 
   // What is next: a selector, or a square as @c4; null: nothing is asked of this seat.
   function next() {
-    const taps = JSON.parse(document.getElementById('guide').dataset.taps);
-    for (const [target, done, [wrong, instead]] of taps) {
+    const { order, play } = JSON.parse(document.getElementById('guide').dataset.guide);
+    for (const [target, done = [], [wrong, instead] = []] of order === null ? [] : tapsFor(order, play)) {
       if (done.length && isDone(done)) continue;
       return find(wrong) ? instead : target;
     }
