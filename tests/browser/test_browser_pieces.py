@@ -9,7 +9,7 @@ from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import Client, main_key, says, tap, tap_square, until
-from tour import Stop, Tour, visit
+from tour import Stop, Tour, resize, visit
 from window_tools import no_errors, text_of, texts_of
 
 from companion.core.kit import SEATS, Seat
@@ -137,3 +137,35 @@ def test_placing_a_run_and_a_face_off_by_taps(window: WebDriver, tour: Tour) -> 
     visit(window, tour, Stop("screen", "/"))
     until("the sums", lambda: len(texts_of(window, ".tally .figure.num")) == 2)
     no_errors(window)
+
+
+def test_a_second_tap_on_the_target_commits(window: WebDriver, tour: Tour) -> None:
+    """Until then another dot changes it."""
+    table = tour.table
+    table.new_game("kahmate")
+    hands_follow(tour)
+    resize(window, (360, 640))
+    visit(window, tour, SEAT)
+    square = "return document.querySelector('.view .board').getScreenCTM().a"
+    pitch = "return Number(document.querySelector('.view .board').dataset.grid.split(' ')[2])"
+    assert window.execute_script(square) * window.execute_script(pitch) >= 41, "on a low phone"
+    table.abandon()
+    table.new_game("kahmate", {"starter": "south"})
+    hands_follow(tour)
+    table.hand_in(Seat.SOUTH, table.view().moment, "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1")
+    table.hand_in(Seat.NORTH, table.view().moment, "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11")
+    hands_follow(tour)
+    visit(window, tour, SEAT)
+    is_ready = "return !document.querySelector('#commit').matches('.off')"
+    until("the plays", lambda: window.execute_script(is_ready))
+    for taps in (["a2"], ["a2", "a6"], ["a2", "a5"]):
+        tap_square(window, taps[-1])
+        tapped = "return document.getElementById('plays').dataset.taps"
+        assert window.execute_script(tapped).split() == taps
+    drawn = window.find_elements(By.CSS_SELECTOR, "#plan :is(.way, .ghost, .target)")
+    assert len(drawn) == 3
+    assert not window.find_elements(By.CSS_SELECTOR, "[data-begin]"), "no modes"
+    tap_square(window, "a5")
+    until("the run", lambda: table.view().phase is Phase.STAGES)
+    (run,) = table.view().turn.instructions
+    assert (str(run.move.origin), str(run.move.target)) == ("a2", "a5")

@@ -79,6 +79,7 @@ FIRST = ("outbuffered",)
 """The game along with which pages are looked at that are alike in all."""
 OF_EACH_GAME = ("-screen", "-south", "-over-watch", "-host", "-rules")
 """Pages that are looked at in every game; those of North and of spectators are made alike."""
+IN_PLAY = ("setup", "orders", "stages")
 IN_SIGHT = ("lesson", "setup", "orders", "stages", "over")
 """The states in which the page of a seat or a spectator must fit on a phone."""
 MOST_SHIFT = 0.05
@@ -237,6 +238,32 @@ LONGEST = {"scouts": "de", "arena": "de", "kahmate": "de"}
 SEATS_ON_LAPTOPS = ("outbuffered", "binmat")
 """Games whose seats' pages are laid out on a laptop: the board as tall as the window, all keys
 beside it."""
+LEAST_PX = {"scouts": 42, "kahmate": 36}
+"""How wide a square is at least on a low phone while one chooses; else 30, and so is a lane."""
+LEAST_SHARE = {"scouts": 0.45, "kahmate": 0.45}
+"""How much of a wide table screen a board covers at least."""
+NARROW = (1440, 1080)
+_SQUARE = """
+const board = document.querySelector('.view .board');
+if (!board) return Math.min(...[...document.querySelectorAll('.lanes .ln')].map(each => each.getBoundingClientRect().width));
+return Number(board.dataset.grid.split(' ')[2]) * board.getScreenCTM().a;
+"""
+_BELOW = """
+const last = document.querySelector('#commit, #hand-in')?.getBoundingClientRect();
+const under = each => last && each.getBoundingClientRect().top >= last.bottom - 1;
+const out = each => each.getBoundingClientRect().bottom > innerHeight + 1 || each.scrollHeight > each.clientHeight + 2;
+return [...document.querySelectorAll('#live .key, #live .sign')].filter(each => each.checkVisibility())
+  .filter(each => out(each) || under(each)).map(each => each.innerText);
+"""
+_PLACE = """
+const board = document.querySelector('.desk .lies .board')?.getBoundingClientRect();
+const sign = document.querySelector('#sign')?.getBoundingClientRect();
+return board && [board.left, board.top, board.width, board.height, sign?.top ?? 0].map(Math.round);
+"""
+_STANDS = """
+const [lies, stands] = ['.lies', '.stands'].map(name => document.querySelector(`.desk ${name}`).checkVisibility());
+return stands && !lies;
+"""
 _SMALLEST = """
 const heads = [...document.querySelectorAll('.top > span')].filter(each => each.scrollWidth > each.clientWidth + 1);
 const low = [...document.querySelectorAll('#commit')].filter(each => each.getBoundingClientRect().height < 48);
@@ -279,7 +306,14 @@ def heard(window: WebDriver, stop: Stop) -> None:
     until(f"the stream of {stop.name}", lambda: window.execute_script(script))
 
 
-def looked_at(window: WebDriver, walk: Walk, stop: Stop, game: str, known: set[str]) -> Found:
+def looked_at(
+    window: WebDriver,
+    walk: Walk,
+    stop: Stop,
+    game: str,
+    known: set[str],
+    places: set[tuple[int, ...]],
+) -> Found:
     """Open a page and yield all that is wrong with it; `game` is what the names of pages with
     states begin with.
     """
@@ -298,7 +332,7 @@ def looked_at(window: WebDriver, walk: Walk, stop: Stop, game: str, known: set[s
     for script in (_MISSING, _CUT, _BROKEN_KEYS):
         yield from ((what, "") for what in window.execute_script(script))
     if is_meant_to_fit:
-        yield from below_the_edge(window, stop)
+        yield from below_the_edge(window, stop, game)
     resize(window, usual)
     window.execute_async_script(_HEIGHT)
     for script in (_TORN, _LYING):
@@ -307,6 +341,7 @@ def looked_at(window: WebDriver, walk: Walk, stop: Stop, game: str, known: set[s
     if kinds:
         yield from violations(window, stop, usual, kinds)
     if stop.path == "/":
+        yield from board_place(window, stop, game, places)
         yield from on_table_screens(window, stop)
     if kinds and not is_large:
         yield from wide(window)
@@ -314,14 +349,19 @@ def looked_at(window: WebDriver, walk: Walk, stop: Stop, game: str, known: set[s
         yield from at_other_sizes(window, game)
 
 
-def below_the_edge(window: WebDriver, stop: Stop) -> Found:
+def below_the_edge(window: WebDriver, stop: Stop, game: str) -> Found:
     """An open page of a seat or a spectator on a low phone: its keys and what it is about are in
-    sight.
+    sight, and squares are large where one chooses.
     """
     resize(window, LOW)
     if (height := window.execute_async_script(_HEIGHT)) > LOW[1]:
         yield f"scrolls: {height} px high in {LOW[1]}", ""
     yield from ((what, "") for what in window.execute_script(_SMALLEST))
+    if stop.path.startswith("/seat/") and "-orders" in stop.name:
+        yield from ((f"below: {what}", "") for what in window.execute_script(_BELOW))
+        size_px = window.execute_script(_SQUARE)  # None where there is only something to read
+        if size_px and "-duel" not in stop.name and size_px < LEAST_PX.get(game, 30):
+            yield f"squares of {size_px:.0f} px", ""
 
 
 def at_other_sizes(window: WebDriver, game: str) -> Found:
@@ -354,6 +394,26 @@ def on_table_screens(window: WebDriver, stop: Stop) -> Found:
         if size == DISPLAY:
             for script in (_SMALL_LETTERS, _BROKEN, _CUT):
                 yield from ((what, str(size)) for what in window.execute_script(script))
+
+
+def board_place(window: WebDriver, stop: Stop, game: str, places: set[tuple[int, ...]]) -> Found:
+    """The board of an open table screen: large, above the sign, and where it lay in the states
+    before. On a narrow screen it stands.
+    """
+    place = window.execute_script(_PLACE)
+    if not place or not stop.name.startswith(tuple(f"{game}-{state}" for state in IN_PLAY)):
+        return
+    places.add(tuple(place))
+    if len(places) > 1:
+        yield f"the board moves: {sorted(places)}", ""
+    _, top, width, height, sign = place
+    if width * height < LEAST_SHARE.get(game, 0.33) * SIZES["screen"][0] * SIZES["screen"][1]:
+        yield f"a small board: {width} x {height} px", ""
+    if top + height >= sign or (width <= height and game != "arena"):
+        yield f"the board lies badly: {place}", ""
+    resize(window, NARROW)
+    if not window.execute_script(_STANDS):
+        yield "the board does not stand", str(NARROW)
 
 
 def wide(window: WebDriver) -> Found:
@@ -395,8 +455,9 @@ def nothing_wrong(
     others had.
     """
     found: dict[str, list[str]] = defaultdict(list)
+    places: set[tuple[int, ...]] = set()
     for stop in stops:
-        for what, where in looked_at(window, walk, stop, game, known):
+        for what, where in looked_at(window, walk, stop, game, known, places):
             found[what].append(f"{stop.name} {where}")
         if stop.name.endswith(
             "-watch"

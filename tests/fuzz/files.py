@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import shutil
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import msgspec
+from damage_tools import KINDS, UNSEEN, damage, made_journal, problems_after
 from hypothesis import strategies as st
 from inside import session_of
 
@@ -19,8 +18,8 @@ from companion.archive.history import History
 from companion.archive.replay import game_file
 from companion.core.clock import FakeClock
 from companion.core.config import TableSettings
-from companion.core.errors import CompanionError, JournalError
-from companion.core.kit import SEATS, Seat
+from companion.core.errors import CompanionError
+from companion.core.kit import Seat
 from companion.games import GAMES
 from companion.storage.journal import Journal
 from companion.table.session import Phase
@@ -29,25 +28,39 @@ from fuzz.endings import play_turns
 from fuzz.running import Probe, Target, refused
 from fuzz.texts import EDITS, ODD_NUMBERS, ODD_TEXTS, changed, mended
 
+# ---- journals ------------------------------------------------------------------------------------
+
+
+@contextmanager
+def journals(folder: Path, number: int) -> Iterator[Probe]:
+    """Damaged journals: they open with what is whole and say what is not, and a game can be
+    played.
+    """
+    content, log = made_journal(folder / "made.sqlite", games=8, with_log=True)
+
+    def check(case: tuple[str, int]) -> tuple[str, int]:
+        kind, seed = case
+        left, left_log = damage(kind, content, log, Random(seed))
+        problems = problems_after(folder, left, left_log, kind not in UNSEEN)
+        assert not problems, problems
+        return kind, 1
+
+    yield Probe(st.tuples(st.sampled_from(KINDS), st.integers(0, 2**32)), check)
+
+
+# ---- games that are brought in -------------------------------------------------------------------
+
 DAMAGE = st.lists(st.tuples(st.integers(0, 2**20), st.binary(min_size=1, max_size=16)), max_size=6)
 """Pieces of a file that are written over, with what."""
-CUT = st.one_of(st.just(0), st.just(0), st.integers(0, 2**16))
-
-DEEP = (
-    b'{"is":"new_game","game":"scouts","number":9,"seed":1,"options":{"x":'
-    + b"[" * 5000
-    + b"]" * 5000
-    + b"}}"
-)
 
 
-def damaged(content: bytes, places: list[tuple[int, bytes]], cut: int) -> bytes:
-    """A file with some bytes written over, and its end missing."""
+def damaged(content: bytes, places: list[tuple[int, bytes]]) -> bytes:
+    """A file with some bytes written over."""
     found = bytearray(content)
     for at, come in places:
         start = at % max(1, len(found))
         found[start : start + len(come)] = come
-    return bytes(found[: len(found) - cut % max(1, len(found))])
+    return bytes(found)
 
 
 def play(table: Table, game: str, turns: int, seed: int) -> None:
@@ -56,67 +69,6 @@ def play(table: Table, game: str, turns: int, seed: int) -> None:
         table.abandon()
     table.new_game(game, dict(GAMES[game].presets[0].options), seed)
     play_turns(table, turns, Random(seed))
-
-
-def played_journal(folder: Path, seed: int, turns: int = 8) -> Path:
-    """A journal with some games in it, the last one still on."""
-    path = folder / "played" / "journal.sqlite"
-    with (
-        Journal(path) as journal,
-        Table(journal, FakeClock(), TableSettings(reading_time_s=0.1)) as table,
-    ):
-        for seat in SEATS:
-            table.take_seat(seat, f"Player {seat}")
-        for number, game in enumerate(sorted(GAMES)):
-            play(table, game, turns, seed + number)
-    return path
-
-
-# ---- journals ------------------------------------------------------------------------------------
-
-
-@contextmanager
-def journals(folder: Path, number: int) -> Iterator[Probe]:
-    """Damaged journals: refused, or opened with what is whole; then a table stands on it and a game
-    can be played.
-    """
-    content = played_journal(folder, number).read_bytes()
-    here = folder / "here"
-    rows = st.tuples(
-        st.integers(0, 400),
-        st.one_of(
-            st.binary(max_size=20), st.just(b'{"is":"undo"}'), st.just(b"[" * 2000), st.just(DEEP)
-        ),
-    )
-
-    def check(
-        case: tuple[list[tuple[int, bytes]], int, list[tuple[int, bytes]]],
-    ) -> tuple[str, int]:
-        places, cut, wrong = case
-        shutil.rmtree(here, ignore_errors=True)
-        here.mkdir()
-        path = here / "journal.sqlite"
-        path.write_bytes(damaged(content, places, cut))
-        if not places and not cut:
-            with closing(sqlite3.connect(path)) as db, db:
-                for row, record in wrong:
-                    db.execute("UPDATE entries SET record = ? WHERE id = ?", (record, row))
-        try:
-            journal = Journal(path)
-        except JournalError as error:
-            return refused(error)
-        with journal, Table(journal, FakeClock(), TableSettings(reading_time_s=0.1)) as table:
-            word = "notice" if journal.notice or table.view().devices.notices else "whole"
-            play(table, "outbuffered", 2, 1)
-            moment = session_of(table).moment
-        with Journal(path) as journal:
-            assert journal.restore().moment == moment, f"the new game is lost: {journal.notice}"
-        return word, 1
-
-    yield Probe(st.tuples(DAMAGE, CUT, st.lists(rows, max_size=2)), check)
-
-
-# ---- games that are brought in -------------------------------------------------------------------
 
 
 def _finished(folder: Path, seed: int) -> list[bytes]:
@@ -149,7 +101,7 @@ def history(folder: Path, number: int) -> Iterator[Probe]:
             game = changed(json.loads(content), Random(which), values, 0.02)
             content = json.dumps(game).encode(errors="replace")
         elif way == "bytes":
-            content = damaged(content, places, 0)
+            content = damaged(content, places)
         else:
             content = mended(content.decode(), edits).encode(errors="replace")
         try:
