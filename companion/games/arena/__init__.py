@@ -12,8 +12,6 @@ from companion.games.arena.board import NAMES, SIDES, STACKS, kit_of
 from companion.games.arena.events import ArenaEvent
 from companion.games.arena.lesson import HELP, LESSON
 from companion.games.arena.orders import (
-    DEFEND,
-    DESTRUCT,
     NOTHING,
     Orders,
     all_orders,
@@ -22,7 +20,7 @@ from companion.games.arena.orders import (
     random_orders,
 )
 from companion.games.arena.pad import pad_of
-from companion.games.arena.screen import board_ui, opened, plan
+from companion.games.arena.screen import KINDS, board_ui, opened, plan
 from companion.games.arena.state import ArenaOptions, Reason, State, first_state, lead
 from companion.games.arena.turn import play
 from companion.games.arena.words import OPTION_ROWS, RULES, extras_of
@@ -34,12 +32,7 @@ _BOTH = frozenset(SEATS)
 _NOBODY = frozenset[Seat]()
 
 
-_COMMANDS = {
-    "": say("Move"),
-    "a": say("Attack"),
-    DEFEND: say("Defend"),
-    DESTRUCT: say("Self-destruct"),
-}
+_COMMANDS = {kind.letter: kind.label for kind in KINDS}
 
 
 class Arena(Game[State, Orders]):

@@ -23,13 +23,13 @@ from companion.games.arena.words import counted_points, counted_robots
 from companion.games.base import Stage
 from companion.games.screen import Badge, BoardUi, Direction, OrderKind, OrderSheet, Unit, UnitOrder
 
-_KINDS = (
+KINDS = (
     OrderKind("", say("Move"), "order-up", has_direction=True),
     OrderKind("a", say("Attack"), "blade", has_direction=True),
     OrderKind(DEFEND, say("Defend"), "shield"),
     OrderKind(DESTRUCT, say("Self-destruct"), "burst"),
 )
-_MOVE, _ATTACK, _DEFEND, _DESTRUCT = _KINDS
+_MOVE, _ATTACK, _DEFEND, _DESTRUCT = KINDS
 _ARROWS = ("order-up", "order-right", "order-down", "order-left")
 _DIRECTIONS = tuple(
     Direction(letter, word.capitalize(), step, arrow, initial)
@@ -60,7 +60,7 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
             Unit(str(robot.number), squares[robot.place], counted_points(robot.points))
             for robot in state.robots[seat.number]
         )
-        sheet = OrderSheet(units, _KINDS, _DIRECTIONS, NOTHING)
+        sheet = OrderSheet(units, KINDS, _DIRECTIONS, NOTHING)
     return BoardUi(
         sign=_sign(state, seat), hint=_hint(state), facts=facts, badges=badges, sheet=sheet
     )

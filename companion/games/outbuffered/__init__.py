@@ -12,26 +12,16 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
 from companion.games.base import Game, Step, View
-from companion.games.outbuffered.board import INITIALS, NAMES, SIDES, STEPS, kit_of, terrain_of
+from companion.games.outbuffered.board import NAMES, ORDERS, SIDES, STEPS, kit_of, terrain_of
 from companion.games.outbuffered.events import OutbufferedEvent
 from companion.games.outbuffered.lesson import HELP, LESSON
 from companion.games.outbuffered.turn import OutbufferedOptions, State, layout_of, lead, plan, play
 from companion.games.outbuffered.words import EXTRAS, OPTION_ROWS, RULES
-from companion.games.pads import Key, PadGrammar
+from companion.games.pads import PadGrammar
 from companion.games.screen import Possible
 
 _BUFFER = re.compile("[UDLRIS]{3}")
-_PAD = PadGrammar(
-    (
-        Key("S", say("shoot"), "order-shoot", "a", INITIALS["S"]),
-        Key("U", say("up"), "order-up", "up", INITIALS["U"]),
-        Key("I", say("wait"), "order-idle", "b", INITIALS["I"]),
-        Key("L", say("left"), "order-left", "left", INITIALS["L"]),
-        Key("D", say("down"), "order-down", "down", INITIALS["D"]),
-        Key("R", say("right"), "order-right", "right", INITIALS["R"]),
-    ),
-    length=3,
-)
+_PAD = PadGrammar(tuple(ORDERS.values()), length=3)
 
 
 class Outbuffered(Game[State, str]):
@@ -103,7 +93,7 @@ class Outbuffered(Game[State, str]):
 
     def commands(self, action: str) -> list[str]:
         """Return the word of each order."""
-        return [key.label for letter in action for key in _PAD.keys if key.letter == letter]
+        return [ORDERS[letter].label for letter in action]
 
     def apply(self, state: State, actions: Mapping[Seat, str], rng: Random) -> Step[State]:
         """Carry out both buffers, pair by pair."""

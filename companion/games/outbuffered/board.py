@@ -10,6 +10,7 @@ from companion.core.errors import Malformed
 from companion.core.grid import Square, parse_map
 from companion.core.i18n import initial, say
 from companion.core.kit import SEATS, Board, Face, Kit, Mark, OrderTiles, Seat, Side
+from companion.games.pads import Key
 
 STANDARD_MAP = ".Nn\n...\n...\nsS."
 WALLS_MAP = "..N.n\n.....\n#.#.#\n.....\ns.S.."
@@ -17,15 +18,20 @@ WALLS_MAP = "..N.n\n.....\n#.#.#\n.....\ns.S.."
 
 SOUTH = 0
 NORTH = 1
-INITIALS = {
-    "S": initial(say("S for shoot")),
-    "U": initial(say("U for up")),
-    "I": initial(say("I for wait")),
-    "L": initial(say("L for left")),
-    "D": initial(say("D for down")),
-    "R": initial(say("R for right")),
+ORDERS = {
+    key.letter: key
+    for key in (
+        Key("S", say("shoot"), "order-shoot", "a", initial(say("S for shoot"))),
+        Key("U", say("up"), "order-up", "up", initial(say("U for up"))),
+        Key("I", say("wait"), "order-idle", "b", initial(say("I for wait"))),
+        Key("L", say("left"), "order-left", "left", initial(say("L for left"))),
+        Key("D", say("down"), "order-down", "down", initial(say("D for down"))),
+        Key("R", say("right"), "order-right", "right", initial(say("R for right"))),
+    )
 }
-"""Letter that players read for each order of the notation."""
+"""Each order by its letter in the notation, with its word, drawing and key."""
+TILE_LETTERS = "UDLRSI"
+"""The orders in the sequence in which their tiles are printed."""
 STEPS = {"U": (0, 1), "D": (0, -1), "L": (-1, 0), "R": (1, 0)}
 
 SIDES = {
@@ -125,11 +131,10 @@ def terrain_of(board: str) -> Terrain:
     )
 
 
-_LETTERS = "UDLRSI"
 _ORDER_TILES = OrderTiles(
     rows={Seat.SOUTH: (180, 181, 182, 183), Seat.NORTH: (184, 185, 186, 187)},
     orders={
-        seat: {letter: first + number for number, letter in enumerate(_LETTERS)}
+        seat: {letter: first + number for number, letter in enumerate(TILE_LETTERS)}
         for seat, first in ((Seat.SOUTH, 190), (Seat.NORTH, 200))
     },
     places=3,

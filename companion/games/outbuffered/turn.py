@@ -16,9 +16,9 @@ from companion.games.base import Limit, Options, Order, Outcome, Step
 from companion.games.events import CommonEvent
 from companion.games.outbuffered.board import (
     FLAGS,
-    INITIALS,
     NAMES,
     NORTH,
+    ORDERS,
     ROBOTS,
     SOUTH,
     STANDARD_MAP,
@@ -29,12 +29,8 @@ from companion.games.outbuffered.events import OutbufferedEvent
 from companion.games.screen import Headline
 from companion.games.turn_log import TurnLog
 
-_ARROWS = {(0, 1): "order-up", (0, -1): "order-down", (-1, 0): "order-left", (1, 0): "order-right"}
-_DRAWINGS = {letter: _ARROWS[step] for letter, step in STEPS.items()} | {
-    "I": "order-idle",
-    "S": "order-shoot",
-}
-_WORDS = {"U": say("up"), "D": say("down"), "L": say("left"), "R": say("right")}
+_ARROWS = {step: ORDERS[letter].drawing for letter, step in STEPS.items()}
+"""Drawing of each direction on a picture with South below."""
 _EVENTFUL = frozenset({OutbufferedEvent.FLAG_TAKEN, CommonEvent.SHOT})
 """Events that restart the count for `quiet_limit`."""
 _SCENES = ("bump", "taken", "hit", "")
@@ -174,9 +170,11 @@ def plan(state: State, seat: Seat, entered: str) -> tuple[Square, ...]:
 
 
 def _order(state: State, seat: int, command: str) -> Order:
-    drawing = _DRAWINGS[command]
-    on_board = _ARROWS[_direction(state, seat, command)] if command in STEPS else drawing
-    return Order(command, drawing, on_board, INITIALS[command])
+    key = ORDERS[command]
+    on_board = key.drawing
+    if command in STEPS:
+        on_board = _ARROWS[_direction(state, seat, command)]
+    return Order(command, key.drawing, on_board, key.initial)
 
 
 def layout_of(robots: Sequence[Square], flags: Sequence[Square | None]) -> Layout:
@@ -215,7 +213,7 @@ def _obstacle(turn: _Turn, seat: int, command: str, target: Square | None) -> _B
     if target is None:
         # Distinguish a wall from the edge of the board.
         tried = turn.robots[seat].shifted(*_direction(state, seat, command))
-        direction = _WORDS[command]
+        direction = ORDERS[command].label
         if tried in state.terrain.walls:
             why = say(
                 "{direction!c} leads into the wall on {square}.", direction=direction, square=tried
@@ -294,7 +292,7 @@ def _report_move(turn: _Turn, seat: int, command: str, before: Square, why: str 
         text = say(
             "{side!c} goes {direction}, {square} to {to}.",
             **who,
-            direction=_WORDS[command],
+            direction=ORDERS[command].label,
             to=here,
         )
         turn.add(CommonEvent.MOVE, seat, text, "commands", at=before, to=here)

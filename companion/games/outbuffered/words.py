@@ -7,7 +7,7 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS
 from companion.games.aids import AidPoint, AidRow, Extras, OrderTile, PlayerAid
 from companion.games.base import Example, OptionRow, Rule, figures
-from companion.games.outbuffered.board import INITIALS, STANDARD_MAP, WALLS_MAP
+from companion.games.outbuffered.board import ORDERS, STANDARD_MAP, TILE_LETTERS, WALLS_MAP
 
 OPTION_ROWS = (
     OptionRow(
@@ -161,14 +161,8 @@ RULES = (
     ),
 )
 
-TILES = (
-    OrderTile("order-up", INITIALS["U"], "U", say("up")),
-    OrderTile("order-down", INITIALS["D"], "D", say("down")),
-    OrderTile("order-left", INITIALS["L"], "L", say("left")),
-    OrderTile("order-right", INITIALS["R"], "R", say("right")),
-    OrderTile("order-shoot", INITIALS["S"], "S", say("shoot")),
-    OrderTile("order-idle", INITIALS["I"], "I", say("wait")),
-)
+_KEYS = tuple(ORDERS[letter] for letter in TILE_LETTERS)
+TILES = tuple(OrderTile(key.drawing, key.initial, key.letter, key.label) for key in _KEYS)
 _AID = PlayerAid(
     say("Bring their flag home to your base."),
     say("Orders"),
