@@ -50,6 +50,12 @@ _CALLS = (CALL, *(f"{CALL}{lane}" for lane in LANES))
 _OPEN = re.compile(r"(?:([0-5]): )?(?:([^\s/]+(?: [^\s/]+)*) )?/ ?(\S+(?: \S+)*)?")
 _ZONE = KIT.deck.zones if KIT.deck else {}
 _SIGN_LENGTH = 40
+_CHOICES = {
+    "done": CardChoice(DONE, "done"),
+    "combat": CardChoice(CALL, "combat"),
+    "won": CardChoice(WON, "won"),
+}
+"""Action of each key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +223,7 @@ def card_ui(state: Counter, viewer: Seat | None) -> CardUi:
     """Return the turn count and the keys, which the side on turn and the table may use."""
     may_act = viewer in (None, state.seat) and not state.outcome
     sign, hint, pad_hint = _sign(state)
+    keys = _keys(state)
     acting = player_on_turn(state.options, state.turns_left)
     # the attacker draws the cards of a combat, whoever declared it
     if state.seat is not state.options.seat(state.turns_left):
@@ -224,8 +231,8 @@ def card_ui(state: Counter, viewer: Seat | None) -> CardUi:
     return CardUi(
         count=Count(state.turns_left, state.options.turns, say("turns left")),
         acting=acting,
-        keys=_keys(state),
-        choices=_choices(state) if may_act else (),
+        keys=keys,
+        choices=tuple(_CHOICES[key.name] for key in keys) if may_act else (),
         entry=_entry(state) if may_act else None,
         sign=sign,
         hint=hint,
@@ -386,12 +393,6 @@ def _keys(state: Counter) -> tuple[ChoiceKey, ...]:
         return (ChoiceKey("done", say("Worked out by hand")), win_key)
     done = ChoiceKey("done", say("Turn done"), is_main=True)
     return (done, ChoiceKey("combat", say("Combat")))
-
-
-def _choices(state: Counter) -> tuple[CardChoice, ...]:
-    has_combat = state.called or state.due
-    other = CardChoice(WON, "won") if has_combat else CardChoice(CALL, "combat")
-    return (CardChoice(DONE, "done"), other)
 
 
 def _entry(state: Counter) -> CardEntry | None:

@@ -148,33 +148,32 @@ class _Turn(TurnLog):
         return None
 
     def _draw_from_lane(self, lane: int, hand: int) -> None:
-        """Draw one card into a hand. An empty deck is first refilled from its discard pile."""
-        if not self.decks[lane]:
-            self.decks[lane] = self._shuffle(self.discards[lane])
-            self.discards[lane] = ()
-            # a reshuffled deck lies face up only in the hackmud edition (ruling)
-            self.are_open[lane] = self.are_open[lane] and self.before.is_hackmud
-            text = say("Lane {lane}’s discard pile becomes its deck.", lane=lane)
-            self.add(BinmatEvent.RESHUFFLE, self.seat, text, "reshuffle")
-        card, *rest = self.decks[lane]
+        """Draw one card into a hand."""
+        # a reshuffled deck lies face up only in the hackmud edition (ruling)
+        if not self.decks[lane] and not self.before.is_hackmud:
+            self.are_open[lane] = False
+        text = say("Lane {lane}’s discard pile becomes its deck.", lane=lane)
+        piles = self._refill(self.decks[lane], self.discards[lane], text)
+        (card, *rest), self.discards[lane] = piles
         self.decks[lane] = tuple(rest)
         self.hands[hand] += (card,)
 
     def _draw_from_attacker_deck(self) -> None:
-        if not self.attacker_deck:
-            self.attacker_deck = self._shuffle(self.attacker_discard)
-            self.attacker_discard = ()
-            text = say("The attacker discard becomes the attacker deck.")
-            self.add(BinmatEvent.RESHUFFLE, self.seat, text, "reshuffle")
-        card, *rest = self.attacker_deck
+        text = say("The attacker discard becomes the attacker deck.")
+        piles = self._refill(self.attacker_deck, self.attacker_discard, text)
+        (card, *rest), self.attacker_discard = piles
         self.attacker_deck = tuple(rest)
         self.hands[1] += (card,)
 
-    def _shuffle(self, pile: Cards) -> Cards:
-        """Return a shuffled pile. The result does not depend on the order of `pile`."""
-        cards = sorted(pile)
+    def _refill(self, deck: Cards, discard: Cards, text: str) -> tuple[Cards, Cards]:
+        """Return a deck and its discard pile, which becomes the deck if that is empty."""
+        if deck:
+            return deck, discard
+        # sorted, so that the result does not depend on the order of the discard pile
+        cards = sorted(discard)
         self.rng.shuffle(cards)
-        return tuple(cards)
+        self.add(BinmatEvent.RESHUFFLE, self.seat, text, "reshuffle")
+        return tuple(cards), ()
 
     # ---- playing ---------------------------------------------------------------------------------
 

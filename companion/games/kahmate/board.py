@@ -156,7 +156,6 @@ def names_of(piece: int, square: int) -> dict[str, object]:
 
 _HEIGHT_MM = 5.0
 _BALL_MM = 3.0
-_STANDING = {"R": (0, 1), "B": (2,), "T": (3,), "F": (4,), "S": (5,)}
 _FIRST_MARKER = {Seat.SOUTH: 70, Seat.NORTH: 82}
 
 
@@ -170,7 +169,8 @@ def _faces(seat: Seat) -> list[Face]:
     # Both regulars share one face, so the first of them is skipped.
     for piece in TEAMS[seat.number][1:]:
         letter = ROLE_OF[piece].letter
-        markers = tuple(_FIRST_MARKER[seat] + place for place in _STANDING[letter])
+        first = _FIRST_MARKER[seat]
+        markers = tuple(first + place for place, role in enumerate(ROLES) if role.letter == letter)
         sign = f"player-{letter.lower()}"
         faces.append(
             Face(PIECE_NAMES[piece], drawing, markers, _HEIGHT_MM, seat, letter=letter, sign=sign)
