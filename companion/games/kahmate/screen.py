@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from functools import lru_cache
 
 from companion.core.grid import Square
@@ -25,7 +24,7 @@ from companion.games.kahmate.board import (
 )
 from companion.games.kahmate.moves import able, canonical, kicks, passes, steps_of, ways_to_carrier
 from companion.games.kahmate.state import FULL_HAND, RUNS, Course, FaceOff, Kind, State
-from companion.games.pads import Draft, Key, PadGrammar
+from companion.games.pads import Key, PadGrammar
 from companion.games.screen import BoardUi, ChoiceKey, Duel, Duellist, HandCard, Placing, Play
 
 _FORMATIONS = (("c2", "f2", "d2", "e2", "a2", "d1"), ("f10", "c10", "e10", "d10", "h10", "e11"))
@@ -251,18 +250,6 @@ def _run_taps(state: State, run: Run) -> tuple[Square, ...]:
 # ---- pads ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class CardPad(PadGrammar):
-    """A pad with one key for each card. It refuses spent cards, which are public."""
-
-    spent: frozenset[str] = frozenset()
-
-    def accepts(self, draft: Draft, pad: str) -> bool:
-        """Return whether this key may come next."""
-        key = self.key(pad)
-        return super().accepts(draft, pad) and key is not None and key.letter not in self.spent
-
-
 _END_PAD = PadGrammar((), 0, ready_alone=".")
 """A pad without keys, where ready ends the turn."""
 _PADS = ("up", "down", "left", "right", "a", "b")
@@ -281,11 +268,12 @@ def pad(state: State, seat: Seat) -> PadGrammar | None:
 
 
 @lru_cache(maxsize=128)
-def _card_pad(seat: Seat, hand: tuple[int, ...]) -> CardPad:
+def _card_pad(seat: Seat, hand: tuple[int, ...]) -> PadGrammar:
+    """Return a pad with a key for each card of a hand. Spent cards, which are public, have none."""
     drawing = SIDES[seat].drawing
     keys = tuple(
         Key(str(card), say("card {card}", card=str(card)), drawing, pad)
         for pad, card in zip(_PADS, FULL_HAND, strict=True)
+        if card in hand
     )
-    spent = frozenset(str(card) for card in FULL_HAND if card not in hand)
-    return CardPad(keys, 1, spent=spent)
+    return PadGrammar(keys, 1)
