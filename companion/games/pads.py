@@ -45,7 +45,7 @@ class PadGrammar:
     at_once: str = ""
     """The pad key that is handed in at once, without ready. Empty for none."""
     ready_alone: str = ""
-    """The action that ready hands in if no key has to be pressed before it."""
+    """The action that ready hands in if no key has been pressed before it. Empty for none."""
 
     def key(self, pad: str) -> Key | None:
         """Return the key for a button of the pad, or None."""
@@ -61,14 +61,19 @@ class PadGrammar:
 
     def text(self, draft: Draft) -> str | None:
         """Return the action in notation, or None if the draft is not complete."""
+        if not draft and self.ready_alone:
+            return self.ready_alone
         if len(draft) != self.length:
             return None
-        letters = [key.letter for pad in draft if (key := self.key(pad))]
-        return "".join(letters) or self.ready_alone
+        return "".join(key.letter for pad in draft if (key := self.key(pad)))
 
     def spell(self, text: str) -> tuple[str, ...]:
-        """Return the pad keys that spell an action, without the final ready."""
-        return tuple(key.pad for letter in text for key in self.keys if key.letter == letter)
+        """Return the pad keys that spell an action, without the final ready.
+
+        An action that cannot be given with keys has none.
+        """
+        pads = tuple(key.pad for letter in text for key in self.keys if key.letter == letter)
+        return pads if self.text(pads) == text else ()
 
     def is_at_once(self, draft: Draft) -> bool:
         """Return whether the draft is handed in with its last key, without ready."""

@@ -38,7 +38,7 @@ from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.orders import PASS
 from companion.games.binmat.screen import KIT, player_on_turn
 from companion.games.binmat.state import LANES, BinmatOptions
-from companion.games.pads import Draft, Key, PadGrammar
+from companion.games.pads import Key, PadGrammar
 from companion.games.screen import CardChoice, CardEntry, CardUi, ChoiceKey, Count
 from companion.games.turn_log import TurnLog
 
@@ -133,27 +133,14 @@ def parse_counter(text: str) -> str:
     return fight_text(parse_fight(text))
 
 
-class CounterPad(PadGrammar):
-    """Keys for real cards. Ready ends the turn and declares a combat when held.
-
-    A declares a combat at once. B and then ready report that the attacker has won.
-    """
-
-    def text(self, draft: Draft) -> str | None:
-        """Return the action, which is the end of the turn without any key."""
-        return {(): DONE, ("a",): CALL, ("b",): WON}.get(draft)
-
-    def spell(self, text: str) -> tuple[str, ...]:
-        """Return the key to press before ready, if the action needs one."""
-        return {CALL: ("a",), WON: ("b",)}.get(text, ())
-
-
-_TURN_PAD = CounterPad(
-    (Key(CALL, say("combat"), "blade", "a"),), length=1, held_ready=CALL, at_once="a"
+_TURN_PAD = PadGrammar(
+    (Key(CALL, say("combat"), "blade", "a"),), 1, held_ready=CALL, at_once="a", ready_alone=DONE
 )
-_COMBAT_PAD = CounterPad(
-    (Key(WON, say("{side} won", side=ROLES[ATTACKER]), "burst", "b"),), length=1
+"""Ready ends the turn, and declares a combat when held. A declares a combat at once."""
+_COMBAT_PAD = PadGrammar(
+    (Key(WON, say("{side} won", side=ROLES[ATTACKER]), "burst", "b"),), 1, ready_alone=DONE
 )
+"""Ready ends the turn. B and then ready report that the attacker has won."""
 
 
 def legal_actions(state: Counter) -> tuple[str, ...]:
