@@ -152,27 +152,27 @@ def lamps_of(live: TableState, seat: Seat) -> SeatLamps:
     is_asked = bool(live.choices) and seat in session.awaited
     # A question concerns the seat on turn, a wrong board both.
     is_wrong = is_asked or (bool(live.problems) and not live.choices)
-    offered = TurnLamp.OFFERED if session.draw_offer else None
-    if session.phase is not Phase.ORDERS:
-        is_wanted = any(i.seat is seat and not i.move.done for i in instructions(live))
-        # A pad has three order lamps, so the fourth step lights the first one again.
-        lit = {session.stage % 3 + 1} if session.phase is Phase.STAGES else set()
-        turn = TurnLamp.HANDS if is_wanted else offered or TurnLamp.OFF
-        return SeatLamps(frozenset(lit), TurnLamp.WRONG if is_wrong else turn)
     is_in = seat in session.sealed or seat in live.tiles.ready
+    in_orders = session.phase is Phase.ORDERS
     turn = TurnLamp.OFF
-    if seat in session.awaited and not is_in:
-        is_one_of_two = session.sealed or len(session.awaited) > 1
-        turn = TurnLamp.PULSE if is_one_of_two else TurnLamp.ON
-    turn = TurnLamp.PULSE if session.paused else offered or turn
     if is_wrong or seat in live.tiles.faults:
         turn = TurnLamp.WRONG
+    elif not in_orders and any(i.seat is seat and not i.move.done for i in instructions(live)):
+        turn = TurnLamp.HANDS
+    elif in_orders and session.paused:
+        turn = TurnLamp.PULSE
+    elif session.draw_offer:
+        turn = TurnLamp.OFFERED
+    elif seat in session.awaited and not is_in:
+        is_one_of_two = session.sealed or len(session.awaited) > 1
+        turn = TurnLamp.PULSE if is_one_of_two else TurnLamp.ON
+    # A pad has three order lamps, so the fourth step or order lights the first one again.
+    count = live.drafts.get(seat, NO_DRAFT).count
+    lit = set(range(1, (count - 1) % 3 + 2)) if count else set()
     if is_in:
         lit = {1, 2, 3}
     elif is_asked:
         lit = {2}
-    else:
-        count = live.drafts.get(seat, NO_DRAFT).count
-        # After the third order the lamps start again.
-        lit = set(range(1, (count - 1) % 3 + 2)) if count else set()
+    elif session.phase is Phase.STAGES:
+        lit = {session.stage % 3 + 1}
     return SeatLamps(frozenset(lit), turn)

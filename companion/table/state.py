@@ -380,17 +380,16 @@ def who_and_what(session: Session, kit: Kit, move: HandMove) -> tuple[Seat, str]
         first = say("{name}’s {piece}", name=Verbatim(session.seats[owner].name), piece=own)
     what = listed((first, *others))
     origin, target = move.origin, move.target
-    if origin is not None and origin == target:
-        return seat, say(
-            "{side!c}: turn {what} over on {square}", side=side, what=what, square=target
-        )
-    if origin is None:
-        return seat, say("{side!c}: {what} to {square}", side=side, what=what, square=target)
-    if target is None:
-        return seat, say("{side!c}: take {what} off {square}", side=side, what=what, square=origin)
-    if session.phase is Phase.SETUP:
-        return seat, say("{side!c}: {what} back to {square}", side=side, what=what, square=target)
     parts = {"side": side, "what": what, "origin": origin, "target": target}
+    parts["square"] = origin if target is None else target
+    if origin == target:
+        return seat, say("{side!c}: turn {what} over on {square}", **parts)
+    if origin is None:
+        return seat, say("{side!c}: {what} to {square}", **parts)
+    if target is None:
+        return seat, say("{side!c}: take {what} off {square}", **parts)
+    if session.phase is Phase.SETUP:
+        return seat, say("{side!c}: {what} back to {square}", **parts)
     if move.turned:
         return seat, say("{side!c}: {what}, {origin} to {target}, turned over", **parts)
     return seat, say("{side!c}: {what}, {origin} to {target}", **parts)
