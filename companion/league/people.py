@@ -14,7 +14,7 @@ from companion.core.errors import Malformed
 from companion.core.i18n import Verbatim, say
 from companion.core.names import is_printable, plain_name
 from companion.core.network import new_code
-from companion.table.seats.sitting import checked_name
+from companion.table.seats.seat_fold import checked_name
 
 CODE_LENGTH = 8
 MAX_PEOPLE = 5000

@@ -61,9 +61,9 @@ class Listeners:
         self._kit: Kit | None = None
         self._game, self._turns = 0, 0
         self._alarms: tuple[Alarm, ...] = ()
-        self.put_off: tuple[Signal, ...] = ()
+        self.delayed: tuple[Signal, ...] = ()
         """Cues that wait until the reveal has been shown."""
-        self._put_off_until_s = 0.0
+        self._delayed_until_s = 0.0
 
     def connect(self, listener: TableListener, live: TableState) -> None:
         """Tell an adapter the present state, and notify it of changes from now on."""
@@ -120,19 +120,19 @@ class Listeners:
     def send(self, *signals: Signal) -> None:
         """Send cues. Cues after a reveal wait until the reveal itself was shown and heard."""
         if signals:
-            self.put_off = ()
+            self.delayed = ()
         for number, signal in enumerate(signals, start=1):
             for listener in self._listeners:
                 listener.on_signal(signal)
             if signal.cue is Cue.REVEAL:
-                self.put_off = signals[number:]
-                self._put_off_until_s = self._clock.monotonic_s() + REVEAL_S
+                self.delayed = signals[number:]
+                self._delayed_until_s = self._clock.monotonic_s() + REVEAL_S
                 break
 
-    def send_put_off(self) -> None:
+    def send_delayed(self) -> None:
         """Send the cues that waited for a reveal, once they are due."""
-        if self._clock.monotonic_s() >= self._put_off_until_s:
-            self.send(*self.put_off)
+        if self._clock.monotonic_s() >= self._delayed_until_s:
+            self.send(*self.delayed)
 
     def close(self) -> None:
         """Wake everybody who waits, because the table closes."""

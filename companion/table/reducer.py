@@ -50,7 +50,7 @@ from companion.table.records import (
     Undo,
 )
 from companion.table.remote.messages import REMOTE, RemoteGame
-from companion.table.seats.sitting import checked_name, free_seat, move_seat, show_card, take_seat
+from companion.table.seats.seat_fold import checked_name, free_seat, move_seat, show_card, take_seat
 from companion.table.session import (
     ABANDONED,
     BOTH,
@@ -65,7 +65,7 @@ from companion.table.session import (
     receipt,
     stage_signals,
 )
-from companion.table.ways_back import ask_back, decline, take_back, undo
+from companion.table.undo import ask_back, decline, take_back, undo
 
 
 def fold(session: Session, record: AnyRecord) -> Advance:

@@ -214,7 +214,7 @@ class TableStore:
         except Exception as error:
             log.error("table: an input failed, the rest goes on: %s", trace_of(error))
 
-    def held(
+    def as_method(
         self, act: Callable[Concatenate[TableStore, _Parameters], _Result]
     ) -> Callable[_Parameters, _Result]:
         """Return a function of the store as a public method that holds the table."""
@@ -225,7 +225,7 @@ class TableStore:
 
         return door
 
-    def told(self, act: Callable[_Parameters, None]) -> Callable[_Parameters, None]:
+    def as_input(self, act: Callable[_Parameters, None]) -> Callable[_Parameters, None]:
         """Return a method of a part as a public method for a device, which never raises."""
 
         def door(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> None:

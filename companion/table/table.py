@@ -97,29 +97,29 @@ class Table(Closeable):
         self.start, self.step = store.start, store.step
         self.wait = store.listeners.wait
         # Public methods that are functions of the store. Their docstrings and errors are theirs.
-        self.swap_seats = store.held(seating.swap)
-        self.free_seat = store.held(seating.free)
-        self.move_to_phone = store.held(seating.move_to_phone)
-        self.choose = store.held(lobby.choose)
-        self.go_home = store.held(lobby.go_home)
-        self.new_game = store.held(lobby.begin)
-        self.host_starts = store.held(lobby.begin_for_host)
-        self.begin_chosen = store.held(lobby.begin_chosen)
-        self.begin_lesson = store.held(lobby.begin_lesson)
-        self.begin_round = store.held(lobby.begin_round)
-        self.rematch = store.held(lobby.rematch)
-        self.confirm = store.held(turns.confirm)
-        self.read = store.held(turns.read)
-        self.undo = store.held(turns.undo)
-        self.ask_back = store.held(turns.ask_back)
-        self.help = store.held(turns.show_help)
-        self.lay_tiles = store.held(turns.lay_tiles)
+        self.swap_seats = store.as_method(seating.swap)
+        self.free_seat = store.as_method(seating.free)
+        self.move_to_phone = store.as_method(seating.move_to_phone)
+        self.choose = store.as_method(lobby.choose)
+        self.go_home = store.as_method(lobby.go_home)
+        self.new_game = store.as_method(lobby.begin)
+        self.host_starts = store.as_method(lobby.begin_for_host)
+        self.begin_chosen = store.as_method(lobby.begin_chosen)
+        self.begin_lesson = store.as_method(lobby.begin_lesson)
+        self.begin_round = store.as_method(lobby.begin_round)
+        self.rematch = store.as_method(lobby.rematch)
+        self.confirm = store.as_method(turns.confirm)
+        self.read = store.as_method(turns.read)
+        self.undo = store.as_method(turns.undo)
+        self.ask_back = store.as_method(turns.ask_back)
+        self.help = store.as_method(turns.show_help)
+        self.lay_tiles = store.as_method(turns.lay_tiles)
         # Public methods for devices.
-        self.saw = store.told(self._board.saw)
-        self.camera_is = store.told(self._board.camera_is)
-        self.saw_rows = store.told(partial(turns.take_rows, store))
-        self.press = store.told(pads.press)
-        self.release = store.told(pads.release)
+        self.saw = store.as_input(self._board.saw)
+        self.camera_is = store.as_input(self._board.camera_is)
+        self.saw_rows = store.as_input(partial(turns.take_rows, store))
+        self.press = store.as_input(pads.press)
+        self.release = store.as_input(pads.release)
 
     # ---- looking ---------------------------------------------------------------------------------
 
@@ -199,8 +199,8 @@ class Table(Closeable):
         rows = store.live.tiles.wanted
         if rows and now_s >= rows.since_s + turns.ANSWER_S:
             turns.miss_rows(store, rows)
-        if store.listeners.put_off:
-            store.listeners.send_put_off()
+        if store.listeners.delayed:
+            store.listeners.send_delayed()
         if now_s < store.write_again_s:
             return WRITE_AGAIN_S
         self._board.look_again()

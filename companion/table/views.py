@@ -46,7 +46,7 @@ from companion.table.table_view import (
     TimeView,
     TurnView,
 )
-from companion.table.ways_back import may_revert
+from companion.table.undo import may_revert
 
 
 def progress_of(live: TableState) -> Progress:

@@ -13,7 +13,7 @@ from companion.core.ports import Cue, PadKey, Press
 from companion.games.pads import PadGrammar
 from companion.table.records import HandIn, TakeBack
 from companion.table.session import Session
-from companion.table.ways_back import may_revert
+from companion.table.undo import may_revert
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Ways back in the fold of a journal: a sealed order, a seat's last turn, the last turn of both."""
+"""Undoing in the fold of a journal: a sealed order, a seat's last turn, the last turn of both."""
 
 from __future__ import annotations
 
