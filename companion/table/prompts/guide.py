@@ -7,7 +7,7 @@ a guided game say so.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from companion.core.i18n import listed, say
@@ -15,6 +15,7 @@ from companion.core.kit import Seat
 from companion.games.lesson import Lesson, LessonStep
 from companion.games.spelling import SpelledOrder, Way, spell_action, ways_of
 from companion.table.session import Phase, Session, Viewer
+from companion.table.state import TableState
 
 
 @dataclass(frozen=True)
@@ -71,22 +72,22 @@ def guide_of(session: Session) -> GuideView | None:
     )
 
 
-def lesson_words(
-    session: Session, step: LessonStep, viewer: Viewer, *, is_watched: bool = False
-) -> tuple[str, str]:
-    """Return the sign and its smaller line while the lesson waits for orders.
+def waiting_words(session: Session, seats: Collection[Seat]) -> str:
+    """Return a sentence on the seats that are waited for."""
+    names = listed(session.playing.sides[seat].name for seat in sorted(seats))
+    return say("Waiting for {sides}", sides=names)
 
-    With `is_watched` the camera sees the board, so hands can enter what a pad cannot.
-    """
-    sides = session.playing.sides
+
+def lesson_words(live: TableState, step: LessonStep, viewer: Viewer) -> tuple[str, str]:
+    """Return the sign and its smaller line while the lesson waits for orders."""
+    session, sides = live.session, live.session.playing.sides
     awaited = sorted(session.awaited)
     if viewer in awaited:
         alone = len(step.orders) == 1  # then the head is in the third person
         return say("Your turn") if alone else step.head, step.tasks[viewer]
     people = [seat for seat in awaited if not session.is_machines(seat)]
     if viewer is not None or not people:
-        names = listed(sides[seat].name for seat in awaited)
-        return say("Waiting for {sides}", sides=names), step.why
+        return waiting_words(session, awaited), step.why
     if len(people) > 1:
         return say("Both: give the orders shown here"), step.why
     (seat,), name = people, sides[people[0]].name
@@ -98,7 +99,8 @@ def lesson_words(
     if grammar and grammar.text(keys) == text:
         shown = say("{side!c}: do what is shown here", side=name)
         return shown if keys else say("{side!c}: press ready", side=name), step.why
-    if is_watched and session.board is not None:
+    # The camera sees the board, so hands can enter what a pad cannot.
+    if live.sees_board and not live.has_cards and session.board is not None:
         return say("{side!c}: move as shown here", side=name), say(
             "By hand, on the board: the camera sees it."
         )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from companion.core.i18n import Verbatim, before_colon, joined, listed, say, say_n, to_owner
 from companion.core.kit import SEATS, Kit, RowFault, RowSeen, Seat, Side
 from companion.games import GAMES
 from companion.games.screen import BoardUi, CardUi
-from companion.table.prompts.guide import lesson_words
+from companion.table.prompts.guide import lesson_words, waiting_words
 from companion.table.remote.messages import RemoteGame
 from companion.table.session import ABANDONED, BOTH, Phase, Session, Viewer
 from companion.table.state import Instruction, TableState, headline_of, instructions
@@ -91,7 +90,7 @@ def _awaited_sign(live: TableState, viewer: Viewer) -> Sign:
         side = session.playing.sides[session.back_wanted].name
         text = say("{side!c} wants the last move back", side=side)
         if viewer is session.back_wanted:
-            text = _waiting_words(session, asked)
+            text = waiting_words(session, asked)
         return Sign(text, "", asked)
     if live.problems:
         problem = live.problems[0]
@@ -150,11 +149,6 @@ def _remote_sign(session: Session, remote: RemoteGame) -> Sign | None:
         side = session.playing.sides[remote.seat].name
         small = say("{side!c} plays there. The pieces move here when that is done.", side=side)
     return Sign(say("Waiting for the other table"), small, seats, is_elsewhere=True)
-
-
-def _waiting_words(session: Session, seats: Collection[Seat]) -> str:
-    names = listed(session.playing.sides[seat].name for seat in sorted(seats))
-    return say("Waiting for {sides}", sides=names)
 
 
 def _asked_sign(live: TableState, viewer: Viewer) -> Sign:
@@ -275,8 +269,7 @@ def _orders_sign(live: TableState, viewer: Viewer) -> Sign:
     session = live.session
     game, awaited = session.playing, session.awaited
     if session.is_guided and (step := session.lesson_step):
-        is_watched = live.sees_board and not live.has_cards
-        text, small = lesson_words(session, step, viewer, is_watched=is_watched)
+        text, small = lesson_words(live, step, viewer)
         return Sign(text, small, awaited)
     if shown := game.card_ui(session.state, viewer) or game.board_ui(session.state, viewer):
         return _clock_sign(live, shown, viewer)
@@ -295,7 +288,7 @@ def _orders_sign(live: TableState, viewer: Viewer) -> Sign:
     if len(awaited) > 1:
         return Sign(say("Both: hand in your orders"), offer, awaited)
     if viewer:
-        return Sign(_waiting_words(session, awaited), offer, awaited)
+        return Sign(waiting_words(session, awaited), offer, awaited)
     side = game.sides[next(iter(awaited))].name
     return Sign(say("{side!c}: hand in your orders", side=side), offer, awaited)
 
@@ -321,7 +314,7 @@ def _tiles_sign(live: TableState, viewer: Viewer, offer: str) -> Sign:
     if len(missing) > 1:
         return Sign(say("Both: lay three tiles, then press ready"), hint, missing)
     late = missing or session.awaited
-    return Sign(_waiting_words(session, late), hint if viewer is None else offer, late)
+    return Sign(waiting_words(session, late), hint if viewer is None else offer, late)
 
 
 _TO_GO = {1: say("One order to go"), 2: say("Two orders to go"), 3: say("Three orders to go")}
@@ -357,7 +350,7 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Viewer) -> Si
         text = say("{side!c}: time is up", side=session.playing.sides[seat].name)
         return Sign(text, offer or shown.hint, session.awaited)
     if session.sealed and viewer not in session.awaited:
-        return Sign(_waiting_words(session, session.awaited), offer, session.awaited)
+        return Sign(waiting_words(session, session.awaited), offer, session.awaited)
     if isinstance(shown, BoardUi):
         # If the board is checked, the seat on turn may play by hand.
         is_by_hand = session.board is not None and len(session.awaited) == 1
