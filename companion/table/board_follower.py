@@ -20,7 +20,7 @@ from companion.table.prompts.sign import sign_of
 from companion.table.records import HandIn, StageDone
 from companion.table.remote.fold import advance
 from companion.table.session import BOTH, Phase, Session
-from companion.table.state import TableState, headline_of, is_in_hand, problems_of
+from companion.table.state import TableState, is_in_hand, problems_of
 from companion.table.store import TableStore
 from companion.table.turns import end_step, hand_in
 
@@ -140,7 +140,7 @@ class BoardFollower:
         one seat.
         """
         live, session = self._store.live, self._store.session
-        if headline_of(live):
+        if live.headline:
             return False  # people read the headline first
         if live.agrees:
             return True

@@ -59,6 +59,19 @@ NO_TILES = TileState()
 
 
 @dataclass(frozen=True)
+class TimedHeadline:
+    """A headline, its number in its stage from 0, and the monotonic time at which it ends.
+
+    `lasts_s` is its whole reading time, 0 if it waits for a tap.
+    """
+
+    content: Headline
+    number: int
+    lasts_s: float = 0.0
+    due_s: float = math.inf
+
+
+@dataclass(frozen=True)
 class TableState:
     """The table at one moment: the session, and what need not survive a restart.
 
@@ -73,11 +86,8 @@ class TableState:
     version: int = 0
     stage_since_s: float = 0.0
     """Monotonic time at which the current phase or stage was first shown."""
-    headlines_read: int = 0
-    """Number of the stage's headlines that have been read."""
-    headline_due_s: float = math.inf
-    """Monotonic time at which the current headline ends. Infinite if it waits for a tap."""
-    headline_lasts_s: float = 0.0
+    headline: TimedHeadline | None = None
+    """The current headline. None while hands are at work or no stage is shown."""
     reading: Reading = NO_READING
     camera: CameraStatus = NO_CAMERA
     problems: tuple[Problem, ...] = ()
@@ -243,7 +253,6 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
             problems=problems,
             disagrees_since_s=now_s if problems else None,
             touched=frozenset(),
-            headlines_read=0,
         )
     # The reading belongs to the board of another kit.
     if session.kit != before.kit:
@@ -263,9 +272,10 @@ def headlines_of(session: Session) -> tuple[Headline, ...]:
     )
 
 
-def headline_of(live: TableState) -> Headline | None:
-    """Return the current headline. None while hands are at work or no stage is shown."""
-    return next(iter(headlines_of(live.session)[live.headlines_read :]), None)
+def headline_at(session: Session, number: int) -> TimedHeadline | None:
+    """Return a headline of the current stage that waits for a tap. None after the last one."""
+    headlines = headlines_of(session)
+    return TimedHeadline(headlines[number], number) if number < len(headlines) else None
 
 
 def must_wait(live: TableState, order: HandIn) -> bool:

@@ -36,7 +36,7 @@ from companion.table.records import (
 )
 from companion.table.remote.fold import advance
 from companion.table.session import Phase, Session
-from companion.table.state import WRITE_ERROR, TableState, headline_of, with_session
+from companion.table.state import WRITE_ERROR, TableState, TimedHeadline, headline_at, with_session
 
 log = logging.getLogger(__name__)
 _Parameters = ParamSpec("_Parameters")
@@ -175,13 +175,12 @@ class TableStore:
         # new players did not see the game
         if session.phase is Phase.OVER and session.remote is None:
             session = session.at_home()
-        self.live = self.time_headline(
-            TableState(
-                session,
-                stage_since_s=clock.monotonic_s(),
-                troubles={"journal": journal.notice},
-                remembered=self.choices.last if self.choices.last in GAMES else None,
-            )
+        self.live = TableState(
+            session,
+            stage_since_s=clock.monotonic_s(),
+            headline=self.time_headline(session),
+            troubles={"journal": journal.notice},
+            remembered=self.choices.last if self.choices.last in GAMES else None,
         )
 
     @property
@@ -327,8 +326,9 @@ class TableStore:
             session = session.at_home()
         live = with_session(self.live, session, self.now_s())
         live = replace(live, troubles={**live.troubles, WRITE_ERROR: ""})
-        if session.phase is Phase.STAGES and session.place != before.place:
-            live = self.time_headline(live)
+        if session.place != before.place:
+            in_stages = session.phase is Phase.STAGES
+            live = replace(live, headline=self.time_headline(session) if in_stages else None)
         self.publish(live, signals)
         for follow in self.followers:
             follow(self)
@@ -368,26 +368,24 @@ class TableStore:
         troubles = {**self.live.troubles, "journal": self.journal.notice, topic: sentence}
         self.publish(replace(self.live, troubles=troubles))
 
-    def time_headline(self, live: TableState) -> TableState:
-        """Return the state with the times of its next headline, which starts now.
+    def time_headline(self, session: Session, number: int = 0) -> TimedHeadline | None:
+        """Return a headline of the current stage that starts now. None after the last one.
 
         A scene lasts twice as long, after a delay for moving the pieces of its stage. Everything
         lasts longer in a lesson.
         """
-        headline = headline_of(live)
-        if headline is None:
-            return live
-        if self.settings.reading_time_s >= UNTIL_TAPPED_S:
-            return replace(live, headline_due_s=math.inf, headline_lasts_s=0.0)
-        scale = self.settings.reading_time_s / USUAL_READING_S
-        times = 2 if headline.scene else 1
-        if live.session.lesson_step:
+        headline = headline_at(session, number)
+        if headline is None or self.settings.reading_time_s >= UNTIL_TAPPED_S:
+            return headline
+        content, scale = headline.content, self.settings.reading_time_s / USUAL_READING_S
+        times = 2 if content.scene else 1
+        if session.lesson_step:
             times = LESSON_READS
-        lasts_s = scale * times * (FIRST_S + WORD_S * len(headline.text.split()))
+        lasts_s = scale * times * (FIRST_S + WORD_S * len(content.text.split()))
         due_s = self.now_s() + lasts_s
-        if headline.scene and not live.headlines_read:
+        if content.scene and number == 0:
             due_s += scale * MOVES_S
-        return replace(live, headline_due_s=due_s, headline_lasts_s=lasts_s)
+        return replace(headline, lasts_s=lasts_s, due_s=due_s)
 
     # ---- a disk that refuses ---------------------------------------------------------------------
 

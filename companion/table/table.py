@@ -45,7 +45,6 @@ from companion.table.seats.coaching import Coaching
 from companion.table.seats.machine_seats import MachineSeats
 from companion.table.seats.pads import Pads
 from companion.table.session import Phase, Viewer, named_sides
-from companion.table.state import headline_of
 from companion.table.store import WRITE_AGAIN_S, RecordJournal, TableStore
 from companion.table.table_view import Progress, TableView
 from companion.table.views import progress_of, view_of
@@ -214,8 +213,8 @@ class Table(Closeable):
             # The table does not continue by itself while the board is wrong, or while it waits for
             # the other table's board.
             is_waiting = store.live.problems or session.is_shown_here
-            is_read = now_s >= store.live.headline_due_s and not is_waiting
-            if is_read and headline_of(store.live):
+            headline = store.live.headline
+            if headline and now_s >= headline.due_s and not is_waiting:
                 turns.read_on(store, "clock")
         elif (
             session.phase is Phase.OVER

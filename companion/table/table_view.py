@@ -11,7 +11,7 @@ from companion.core.kit import Kit, Layout, Seat, Side
 from companion.core.ports import CameraState, CameraStatus
 from companion.games.base import Event, Order, Outcome, Stage
 from companion.games.pads import PadGrammar
-from companion.games.screen import BoardUi, CardUi, Headline, Possible, Tally, UnitOrder
+from companion.games.screen import BoardUi, CardUi, Possible, Tally, UnitOrder
 from companion.table.board_check import HandMove, Problem
 from companion.table.chance.game_chance import ChanceView
 from companion.table.prompts.guide import GuideView
@@ -19,7 +19,7 @@ from companion.table.prompts.sign import Sign
 from companion.table.records import Score
 from companion.table.seats.coaching import MachineReasons
 from companion.table.session import Phase, Sealed, Viewer
-from companion.table.state import Instruction
+from companion.table.state import Instruction, TimedHeadline
 
 
 @dataclass(frozen=True)
@@ -70,19 +70,6 @@ class ClockView:
     due_s: float | None
     paused: str
     has_run_out: bool
-
-
-@dataclass(frozen=True)
-class TimedHeadline:
-    """A headline, its number in its stage from 0, and the monotonic time at which it ends.
-
-    `lasts_s` is its whole reading time, 0 if it waits for a tap.
-    """
-
-    content: Headline
-    number: int
-    lasts_s: float
-    due_s: float
 
 
 @dataclass(frozen=True)

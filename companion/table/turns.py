@@ -22,8 +22,6 @@ from companion.table.state import (
     Question,
     TileState,
     explaining_machine,
-    headline_of,
-    headlines_of,
     instructions,
     must_wait,
 )
@@ -139,11 +137,11 @@ def end_step(store: TableStore, by: str) -> None:
 
 def read(store: TableStore, by: str, moment: str, stage: int, number: int) -> None:
     """Mark the current headline as read. Raises `Stale` if another one is shown now."""
-    live = store.live
-    place = (live.session.moment, live.session.stage, live.headlines_read)
-    if (moment, stage, number) != place or headline_of(live) is None:
+    session, headline = store.session, store.live.headline
+    place = (session.moment, session.stage, headline.number if headline else None)
+    if (moment, stage, number) != place:
         raise Stale(say("That step is already done"))
-    if live.session.remote is None or not live.session.is_shown_here:
+    if not session.is_shown_here:
         read_on(store, by)
 
 
@@ -151,10 +149,10 @@ def read_on(store: TableStore, by: str) -> None:
     """Show the next headline, or end a stage after its last headline if hands have nothing to
     do.
     """
-    live, session = store.live, store.session
-    number = live.headlines_read + 1
-    if session.has_moves or number < len(headlines_of(session)):
-        store.publish(store.time_headline(replace(live, headlines_read=number)))
+    session, headline = store.session, store.live.headline
+    following = store.time_headline(session, headline.number + 1) if headline else None
+    if following or session.has_moves:
+        store.publish(replace(store.live, headline=following))
     else:
         end_step(store, by)
 

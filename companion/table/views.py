@@ -27,7 +27,6 @@ from companion.table.state import (
     NO_DRAFT,
     TableState,
     explaining_machine,
-    headline_of,
     headlines_of,
     instructions,
 )
@@ -42,7 +41,6 @@ from companion.table.table_view import (
     Progress,
     SeatView,
     TableView,
-    TimedHeadline,
     TimeView,
     TurnView,
 )
@@ -127,16 +125,9 @@ def _turn_view(live: TableState) -> TurnView:
         opened=_revealed_orders(session),
         tallies=_tallies(session) if in_stages else (),
         is_open=session.is_open and session.back_wanted is None,
-        headline=_timed_headline(live) if in_stages else None,
+        headline=live.headline,
         past=_past_stages(session),
     )
-
-
-def _timed_headline(live: TableState) -> TimedHeadline | None:
-    headline = headline_of(live)
-    if headline is None:
-        return None
-    return TimedHeadline(headline, live.headlines_read, live.headline_lasts_s, live.headline_due_s)
 
 
 def _last_layout(session: Session) -> Layout:
@@ -290,7 +281,8 @@ def _badges(live: TableState) -> Mapping[Square, Badge]:
             earlier = pieces.badges
         badges = {**earlier, **badges}
     # Effects of later headlines are not shown yet, so the pieces keep their earlier figures.
-    for headline in reversed(headlines_of(session)[live.headlines_read + 1 :]):
+    later = headlines_of(session)[live.headline.number + 1 :] if live.headline else ()
+    for headline in reversed(later):
         if headline.square and headline.most:
             left = headline.left + headline.lost
             badges[headline.square] = Badge(str(left), left / headline.most)

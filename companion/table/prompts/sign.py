@@ -11,7 +11,7 @@ from companion.games.screen import BoardUi, CardUi
 from companion.table.prompts.guide import lesson_words, waiting_words
 from companion.table.remote.messages import RemoteGame
 from companion.table.session import ABANDONED, BOTH, Phase, Session, Viewer
-from companion.table.state import Instruction, TableState, headline_of, instructions
+from companion.table.state import Instruction, TableState, instructions
 
 
 @dataclass(frozen=True)
@@ -211,8 +211,8 @@ def _hands_sign(live: TableState, viewer: Viewer) -> Sign:
     When they are done, return what the camera or the table still waits for.
     """
     session = live.session
-    if headline := headline_of(live):
-        return Sign(headline.text, is_headline=True)
+    if live.headline:
+        return Sign(live.headline.content.text, is_headline=True)
     asked = instructions(live)
     if todo := sorted((i for i in asked if not i.move.done), key=lambda i: i.seat is not viewer):
         return _moves_sign(live, viewer, todo)

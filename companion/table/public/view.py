@@ -20,14 +20,14 @@ from companion.table.public.messages import (
     PublicView,
 )
 from companion.table.session import Phase, Session
-from companion.table.state import TableState
+from companion.table.state import TableState, headline_at
 from companion.table.table_view import ClockView, TableView
 from companion.table.views import view_of
 
 
 def public_view(session: Session, now_s: float) -> PublicView:
     """Return the public view of a session without names at a monotonic time."""
-    view = view_of(TableState(session), None)
+    view = view_of(TableState(session, headline=headline_at(session, 0)), None)
     cards = view.board.tableau
     outcome = view.match.outcome if view.phase is Phase.OVER else None
     clock = view.time.clock

@@ -27,7 +27,7 @@ from companion.table.records import (
 from companion.table.seats.pad_draft import press_order
 from companion.table.seats.seating import open_to_phone
 from companion.table.session import BOTH, Phase
-from companion.table.state import NO_DRAFT, Draft, Question, headline_of
+from companion.table.state import NO_DRAFT, Draft, Question
 from companion.table.store import TableStore
 
 DRAW_KEYS = frozenset({PadKey.LEFT, PadKey.RIGHT})
@@ -189,8 +189,8 @@ class Pads:
         If the camera disagrees, this is refused. Holding the key then overrules the camera.
         """
         ready = self._ready(press)
-        if headline_of(self._store.live):
-            turns.read(self._store, *ready, self._store.live.headlines_read)
+        if headline := self._store.live.headline:
+            turns.read(self._store, *ready, headline.number)
             return
         # It stays only if `confirm` refuses. Then holding the key overrules it.
         self._refused_ready = ready
