@@ -92,26 +92,21 @@ class Listeners:
         """Show a state: first lamps, alarms and cues, because a finger waits for them, then
         pages.
         """
+        session, turns = live.session, self._turns
         lamps = {Seat.SOUTH: lamps_of(live, Seat.SOUTH), Seat.NORTH: lamps_of(live, Seat.NORTH)}
-        kit = live.session.kit
+        kit_before, alarms_before, game_before = self._kit, self._alarms, self._game
+        self._kit, self._turns = session.kit, len(session.turns)
+        self._alarms = alarms_of(session) if session.countdown else ()
+        self._game = 0 if session.is_between else session.number
         for listener in self._listeners:
+            # Alarms follow the lamps, so that the old turn's blinking ends at the same instant.
             listener.on_lamps(lamps, live.in_trouble)
-        if kit != self._kit:
-            self._kit = kit
-            for listener in self._listeners:
-                listener.on_kit(kit)
-        alarms = alarms_of(live.session) if live.session.countdown else ()
-        # Alarms follow the lamps, so that the old turn's blinking ends at the same instant.
-        if alarms != self._alarms:
-            self._alarms = alarms
-            for listener in self._listeners:
-                listener.on_alarms(alarms)
-        game, turns = 0 if live.session.is_between else live.session.number, self._turns
-        self._turns = len(live.session.turns)
-        if game != self._game:
-            self._game = game
-            for listener in self._listeners:
-                listener.on_game(game, turns)
+            if self._alarms != alarms_before:
+                listener.on_alarms(self._alarms)
+            if self._kit != kit_before:
+                listener.on_kit(self._kit)
+            if self._game != game_before:
+                listener.on_game(self._game, turns)
         self.send(*signals)
         with self._changed:
             self._version = live.version
