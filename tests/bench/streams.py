@@ -1,9 +1,21 @@
-"""Orders to all pages that follow a table: a few screens, and as many as a table takes."""
+"""Pages that follow a table or a hub, beside the smallest Flask application behind the same
+waitress.
+
+The peer keeps an order in SQLite as safely as the table does and sends 8 kB to a queue of each
+viewer. It draws nothing, knows no secrets and checks nothing. Both run as processes of their own,
+at the same time.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import http.client
+import statistics
+import subprocess
+import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -13,32 +25,166 @@ from bench.visitors import Viewers, first_orders, order
 from companion.core.kit import SEATS
 from companion.tools.selfplay import Phone
 
-VIEWERS = (3, 64)
+TABLE_VIEWERS, HUB_VIEWERS = (3, 64), 1000
 EVENTS = 30
 SPACING_S = 0.25
+HUB_SPACING_S = 1.5
+MAX_RATIO = 5.0
+"""Of the medians until the last viewer has it: the peer draws nothing."""
+
+PEER = r"""
+import queue, sqlite3, sys, threading
+from flask import Flask, Response, request
+from waitress import create_server
+viewers, lock, app = [], threading.Lock(), Flask("peer")
+db = sqlite3.connect(sys.argv[1], check_same_thread=False, isolation_level=None)
+db.execute("PRAGMA journal_mode=WAL")
+db.execute("PRAGMA synchronous=FULL")
+db.execute("CREATE TABLE inputs (data TEXT)")
+TEXT = "data: " + "x" * 8000 + "\n\n"
+
+@app.post("/order")
+def order():
+    with lock:
+        db.execute("INSERT INTO inputs VALUES (?)", (request.get_data(as_text=True),))
+        for viewer in viewers:
+            viewer.put(TEXT)
+    return {}
+
+@app.get("/live")
+def live():
+    own, is_gone = queue.Queue(), request.environ["waitress.client_disconnected"]
+    viewers.append(own)
+    def body():
+        yield TEXT
+        while not is_gone():
+            try:
+                yield own.get(timeout=1)
+            except queue.Empty:
+                pass
+        viewers.remove(own)
+    return Response(body(), mimetype="text/event-stream")
+
+server = create_server(app, host="127.0.0.1", port=0, threads=int(sys.argv[2]) + 16, channel_request_lookahead=1,
+                       asyncore_use_poll=True, connection_limit=2000)
+print(server.effective_port, flush=True)
+server.run()
+"""
+HUB = """
+import sys
+from bench.streams import serve_hub
+serve_hub(int(sys.argv[1]))
+"""
+
+
+def serve_hub(viewers: int) -> None:
+    """Serve a hub with one table, which tells its next record for every line on the standard
+    input.
+    """
+    from hub_room import NoHub, league_of, played_records  # noqa: PLC0415 - of the child process alone
+
+    from companion.core.clock import RealClock  # noqa: PLC0415
+    from companion.core.config import WebSettings  # noqa: PLC0415
+    from companion.core.resources import save_memory  # noqa: PLC0415
+    from web.features import Site  # noqa: PLC0415
+    from web.hub.app import create_hub_app  # noqa: PLC0415
+    from web.hub.room import Room, RoomTable  # noqa: PLC0415
+    from web.server.server import serve  # noqa: PLC0415
+
+    save_memory()
+    clock, records = RealClock(), played_records("outbuffered", 99, 1)
+    room = Room("Bench", clock)
+    room.put(RoomTable("id1", 1, "Table"))
+    web = WebSettings(host="127.0.0.1", viewers=viewers)
+    site = Site(web, lambda: ("http://127.0.0.1/",), b"k" * 32, "abcde-fghij")
+    with tempfile.TemporaryDirectory() as folder, league_of(Path(folder), clock) as league:
+        app = create_hub_app(room, league, NoHub(), clock, site)
+        with serve(app, "127.0.0.1", 0) as server:
+            server.start()
+            print(server.port, flush=True)
+            for record, _ in zip(records, sys.stdin, strict=False):
+                room.record("id1", record)
+
+
+def _child(stack: ExitStack, program: str, *arguments: str) -> tuple[subprocess.Popen[str], int]:
+    """Run a program that prints its port first, until the stack ends."""
+    command = [sys.executable, "-c", program, *arguments]
+    process = stack.enter_context(
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    )
+    stack.callback(process.terminate)
+    assert process.stdout
+    return process, int(process.stdout.readline())
 
 
 def bench_streams() -> bool:
     """Measure and print it all, and return whether every bar is kept."""
-    is_kept = True
-    for viewers in VIEWERS:
-        is_kept &= _bench_table(viewers)
-    return is_kept
+    good = True
+    for viewers in TABLE_VIEWERS:
+        good &= _bench_table(viewers)
+    return _bench_hub(HUB_VIEWERS) and good
 
 
 def _bench_table(viewers: int) -> bool:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        settings = f'{LOCAL}viewers = {max(VIEWERS)}\n[camera]\nsource = "none"\n'
+        settings = f'{LOCAL}viewers = {max(TABLE_VIEWERS)}\n[camera]\nsource = "none"\n'
         service = stack.enter_context(running_service(folder, settings))
         phones = [Phone(f"http://127.0.0.1:{service.port}", seat) for seat in SEATS]
         moment = first_orders(phones)
-        pages = stack.enter_context(Viewers(service.port, ["/live/watch"] * viewers))
-        times_ms = []
-        for number in range(EVENTS):
-            time.sleep(SPACING_S)
-            began_s = time.monotonic()
-            order(phones[1], moment, number)
-            times_ms.append((pages.last_since(began_s) - began_s) * 1000)
+        ours = stack.enter_context(Viewers(service.port, ["/live/watch"] * viewers))
+        own_ms = _beside_peer(
+            stack, ours, lambda number: order(phones[1], moment, number), viewers, SPACING_S
+        )
         print(f"    {viewers} viewers, {memory_mb(service.pid):.0f} MB", flush=True)
-    return PHONE_TO_SCREENS_MS.judge(times_ms)
+    return PHONE_TO_SCREENS_MS.judge(own_ms[0]) and own_ms[1]
+
+
+def _bench_hub(viewers: int) -> bool:
+    with ExitStack() as stack:
+        hub, port = _child(stack, HUB, str(viewers))
+
+        def tell(_: int) -> None:
+            assert hub.stdin
+            hub.stdin.write("\n")
+            hub.stdin.flush()
+
+        ours = stack.enter_context(Viewers(port, ["/live/watch/1"] * viewers))
+        _, is_good = _beside_peer(stack, ours, tell, viewers, HUB_SPACING_S)
+        print(f"    hub, {viewers} viewers, {memory_mb(hub.pid):.0f} MB", flush=True)
+    return is_good
+
+
+def _beside_peer(
+    stack: ExitStack, ours: Viewers, act: Callable[[int], None], viewers: int, spacing_s: float
+) -> tuple[list[float], bool]:
+    """Act beside the peer, in turn.
+
+    Return the milliseconds until the last own viewer had it, and whether that is few times the
+    peer's.
+    """
+    folder = stack.enter_context(tempfile.TemporaryDirectory())
+    _, port = _child(stack, PEER, f"{folder}/peer.sqlite", str(viewers))
+    theirs = stack.enter_context(Viewers(port, ["/live"] * viewers))
+
+    def post(_: int) -> None:
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=20)) as line:
+            line.request("POST", "/order", "UUU")
+            line.getresponse().read()
+
+    times_ms: tuple[list[float], list[float]] = [], []
+    for number in range(EVENTS):
+        for who, watchers, do in ((0, ours, act), (1, theirs, post)):
+            time.sleep(spacing_s)
+            began_s = time.monotonic()
+            do(number)
+            times_ms[who].append((watchers.last_since(began_s) - began_s) * 1000)
+    own, peer = statistics.median(times_ms[0]), statistics.median(times_ms[1])
+    is_good = own <= MAX_RATIO * peer
+    print(
+        f"event -> {viewers} screens: the last has it after {own:.1f} ms (median), bare Flask "
+        f"{peer:.1f} ms: "
+        f"{own / peer:.1f} x (at most {MAX_RATIO:g})  {'ok' if is_good else 'TOO SLOW'}",
+        flush=True,
+    )
+    return times_ms[0], is_good
