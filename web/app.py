@@ -71,7 +71,7 @@ def create_app(
     """Return the application of a table, with pages for the features that it has."""
     features = features or Features()
     guard = Auth(site, table.seat_nonce, clock)
-    app = base_app(site, guard, table.now_s, lambda: table.settings.language)
+    app = create_base_app(site, guard, table.now_s, lambda: table.settings.language)
     streams: Streams = app.extensions["streams"]
     join_code = JoinCode(table, clock.monotonic_s) if site.settings.join == "code" else None
     presence = Presence(table, clock.monotonic_s)
@@ -158,7 +158,7 @@ def create_phone_app(main: Flask, phone: PhoneRoom) -> Flask:
     It has only the page of the phone that serves as the camera.
     """
     guard: Auth = main.extensions["guard"]
-    app = base_app(main.extensions["site"], guard, main.extensions["now_s"])
+    app = create_base_app(main.extensions["site"], guard, main.extensions["now_s"])
     for room in (StaticFiles(), PhoneCameraPages(guard, phone, is_secure=True)):
         add_routes(app, room)
     return app
@@ -187,7 +187,7 @@ SCREENS = ("/", "/live/table", "/live/wall")
 """Paths of the shared screen, which has its own language."""
 
 
-def base_app(
+def create_base_app(
     site: Site,
     guard: Auth,
     now_s: Callable[[], float],

@@ -7,7 +7,7 @@ from flask import Flask, Response, jsonify
 from companion.core.clock import Clock
 from companion.league.league import League
 from companion.league.people import shown_name
-from web.app import base_app
+from web.app import create_base_app
 from web.features import Site
 from web.hub import drawing
 from web.hub.cards import CardPages
@@ -39,7 +39,7 @@ def create_hub_app(
     """
     # nobody has a seat at a hub, so no seat's cookie is valid
     guard = Auth(site, lambda _: None, clock)
-    app = base_app(site, guard, room.now_s, lambda: language)
+    app = create_base_app(site, guard, room.now_s, lambda: language)
     streams: Streams = app.extensions["streams"]
     door = JoinDoor(host, clock, room.change)
     app.extensions |= {"join_code": None, "key_page": "hub_key.html", "door": door}

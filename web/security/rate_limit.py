@@ -88,10 +88,10 @@ class Buckets:
         return name if len(self._levels) < self._most else SHARED
 
 
-class Held(Counter[Key]):
-    """Numbers of things that are held, by key. A key that holds nothing is forgotten."""
+class UsageCounts(Counter[Key]):
+    """Numbers of things in use, by key. A key that uses nothing is forgotten."""
 
-    def give_back(self, key: Key) -> None:
+    def release(self, key: Key) -> None:
         """Count one thing less."""
         self[key] -= 1
         if not self[key]:

@@ -23,7 +23,7 @@ from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
 from companion.core.ports import Closeable
 from web.security.proxies import Front, Proxies
-from web.security.rate_limit import OWN_ADDRESSES, Held, address_group, plain_address
+from web.security.rate_limit import OWN_ADDRESSES, UsageCounts, address_group, plain_address
 from web.server.sse import KEPT, Streams
 from web.server.worker import Worker
 
@@ -91,7 +91,7 @@ class Listener(socket.socket):
         self.connections: set[Connection] = set()
         self.uploads: set[Connection] = set()
         """Connections with a large request that has not been answered yet."""
-        self._by_address = Held[str]()
+        self._by_address = UsageCounts[str]()
         self._lock = threading.Lock()
 
     def accept(self) -> tuple[socket.socket, Any]:
@@ -119,7 +119,7 @@ class Listener(socket.socket):
         with self._lock:
             self.uploads.discard(connection)
             self.connections.discard(connection)
-            self._by_address.give_back(connection.group)
+            self._by_address.release(connection.group)
 
 
 class Connection(socket.socket):

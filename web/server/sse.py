@@ -19,7 +19,7 @@ from flask import Response, request
 
 from companion.core.errors import CompanionError
 from companion.core.i18n import say
-from web.security.rate_limit import OWN_ADDRESSES, Held, address_group
+from web.security.rate_limit import OWN_ADDRESSES, UsageCounts, address_group
 
 LOOK_S = 1.0
 """Interval in seconds at which a stream checks whether its viewer is still connected."""
@@ -82,7 +82,7 @@ class Streams:
 
     def __init__(self, viewers: int) -> None:
         self.viewers = viewers
-        self.held = Held[tuple[str, Audience]]()
+        self.held = UsageCounts[tuple[str, Audience]]()
         self.closing = threading.Event()
         self._free_places = {Audience.SPECTATOR: viewers, **KEPT}
         self._lock = threading.Lock()
@@ -178,16 +178,19 @@ class Streams:
                     last_message_s = time.monotonic()
                 pause()
 
+        places = [place]
+
         def release() -> None:
-            self._give_back(place, address)
-            when_over()
+            # once, even if the answer is closed several times
+            if places:
+                self._give_back(places.pop(), address)
+                when_over()
 
         answer = Response(messages(), mimetype="text/event-stream")
         answer.headers["Cache-Control"] = "no-store"
         # otherwise nginx buffers small messages
         answer.headers["X-Accel-Buffering"] = "no"
-        # the place is returned once, even if the answer is closed several times
-        answer.call_on_close(_once(release))
+        answer.call_on_close(release)
         return answer
 
     def _take(self, audience: Audience, address: str) -> Audience | None:
@@ -214,13 +217,7 @@ class Streams:
     def _give_back(self, place: Audience, address: str) -> None:
         with self._lock:
             self._free_places[place] += 1
-            self.held.give_back((address_group(address), place))
-
-
-def _once(call: Callable[[], None]) -> Callable[[], None]:
-    """Return a function that calls another one only the first time."""
-    calls = [call]
-    return lambda: calls.pop()() if calls else None
+            self.held.release((address_group(address), place))
 
 
 @lru_cache(maxsize=16)

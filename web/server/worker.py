@@ -12,7 +12,7 @@ from flask import request
 from werkzeug.exceptions import ServiceUnavailable
 
 from companion.core.ports import Closeable
-from web.security.rate_limit import Held, address_group
+from web.security.rate_limit import UsageCounts, address_group
 
 T = TypeVar("T")
 MAX_WAITING = 12
@@ -30,7 +30,7 @@ class Worker(Closeable):
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="pictures")
-        self._waiting = Held[str]()
+        self._waiting = UsageCounts[str]()
         self._lock = threading.Lock()
 
     def start(self) -> None:
@@ -51,7 +51,7 @@ class Worker(Closeable):
             return self._thread.submit(copy_context().run, work).result()
         finally:
             with self._lock:
-                self._waiting.give_back(name)
+                self._waiting.release(name)
 
     def close(self) -> None:
         """End the thread."""

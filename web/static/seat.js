@@ -566,7 +566,7 @@ if (document.querySelector('.passed, .passing')) {
 
 // How an action that is told in notation is entered, tap by tap up to the one that hands it in: what is tapped, a selector or a square as
 // @c4; how one sees that it is done, selectors and perhaps the texts of their elements; and a selector with what is tapped first while it matches.
-const held = key => [key, [[`${key}[aria-pressed=true]`]]];
+const press = key => [key, [[`${key}[aria-pressed=true]`]]];
 
 function slotTaps(text) {
   const taps = [...text].map((letter, place) => {
@@ -586,8 +586,8 @@ function cardTaps(text) {
   const keys = choices.filter(each => each[2] === card).map(each => each[1]);
   const first = [...picks.querySelectorAll('.pick')].find(each => keys.includes(each.dataset.key))?.dataset.key;
   return [
-    ...(card ? [held(`.card[data-card="${card}"]`)] : []),
-    ...(!card || first !== key ? [held(`.pick[data-key="${key}"]`)] : []),
+    ...(card ? [press(`.card[data-card="${card}"]`)] : []),
+    ...(!card || first !== key ? [press(`.pick[data-key="${key}"]`)] : []),
     ...(lane === null ? [] : [[`.ln[data-lane="${lane}"]`]]),
   ];
 }
@@ -613,7 +613,7 @@ function unitTaps(text) {
 
 // A key that begins the play, then its squares: the page lists the taps so far, with a blank after each.
 function playTaps([key, squares]) {
-  const taps = key ? [held(`[data-begin="${key}"]`)] : [];
+  const taps = key ? [press(`[data-begin="${key}"]`)] : [];
   let tapped = `${key} `;
   for (const square of squares) {
     tapped += `${square} `;
@@ -626,7 +626,7 @@ function tapsFor(text, play) {
   if (page().classList.contains('cards')) return cardTaps(text);
   if (document.getElementById('slots')) return slotTaps(text);
   const mode = page().querySelector('[data-mode]')?.dataset.mode;
-  const taps = mode === 'sheet' ? unitTaps(text) : mode === 'duel' ? [held(`[data-card="${text}"]`)] : playTaps(play);
+  const taps = mode === 'sheet' ? unitTaps(text) : mode === 'duel' ? [press(`[data-card="${text}"]`)] : playTaps(play);
   return [...taps, ['#commit']];
 }
 
