@@ -125,12 +125,6 @@ class HubFolder:
         """Return the current content of the file."""
         return self._file
 
-    def knows(self, table: str) -> bool:
-        """Return whether a table with this name in subjects has joined. Called for every
-        message.
-        """
-        return any(known.id == table for known in self._file.tables)
-
     def change(self, make: Callable[[HubFile], HubFile]) -> HubFile:
         """Write changed content to the disk, then use it."""
         with self._lock:

@@ -50,16 +50,6 @@ class Members:
         for request in folder.now.asked:
             room.update(request, asked=True, answer="")
 
-    def has(self, table: str) -> bool:
-        """Return whether a table with this name in subjects has joined. Called for every
-        message.
-        """
-        return self._folder.knows(table)
-
-    def ids(self) -> tuple[str, ...]:
-        """Return the names in subjects of all tables that have joined."""
-        return tuple(table.id for table in self._folder.now.tables)
-
     def update_permissions(self) -> None:
         """Write the tables' current permissions and make NATS load them.
 

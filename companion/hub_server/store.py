@@ -189,7 +189,7 @@ class HubStore:
         `sequence` is its number in the store, `at_s` the Unix time by the hub's clock when its
         table accepted it.
         """
-        if self._members.has(table):
+        if self._room.has(table):
             pair = record.pair
             if pair and not self._pairs.is_seated(table, pair.id, pair.seat):
                 log.warning("Hub: a table tells of a game at two tables that is none of its own")
@@ -335,11 +335,11 @@ class HubStore:
         """Read the last record of every table, so that the room shows it before the consumer has
         caught up.
         """
-        for table in self._members.ids():
+        for table in self._room.tables():
             try:
-                last = await stream.get_msg(RECORDS, subject=record_subject(table), direct=True)
+                last = await stream.get_msg(RECORDS, subject=record_subject(table.id), direct=True)
                 record = read_record(last.data or b"")
-                self._room.record(table, record, _total_age_s(last.headers, last.time))
+                self._room.record(table.id, record, _total_age_s(last.headers, last.time))
             except (NotFoundError, Malformed):
                 continue
 
@@ -381,7 +381,7 @@ class HubStore:
 
     async def _on_pair_message(self, message: Msg) -> None:
         _, pair, table, number = message.subject.split(".")
-        if self._members.has(table):
+        if self._room.has(table):
             is_number = number.isdecimal() and len(number) <= MAX_DIGITS
             is_right = is_number and len(message.data) <= MAX_PAIR_BYTES
             self._count(table, 1 if is_right else BAD_MESSAGE_COST)

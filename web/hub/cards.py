@@ -190,13 +190,15 @@ class CardPages(HubGroup):
             entrant = tournament.entrant_of(person.number)
             if tournament.is_over or tournament.round is None or entrant is None:
                 continue
-            for match in tournament.round.matches:
-                for board in match.boards:
-                    if person.number in (board.south, board.north):
-                        return self._board(tournament, board, person.number)
-                # a match without an opponent is a bye
-                if match.north is None and match.south == entrant.number:
-                    return {"tournament": tournament, "bye": match}
+            match = tournament.round.match_of(entrant.number)
+            if match is None:
+                continue
+            # a match without an opponent is a bye
+            if match.north is None:
+                return {"tournament": tournament, "bye": match}
+            for board in match.boards:
+                if person.number in (board.south, board.north):
+                    return self._board(tournament, board, person.number)
         return None
 
     def _board(self, tournament: Tournament, board: Any, number: int) -> dict[str, Any]:

@@ -264,6 +264,10 @@ class Room(Notifier):
         with self._lock:
             return next((table for table in self._tables.values() if table.number == number), None)
 
+    def has(self, table: str) -> bool:
+        """Return whether there is a table with this name in subjects. Called for every message."""
+        return table in self._tables
+
     def number_of(self, table: str) -> int | None:
         """Return the number of the table with this name in subjects, or None."""
         known = self._tables.get(table)

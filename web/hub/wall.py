@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from flask import Response, render_template
@@ -80,6 +80,7 @@ class WallPages(HubGroup):
         room, now_s = self._room, self._room.now_s()
         tables, tournament = room.tables(), self._tournaments.current
         round_ = tournament.round if tournament else None
+        calls = calls_of(tables, now_s)
         return render_template(
             "_hub_wall.html",
             tiles=[tile_of(table, now_s, self._pairing(table.id)) for table in tables],
@@ -87,9 +88,9 @@ class WallPages(HubGroup):
             due_s=room.due_s(round_.ends_s) if round_ and not round_.is_decided else None,
             standings=standings(tournament)[:MAX_STANDINGS] if tournament and round_ else (),
             w=self._words,
-            calls=calls_of(tables, now_s),
+            calls=calls,
             most_calls=MAX_CALLS,
-            sign=sign_of(room, tables, now_s),
+            sign=sign_of(room, tables, calls),
             urls=self._hub.urls(),
             code=self._door.code if own else "",
             watching=self._streams.open,
@@ -141,28 +142,29 @@ def _state_of(table: RoomTable, now_s: float, is_paired: bool) -> tuple[str, str
     return say("Turn {turn}", turn=view.turn), drawing, "on"
 
 
+def _is_calling(table: RoomTable) -> bool:
+    return table.state is not None and table.state.call is Call.CALLED
+
+
 def calls_of(tables: tuple[RoomTable, ...], now_s: float) -> list[tuple[RoomTable, str]]:
     """Return the tables that need somebody, each with the reason. Tables that are calling come
     first.
     """
-    calling = _calling_tables(tables)
-    in_order = [*calling, *(table for table in tables if table not in calling)]
+    # False sorts before True, and the sort is stable
+    in_order = sorted(tables, key=lambda table: not _is_calling(table))
     needs = [(table, table.needs(now_s)) for table in in_order]
     return [(table, need) for table, need in needs if need]
 
 
-def _calling_tables(tables: tuple[RoomTable, ...]) -> list[RoomTable]:
-    return [table for table in tables if table.state and table.state.call is Call.CALLED]
-
-
-def sign_of(room: Room, tables: tuple[RoomTable, ...], now_s: float) -> tuple[str, bool]:
+def sign_of(
+    room: Room, tables: tuple[RoomTable, ...], calls: Sequence[tuple[RoomTable, str]]
+) -> tuple[str, bool]:
     """Return the sentence at the bottom of the wall, and whether somebody is needed."""
     if room.trouble:
         return room.trouble, True
-    calling = _calling_tables(tables)
-    if calling:
-        return say("Table {number} is calling", number=calling[0].number), True
-    for table, need in calls_of(tables, now_s):
+    for table, need in calls:
+        if _is_calling(table):
+            return say("Table {number} is calling", number=table.number), True
         return say("Table {number}: {what}", number=table.number, what=need), True
     if not tables:
         return say("No table has joined yet"), False
