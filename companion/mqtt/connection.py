@@ -181,7 +181,7 @@ class BrokerLine(Closeable):
         host, port = settings.host, settings.port
         self.sentence = say("Connecting to the broker {host}, port {port}.", host=host, port=port)
         """State of the connection as a sentence, and what to do about it."""
-        self._loss_reason = ""
+        self._refusal = ""
         self._thread = threading.Thread(target=self._run, name="mqtt", daemon=True)
 
     # ---- from any thread ----
@@ -226,20 +226,25 @@ class BrokerLine(Closeable):
     def _run(self) -> None:
         pause_s = FIRST_S
         while not self._stop.is_set():
-            self._loss_reason = ""
             try:
-                self._serve()
+                reason = self._serve()
             except Refused as error:
-                self._loss_reason = error.message
+                reason = error.message
             except Exception as error:
-                self._loss_reason = why_lost(error, self._settings)
+                reason = why_lost(error, self._settings)
             # The pauses start again after a connection that was up.
             pause_s = FIRST_S if self.is_connected else min(2 * pause_s, MAX_PAUSE_S)
-            self._note_loss()
+            with self._lock:
+                self.is_connected = False
+            if reason != self.sentence and not self._stop.is_set():
+                log.warning("MQTT: %s", reason)
+            self.sentence = reason
+            self._on_state(False)
             self._stop.wait(pause_s)
 
-    def _serve(self) -> None:
-        """Run one connection from its start to its end."""
+    def _serve(self) -> str:
+        """Run one connection from its start to its end. Return why it has ended, as a sentence."""
+        self._refusal = ""
         self._client = client = make_client(self._settings)
         client.on_connect = lambda client, _data, _flags, reason, _more: self._open(client, reason)
         client.on_message = lambda _client, _data, message: self._receive(message)
@@ -250,6 +255,12 @@ class BrokerLine(Closeable):
         connect(client, self._settings)
         if not self._stop.is_set():
             client.loop_forever()
+        host = self._settings.host
+        if self._refusal:
+            return self._refusal
+        if self.is_connected:
+            return say("The broker {host} has closed the connection.", host=host)
+        return say("The broker {host} does not answer.", host=host)
 
     def _cut(self) -> None:
         """Shut down a socket on which nothing moves, because it would block the thread."""
@@ -261,7 +272,7 @@ class BrokerLine(Closeable):
     def _open(self, client: Client, reason: ReasonCode) -> None:
         """Publish everything once the broker accepts the login, or note why it refuses."""
         if reason.is_failure:
-            self._loss_reason = refusal(str(reason), self._settings)
+            self._refusal = refusal(str(reason), self._settings)
             return
         host, port = self._settings.host, self._settings.port
         self.sentence = say("Connected to the broker {host}, port {port}.", host=host, port=port)
@@ -276,19 +287,6 @@ class BrokerLine(Closeable):
                 self._publish(client, self._presence, ONLINE, retain=True)
             self._publish_changes()
         self._on_state(True)
-
-    def _note_loss(self) -> None:
-        host = self._settings.host
-        if not self._loss_reason:
-            self._loss_reason = say("The broker {host} does not answer.", host=host)
-            if self.is_connected:
-                self._loss_reason = say("The broker {host} has closed the connection.", host=host)
-        with self._lock:
-            self.is_connected = False
-        if self._loss_reason != self.sentence and not self._stop.is_set():
-            log.warning("MQTT: %s", self._loss_reason)
-        self.sentence = self._loss_reason
-        self._on_state(False)
 
     # ---- telling and hearing ----
 
