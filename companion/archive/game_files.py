@@ -10,8 +10,8 @@ from companion.archive.played_games import MAX_GAME_BYTES
 from companion.archive.replay import GameFile, play_again, tell_chance
 from companion.archive.replay_scenes import ended_by_word
 from companion.core.errors import Malformed
-from companion.core.files import is_dense
 from companion.core.i18n import say
+from companion.core.messages import is_dense
 from companion.core.names import is_printable
 from companion.games import game_named
 

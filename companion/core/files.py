@@ -167,11 +167,3 @@ def _demand_size(size: int, most: int, path: str | Path) -> None:
         if most >= 1_000_000:
             words = f"Larger than {most // 1_000_000} MB"
         raise OSError(errno.EFBIG, words, str(path))
-
-
-def is_dense(content: bytes) -> bool:
-    """Return whether JSON from outside has suspiciously many lists and objects for its length.
-
-    Each `[]` of two bytes takes eighty bytes in memory.
-    """
-    return content.count(b"[") + content.count(b"{") > 1000 + len(content) // 8

@@ -13,9 +13,9 @@ import msgspec
 from msgspec import Meta
 
 from companion.core.errors import Malformed
-from companion.core.files import is_dense
 from companion.core.i18n import say
 from companion.core.kit import Seat
+from companion.core.messages import decode_message
 from companion.table.public.messages import words
 
 MAX_COMMAND_BYTES = 48 * 1024
@@ -90,12 +90,7 @@ def encode_command(command: HubCommand) -> bytes:
 
 def read_command(payload: bytes) -> HubCommand:
     """Decode and validate a command. Raises `Malformed`."""
-    if len(payload) > MAX_COMMAND_BYTES or is_dense(payload):
-        raise Malformed(say("This message is too large"))
-    try:
-        command = _command.decode(payload)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise Malformed(say("This message cannot be read: {error}", error=str(error))) from None
+    command: HubCommand = decode_message(_command, payload, MAX_COMMAND_BYTES)
     if command.wish and command.wish.pairing:
         for name in command.wish.pairing.names.values():
             words(name)

@@ -16,8 +16,9 @@ import msgspec
 from companion.core.errors import Malformed, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import Seat
+from companion.core.messages import decode_message
 from companion.games import GAMES
-from companion.table.public.messages import strictly_read, words
+from companion.table.public.messages import words
 
 Text = Annotated[str, msgspec.Meta(max_length=64)]
 Name = Annotated[str, msgspec.Meta(max_length=24)]
@@ -140,7 +141,7 @@ _answer = msgspec.json.Decoder(PairAnswer)
 
 def read_wish(payload: bytes) -> PairWish:
     """Decode a table's request. Raises `Malformed`."""
-    wish: PairWish = strictly_read(_wish, payload)
+    wish: PairWish = decode_message(_wish, payload)
     return wish
 
 
@@ -149,7 +150,7 @@ def read_answer(payload: bytes) -> PairAnswer:
 
     Raises `Malformed`, and `Illegal` with the hub's sentence if it refused the request.
     """
-    answer: PairAnswer = strictly_read(_answer, payload)
+    answer: PairAnswer = decode_message(_answer, payload)
     if answer.pair is not None and set(answer.pair.tables) != set(Seat):
         raise Malformed(say("This message cannot be read: {error}", error="tables"))
     if answer.refused:

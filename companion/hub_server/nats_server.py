@@ -19,6 +19,7 @@ from pathlib import Path
 from companion.core.errors import SystemTrouble
 from companion.core.files import replace_file
 from companion.core.i18n import say
+from companion.core.messages import MAX_MESSAGE_BYTES
 from companion.core.network import bracketed, from_here
 from companion.hub.pairing import Pair
 from companion.hub.subjects import (
@@ -29,7 +30,6 @@ from companion.hub.subjects import (
     may_subscribe,
 )
 from companion.hub_server.folder import HubFile, HubSettings, KnownTable, public_key
-from companion.table.public.messages import MAX_MESSAGE_BYTES
 
 log = logging.getLogger(__name__)
 READY_S, PAUSE_S, RELOADS_S = 15.0, 0.02, 5.0

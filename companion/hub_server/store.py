@@ -35,6 +35,7 @@ from nats.js.errors import APIError, NotFoundError, ServerError
 
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
+from companion.core.messages import MAX_MESSAGE_BYTES
 from companion.hub.loop_thread import LoopThread, connection
 from companion.hub.subjects import (
     AGE,
@@ -56,12 +57,7 @@ from companion.hub_server.members import Members
 from companion.hub_server.nats_server import NatsServer
 from companion.hub_server.pairs import PairKeeper
 from companion.league.league import League
-from companion.table.public.messages import (
-    MAX_MESSAGE_BYTES,
-    PublicRecord,
-    read_record,
-    read_state,
-)
+from companion.table.public.messages import PublicRecord, read_record, read_state
 from web.hub.room import Room
 from web.security.rate_limit import Buckets, Rate
 

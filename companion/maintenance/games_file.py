@@ -19,8 +19,8 @@ import msgspec
 from msgspec import Meta
 
 from companion.core.errors import Malformed
-from companion.core.files import is_dense
 from companion.core.i18n import say
+from companion.core.messages import is_dense
 from companion.core.names import is_printable
 from companion.storage.database import COLUMNS, START, holds, link_all, rows_of
 from companion.storage.format import make

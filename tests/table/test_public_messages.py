@@ -12,8 +12,8 @@ import pytest
 from companion.core.errors import Malformed
 from companion.core.i18n import LANGUAGES, Verbatim, packed, say, say_n, translate
 from companion.core.kit import Seat
+from companion.core.messages import MAX_MESSAGE_BYTES
 from companion.table.public.messages import (
-    MAX_MESSAGE_BYTES,
     PublicRecord,
     PublicState,
     PublicView,

@@ -16,15 +16,13 @@ import msgspec
 
 from companion.core import i18n
 from companion.core.errors import Malformed
-from companion.core.files import is_dense
 from companion.core.i18n import say
 from companion.core.kit import Seat
+from companion.core.messages import decode_message
 from companion.core.ports import CameraState
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 
-MAX_MESSAGE_BYTES = 32 * 1024
-"""Maximum size of a message in bytes. The view of a game with a custom map has some 5 kB."""
 _MOST_DEPTH, _MOST_NAMED = 8, 2
 """Maximum nesting of sentences, and maximum number of uses of a part in a pattern. They keep a
 small message from growing large once filled in.
@@ -187,7 +185,7 @@ def encode_public(message: PublicRecord | PublicState) -> bytes:
 
 def read_record(payload: bytes) -> PublicRecord:
     """Decode a record. Raises `Malformed` if it is not a valid one."""
-    record: PublicRecord = strictly_read(_record, payload)
+    record: PublicRecord = decode_message(_record, payload)
     view = record.view
     sentences = [view.title, view.step, view.sign, view.why, view.result, *view.happened]
     for step in view.orders:
@@ -199,20 +197,10 @@ def read_record(payload: bytes) -> PublicRecord:
 
 def read_state(payload: bytes) -> PublicState:
     """Decode a state. Raises `Malformed` if it is not a valid one."""
-    state: PublicState = strictly_read(_state, payload)
+    state: PublicState = decode_message(_state, payload)
     for sentence in (state.health, *state.notices, *state.wrong, state.answer):
         _require_sentence(sentence)
     return state
-
-
-def strictly_read(decoder: msgspec.json.Decoder[Any], payload: bytes) -> Any:
-    """Decode a message strictly. Raises `Malformed` if it is too large or not valid."""
-    if len(payload) > MAX_MESSAGE_BYTES or is_dense(payload):
-        raise Malformed(say("This message is too large"))
-    try:
-        return decoder.decode(payload)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise Malformed(say("This message cannot be read: {error}", error=str(error))) from None
 
 
 def words(packed: Any) -> str:

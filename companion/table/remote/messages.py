@@ -14,9 +14,8 @@ import msgspec
 from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.core.kit import Seat
+from companion.core.messages import decode_message
 
-MAX_MESSAGE_BYTES = 32 * 1024
-"""Maximum size of a message in bytes."""
 SETUP_STEP = -1
 """Number of the step in which the board is set up, in `StepShown`."""
 _Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
@@ -186,17 +185,12 @@ class _Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
-_decode = msgspec.json.Decoder(_Envelope).decode
+_decoder = msgspec.json.Decoder(_Envelope)
 
 
 def read_message(game: str, number: int, payload: bytes) -> RemoteMessage:
     """Decode the message of this number. Raises `Malformed` if it is not a valid one."""
-    if len(payload) > MAX_MESSAGE_BYTES:
-        raise Malformed(say("This message is too large"))
-    try:
-        envelope = _decode(payload)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise Malformed(say("This message cannot be read: {error}", error=str(error))) from None
+    envelope: _Envelope = decode_message(_decoder, payload)
     if (envelope.game, envelope.number) != (game, number):
         raise Malformed(say("This message belongs to another game"))
     return envelope.message

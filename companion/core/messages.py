@@ -1,0 +1,33 @@
+"""JSON messages from other machines and programs: bounded in size, and decoded strictly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from companion.core.errors import Malformed
+from companion.core.i18n import say
+
+MAX_MESSAGE_BYTES = 32 * 1024
+"""Maximum size of a message in bytes. The view of a game with a custom map has some 5 kB."""
+
+
+def is_dense(content: bytes) -> bool:
+    """Return whether JSON from outside has suspiciously many lists and objects for its length.
+
+    Each `[]` of two bytes takes eighty bytes in memory.
+    """
+    return content.count(b"[") + content.count(b"{") > 1000 + len(content) // 8
+
+
+def decode_message(
+    decoder: msgspec.json.Decoder[Any], payload: bytes, max_bytes: int = MAX_MESSAGE_BYTES
+) -> Any:
+    """Decode a message strictly. Raises `Malformed` if it is too large or not valid."""
+    if len(payload) > max_bytes or is_dense(payload):
+        raise Malformed(say("This message is too large"))
+    try:
+        return decoder.decode(payload)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise Malformed(say("This message cannot be read: {error}", error=str(error))) from None
