@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import base64
 import fcntl
+import hmac
 import secrets
 import socket
 import struct
@@ -100,6 +101,13 @@ def plain_code(typed: str) -> str:
     'k7m2qx'
     """
     return "".join(typed.split()).replace("-", "").lower()
+
+
+def is_code(typed: str, code: str) -> bool:
+    """Return whether somebody has typed this code, in constant time, so that the duration reveals
+    nothing about it.
+    """
+    return hmac.compare_digest(plain_code(typed).encode(), code.encode())
 
 
 def shown_code(code: str) -> str:

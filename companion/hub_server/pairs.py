@@ -5,7 +5,6 @@ Their messages pass through its store. The hub does not read them.
 
 from __future__ import annotations
 
-import hmac
 import math
 import secrets
 from collections.abc import Callable
@@ -19,7 +18,7 @@ from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Illegal, Refusal, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.core.network import new_code, plain_code
+from companion.core.network import is_code, new_code
 from companion.hub.pairing import (
     Pair,
     PairAgain,
@@ -222,13 +221,7 @@ class PairKeeper:
 
     def _offer_under(self, code: str, asker: str) -> tuple[str, PairOffer]:
         """Return the table that offers a game under a code, and its offer. Raises `Illegal`."""
-        typed = plain_code(code).encode()
-        owners = [
-            table
-            for table, (own, _) in self._offers.items()
-            # compared in constant time, so that the duration reveals nothing about the code
-            if hmac.compare_digest(own.encode(), typed)
-        ]
+        owners = [table for table, (own, _) in self._offers.items() if is_code(code, own)]
         wrong = say("No game is offered under that code now")
         often = say("Too many wrong codes: wait a minute")
         self._guesses.require(asker, lambda: bool(owners), wrong, often)

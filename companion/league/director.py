@@ -13,7 +13,7 @@ from companion.core.errors import Illegal, Malformed, Refusal, wrong_phase
 from companion.core.i18n import Verbatim, say
 from companion.games import game_named
 from companion.league.pairing import by_strength, next_matches
-from companion.league.people import MAX_TITLE, plain_title
+from companion.league.people import MAX_TITLE, title_of
 from companion.league.results import StoredResult, is_same_game
 from companion.league.tournament import (
     BoardEnd,
@@ -47,11 +47,9 @@ def new_tournament(
 
     Raises `Malformed` for a bad name, option or number of rounds, minutes or boards.
     """
-    title = plain_title(name)
-    if not title:
-        raise Malformed(
-            say("Give the tournament a name of at most {number} characters", number=MAX_TITLE)
-        )
+    title = title_of(
+        name, say("Give the tournament a name of at most {number} characters", number=MAX_TITLE)
+    )
     # raises before anything is created if an option is invalid
     game_named(game).options(options)
     for amount, most, what in (
@@ -88,11 +86,8 @@ def enter(
             Refusal.TOO_LATE,
             say("There are {number} entries, and no more can be taken", number=MAX_ENTRANTS),
         )
-    title = plain_title(team)
-    if team.strip() and not title:
-        raise Malformed(
-            say("Give the team a name of at most {number} characters", number=MAX_TITLE)
-        )
+    refusal = say("Give the team a name of at most {number} characters", number=MAX_TITLE)
+    title = title_of(team, refusal) if team.strip() else ""
     for person in people:
         former = tournament.entrant_of(person)
         if former is not None and former.people == tuple(people) and former.until:

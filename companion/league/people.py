@@ -63,12 +63,15 @@ def player_name(typed: str) -> str:
     return name
 
 
-def plain_title(typed: str) -> str:
-    """Return the typed name of a tournament, a team or a season with single spaces. Empty if it is
-    not valid.
+def title_of(typed: str, refusal: str) -> str:
+    """Return the typed name of a tournament, a team or a season with single spaces.
+
+    Raises `Malformed` with the sentence `refusal` if it is not valid.
     """
     title = plain_name(" ".join(typed.split()))
-    return title if len(title) <= MAX_TITLE and is_printable(title) else ""
+    if not title or len(title) > MAX_TITLE or not is_printable(title):
+        raise Malformed(refusal)
+    return title
 
 
 def shown_name(person: Person | None, number: int = MACHINE_NUMBER) -> str:

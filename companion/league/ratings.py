@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from companion.core.clock import Clock
-from companion.core.errors import Malformed, SystemTrouble
+from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.league.league_file import LeagueFile, Season, put, put_number
-from companion.league.people import MACHINE_NUMBER, MAX_TITLE, plain_title
+from companion.league.people import MACHINE_NUMBER, MAX_TITLE, title_of
 from companion.league.results import StoredResult
 
 INITIAL_RATING, POINTS_PER_UNIT, INITIAL_MEAN = 1500.0, 24.0, 25.0
@@ -110,11 +110,9 @@ class Ladders:
 
     def new_season(self, name: str) -> Season:
         """Begin a season now. Raises `Malformed` if the name is not valid."""
-        title = plain_title(name)
-        if not title:
-            raise Malformed(
-                say("Give the season a name of at most {number} characters", number=MAX_TITLE)
-            )
+        title = title_of(
+            name, say("Give the season a name of at most {number} characters", number=MAX_TITLE)
+        )
         with self._file.lock:
             season = Season(len(self._seasons) + 1, title, self._clock.wall_s())
             self._file.write(put("seasons", season.number, season))
