@@ -67,7 +67,7 @@ class HubAdapter(Closeable):
             self.pairs,
             state=self.state,
             command=self.command,
-            connected=self.connected,
+            when_connected=self.note_connection,
         )
         table.connect(TableListener(on_lamps=lambda _lamps, _trouble: self._wake()))
 
@@ -192,7 +192,7 @@ class HubAdapter(Closeable):
     def _set_closed(self, is_closed: bool) -> None:
         self._table.notice("closed", say("This table is closed.") if is_closed else "")
 
-    def connected(self, is_connected: bool) -> None:
+    def note_connection(self, is_connected: bool) -> None:
         """Note whether the hub is connected. The key that calls the staff depends on it."""
         self._bell.hear(is_connected, BELL_LISTENER)
         self._table.redraw()

@@ -23,11 +23,11 @@ MAX_SETTINGS = 48
 _Name = Annotated[str, Meta(max_length=80)]
 
 
-class _Wanted(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class _Command(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """Base of commands and their parts."""
 
 
-class PairedGame(_Wanted, frozen=True):
+class PairedGame(_Command, frozen=True):
     """A board of a tournament's round: the names by seat (packed sentences), and the game with its
     options.
     """
@@ -39,7 +39,7 @@ class PairedGame(_Wanted, frozen=True):
     options: Mapping[str, Any] = {}
 
 
-class HubWish(_Wanted, frozen=True):
+class HubWish(_Command, frozen=True):
     """State that the hub wants of a table. It holds until the next wish.
 
     `mark` identifies the wish.
@@ -50,7 +50,7 @@ class HubWish(_Wanted, frozen=True):
     pairing: PairedGame | None = None
 
 
-class SettingsAsked(_Wanted, frozen=True):
+class SettingsAsked(_Command, frozen=True):
     """Settings to change, by dotted name, as they would be typed on the table's settings page.
 
     The table's answer quotes `number`.
@@ -60,7 +60,7 @@ class SettingsAsked(_Wanted, frozen=True):
     values: Mapping[_Name, Annotated[str, Meta(max_length=200)]]
 
 
-class HubCommand(_Wanted, frozen=True):
+class HubCommand(_Command, frozen=True):
     """One message to a table. `pair` says that the hub has a game at two tables for it."""
 
     staff: Literal["", "coming", "done"] = ""

@@ -84,8 +84,8 @@ class HubLine:
     """Connects to the hub and sends what is new until `close`, which may be called twice.
 
     `wake` may be called from any thread. The line's thread calls three functions: `state` returns
-    the table's encoded state, `command` gets the hub's commands, and `connected` is called when the
-    connection or its trouble changes.
+    the table's encoded state, `command` gets the hub's commands, and `when_connected` is called
+    when the connection or its trouble changes.
     """
 
     def __init__(
@@ -97,14 +97,14 @@ class HubLine:
         *,
         state: Callable[[], bytes],
         command: Callable[[bytes], None],
-        connected: Callable[[bool], None],
+        when_connected: Callable[[bool], None],
     ) -> None:
         self._membership = membership
         self._outbox = Outbox(journal)
         self._pairs = pairs
         self._state = state
         self._command = command
-        self._connected = connected
+        self._when_connected = when_connected
         self._clock = clock
         self._has_news = False
         self._is_closing = False
@@ -310,7 +310,7 @@ class HubLine:
         changed = (is_connected, trouble) != (self.is_connected, self.trouble)
         self.is_connected, self.trouble = is_connected, trouble
         if changed:
-            self._connected(is_connected)
+            self._when_connected(is_connected)
 
 
 def _is_refusal(error: BaseException) -> bool:

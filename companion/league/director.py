@@ -25,7 +25,7 @@ from companion.league.tournament import (
     Tournament,
 )
 
-MAX_ENTRANTS, MOST_ROUNDS, MOST_MINUTES, MOST_BOARDS = 500, 30, 600, 6
+MAX_ENTRANTS, MAX_ROUNDS, MAX_MINUTES, MAX_BOARDS = 500, 30, 600, 6
 EARLY_START_S = 5.0
 """Tolerance in seconds for a game that began before its round was paired, since times in messages
 are approximate.
@@ -53,13 +53,13 @@ def new_tournament(
     # raises before anything is created if an option is invalid
     game_named(game).options(options)
     for amount, most, what in (
-        (rounds, MOST_ROUNDS, say("rounds")),
-        (team_size, MOST_BOARDS, say("boards")),
+        (rounds, MAX_ROUNDS, say("rounds")),
+        (team_size, MAX_BOARDS, say("boards")),
     ):
         if not 1 <= amount <= most:
             raise Malformed(say("There can be 1 to {most} {what}", most=most, what=what))
-    if not 0 <= minutes <= MOST_MINUTES:
-        raise Malformed(say("A round can have 0 to {most} minutes", most=MOST_MINUTES))
+    if not 0 <= minutes <= MAX_MINUTES:
+        raise Malformed(say("A round can have 0 to {most} minutes", most=MAX_MINUTES))
     return Tournament(0, title, system, game, options, rounds, minutes, team_size)
 
 

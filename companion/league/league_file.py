@@ -166,11 +166,11 @@ class LeagueFile:
         """Return all tournaments, oldest first."""
         return self._numbered("tournaments", Tournament)
 
-    def shown(self) -> set[tuple[str, str]]:
+    def shown_cards(self) -> set[tuple[str, str]]:
         """Return pairs of a card and a table where it was shown."""
         return set(self._rows("SELECT card, tableid FROM shown"))
 
-    def followed(self) -> dict[str, TableProgress]:
+    def progress(self) -> dict[str, TableProgress]:
         """Return the state in which following each table's records stopped."""
         rows = self._rows("SELECT tableid, data FROM followed")
         return {table: _decode(data, TableProgress) for table, data in rows}

@@ -19,7 +19,7 @@ class PlayerCards:
         self._file = file
         self._people = {person.number: person for person in file.people()}
         self._numbers = {person.card: person.number for person in self._people.values()}
-        self._shown = file.shown()
+        self._shown = file.shown_cards()
 
     def people(self) -> tuple[Person, ...]:
         """Return everybody with a card, sorted by number, including those who were forgotten."""

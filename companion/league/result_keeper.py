@@ -44,7 +44,7 @@ class ResultKeeper:
         self._clock = clock
         self._cards = cards
         self._tournaments = tournaments
-        self._progress = file.followed()
+        self._progress = file.progress()
         self._unsaved_tables: set[str] = set()
         self._saved_s = clock.monotonic_s()
         self.sequence = file.value("sequence")
@@ -59,15 +59,15 @@ class ResultKeeper:
         with self._file.lock:
             before = self._progress.get(table, TableProgress())
             after, change = follow(table, before, record, at_s)
-            kept = self._kept(change.come, table)
+            kept = self._numbered_result(change.added, table)
             # a new result may replace an earlier one of the same game
-            undone = [result for result in (change.gone, change.come) if result]
+            undone = [result for result in (change.removed, change.added) if result]
             if undone:
                 tournaments, directed = self._tournaments.apply_results(undone, kept)
                 statements = [*self._statements_of(kept), *directed]
                 # delete first, because a game may get a new result in the same change
-                if change.gone:
-                    statements.insert(0, delete_result(change.gone))
+                if change.removed:
+                    statements.insert(0, delete_result(change.removed))
                 # write to the disk before anybody sees the result
                 positions = self._positions(max(self.sequence, sequence))
                 self._file.write(*positions, put("followed", table, after), *statements)
@@ -119,7 +119,7 @@ class ResultKeeper:
         ]
         return [*positions, put_number("sequence", sequence)]
 
-    def _kept(self, result: GameResult | None, table: str) -> StoredResult | None:
+    def _numbered_result(self, result: GameResult | None, table: str) -> StoredResult | None:
         """Return a result with the numbers of its players."""
         if result is None:
             return None

@@ -92,8 +92,8 @@ class TableProgress(msgspec.Struct, frozen=True):
 class ResultChange(NamedTuple):
     """Effect of a record: a new result, a result that was undone with the last turn, or nothing."""
 
-    come: GameResult | None = None
-    gone: GameResult | None = None
+    added: GameResult | None = None
+    removed: GameResult | None = None
 
 
 def follow(
@@ -116,11 +116,11 @@ def follow(
     view = record.view
     # the game is not over, or no longer over: undo its reported result
     if view.phase is not Phase.OVER or view.is_void or view.game not in GAMES:
-        return replace(now, result=None), ResultChange(gone=now.result)
+        return replace(now, result=None), ResultChange(removed=now.result)
     if now.result is not None:
         return now, ResultChange()
     result = _result(table, now, record, at_s)
-    return replace(now, result=result), ResultChange(come=result)
+    return replace(now, result=result), ResultChange(added=result)
 
 
 def merge_reports(one: GameResult, other: GameResult) -> GameResult | None:

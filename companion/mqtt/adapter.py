@@ -19,7 +19,7 @@ from companion.core.ports import Closeable, Signal
 from companion.mqtt import topics
 from companion.mqtt.connection import BrokerLine
 from companion.mqtt.discovery import config_topic, description
-from companion.mqtt.topics import packed
+from companion.mqtt.topics import encode_json
 from companion.table.follower import Follower
 from companion.table.listeners import TableListener
 from companion.table.seats.staff_call import Call, StaffBell
@@ -114,9 +114,9 @@ class MqttAdapter(Closeable):
         presence = f"{mqtt.base_topic}/{topics.AVAILABILITY}"
         is_heard = {topics.STAFF_SET: mqtt.staff, topics.PAUSED_SET: mqtt.pause}
         commands = tuple(f"{mqtt.base_topic}/{name}" for name, is_on in is_heard.items() if is_on)
-        line = BrokerLine(mqtt, presence, commands, self._command, self._connected)
+        line = BrokerLine(mqtt, presence, commands, self._command, self._note_connection)
         if mqtt.home_assistant:
-            line.tell({config_topic(mqtt): packed(description(mqtt, __version__))})
+            line.publish({config_topic(mqtt): encode_json(description(mqtt, __version__))})
         self.line = line
         line.start()
         if self._threads:
@@ -134,7 +134,7 @@ class MqttAdapter(Closeable):
 
     # ---- in the line's thread ----
 
-    def _connected(self, is_connected: bool) -> None:
+    def _note_connection(self, is_connected: bool) -> None:
         self.bell.hear(is_connected and self._mqtt.staff and self.line is not None)
         self._table.redraw()
 
@@ -170,24 +170,24 @@ class MqttAdapter(Closeable):
         language = best_language((self._settings.table.language,))
         base = self._mqtt.base_topic
         events = [
-            (f"{base}/{topics.EVENT}", packed(event)) for event in self._events(view, language)
+            (f"{base}/{topics.EVENT}", encode_json(event)) for event in self._events(view, language)
         ]
         state = {f"{base}/{name}": fields for name, fields in self._state(view, language).items()}
-        line.tell(state, events)
+        line.publish(state, events)
         return TELL_S
 
     def _state(self, view: TableView, language: str) -> Mapping[str, bytes]:
         mqtt = self._mqtt
         return {
-            topics.STATE: packed(topics.state_of(view, language)),
-            topics.TURN: packed(topics.turn_of(view, language)),
-            topics.CLOCK: self._clock_words(view),
-            topics.SEATS_TAKEN: packed(topics.seats_of(view, language, mqtt.names)),
-            topics.DEVICES: packed(topics.devices_of(view, language)),
-            topics.STAFF: packed(topics.staff_of(self.bell, language)) if mqtt.staff else b"",
+            topics.STATE: encode_json(topics.state_of(view, language)),
+            topics.TURN: encode_json(topics.turn_of(view, language)),
+            topics.CLOCK: self._clock_message(view),
+            topics.SEATS_TAKEN: encode_json(topics.seats_of(view, language, mqtt.names)),
+            topics.DEVICES: encode_json(topics.devices_of(view, language)),
+            topics.STAFF: encode_json(topics.staff_of(self.bell, language)) if mqtt.staff else b"",
         }
 
-    def _clock_words(self, view: TableView) -> bytes:
+    def _clock_message(self, view: TableView) -> bytes:
         """Return the clock's message, unchanged while the same clock runs on.
 
         Otherwise every check would publish other seconds.
@@ -195,7 +195,7 @@ class MqttAdapter(Closeable):
         clocks = (view.time.clock, tuple(view.time.clocks.items()))
         if clocks != self._last_clock:
             self._last_clock = clocks
-            self._clock_payload = packed(
+            self._clock_payload = encode_json(
                 topics.clock_of(view, self._table.now_s(), self._clock.wall_s())
             )
         return self._clock_payload

@@ -190,7 +190,7 @@ class BrokerLine(Closeable):
         """Connect, and stay connected."""
         self._thread.start()
 
-    def tell(self, state: Mapping[str, bytes], events: Iterable[tuple[str, bytes]] = ()) -> None:
+    def publish(self, state: Mapping[str, bytes], events: Iterable[tuple[str, bytes]] = ()) -> None:
         """Publish these topics as retained messages. An empty payload clears a topic.
 
         `events` are topics and payloads that are published once, and only while the broker is
@@ -231,7 +231,7 @@ class BrokerLine(Closeable):
             except Refused as error:
                 reason = error.message
             except Exception as error:
-                reason = why_lost(error, self._settings)
+                reason = loss_sentence(error, self._settings)
             # The pauses start again after a connection that was up.
             pause_s = FIRST_S if self.is_connected else min(2 * pause_s, MAX_PAUSE_S)
             with self._lock:
@@ -272,7 +272,7 @@ class BrokerLine(Closeable):
     def _open(self, client: Client, reason: ReasonCode) -> None:
         """Publish everything once the broker accepts the login, or note why it refuses."""
         if reason.is_failure:
-            self._refusal = refusal(str(reason), self._settings)
+            self._refusal = refusal_sentence(str(reason), self._settings)
             return
         host, port = self._settings.host, self._settings.port
         self.sentence = say("Connected to the broker {host}, port {port}.", host=host, port=port)
@@ -317,7 +317,7 @@ class BrokerLine(Closeable):
 # ---- in words ------------------------------------------------------------------------------------
 
 
-def refusal(reason: str, settings: MqttSettings) -> str:
+def refusal_sentence(reason: str, settings: MqttSettings) -> str:
     """Return what the broker's answer means, and what to do about it."""
     host = settings.host
     if reason == "Unsupported protocol version":
@@ -331,7 +331,7 @@ def refusal(reason: str, settings: MqttSettings) -> str:
     return say("The broker {host} refuses the table: {why}.", host=host, why=reason)
 
 
-def why_lost(error: Exception, settings: MqttSettings) -> str:
+def loss_sentence(error: Exception, settings: MqttSettings) -> str:
     """Return why there is no connection, and what to do about it."""
     host, port = settings.host, settings.port
     if isinstance(error, ssl.SSLError):

@@ -15,7 +15,7 @@ from companion.core.ports import CameraState
 from companion.mqtt import topics
 from companion.table.session import Phase
 
-WEB = "Tabletop Companion"
+MANUFACTURER = "Tabletop Companion"
 
 
 def device_id(settings: MqttSettings) -> str:
@@ -42,7 +42,7 @@ def description(settings: MqttSettings, version: str) -> Mapping[str, Any]:
     None of it plays, reveals or ends anything. Commands are included if the settings allow them.
     """
     base, mark = settings.base_topic, device_id(settings)
-    parts = {**_sensors(base), **_doors(base)}
+    parts = {**_game_sensors(base), **_table_sensors(base)}
     if settings.staff:
         parts |= _staff(base)
     if settings.pause:
@@ -56,7 +56,7 @@ def description(settings: MqttSettings, version: str) -> Mapping[str, Any]:
         "dev": {
             "ids": [mark],
             "name": settings.name,
-            "mf": WEB,
+            "mf": MANUFACTURER,
             "mdl": "Board game table",
             "sw": version,
         },
@@ -67,7 +67,7 @@ def description(settings: MqttSettings, version: str) -> Mapping[str, Any]:
     }
 
 
-def _sensors(base: str) -> dict[str, dict[str, Any]]:
+def _game_sensors(base: str) -> dict[str, dict[str, Any]]:
     """Return the sensors for the game and its progress."""
     state, turn, clock = f"{base}/{topics.STATE}", f"{base}/{topics.TURN}", f"{base}/{topics.CLOCK}"
     return {
@@ -98,7 +98,7 @@ def _sensors(base: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def _doors(base: str) -> dict[str, dict[str, Any]]:
+def _table_sensors(base: str) -> dict[str, dict[str, Any]]:
     """Return the sensors for the seats, the camera and trouble."""
     seats, devices = f"{base}/{topics.SEATS_TAKEN}", f"{base}/{topics.DEVICES}"
     return {

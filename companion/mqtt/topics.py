@@ -188,7 +188,7 @@ def staff_event(call: Call, by: str, view: TableView, language: str) -> Mapping[
     return {**_event(kind, frozenset(), view, language), "by": by}
 
 
-def packed(content: Mapping[str, Any]) -> bytes:
+def encode_json(content: Mapping[str, Any]) -> bytes:
     """Return compact JSON in UTF-8."""
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
 

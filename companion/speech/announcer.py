@@ -17,7 +17,7 @@ from companion.core.ports import CameraState, Utterance
 from companion.table.session import Phase
 from companion.table.table_view import TableView
 
-KEPT = 4
+MAX_RECENT = 4
 """Number of sentences that are kept for a screen that lags behind."""
 HURRIED_S = 15.0
 """Maximum duration in seconds of turns that are too short to be announced. Tones do that."""
@@ -41,18 +41,18 @@ class Announcer:
         self._version = version
         self._view = view
         self._number = round(began_s * 1000)
-        self._recent: deque[Utterance] = deque(maxlen=KEPT)
+        self._recent: deque[Utterance] = deque(maxlen=MAX_RECENT)
         self._before: TableView | None = None
-        self._seen = -1
+        self._seen_version = -1
         self._said: set[tuple[str, int, str]] = set()
         self._lock = threading.Lock()
 
     def recent(self) -> tuple[Utterance, ...]:
         """Return the last sentences, oldest first, including those of the newest change."""
         with self._lock:
-            if self._version() != self._seen:
+            if self._version() != self._seen_version:
                 view = self._view()
-                self._seen = view.version
+                self._seen_version = view.version
                 self._note(view)
             return tuple(self._recent)
 

@@ -70,7 +70,7 @@ class SpeechPolicy(Closeable):
         """
         self._lock = threading.Lock()
         self._follower = Follower(table, "speech", self.step, LOOK_S)
-        self._settle()
+        self._check_hours()
         # Events before the start are not spoken any more.
         self._spoken = max(
             (announcement.number for announcement in self._announcer.recent()), default=0
@@ -103,7 +103,7 @@ class SpeechPolicy(Closeable):
         """Use other settings of voice, quiet hours and panel, at once."""
         self._settings = settings
         self._announcer.everything = settings.voice.says == "everything"
-        self._settle()
+        self._check_hours()
         if self._voice:
             self._voice.change(settings.voice)
             if not self._machine_speaks():
@@ -111,7 +111,7 @@ class SpeechPolicy(Closeable):
 
     def step(self) -> None:
         """Do what is due: start or end quiet hours, speak new sentences."""
-        self._settle()
+        self._check_hours()
         fresh = [
             announcement
             for announcement in self._announcer.recent()
@@ -143,7 +143,7 @@ class SpeechPolicy(Closeable):
             by == "machine" or (by == "auto" and self.screens == 0)
         )
 
-    def _settle(self) -> None:
+    def _check_hours(self) -> None:
         """Check the wall clock, and tell the panel when silence begins or ends."""
         hours = self._settings.quiet
         quiet = is_quiet(hours, self._clock.wall_s())

@@ -25,7 +25,13 @@ from companion.core.config import MqttSettings, read_settings
 from companion.core.errors import ConfigError
 from companion.core.kit import Seat
 from companion.mqtt import connection as lines
-from companion.mqtt.connection import Refused, examine_broker, password_of, refusal, why_lost
+from companion.mqtt.connection import (
+    Refused,
+    examine_broker,
+    loss_sentence,
+    password_of,
+    refusal_sentence,
+)
 from companion.mqtt.discovery import description
 from companion.service.app import Companion
 from companion.table import reducer
@@ -375,10 +381,12 @@ def test_the_password_is_one_line_of_a_file_and_nothing_else(tmp_path: Path) -> 
 
 def test_what_keeps_a_broker_away_is_said_in_words() -> None:
     mqtt = MqttSettings(host="broker")
-    assert "does not speak MQTT 5" in refusal("Unsupported protocol version", mqtt)
-    assert refusal("Server busy", mqtt) == "The broker broker refuses the table: Server busy."
-    assert "does not speak MQTT" in why_lost(ValueError("rubbish"), mqtt)
-    assert "unknown name" in why_lost(socket.gaierror(-2, "unknown name"), mqtt)
+    assert "does not speak MQTT 5" in refusal_sentence("Unsupported protocol version", mqtt)
+    assert (
+        refusal_sentence("Server busy", mqtt) == "The broker broker refuses the table: Server busy."
+    )
+    assert "does not speak MQTT" in loss_sentence(ValueError("rubbish"), mqtt)
+    assert "unknown name" in loss_sentence(socket.gaierror(-2, "unknown name"), mqtt)
 
 
 @pytest.mark.parametrize("topic", ["a/#", "a//b", "a b", "x" * 65])

@@ -100,15 +100,15 @@ class DirectorPages(HubGroup):
     # ---- programs ----
 
     @post("/api/hub/tournaments", body=Wish, guard=host_only)
-    def make_plain(self, body: Wish) -> Response:
+    def make_by_json(self, body: Wish) -> Response:
         """Create a tournament, for programs."""
         return jsonify(tournament=self._make(body.given).id)
 
     @post("/api/hub/tournament/<int:number>", body=Wish, guard=host_only)
-    def act_plain(self, number: int, body: Wish) -> Response:
+    def act_by_json(self, number: int, body: Wish) -> Response:
         """Carry out an action of the director, for programs, and return the tournament."""
         self._act(number, body.given)
-        return self._pages.plain(number)
+        return self._pages.json(number)
 
     # ---- inside ----
 

@@ -67,7 +67,7 @@ class TournamentWords:
 
 
 class TournamentPages(HubGroup):
-    """The routes under `/tournament`. The director's pages also call `all` and `plain`."""
+    """The routes under `/tournament`. The director's pages also call `all` and `json`."""
 
     name = "tournaments"
 
@@ -108,12 +108,12 @@ class TournamentPages(HubGroup):
         return self._streams.follow(self._room, lambda: self._draw(number, wanted))
 
     @get("/tournaments.json")
-    def all_plain(self) -> Response:
+    def all_json(self) -> Response:
         """Return all tournaments, newest first, for programs."""
         return jsonify([self._tournament_json(t) for t in self._tournaments.all()])
 
     @get("/tournament/<int:number>.json")
-    def plain(self, number: int) -> Response:
+    def json(self, number: int) -> Response:
         """Return entries, pairings and standings of the last round or the round in the query, for
         programs.
         """
