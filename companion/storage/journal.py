@@ -40,21 +40,10 @@ from companion.storage.database import (
 )
 from companion.storage.opening import GAMES, lock_journal, open_to_read, open_to_write
 from companion.storage.recovery import record_of
-from companion.table.records import (
-    AnyRecord,
-    Commit,
-    Contribute,
-    FreeSeat,
-    MoveSeat,
-    NewGame,
-    ShowCard,
-    TakeSeat,
-)
+from companion.table.records import AnyRecord, NewGame
 from companion.table.remote.fold import advance
 from companion.table.session import Session
 
-BESIDE_GAMES = TakeSeat | FreeSeat | MoveSeat | ShowCard | Commit | Contribute
-"""Records that belong to no game and apply to all of them."""
 JUMP_S = 2.0
 """Drift in seconds between wall clock and monotonic clock above which the wall clock counts as
 set.
@@ -268,8 +257,6 @@ class Journal(Closeable):
         games = self.games()
         last = games[-1] if games else 0
         for entry in self.entries(0, last):
-            if entry.game != last and not isinstance(entry.record, BESIDE_GAMES):
-                continue
             try:
                 session, _ = advance(session, entry.record)
             except CompanionError as error:

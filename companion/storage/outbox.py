@@ -12,7 +12,7 @@ import msgspec
 
 from companion.core.errors import CompanionError
 from companion.core.kit import SEAT_WORDS
-from companion.storage.journal import BESIDE_GAMES, Entry, Journal
+from companion.storage.journal import Entry, Journal
 from companion.table.public.messages import PublicPair, PublicRecord
 from companion.table.public.view import public_view
 from companion.table.records import (
@@ -77,7 +77,7 @@ class Outbox:
         self._session = Session()
         for entry in self._journal.entries(0, game):
             # Records about seats before the game apply to it as well.
-            if entry.id <= after and (entry.game == game or isinstance(entry.record, BESIDE_GAMES)):
+            if entry.id <= after:
                 self._apply(entry.record)
 
     def next(self) -> PublicRecord | None:
