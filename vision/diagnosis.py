@@ -33,7 +33,7 @@ from companion.core.ports import (
 )
 from vision.cameras.colours import Colours, painted
 from vision.detection.markers import Luma
-from vision.pose.pose import Maps, Points, Pose, flat, square_mm
+from vision.pose.pose import Maps, Points, Pose, square_mm
 from vision.readability import (
     Measure,
     advise,
@@ -41,7 +41,6 @@ from vision.readability import (
     board_outline_mm,
     enough_px,
     measure_squares,
-    tilt_deg,
 )
 from vision.reading.board_reader import BoardDetails, BoardReader
 
@@ -188,7 +187,6 @@ class BoardEye:
         first = [each for each in look.seen.advice if each.weakness is Weakness.TWIN]
         last = [each for each in look.seen.advice if each.weakness is not Weakness.TWIN]
         advice = (*first, *advise(kit, pose, measures, weak), *last)
-        middle = flat(np.array([[kit.board.width_mm / 2, kit.board.height_mm / 2]]))[0]
         height, width = look.frame.luma.shape
         return BoardSeen(
             frame=look.number,
@@ -198,8 +196,6 @@ class BoardEye:
             reading=reading,
             squares=squares,
             advice=advice,
-            distance_mm=float(np.linalg.norm(pose.eye_mm - middle)),
-            tilt_deg=tilt_deg(pose),
             note=look.seen.note,
         )
 

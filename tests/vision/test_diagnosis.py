@@ -82,8 +82,6 @@ def test_pieces_are_outlined_above_their_squares() -> None:
         "c4": ("lime robot",),
         "b4": ("lime flag",),
     }
-    assert 30 < board.tilt_deg < 40
-    assert 250 < board.distance_mm < 450
 
 
 @pytest.mark.parametrize(

@@ -74,8 +74,6 @@ class BoardSeen:
     reading: Reading
     squares: tuple[SquareSeen, ...]
     advice: tuple[Advice, ...]
-    distance_mm: float
-    tilt_deg: float
     note: str = ""
     """Other remarks on the picture, as sentences without the last full stop."""
 
