@@ -179,7 +179,6 @@ class BoardEye:
                 square not in reading.unknown,
                 look.seen.sureness.get(square, 0.0 if square in reading.unknown else 1.0),
                 weak[square],
-                measures[square].module_px,
                 _corners_px(look, kit, pose, square),
             )
             for square in measures
@@ -189,14 +188,12 @@ class BoardEye:
         advice = (*first, *advise(kit, pose, measures, weak), *last)
         height, width = look.frame.luma.shape
         return BoardSeen(
-            frame=look.number,
             size_px=(width, height),
             outline_px=_corners(pose.to_px(board_outline_mm(kit.board))),
             kit=kit,
             reading=reading,
             squares=squares,
             advice=advice,
-            note=look.seen.note,
         )
 
     # ---- settled frames and photographs ----------------------------------------------------------

@@ -104,7 +104,7 @@ def test_a_mirrored_camera_is_noticed_said_and_turned_back(axis: int) -> None:
     assert dict(reading.seen) == truth_of(ARENA, layout)
     board = eye.board()
     assert board is not None
-    assert board.note == "The camera mirrors its picture, and the companion turns it back"
+    assert reader.seen.note == "The camera mirrors its picture, and the companion turns it back"
     assert board.advice == ()
     luma = table.render_luma()
     moving = (np.roll(luma, 20 * (number % 2), axis=1) for number in range(7))

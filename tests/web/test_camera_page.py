@@ -45,14 +45,14 @@ def seen(kit: Kit = KIT, *advice: Advice, **squares: SquareSeen) -> BoardSeen:
     board = kit.board
     each = tuple(
         replace(
-            squares.get(str(square), SquareSeen(square, (), True, 1.0, (), 6.04)),
+            squares.get(str(square), SquareSeen(square, (), True, 1.0, ())),
             corners_px=corners_of(*board.centre_mm(square)),
         )
         for square in board.squares
         if square not in board.holes
     )
     reading = Reading({}, quiet=True, game=kit.game, beside=("lime flag",))
-    return BoardSeen(7, (1920, 1080), corners_of(100, 100), kit, reading, each, advice, 512.0, 34.6)
+    return BoardSeen((1920, 1080), corners_of(100, 100), kit, reading, each, advice)
 
 
 def corners_of(x: float, y: float) -> Outline:
@@ -143,8 +143,8 @@ def test_the_live_picture_is_for_the_host_alone(room: Room, path: str) -> None:
 
 
 def test_a_good_view_and_one_with_advice(room: Room) -> None:
-    robot = SquareSeen(Square(0, 0), ("purple robot",), True, 1.0, (), 9.9)
-    other = SquareSeen(Square(2, 3), ("lime robot",), True, 0.78, (), 6.0)
+    robot = SquareSeen(Square(0, 0), ("purple robot",), True, 1.0, ())
+    other = SquareSeen(Square(2, 3), ("lime robot",), True, 0.78, ())
     room.eye.board.return_value = seen(a1=robot, c4=other)
     page = room.fragment()
     assert "<span>Every square is sharp and bright</span>" in page
@@ -152,8 +152,8 @@ def test_a_good_view_and_one_with_advice(room: Room) -> None:
     assert page.count('class="line"') == 1 + 2, "around the board and each piece"
     assert 'href="#robot-s"' in page
     lamp = Advice("Move the lamp", "It is reflected on b2 and c3.", Weakness.GLARE)
-    weak = SquareSeen(Square(1, 1), (), True, 1.0, (Weakness.GLARE,), 7.0)
-    unread = SquareSeen(Square(2, 2), (), False, 0.0, (), 7.0)
+    weak = SquareSeen(Square(1, 1), (), True, 1.0, (Weakness.GLARE,))
+    unread = SquareSeen(Square(2, 2), (), False, 0.0, ())
     room.eye.board.return_value = seen(KIT, lamp, b2=weak, c3=unread)
     room.place.clock.advance(2)
     page = room.fragment()
@@ -193,7 +193,7 @@ def test_settled_frames_small_and_large(room: Room) -> None:
     assert browser.get("/camera/settled/3.jpg?small").data == b"3 240"
     assert browser.get("/camera/settled/3.jpg").data == b"3 1920"
     room.eye.board.return_value = seen(
-        a1=SquareSeen(Square(0, 0), ("purple robot",), True, 0.9, (), 9.9)
+        a1=SquareSeen(Square(0, 0), ("purple robot",), True, 0.9, ())
     )
     large = page_of(browser, "/camera/settled/3")
     assert re.search(r'<th scope="row">a1</th><td>purple robot</td><td>90 %</td>', large)

@@ -185,7 +185,7 @@ def test_the_camera_on_health_is_translated(tmp_path: Path, brackets: None) -> N
     strays: Strays = set()
     luma = np.zeros((90, 160), np.uint8)
     weak = {
-        str(square): SquareSeen(square, (KIT.faces[0].name,), place > 2, 0.8, (kind,), 3.1)
+        str(square): SquareSeen(square, (KIT.faces[0].name,), place > 2, 0.8, (kind,))
         for place, (kind, square) in enumerate(zip(Weakness, KIT.board.squares, strict=False))
     }
     board = seen_board(KIT, *advise_blindly(luma), **weak)

@@ -34,8 +34,7 @@ class SquareSeen:
     read.
 
     `faces` are as in a layout, empty for a square without a piece. `known` is whether its content
-    is known. `weak` has the worst first. `module_px` is the size in pixels of a module of a marker
-    in this place.
+    is known. `weak` has the worst first.
     """
 
     square: Square
@@ -43,7 +42,6 @@ class SquareSeen:
     known: bool
     sure: float
     weak: tuple[Weakness, ...] = ()
-    module_px: float = 0.0
     corners_px: Outline = ()
     """Corners of the square in the picture, in order. They are at the height of the piece that was
     read on it, if any.
@@ -61,21 +59,18 @@ class Advice:
 
 @dataclass(frozen=True)
 class BoardSeen:
-    """The board in one frame: `frame` is the frame's number, `size_px` its width and height.
+    """The board in one frame, whose width and height are `size_px`.
 
     `outline_px` is the printed board in it. `advice` has the worst problem first, and is empty if
     there is none.
     """
 
-    frame: int
     size_px: tuple[int, int]
     outline_px: Outline
     kit: Kit
     reading: Reading
     squares: tuple[SquareSeen, ...]
     advice: tuple[Advice, ...]
-    note: str = ""
-    """Other remarks on the picture, as sentences without the last full stop."""
 
 
 @dataclass(frozen=True)
