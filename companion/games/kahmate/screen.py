@@ -23,7 +23,7 @@ from companion.games.kahmate.board import (
     rank_of,
 )
 from companion.games.kahmate.moves import able, canonical, kicks, passes, steps_of, ways_to_carrier
-from companion.games.kahmate.state import FULL_HAND, RUNS, Course, FaceOff, Kind, State
+from companion.games.kahmate.state import FULL_HAND, RUNS, Course, Kind, State
 from companion.games.pads import Key, PadGrammar
 from companion.games.screen import BoardUi, ChoiceKey, Duel, Duellist, HandCard, Placing, Play
 
@@ -50,16 +50,13 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
     if state.is_placing:
         placing = _placing(seat.number) if seat else None
         return BoardUi(_sign(state), _hint(state), placing=placing)
-    duel = None
-    if state.course and state.face_off:
-        duel = _duel(state, state.course, state.face_off)
     return BoardUi(
         sign=_sign(state),
         hint=_hint(state),
         facts={owner: _facts(state, owner.number) for owner in SEATS},
         hands={owner: _hand(state.cards[owner.number]) for owner in SEATS},
         keys=_keys(state) if SEATS[state.seat] is seat else (),
-        duel=duel,
+        duel=_duel(state, state.course) if state.course else None,
     )
 
 
@@ -129,10 +126,10 @@ def _placing(seat: int) -> Placing:
     )
 
 
-def _duel(state: State, course: Course, face_off: FaceOff) -> Duel:
+def _duel(state: State, course: Course) -> Duel:
     """Return both sides of the present face-off."""
     mover = course.mover
-    other = face_off.defender
+    other = course.face_offs[state.won].defender
     text = label_of(state, course)
     strengths = tuple(ROLE_OF[piece].attack for piece in course.movers)
     attacker = Duellist(PIECE_NAMES[mover], SQUARES[state.places[mover]], text, strengths)

@@ -168,13 +168,6 @@ class State:
         """Return the number of pieces that may still run or tackle in this turn."""
         return RUNS - len(self.ran)
 
-    @property
-    def face_off(self) -> FaceOff | None:
-        """Return the face-off that waits for cards."""
-        if self.course:
-            return self.course.face_offs[self.won]
-        return None
-
 
 def first_state(options: KahmateOptions) -> State:
     """Return the state before the pieces are placed, or the chosen start. Raises `Malformed`."""
@@ -275,9 +268,9 @@ def _plain_ball(state: State) -> dict[str, Any] | None:
 def _plain_face_off(state: State) -> dict[str, Any] | None:
     """Return the present face-off: its kind, attacker and defender, and the number already won."""
     course = state.course
-    face_off = state.face_off
-    if course is None or face_off is None:
+    if course is None:
         return None
+    face_off = course.face_offs[state.won]
     return {
         "kind": course.kind,
         "attackers": [NAMES[state.places[piece]] for piece in course.movers],

@@ -50,8 +50,8 @@ def play(state: State, actions: Mapping[Seat, Action], rng: Random) -> Step[Stat
     log = _ActionLog(state)
     if isinstance(south, Placement) and isinstance(north, Placement):
         _place(log, (south, north), rng)
-    elif isinstance(south, Card) and isinstance(north, Card):
-        _decide_face_off(log, (south.value, north.value))
+    elif state.course and isinstance(south, Card) and isinstance(north, Card):
+        _decide_face_off(log, state.course, (south.value, north.value))
     else:
         _act(log, pair[state.seat])
     return log.result()
@@ -303,13 +303,10 @@ class _Sum:
         return Tally(SEATS[self.seat], parts, str(self.total), is_greater=self.total > other.total)
 
 
-def _decide_face_off(log: _ActionLog, cards: tuple[int, int]) -> None:
+def _decide_face_off(log: _ActionLog, course: Course, cards: tuple[int, int]) -> None:
     """Reveal both cards, compare the totals and discard the cards (rulebook, "FACE OFF")."""
     state = log.state
-    course = state.course
-    face_off = state.face_off
-    if course is None or face_off is None:
-        raise AssertionError("cards are only asked for while a face-off waits")
+    face_off = course.face_offs[state.won]
     # The count of turns without a face-off restarts here.
     log.changes["last_face_off"] = state.turn
     seat = state.seat
