@@ -15,7 +15,7 @@ from companion.core.grid import Square
 from companion.core.kit import SEATS, Seat
 from companion.games.base import Step
 from companion.games.scouts import Scouts
-from companion.games.scouts.board import NUMBERS, ROCK_FACES, beside
+from companion.games.scouts.board import NUMBERS, ROCK_FACES
 from companion.games.scouts.state import Position, State
 
 GAME = Scouts()
@@ -68,7 +68,6 @@ def at(
     sides = [(mask(white), mask(white_low)), (mask(black), mask(black_low))]
     (own, own_low), (foe, foe_low) = sides if seat is Seat.SOUTH else sides[::-1]
     covered = [mask((rocks or {}).get(face, "")) for face in ROCK_FACES]
-    stone = sum(covered)
     position = Position(
         own=own,
         foe=foe,
@@ -81,8 +80,6 @@ def at(
         played=mask(played),
         to_place=0,
         rocks=(covered[0], covered[1], covered[2], covered[3]),
-        stone=stone,
-        barred=stone | beside(stone),
         may_stack=read.stacking == "on",
     )
     return State(read, position, turn)

@@ -21,7 +21,6 @@ from companion.games.scouts.board import (
     HOME,
     JUMPS,
     NUMBERS,
-    beside,
 )
 from companion.games.scouts.state import Masks, Position
 
@@ -215,7 +214,6 @@ def position_of(view: Mapping[str, Any], may_stack: bool) -> Position:
     boulders, rocks = (
         [_mask(view["rocks"][name].get(kind, ())) for name in SEATS] for kind in ("boulder", "rock")
     )
-    stone = boulders[0] | rocks[0] | boulders[1] | rocks[1]
     return Position(
         own=upper[seat],
         foe=upper[1 - seat],
@@ -228,8 +226,6 @@ def position_of(view: Mapping[str, Any], may_stack: bool) -> Position:
         played=_mask(view["played"]),
         to_place=view["to_place"],
         rocks=(boulders[0], rocks[0], boulders[1], rocks[1]),
-        stone=stone,
-        barred=stone | beside(stone),
         may_stack=may_stack,
     )
 

@@ -16,6 +16,7 @@ from companion.games.scouts.board import (
     HOME,
     JUMPS,
     NOT_LAST_FILE,
+    beside,
     squares_in,
 )
 from companion.games.scouts.notation import Decision, Kind
@@ -122,9 +123,14 @@ def has_rock(position: Position, kind: int) -> bool:
     return not (position.to_place or position.is_won or position.rocks[2 * position.seat + kind])
 
 
+def _free_for_rocks(position: Position) -> int:
+    """Return the mask of squares without scouts and rocks, and not orthogonally next to a rock."""
+    return ALL & ~(position.scouts | position.stone | beside(position.stone))
+
+
 def boulder_corners(position: Position) -> int:
     """Return the mask of possible lower left squares of a boulder (rulebook, "Boulders")."""
-    free = ALL & ~(position.scouts | position.barred)
+    free = _free_for_rocks(position)
     # A square and the one above it must be free, and the same in the next file.
     columns = free & free >> FILES
     return columns & columns >> 1 & NOT_LAST_FILE
@@ -134,7 +140,7 @@ def rock_beginnings(position: Position) -> tuple[int, int]:
     """Return the masks of possible first squares of a rock along a rank, and of one along a
     file.
     """
-    free = ALL & ~(position.scouts | position.barred)
+    free = _free_for_rocks(position)
     # A shift by one wraps at the last file, so that file is excluded.
     return free & free >> 1 & NOT_LAST_FILE, free & free >> FILES
 

@@ -25,7 +25,6 @@ from companion.games.scouts.board import (
     ROCK_FACES,
     SCOUT_FACES,
     SQUARES,
-    beside,
     squares_in,
 )
 
@@ -72,10 +71,6 @@ class Position(NamedTuple):
     """Number of scouts of both sides that are not on the board yet."""
     rocks: tuple[int, int, int, int] = (0, 0, 0, 0)
     """Mask of each of `ROCK_FACES`, and 0 for one still beside the board."""
-    stone: int = 0
-    """Squares covered by any rock."""
-    barred: int = 0
-    """Squares on which no further rock may lie: on the rocks and orthogonally next to them."""
     may_stack: bool = True
     is_won: bool = False
     """Whether the seat on turn has just brought intel home."""
@@ -84,6 +79,11 @@ class Position(NamedTuple):
     def scouts(self) -> int:
         """Return the squares with a scout of either side."""
         return self.own | self.foe
+
+    @property
+    def stone(self) -> int:
+        """Return the squares covered by any rock."""
+        return sum(self.rocks)
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ def move_scout(position: Position, origin: int, target: int) -> Position:
     # A scout with intel wins on its own home rank.
     is_won = bool(position.intel & origin and target & HOME[position.seat])
     # The fields from `to_place` to `may_stack` do not change.
-    return Position(*masks, position.seat, position.due - 1, target, *position[9:14], is_won)
+    return Position(*masks, position.seat, position.due - 1, target, *position[9:12], is_won)
 
 
 def lay_rock(position: Position, kind: int, covered: int) -> Position:
@@ -202,10 +202,7 @@ def lay_rock(position: Position, kind: int, covered: int) -> Position:
     index = 2 * position.seat + kind
     rocks = list(position.rocks)
     rocks[index] = covered
-    stone = position.stone | covered
-    return position._replace(
-        rocks=(rocks[0], rocks[1], rocks[2], rocks[3]), stone=stone, barred=stone | beside(stone)
-    )
+    return position._replace(rocks=(rocks[0], rocks[1], rocks[2], rocks[3]))
 
 
 def pass_turn(position: Position) -> Position:
