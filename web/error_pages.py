@@ -79,8 +79,8 @@ def status_of(error: CompanionError) -> int:
 
 
 def _answer_known(error: CompanionError) -> Response:
-    reason = str(error.reason) if isinstance(error, Illegal) else None
-    rule = error.rule if isinstance(error, Illegal) else None
+    # only what breaks a rule has these
+    rule, reason = getattr(error, "rule", None), getattr(error, "reason", None)
     return _answer(status_of(error), error.kind, error.message, rule=rule, reason=reason)
 
 

@@ -125,7 +125,6 @@ class HealthPages(PageGroup):
             live="/live/health",
             size=FRAME_PX,
             eye=self.looks.eye,
-            phone=self.looks.room.phone if self.looks.room else None,
             wires=wires(check.settings) if check else (),
             pins=PINS,
             cues=cues().items(),
@@ -178,13 +177,11 @@ class HealthPages(PageGroup):
             "grave_topics": {finding.topic for finding in findings if is_grave(finding)},
             "urls": () if unreachable(findings) else self.page_context.join_urls(),
             "panel_trouble": self._table.view().devices.panel,
-            "state": self.room.state(),
             "day": day,
             "old_backup_s": self.page_context.clock.wall_s() - OLD_BACKUP_S,
             "details": details.items(),
             "topics": TOPICS,
             "pictures": self.looks.pictures(),
-            "trouble": self.looks.room.album.trouble if self.looks.room else "",
         }
 
 

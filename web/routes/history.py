@@ -79,7 +79,6 @@ class HistoryPages(PageGroup):
         return render_template(
             "history.html",
             lines=lines,
-            games=self._games,
             page=page,
             pages=max(math.ceil(count / GAMES_A_PAGE), 1),
             count=count,

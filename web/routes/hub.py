@@ -65,7 +65,7 @@ class HubDoor(PageGroup):
     @get("/host/hub", guard=host_page)
     def page(self, error: str = "") -> str:
         """Show the form for joining a hub."""
-        return render_template("join_hub.html", hub=self.hub, error=error)
+        return render_template("join_hub.html", error=error)
 
     @form("/host/hub", guard=host_only, page="page")
     def join_by_form(self, address: str, code: str, names: str) -> Any:
@@ -87,7 +87,6 @@ class HubDoor(PageGroup):
             "seat_card.html",
             seat=mine,
             view=self._table.view(),
-            hub=self.hub,
             error=error,
             back=self._back(mine),
         )
@@ -135,7 +134,6 @@ class HubDoor(PageGroup):
                 refusals.append(refusal.message)
         return render_template(
             "two_tables.html",
-            hub=self.hub,
             games=games,
             refusals=refusals,
             is_on=self.page_context.is_game_on,

@@ -33,14 +33,6 @@ PATH = "/api/openapi.json"
 _PARAMETER = re.compile(r"<(?:(\w+)(?:\(([^()]*)\))?:)?(\w+)>")
 """A parameter in the path: its converter, the allowed words, its name."""
 _SCHEMAS = "#/components/schemas/"
-_SECURITY = {
-    "hostKey": {
-        "type": "apiKey",
-        "in": "header",
-        "name": "X-Host-Key",
-        "description": "What a person types as host",
-    },
-}
 _OF_SEAT: list[dict[str, list[str]]] = [{"south": []}, {"north": []}]
 _OF_HOST: list[dict[str, list[str]]] = [{"hostKey": []}, {"host": []}]
 _GUARD_SCHEMES: Mapping[Guard | None, list[dict[str, list[str]]]] = {
@@ -50,12 +42,16 @@ _GUARD_SCHEMES: Mapping[Guard | None, list[dict[str, list[str]]]] = {
     sitting: _OF_SEAT,
 }
 """Security schemes of a route, by its guard."""
-_COOKIES = {
-    "host": ("host", "Set by POST /host with the host key"),
-    "south": ("seat_south", "Set by taking the seat"),
-    "north": ("seat_north", "Set by taking the seat"),
+_SCHEMES = {
+    "hostKey": ("header", "X-Host-Key", "What a person types as host"),
+    "host": ("cookie", "host", "Set by POST /host with the host key"),
+    "south": ("cookie", "seat_south", "Set by taking the seat"),
+    "north": ("cookie", "seat_north", "Set by taking the seat"),
 }
-"""Security schemes by cookie: its name without the table's suffix, and who sets it."""
+"""Security schemes: where and under which name a request carries the key, and where it is from.
+
+The name of a cookie is without the table's suffix.
+"""
 _ERROR = {
     "type": "object",
     "required": ["error"],
@@ -103,10 +99,10 @@ def describe(routes: Sequence[Route], guard: Auth) -> dict[str, Any]:
     # msgspec keeps the indentation of docstrings
     for schema in schemas.values():
         schema["description"] = inspect.cleandoc(schema.get("description", ""))
-    schemes: dict[str, Any] = dict(_SECURITY)
-    for scheme, (name, words) in _COOKIES.items():
-        place = {"type": "apiKey", "in": "cookie", "name": guard.cookie_name(name)}
-        schemes[scheme] = {**place, "description": words}
+    schemes = {}
+    for scheme, (place, name, words) in _SCHEMES.items():
+        used = guard.cookie_name(name) if place == "cookie" else name
+        schemes[scheme] = {"type": "apiKey", "in": place, "name": used, "description": words}
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
         # Flask writes `<int:number>`, OpenAPI `{number}`

@@ -37,7 +37,7 @@ class RulesPages(PageGroup):
     @get("/rules/")
     def index(self) -> str:
         """Show the list of all games' rules."""
-        return render_template("rules_index.html", games=self._games)
+        return render_template("rules_index.html")
 
     @get("/rules/<name>")
     def rules(self, name: str) -> str:
@@ -48,7 +48,6 @@ class RulesPages(PageGroup):
         return render_template(
             "rules.html",
             game=game,
-            games=self._games,
             kit=game.kit(game.options({})),
             keys=first_keys(game),
             pictures=illustrations(game),

@@ -89,8 +89,6 @@ class Bench(PageGroup):
         return render_template(
             "workbench.html",
             live="/workbench/live",
-            buttons=frozenset(self.workbench.hands.buttons()),
-            size=self.workbench.world.size_px(),
             view=self._table.view(),
         )
 

@@ -102,16 +102,12 @@ class SettingsPage(PageGroup):
             front=_FRONT,
             pads=pad_rows(),
             parts=PAD_PARTS,
-            path=str(self.upkeep.path),
-            told=note or self.upkeep.start_notice,
-            notice="" if note or error else self.upkeep.notice(),
+            told=note,
             error=error,
             note=self._restart_words(),
             version=__version__,
             most_bytes=MAX_UPLOAD_BYTES,
             backed_up=day(backed_up_s) if backed_up_s else say("None yet"),
-            staged=self.upkeep.staged(),
-            changes_wifi=self._features.own_wifi is not None,
         )
 
     @post("/api/settings/change", guard=host_only)

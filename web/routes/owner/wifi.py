@@ -45,7 +45,6 @@ class WifiPage(PageGroup):
         urls = self.page_context.join_urls()
         return render_template(
             "wifi.html",
-            own=self.own,
             error=error or self.own.trouble,
             name=request.form.get("name", "").strip() if error else "",
             later=next((url for url in urls if ".local" in url), urls[-1]),
