@@ -42,6 +42,7 @@ Guard = Callable[[dict[str, Any]], None]
 by the seat.
 """
 HTML = "text/html"
+"""Media type of an answer, unless its route or its address says another one."""
 Method = TypeVar("Method", bound=Callable[..., Any])
 T = TypeVar("T")
 
@@ -211,7 +212,9 @@ def add_routes(app: Flask, group: RouteGroup) -> None:
     """Add all routes of a group to an application."""
     routes: list[Route] = app.extensions.setdefault("routes", [])
     for name in dir(type(group)):
-        for route in getattr(getattr(type(group), name), "routes", ()):
+        declared = getattr(getattr(type(group), name), "routes", ())
+        # a form comes first, because the view that all addresses share has to read its fields
+        for route in sorted(declared, key=lambda route: route.method == "GET"):
             method = getattr(group, name)
             actor = f"{route.by}_" if route.by else ""
             endpoint = f"{group.name}.{route.endpoint or actor + name}"
