@@ -8,7 +8,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any
 
 from gpiozero.pins.mock import MockFactory, MockPWMPin
 
@@ -23,29 +22,6 @@ _BOARD = "c03114"
 SHORTEST_PRESS_S = 0.005
 """Minimum duration of a simulated press. A shorter pulse would be a spike."""
 _REMEMBERED_STATES = 100
-_REMEMBERED_TONES = 1000
-
-
-class _StampedPin(MockPWMPin):  # type: ignore[misc]  # gpiozero has no types
-    """A mock pin that stamps, in monotonic seconds, when it switches on or changes its
-    frequency.
-    """
-
-    def __init__(self, *arguments: Any, **more: Any) -> None:
-        self.began_s: deque[float] = deque(maxlen=_REMEMBERED_TONES)
-        super().__init__(*arguments, **more)
-
-    def _change_state(self, value: float) -> bool:
-        was_on = bool(self._state)
-        has_changed = bool(super()._change_state(value))
-        if has_changed and not was_on:
-            self.began_s.append(time.monotonic())
-        return has_changed
-
-    def _set_frequency(self, value: float | None) -> None:
-        if self._state and value not in (None, self._frequency):
-            self.began_s.append(time.monotonic())
-        super()._set_frequency(value)
 
 
 class SimulatedPanelHands:
@@ -64,7 +40,7 @@ class SimulatedPanelHands:
             for lamp in lamp_pins(settings)
             if lamp.name in panel.lamps
         }
-        self._buzzer = factory.pin(settings.buzzer) if panel.has_buzzer else None
+        self.buzzer = factory.pin(settings.buzzer) if panel.has_buzzer else None
 
     def press(self, button: str) -> None:
         """Press and hold a button by pulling its pin to ground. Raises KeyError for an unknown
@@ -93,19 +69,8 @@ class SimulatedPanelHands:
         for name, (pin, is_active_low) in self.lamps.items():
             is_driven = pin.function == "output"
             lamps[name] = is_driven and bool(pin.state) is not is_active_low
-        hz = self._buzzer.frequency if self._buzzer is not None and self._buzzer.state else None
+        hz = self.buzzer.frequency if self.buzzer is not None and self.buzzer.state else None
         return PanelView(lamps, hz)
-
-    def lit_s(self, lamp: str) -> tuple[float, ...]:
-        """Return when a lamp came on, in the seconds of `tones_began_s`.
-
-        Raises KeyError for an unknown lamp.
-        """
-        return tuple(self.lamps[lamp][0].began_s)
-
-    def tones_began_s(self) -> tuple[float, ...]:
-        """Return when the last thousand tones began, in monotonic seconds of the machine."""
-        return tuple(self._buzzer.began_s) if self._buzzer is not None else ()
 
 
 def simulated_panel(
@@ -118,7 +83,7 @@ def simulated_panel(
 
     The caller closes the panel.
     """
-    factory = MockFactory(revision=_BOARD, pin_class=_StampedPin)
+    factory = MockFactory(revision=_BOARD, pin_class=MockPWMPin)
     panel = Panel(settings, clock, on_press, factory, on_release=on_release)
     for pin in factory.pins.values():
         # A mock pin remembers every state, so a pulsing lamp would fill the memory.

@@ -11,11 +11,14 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections import deque
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from gpiozero.pins.mock import MockPWMPin
 
+import hardware.simulated
 from companion.core.clock import Clock
 from companion.core.config import load_settings
 from companion.core.ports import Alarm, Camera, Cue
@@ -63,6 +66,28 @@ class PaintedCamera(Source):
         return Taken(luma, age_s=self._clock.monotonic_s() - float(self._head["at_s"][0]))
 
 
+class StampedPin(MockPWMPin):  # type: ignore[misc]  # gpiozero has no types
+    """A mock pin that stamps, in monotonic seconds, when it switches on or changes its
+    frequency.
+    """
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        self.began_s: deque[float] = deque(maxlen=1000)
+        super().__init__(*arguments, **more)
+
+    def _change_state(self, value: float) -> bool:
+        was_on = bool(self._state)
+        has_changed = bool(super()._change_state(value))
+        if has_changed and not was_on:
+            self.began_s.append(time.monotonic())
+        return has_changed
+
+    def _set_frequency(self, value: float | None) -> None:
+        if self._state and value not in (None, self._frequency):
+            self.began_s.append(time.monotonic())
+        super()._set_frequency(value)
+
+
 class Guest(Companion):
     """A companion in simulation, but for its camera."""
 
@@ -97,8 +122,8 @@ class Guest(Companion):
                 self.table.resume("host")
             case "stamps":
                 return {
-                    "lit_s": hands.lit_s(order["lamp"]),
-                    "tones_s": hands.tones_began_s(),
+                    "lit_s": list(hands.lamps[order["lamp"]][0].began_s),
+                    "tones_s": list(hands.buzzer.began_s),
                     "due_s": sorted({alarm.at_s for alarm in self.alarms}),
                     "ends_s": [
                         alarm.at_s for alarm in self.alarms if alarm.signal.cue is Cue.TIME_OUT
@@ -111,6 +136,7 @@ def main() -> None:
     """`guest SETTINGS PICTURES WIDTH HEIGHT`."""
     settings, pictures, width, height = sys.argv[1:]
     save_memory()
+    hardware.simulated.MockPWMPin = StampedPin
     guest = Guest(Path(settings), Path(pictures), (int(width), int(height)))
     with guest:
         freeze_objects()
