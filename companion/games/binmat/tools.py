@@ -15,31 +15,6 @@ from companion.games.tools import Command
 
 RULE_TITLES = {rule.id: rule.title for rule in RULES}
 
-# ---- one combat ----------------------------------------------------------------------------------
-
-
-def combat_of(
-    stacks: tuple[str, str], open_before: tuple[str, bool], edition: str, initiator: str
-) -> Combat:
-    """Resolve a combat of two stacks given as text, bottom first.
-
-    Pairs are (attacker, defender). `open_before` has the attacker cards that lay face up before,
-    and whether the defender stack did. Raises `Malformed` if these stacks cannot fight.
-    """
-    seat = DEFENDER if initiator == "defender" else ATTACKER
-    attacker, defender = (parse_cards(stack) for stack in stacks)
-    named, is_open = open_before
-    lay_open = parse_cards(named)
-    if strange := [card for card in lay_open if card not in attacker]:
-        raise Malformed(
-            f"{strange[0]} is not in the attacker stack, so it cannot have lain face up there"
-        )
-    if lay_open and edition == Edition.RULEBOOK:
-        raise Malformed(
-            "In the rulebook edition no card of an attacker stack lies face up before a combat"
-        )
-    return Combat(Fight(attacker, defender, seat, is_open, frozenset(lay_open)), Edition(edition))
-
 
 def explain(combat: Combat) -> Iterator[str]:
     """Yield a combat in sentences, step by step, then the final place of every card."""
@@ -109,10 +84,9 @@ def _cards_or_none(cards: Cards) -> str:
 
 
 def tools_of_binmat() -> tuple[Command, ...]:
-    combat = Command(
-        "combat", "work a combat of BINMAT out and say why it ends so", _add_combat, _combat
-    )
-    return (combat,)
+    """Return the command `combat`."""
+    purpose = "work a combat of BINMAT out and say why it ends so"
+    return (Command("combat", purpose, _add_combat, _combat),)
 
 
 def _add_combat(command: argparse.ArgumentParser) -> None:
@@ -135,9 +109,26 @@ def _add_combat(command: argparse.ArgumentParser) -> None:
 
 
 def _combat(options: argparse.Namespace) -> int:
-    stacks = options.attacker, options.defender
-    open_before = options.attacker_open, options.defender_open
-    combat = combat_of(stacks, open_before, options.edition, options.initiator)
+    """Resolve a combat of two stacks given as text, bottom first, and print why it ends so."""
+    attacker = parse_cards(options.attacker)
+    lay_open = parse_cards(options.attacker_open)
+    edition = Edition(options.edition)
+    if strange := [card for card in lay_open if card not in attacker]:
+        raise Malformed(
+            f"{strange[0]} is not in the attacker stack, so it cannot have lain face up there"
+        )
+    if lay_open and edition is Edition.RULEBOOK:
+        raise Malformed(
+            "In the rulebook edition no card of an attacker stack lies face up before a combat"
+        )
+    fight = Fight(
+        attacker,
+        parse_cards(options.defender),
+        DEFENDER if options.initiator == "defender" else ATTACKER,
+        options.defender_open,
+        frozenset(lay_open),
+    )
+    combat = Combat(fight, edition)
     if options.json:
         print(json.dumps(plain_combat(combat), ensure_ascii=False))
         return 0

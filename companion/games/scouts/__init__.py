@@ -113,22 +113,19 @@ class Scouts(Game[State, Decision]):
         for index, covered in enumerate(position.rocks):
             if covered:
                 rocks[SEATS[index // 2]][ROCK_KINDS[index % 2]] = _names(covered)
-        scouts = {
-            seat: {
+        scouts = {}
+        for owner, (upper, lower) in zip(SEATS, by_seat(position), strict=True):
+            levels = (("upper", upper, position.intel), ("lower", lower, position.low_intel))
+            scouts[owner] = {
                 "upper": _names(upper),
                 "lower": _names(lower),
                 "with_intel": _names(upper & position.intel | lower & position.low_intel),
                 "pieces": [
-                    {"square": NAMES[number], "level": level, "intel": bool(turned >> number & 1)}
-                    for level, mask, turned in (
-                        ("upper", upper, position.intel),
-                        ("lower", lower, position.low_intel),
-                    )
-                    for number in squares_in(mask)
+                    {"square": name, "level": level, "intel": name in _names(intel)}
+                    for level, mask, intel in levels
+                    for name in _names(mask)
                 ],
             }
-            for seat, (upper, lower) in zip(SEATS, by_seat(position), strict=True)
-        }
         return {
             **self.common_view(state),
             "turn": state.turn,

@@ -1,6 +1,4 @@
-"""Robot Arena at its doors: standings, order sheets, pads, plans, all orders lazily, secrecy,
-properties of every game.
-"""
+"""Robot Arena at its doors: standings, order sheets, pads and plans."""
 
 from __future__ import annotations
 
@@ -151,12 +149,3 @@ def test_a_refused_key_says_only_that_the_draft_is_full() -> None:
             draft = (*draft, rng.choice(KEYS))
             GAME.check(start(), SOUTH, GAME.parse(grammar.text(draft)))
         assert grammar.count(draft) == 3
-
-
-# ---- all orders, lazily --------------------------------------------------------------------------
-
-
-# ---- whole games ---------------------------------------------------------------------------------
-
-
-# ---- secrecy -------------------------------------------------------------------------------------

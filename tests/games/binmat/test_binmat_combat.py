@@ -76,9 +76,6 @@ def test_combat_a_trap_finds_nothing_on_an_empty_stack() -> None:
     assert said(combat, "Traps") == ["Attacker’s @& takes nothing."]
 
 
-# ---- Combat: BOUNCE ------------------------------------------------------------------------------
-
-
 # ---- Combat: powers ------------------------------------------------------------------------------
 
 
@@ -119,9 +116,6 @@ def test_combat_an_attacker_stack_emptied_by_traps_does_no_damage() -> None:
         assert (combat.damage, combat.due) == (0, 0)
         assert events_of(combat, "Damage")[0].why == "Attacker has lost all cards to TRAPs."
         assert combat.defender == ("@^", "3^")
-
-
-# ---- The Wild Modifier ---------------------------------------------------------------------------
 
 
 # ---- Combat in the game --------------------------------------------------------------------------

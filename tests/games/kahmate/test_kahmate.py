@@ -15,9 +15,6 @@ from companion.games.base import Drawn, plain_layout
 BLUE, PINK = "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11"
 
 
-# ---- what has to be printed ----------------------------------------------------------------------
-
-
 # ---- notation ------------------------------------------------------------------------------------
 
 

@@ -42,9 +42,6 @@ def test_whoever_scores_leads_by_more_than_anybody_on_the_pitch() -> None:
         assert (GAME.lead(before), GAME.lead(do(before, text).state)) == leads
 
 
-# ---- a round -------------------------------------------------------------------------------------
-
-
 # ---- running -------------------------------------------------------------------------------------
 
 

@@ -32,9 +32,6 @@ def test_worked_example_two_jumps_are_one_play() -> None:
     assert on(then, "c5") == ("white scout",)
 
 
-# ---- setup ---------------------------------------------------------------------------------------
-
-
 # ---- turns and plays -----------------------------------------------------------------------------
 
 
@@ -47,12 +44,6 @@ def test_the_turn_may_end_when_no_piece_that_was_not_played_has_a_play() -> None
     assert step.state.seat is Seat.NORTH
 
 
-# ---- dash ----------------------------------------------------------------------------------------
-
-
-# ---- jump ----------------------------------------------------------------------------------------
-
-
 # ---- stacks --------------------------------------------------------------------------------------
 
 
@@ -60,9 +51,6 @@ def test_the_turn_may_end_when_no_piece_that_was_not_played_has_a_play() -> None
 def test_whose_piece_is_uncovered_is_told(low: str, side: str) -> None:
     step = do(at("c4 h1", "g9", **{low: "c4"}), "c4-c5")
     assert step.events[0].why == f"The {side} scout on c4 is free again."
-
-
-# ---- boulders and rocks --------------------------------------------------------------------------
 
 
 # ---- gathering intel, winning --------------------------------------------------------------------
