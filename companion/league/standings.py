@@ -8,9 +8,9 @@ entrants that are still level have met.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import groupby
 
 from companion.league.tournament import (
     System,
@@ -83,26 +83,24 @@ def standings(tournament: Tournament, rounds: int | None = None) -> tuple[Tourna
         entrant.number: tournament.halves(entrant.number, round_count)
         for entrant in tournament.entrants
     }
-    names = ("halves", *TIE_BREAKS[tournament.system])
+    rows = [_row_of(tournament, entrant, halves, round_count) for entrant in halves]
+    names = ("halves", *TIE_BREAKS[tournament.system], "direct")
 
     def key(row: TournamentRow) -> tuple[int, ...]:
         # negated, so that sorting puts the highest first
         return tuple(-getattr(row, name) for name in names)
 
-    rows = [_row_of(tournament, entrant, halves, round_count) for entrant in halves]
-    rows.sort(key=lambda row: (key(row), row.entrant))
-    ranked: list[TournamentRow] = []
     # the direct encounter only separates entrants that are level in everything else
-    for _, group in groupby(rows, key):
-        level_rows = list(group)
-        direct = _direct_encounter(tournament, [row.entrant for row in level_rows], round_count)
-        level_rows = [replace(row, direct=direct[row.entrant]) for row in level_rows]
-        for row in sorted(level_rows, key=lambda row: (-row.direct, row.entrant)):
-            last = ranked[-1] if ranked else None
-            is_level = last is not None and (key(last), last.direct) == (key(row), row.direct)
-            place = last.place if last and is_level else len(ranked) + 1
-            ranked.append(replace(row, place=place))
-    return tuple(ranked)
+    levels: dict[tuple[int, ...], list[int]] = {}
+    for row in rows:
+        levels.setdefault(key(row), []).append(row.entrant)
+    direct: dict[int, int] = {}
+    for level in levels.values():
+        direct |= _direct_encounter(tournament, level, round_count)
+    rows = [replace(row, direct=direct[row.entrant]) for row in rows]
+    rows.sort(key=lambda row: (key(row), row.entrant))
+    keys = [key(row) for row in rows]
+    return tuple(replace(row, place=bisect_left(keys, key(row)) + 1) for row in rows)
 
 
 def _row_of(
