@@ -170,20 +170,21 @@ class DirectorPages(HubGroup):
 
         A refused entry makes no cards.
         """
-        cards = self._cards
-        lines = [line.strip() for line in typed.splitlines() if line.strip()]
-        numbers = {
-            line: whole_number(line[1:]) or 0
-            for line in lines
-            if line[0] == "#" and line[1:].isdecimal()
-        }
+        entries: list[int | str] = []
         # check all lines first, so that an invalid one leaves no cards for the others
-        for line in lines:
-            cards.require(numbers[line]) if line in numbers else player_name(line)
+        for line in filter(None, map(str.strip, typed.splitlines())):
+            if line[0] == "#" and line[1:].isdecimal():
+                entries.append(self._cards.require(whole_number(line[1:]) or 0).number)
+            else:
+                entries.append(player_name(line))
         # for the check, people without a card get negative numbers, which no card has
-        people = [numbers.get(line, -place) for place, line in enumerate(lines, 1)]
+        people = [
+            entry if isinstance(entry, int) else -place for place, entry in enumerate(entries, 1)
+        ]
         director.enter(self._pages.known(number), people, 0.0, team)
-        people = [numbers[line] if line in numbers else cards.make(line).number for line in lines]
+        people = [
+            entry if isinstance(entry, int) else self._cards.make(entry).number for entry in entries
+        ]
         self._tournaments.enter(number, people, team)
 
 
