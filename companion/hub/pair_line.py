@@ -90,14 +90,6 @@ _OLD_JOURNAL = say(
 _BAD_MESSAGE = say("What the other table sends does not fit this game: it cannot go on")
 
 
-class SessionTaken(CompanionError, RuntimeError):
-    """Another machine with this table's identity is connected to the hub, for example a copied
-    card.
-    """
-
-    kind = "session_taken"
-
-
 async def stored_message(stream: JetStreamContext, subject: str) -> bytes | None:
     """Return the stored message of a subject in the stream of pairs, or None."""
     try:
@@ -140,7 +132,6 @@ class PairLine:
         """Highest number of the other table's messages that the hub has announced."""
         self._polled_s = -POLL_S
         self._news: Subscription | None = None
-        self._subscribed_pair = ""
         self._shown_trouble = ""
         self._rematch_swaps: bool | None = None
         """Whether the rematch that this table wants swaps sides. None if it wants no rematch."""
@@ -206,14 +197,14 @@ class PairLine:
 
     def reset_connection(self) -> None:
         """Reset what holds for one connection. Called after each connect."""
-        self._news, self._subscribed_pair = None, ""
+        self._news = None
         self._sent_count, self._presence_sent_s, self._polled_s = -1, -PRESENCE_S, -POLL_S
         self._is_rematch_sent = False
 
     async def claim(self, client: Client) -> None:
         """Claim this table for this machine, at most every `CLAIM_S` seconds.
 
-        Raises `SessionTaken` if another machine is connected as this table.
+        Raises `Illegal` if another machine is connected as this table.
         """
         if line_time_s() < self._claim_s:
             return
@@ -224,7 +215,7 @@ class PairLine:
             return  # an older hub that knows no claims, or one that is starting
         self.is_shared = answer.session == "shared"
         if answer.session == "taken":
-            raise SessionTaken(CLONED)
+            raise wrong_phase(CLONED)
 
     async def fetch_pair(self, client: Client) -> None:
         """Ask the hub for the game at two tables of this table, and begin it if it is new."""
@@ -247,8 +238,7 @@ class PairLine:
         if self._rematch_swaps is not None and not self._is_rematch_sent:
             await self._send_rematch(client, pair, self._rematch_swaps)
             return
-        if self._subscribed_pair != pair.id:
-            await self._subscribe(client, pair)
+        await self._subscribe(client, news_subject(self._own_table, pair.id, "*"))
         game = self._game(pair)
         if line_time_s() >= self._presence_sent_s + PRESENCE_S:
             self._presence_sent_s = line_time_s()
@@ -259,14 +249,13 @@ class PairLine:
             await self._receive(stream, pair)
         self._show_trouble()
 
-    async def _subscribe(self, client: Client, pair: Pair) -> None:
+    async def _subscribe(self, client: Client, subject: str) -> None:
         """Subscribe to announcements about this game instead of those about the previous one."""
-        if self._news:
+        if self._news and self._news.subject != subject:
             await self._news.unsubscribe()
-        self._news = await client.subscribe(
-            news_subject(self._own_table, pair.id, "*"), cb=self._on_news
-        )
-        self._subscribed_pair = pair.id
+            self._news = None
+        if self._news is None:
+            self._news = await client.subscribe(subject, cb=self._on_news)
 
     async def _send_queue(self, client: Client) -> None:
         """Send the queued requests and pass the answers to their callers.

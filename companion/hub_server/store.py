@@ -99,12 +99,6 @@ for delayed spectators.
 """
 
 
-class StoreAnew(CompanionError, RuntimeError):
-    """NATS does not answer correctly and has to be restarted."""
-
-    kind = "store_anew"
-
-
 class HubStore:
     """Runs the NATS server and its connection until `close`, which may be called twice.
 
@@ -216,7 +210,7 @@ class HubStore:
             await self._listen()
         except (OSError, NatsError, TimeoutError, CompanionError) as error:
             log.warning("Hub: NATS: %s", error)
-            is_stuck = isinstance(error, ServerError | StoreAnew)
+            is_stuck = isinstance(error, ServerError)
             # after a failed write NATS refuses all others, so it has to be restarted
             if self._is_room_back() or (is_stuck and not self._is_full):
                 self._server.close()  # `check` restarts it
@@ -407,7 +401,7 @@ class HubStore:
     async def _check(self, stream: JetStreamContext) -> None:
         """Check the free space and whether the server answers.
 
-        Raises `StoreAnew` if the server has to be restarted.
+        Raises `ServerError` if the server has to be restarted.
         """
         is_room_back, answers = self._is_room_back(), False
         # NATS refuses requests for a moment during a reload
@@ -418,7 +412,7 @@ class HubStore:
                 break
             await asyncio.sleep(RETRY_S)
         if is_room_back or not (answers or self._is_full):
-            raise StoreAnew(say("The hub’s store does not answer; it is being restarted."))
+            raise ServerError(description="no answer, or no writes after a full disk")
         self._room.is_in_trouble(
             "" if answers and not self._is_full else self._trouble_of(OSError())
         )
