@@ -9,6 +9,7 @@ import socket
 import ssl
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from http.client import HTTPException
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -37,17 +38,6 @@ ANSWER_TIMEOUT_S = 10.0
 MAX_ANSWER = 16_384
 
 
-class JoinRequest(msgspec.Struct, frozen=True):
-    """Request of a table to join: the code on the hub's screen, the table's public key, name and
-    version.
-    """
-
-    code: str
-    key: str
-    name: str
-    version: str
-
-
 class JoinAnswer(msgspec.Struct, frozen=True):
     """The hub's answer: the table's name in subjects, its number, the room's name and the NATS
     servers.
@@ -59,13 +49,6 @@ class JoinAnswer(msgspec.Struct, frozen=True):
     number: int
     room: str
     servers: tuple[str, ...]
-
-
-class CardRequest(msgspec.Struct, frozen=True):
-    """A player's card that is shown at a table: its code, and the table's name in subjects."""
-
-    code: str
-    table: str
 
 
 class CardAnswer(msgspec.Struct, frozen=True):
@@ -92,7 +75,8 @@ def join(
     # the secret half of the key never leaves this machine
     seed = nkeys.encode_seed(os.urandom(32), nkeys.PREFIX_BYTE_USER)
     key = nkeys.from_seed(bytearray(seed)).public_key.decode()
-    answer = _ask(f"{base}/api/hub/join", JoinRequest(code, key, name, __version__), JoinAnswer, ca)
+    request = {"code": code, "key": key, "name": name, "version": __version__}
+    answer = _ask(f"{base}/api/hub/join", request, JoinAnswer, ca)
     servers = tuple(_server_url(server, host) for server in answer.servers)
     return Membership(
         base, answer.table, answer.number, answer.room, servers, seed.decode(), start, names, ca
@@ -126,7 +110,7 @@ def card_of(membership: Membership, code: str) -> str:
 
     Raises `SystemTrouble` with a sentence for people.
     """
-    request = CardRequest(code, membership.table)
+    request = {"code": code, "table": membership.table}
     return _ask(f"{membership.address}/api/hub/card", request, CardAnswer, membership.ca).card
 
 
@@ -137,7 +121,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def _ask(url: str, request: msgspec.Struct, kind: type[T], ca: str) -> T:
+def _ask(url: str, request: Mapping[str, str], kind: type[T], ca: str) -> T:
     body = msgspec.json.encode(request)
     post = urllib.request.Request(url, body, {"Content-Type": "application/json"})
     context = tls_context(ca) if url.startswith("https:") else None

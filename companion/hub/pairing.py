@@ -22,6 +22,7 @@ from companion.table.public.messages import words
 
 Text = Annotated[str, msgspec.Meta(max_length=64)]
 Name = Annotated[str, msgspec.Meta(max_length=24)]
+Id = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
 GameId = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{16})?$")]
 Number = Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)]
 
@@ -87,7 +88,7 @@ class PairWithdrawal(_Message, frozen=True, tag="withdraw"):
 class SessionClaim(_Message, frozen=True, tag="session"):
     """Claims that the machine `id` is connected as this table. It is repeated every few seconds."""
 
-    id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
+    id: Id
 
 
 PairWish = (
@@ -102,11 +103,11 @@ class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
     ignored.
     """
 
-    id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
+    id: Id
     game: Text
     options: dict[str, Any]
     number: Number
-    tables: dict[Seat, Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]]
+    tables: dict[Seat, Id]
     names: dict[Seat, Name] = {}
     follows: GameId = ""
 
