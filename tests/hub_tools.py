@@ -168,7 +168,7 @@ def kept(hub: Hub, table: str) -> list[PublicRecord]:
 
     def answer() -> list[list[PublicRecord]]:
         with suppress(OSError, NatsError):
-            return [asyncio.run(stored(nats_of(hub), hub.folder.now.seed, table))]
+            return [asyncio.run(stored(nats_of(hub), hub.folder.file.seed, table))]
         return []
 
     found: list[PublicRecord] = until("the store answers", answer)[0]
@@ -239,7 +239,7 @@ async def let_in(hub: Hub, table: TableAtHub | None, refused: list[str]) -> Clie
     not read the key yet.
     """
     prefix = inbox_prefix(table.member.table) if table else "_INBOX"
-    seed = table.member.seed if table else hub.folder.now.seed
+    seed = table.member.seed if table else hub.folder.file.seed
 
     async def note(error: Exception) -> None:
         refused.append(str(error))

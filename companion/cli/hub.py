@@ -161,7 +161,7 @@ WEB_FIELDS = ("host", "port", "viewers", "names", "proxies", "path", "certificat
 def host_key(options: argparse.Namespace) -> None:
     from companion.hub_server.folder import existing_folder  # noqa: PLC0415 - brings what only a hub needs
 
-    print(host_key_text(existing_folder(options.folder).now.host_key))
+    print(host_key_text(existing_folder(options.folder).file.host_key))
 
 
 @command(
@@ -175,7 +175,7 @@ def let_in(options: argparse.Namespace) -> None:
     from companion.hub_server.folder import ADDRESS_FILE, existing_folder  # noqa: PLC0415 - brings what only a hub needs
 
     folder = existing_folder(options.folder)
-    key = host_key_text(folder.now.host_key)
+    key = host_key_text(folder.file.host_key)
     body = {"number": options.number}
     try:
         address = (folder.folder / ADDRESS_FILE).read_text().strip()

@@ -35,7 +35,7 @@ class Hub(Closeable):
         changes = {name: value for name, value in typed.items() if value is not None}
         if changes:
             self.folder.change(lambda file: msgspec.structs.replace(file, **changes))
-        known = self.folder.now
+        known = self.folder.file
         self.nats = NatsServer(settings)
         self.store = HubStore(settings.folder, self.nats, known.seed, settings.keep_mb)
         self.room = Room(known.name, clock, known.delay_s)
@@ -117,7 +117,7 @@ class Hub(Closeable):
     @property
     def host_key(self) -> str:
         """Return the owner key as people type it."""
-        return host_key_text(self.folder.now.host_key)
+        return host_key_text(self.folder.file.host_key)
 
     def close(self) -> None:
         """Close the pages, then NATS."""

@@ -86,7 +86,7 @@ class DesiredState:
 
     def forget(self, table: str) -> None:
         """Drop the pending settings of a table that has left the hub."""
-        if settings := self._folder.now.asked.get(table):
+        if settings := self._folder.file.asked.get(table):
             self._drop_settings(table, settings.number)
 
     def step(self) -> None:
@@ -102,7 +102,7 @@ class DesiredState:
 
     def _resend(self, table: RoomTable) -> None:
         """Send a table its desired state unless the table follows it already."""
-        state, settings = table.state, self._folder.now.asked.get(table.id)
+        state, settings = table.state, self._folder.file.asked.get(table.id)
         wish = wish_for(table.closed, self._paired_game(table.id))
         if state and settings and state.answers == settings.number:
             self._drop_settings(table.id, settings.number)

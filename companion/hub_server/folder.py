@@ -121,7 +121,7 @@ class HubFolder:
             ) from None
 
     @property
-    def now(self) -> HubFile:
+    def file(self) -> HubFile:
         """Return the current content of the file."""
         return self._file
 

@@ -45,9 +45,9 @@ class Members:
         self._servers = tuple(servers)
         self._permissions_lock = threading.Lock()
         self._forget = tuple(forget)
-        for table in folder.now.tables:
+        for table in folder.file.tables:
             room.put(_in_room(table))
-        for request in folder.now.asked:
+        for request in folder.file.asked:
             room.update(request, asked=True, answer="")
 
     def update_permissions(self) -> None:
@@ -56,7 +56,7 @@ class Members:
         Tables without permission are disconnected when this returns.
         """
         with self._permissions_lock:  # otherwise an older state could be written last
-            self._nats.write(accounts_text(self._folder.now))
+            self._nats.write(accounts_text(self._folder.file))
             self._nats.reload()
 
     def join(self, name: str, key: str) -> JoinedTable:
@@ -103,7 +103,7 @@ class Members:
 
     def shut_out(self, table: str) -> None:
         """Shut a table out. It has no permissions until the owner admits it again."""
-        for member in self._folder.now.tables:
+        for member in self._folder.file.tables:
             if member.id == table and not member.shut:
                 log.warning("Hub: table %s floods and is shut out", member.number)
                 self.alter([member.number], shut=True)

@@ -124,13 +124,13 @@ class PairKeeper:
         """Return the game at two tables with this id, unless one of its tables has begun another
         one.
         """
-        file = self._folder.now
+        file = self._folder.file
         pair = file.pair(game)
         return pair if pair and file.pair_of(pair.tables[Seat.SOUTH]) == pair else None
 
     def is_seated(self, table: str, pair: str, seat: Seat) -> bool:
         """Return whether a table plays this seat in the pair with this id."""
-        known = self._folder.now.pair(pair)
+        known = self._folder.file.pair(pair)
         return known is not None and known.tables[seat] == table
 
     def forget(self, table: str) -> None:
@@ -138,7 +138,7 @@ class PairKeeper:
         self._offers.pop(table, None)
         self._rematch_wishes.pop(table, None)
         self._sessions.forget(table)
-        gone = self._folder.now.pair_of(table)
+        gone = self._folder.file.pair_of(table)
         self._folder.change(
             lambda file: replace(
                 file, pairs=tuple(pair for pair in file.pairs if table not in pair.tables.values())
@@ -165,7 +165,7 @@ class PairKeeper:
             case PairWithdrawal():
                 self._offers.pop(table, None)
         code, _ = self._offers.get(table, ("", None))
-        pair = self._folder.now.pair_of(table)
+        pair = self._folder.file.pair_of(table)
         return PairAnswer(
             pair, code, again=bool(pair and self._rematch_wish(pair, pair.other_of(table)))
         )
@@ -179,7 +179,7 @@ class PairKeeper:
 
         None until then.
         """
-        pair = self._folder.now.pair_of(table)
+        pair = self._folder.file.pair_of(table)
         if pair is None or pair.id != again.id:
             raise wrong_phase(say("For another game, pair the tables again"))
         self._rematch_wishes[table] = again
@@ -195,8 +195,8 @@ class PairKeeper:
             names = {seat.other: name for seat, name in names.items()}
         # the higher of the two next numbers is free in both journals
         number = max(again.number, wish.number)
-        game, options = pair.game, pair.options
-        return self._store(Pair(_new_id(), game, options, number, tables, names, pair.id))
+        fresh = {"id": _new_id(), "number": number, "follows": pair.id}
+        return self._store(replace(pair, **fresh, tables=tables, names=names))
 
     def _accept(self, table: str, take: PairTake) -> Pair:
         other, offer = self._offer_under(take.code, table)
@@ -209,7 +209,7 @@ class PairKeeper:
     def _store(self, pair: Pair) -> Pair:
         """Store a new game of two tables and report the games that it replaces."""
         tables = set(pair.tables.values())
-        former = [self._folder.now.pair_of(table) for table in tables]
+        former = [self._folder.file.pair_of(table) for table in tables]
         self._folder.change(lambda file: replace(file, pairs=(*file.pairs[1 - MAX_PAIRS :], pair)))
         for table in tables:
             self._offers.pop(table, None)

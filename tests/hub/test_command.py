@@ -45,7 +45,7 @@ def hub_process(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]
             told += line
         found = re.search(r"hub join (\S+) (\w+)", told)
         assert found, told
-        assert host_key_text(HubFolder(folder).now.host_key) not in told, "it would stay in a log"
+        assert host_key_text(HubFolder(folder).file.host_key) not in told, "it would stay in a log"
         yield process, found[1], found[2]
     finally:
         process.send_signal(signal.SIGTERM)
@@ -171,6 +171,6 @@ def test_wrong_words_are_refused_and_change_nothing(
 def test_the_host_key_is_printed_when_asked_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    key = host_key_text(HubFolder(tmp_path).now.host_key)
+    key = host_key_text(HubFolder(tmp_path).file.host_key)
     assert main(["hub", "host-key", "--folder", str(tmp_path)]) == 0
     assert capsys.readouterr().out.strip() == key

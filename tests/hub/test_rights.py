@@ -170,5 +170,5 @@ def test_accounts_take_no_streams_of_another(tmp_path: Path) -> None:
     """NATS 2.15.1 dies of that while it reads anew who may come in."""
     pair = Pair("c" * 16, "scouts", {}, 0, {Seat.SOUTH: "a" * 16, Seat.NORTH: "b" * 16})
     tables = tuple(KnownTable(name * 16, 1, "", "key") for name in "ab")
-    file = msgspec.structs.replace(HubFolder(tmp_path).now, tables=tables, pairs=(pair,))
+    file = msgspec.structs.replace(HubFolder(tmp_path).file, tables=tables, pairs=(pair,))
     assert '"stream"' not in accounts_text(file)

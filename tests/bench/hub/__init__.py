@@ -55,7 +55,7 @@ class HubProcess(Process):
 
     def _ask(self, door: str, body: dict[str, object]) -> dict[str, object]:
         """Return what the hub answers to its host."""
-        key = host_key_text(HubFolder(self.folder).now.host_key)
+        key = host_key_text(HubFolder(self.folder).file.host_key)
         asked = urllib.request.Request(
             f"http://127.0.0.1:{self.port}/api/hub/{door}",
             json.dumps(body).encode(),

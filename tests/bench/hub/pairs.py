@@ -292,7 +292,7 @@ def _faults_at_hub(hub: HubProcess, tables: list[PairService], games: int) -> li
         with table.journal as journal:
             wanted = [entry.id for entry in journal.entries() if entry.id > table.member.start]
         numbers, end_s = list[int](), time.monotonic() + WAIT_S
-        server, seed = f"nats://127.0.0.1:{hub.nats_port}", HubFolder(hub.folder).now.seed
+        server, seed = f"nats://127.0.0.1:{hub.nats_port}", HubFolder(hub.folder).file.seed
         while numbers[-1:] != wanted[-1:] and time.monotonic() < end_s:
             time.sleep(1)
             with contextlib.suppress(OSError, TimeoutError, NatsError):  # it has just been killed
