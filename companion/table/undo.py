@@ -24,6 +24,14 @@ def may_revert(session: Session) -> Seat | None:
     return seat if game.is_reversible(earlier.state, seat, game.parse(sealed.action)) else None
 
 
+def moment_to_take_back(session: Session, seat: Seat) -> str | None:
+    """Return the moment of the action that a seat may take back now. None if there is none."""
+    if seat in session.sealed:
+        # At two tables the other table has been told of it.
+        return session.moment if session.remote is None else None
+    return session.before.moment if session.before and seat is may_revert(session) else None
+
+
 def take_back(session: Session, record: TakeBack) -> Advance:
     """Give a seat its sealed order back, or its last turn if nobody has learned anything from
     it.

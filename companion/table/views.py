@@ -19,6 +19,7 @@ from companion.games.help import public_possibilities
 from companion.games.screen import Badge, BoardUi, CardUi, Tally, UnitOrder
 from companion.table.board_check import NO_READING, HandMove, hand_moves
 from companion.table.chance.game_chance import chance_of
+from companion.table.clocks.countdown import Countdown
 from companion.table.prompts.guide import guide_of
 from companion.table.prompts.sign import offer_words, sign_of
 from companion.table.seats.coaching import reasons_of
@@ -44,7 +45,7 @@ from companion.table.table_view import (
     TimeView,
     TurnView,
 )
-from companion.table.undo import may_revert
+from companion.table.undo import moment_to_take_back
 
 
 def progress_of(live: TableState) -> Progress:
@@ -94,9 +95,7 @@ def view_of(live: TableState, viewer: Viewer) -> TableView:
         turn=_turn_view(live),
         board=_board_view(live, viewer),
         own=_own_view(live, viewer),
-        time=TimeView(_clock_view(session), _chess_clocks(session))
-        if session.countdown or session.bank
-        else TimeView(),
+        time=_time_view(session),
         match=_match_view(live),
         devices=DevicesView(live.camera, live.panel, tuple(filter(None, live.troubles.values()))),
         fairness=_fairness_view(session),
@@ -183,7 +182,7 @@ def _own_view(live: TableState, viewer: Viewer) -> OwnView:
     return OwnView(
         pad=game.pad(session.state, viewer) if game and is_on else None,
         sealed=session.own_sealed(viewer),
-        back=_undo_moment(session, viewer),
+        back=moment_to_take_back(session, viewer),
         laid=_laid_action(live, viewer),
         choices=live.choices if viewer in session.awaited else (),
         examples=_examples(session, viewer),
@@ -235,13 +234,21 @@ def _tableau(live: TableState, viewer: Viewer) -> CardUi | None:
     return replace(cards, entry=replace(cards.entry, zones=zones))
 
 
-def _clock_view(session: Session) -> ClockView | None:
-    countdown = session.countdown
-    if countdown is None:
-        return None
-    return ClockView(
-        countdown.limit_s, countdown.left_s, countdown.due_s, session.paused, countdown.has_run_out
-    )
+def _time_view(session: Session) -> TimeView:
+    countdown, bank = session.countdown, session.bank
+    clock = _clock_view(countdown, session.paused) if countdown else None
+    if bank is None:
+        return TimeView(clock)
+    left_s = bank.left_by_seat(countdown)
+    limit_s = countdown.limit_s if countdown else max(left_s.values())
+    clocks = {seat: _clock_view(Countdown(limit_s, left_s[seat])) for seat in SEATS}
+    if clock:
+        clocks[bank.seat] = clock
+    return TimeView(clock, clocks)
+
+
+def _clock_view(clock: Countdown, paused: str = "") -> ClockView:
+    return ClockView(clock.limit_s, clock.left_s, clock.due_s, paused, clock.has_run_out)
 
 
 def _standing(live: TableState, viewer: Viewer) -> BoardUi | None:
@@ -257,7 +264,7 @@ def _standing(live: TableState, viewer: Viewer) -> BoardUi | None:
     earlier = session.game.board_ui(session.before.state, viewer)
     return earlier and replace(
         earlier,
-        badges=_badges(live),
+        badges=_badges(live, earlier.badges),
         open_action="",
         keys=(),
         sheet=None,
@@ -266,19 +273,14 @@ def _standing(live: TableState, viewer: Viewer) -> BoardUi | None:
     )
 
 
-def _badges(live: TableState) -> Mapping[Square, Badge]:
+def _badges(live: TableState, before: Mapping[Square, Badge]) -> Mapping[Square, Badge]:
     """Return the badges on the pieces after the stage that is shown, without the effects of later
-    headlines.
+    headlines. `before` has those before the turn.
     """
     session = live.session
-    stage, stages = session.stage, session.stages
-    badges = dict(stages[stage].badges)
+    badges = dict(session.shown_stage.badges)
     if session.has_moves and badges:  # some pieces are still on their old squares
-        earlier: Mapping[Square, Badge] = {}
-        if stage:
-            earlier = stages[stage - 1].badges
-        elif session.before and (pieces := session.playing.board_ui(session.before.state, None)):
-            earlier = pieces.badges
+        earlier = session.stages[session.stage - 1].badges if session.stage else before
         badges = {**earlier, **badges}
     # Effects of later headlines are not shown yet, so the pieces keep their earlier figures.
     later = headlines_of(session)[live.headline.number + 1 :] if live.headline else ()
@@ -289,19 +291,6 @@ def _badges(live: TableState) -> Mapping[Square, Badge]:
     return badges
 
 
-def _chess_clocks(session: Session) -> Mapping[Seat, ClockView]:
-    bank = session.bank
-    if bank is None:
-        return {}
-    running = _clock_view(session)
-    left_s = bank.left_by_seat(session.countdown)
-    limit_s = running.limit_s if running else max(left_s.values())
-    clocks = {seat: ClockView(limit_s, left_s[seat], None, "", left_s[seat] <= 0) for seat in SEATS}
-    if running:
-        clocks[bank.seat] = running
-    return clocks
-
-
 def _laid_action(live: TableState, viewer: Viewer) -> str | None:
     """Return the action that the viewer has laid open.
 
@@ -310,12 +299,6 @@ def _laid_action(live: TableState, viewer: Viewer) -> str | None:
     if live.session.is_open:
         return next(iter(live.laid.values()), None)
     return live.laid.get(viewer) if viewer in live.session.awaited else None
-
-
-def _undo_moment(session: Session, viewer: Seat) -> str | None:
-    if viewer in session.sealed and session.phase is Phase.ORDERS:
-        return session.moment if session.remote is None else None
-    return session.before.moment if session.before and viewer is may_revert(session) else None
 
 
 def _handed_in(session: Session, seat: Seat) -> tuple[str | None, float | None]:

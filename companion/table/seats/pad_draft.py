@@ -13,7 +13,7 @@ from companion.core.ports import Cue, PadKey, Press
 from companion.games.pads import PadGrammar
 from companion.table.records import HandIn, TakeBack
 from companion.table.session import Session
-from companion.table.undo import may_revert
+from companion.table.undo import may_revert, moment_to_take_back
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Pre
     Raises `Malformed` or `Illegal` for a refused key.
     """
     is_ready, is_back = press.key is PadKey.READY, press.key is PadKey.BACK
-    if is_back and (sealed_at := _moment_to_take_back(session, seat, draft)):
+    sealed_at = moment_to_take_back(session, seat) if is_back else None
+    if sealed_at and (seat in session.sealed or not draft):
         back = TakeBack(seat, sealed_at, press.at_s)
         return PadStep(draft, records=() if press.held else (back,))
     grammar, is_due = session.playing.pad(session.state, seat), seat in session.awaited
@@ -68,14 +69,6 @@ def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Pre
         return PadStep(records=(HandIn(seat, moment, text, now_s=press.at_s),))
     has_grown = grammar.count(longer) > grammar.count(draft)
     return PadStep(longer, Cue.KEY_TAKEN if has_grown else None)
-
-
-def _moment_to_take_back(session: Session, seat: Seat, draft: tuple[str, ...]) -> str:
-    """Return the moment of the action that back takes back. Empty if back has another effect."""
-    if seat in session.sealed:
-        return session.moment
-    is_own = not draft and seat is may_revert(session)
-    return session.before.moment if is_own and session.before else ""
 
 
 def _shorten(grammar: PadGrammar, draft: tuple[str, ...], press: Press) -> PadStep:
