@@ -118,8 +118,7 @@ def rematch(store: TableStore, swap: bool = False) -> None:
         _require_open(store)
         if store.ask_rematch is None:
             raise wrong_phase(say("For another game, pair the tables again"))
-        by_pad = any(sitter.door == "pad" for sitter in session.seats.values())
-        store.ask_rematch(swap and not by_pad)
+        store.ask_rematch(swap and "pad" not in session.doors)
         return
     south, north, ties = session.score
     if swap and session.can_swap and may_begin(store):
@@ -134,9 +133,8 @@ def rematch(store: TableStore, swap: bool = False) -> None:
 def _begin_as_before(store: TableStore, game: str) -> None:
     """Start a game with the options of the last time."""
     rules, options = game_named(game), _options_of(store, game)
-    has_machine = any(sitter.door == MACHINE for sitter in store.session.seats.values())
     # A machine does not know cards that people deal.
-    if has_machine and rules.is_dealt_by_hand(rules.options(options)):
+    if MACHINE in store.session.doors and rules.is_dealt_by_hand(rules.options(options)):
         options = rules.presets[0].options
     begin(store, game, options)
 

@@ -110,7 +110,7 @@ def _new_game(session: Session, record: NewGame) -> Advance:
 
 def _seats_of(session: Session, record: NewGame) -> dict[Seat, Sitter]:
     """Return the players as a game begins. The player of another table stays for that game only."""
-    seats = {seat: sitter for seat, sitter in session.seats.items() if sitter.door != REMOTE}
+    seats = session.seats_here
     if remote := record.remote:
         # The sides have changed since the last game.
         if remote.seat in seats and remote.seat.other not in seats:

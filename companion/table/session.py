@@ -294,6 +294,21 @@ class Session:
                 places.append(place)
         return tuple(places)
 
+    @property
+    def seats_here(self) -> dict[Seat, Sitter]:
+        """Return the players at this table."""
+        return {seat: sitter for seat, sitter in self.seats.items() if sitter.door != REMOTE}
+
+    @property
+    def doors(self) -> frozenset[str]:
+        """Return the doors of all players."""
+        return frozenset(sitter.door for sitter in self.seats.values())
+
+    def door_of(self, seat: Seat) -> str:
+        """Return the door of a seat's player. Empty if the seat is free."""
+        sitter = self.seats.get(seat)
+        return sitter.door if sitter else ""
+
     def nonce_of(self, seat: Seat) -> str | None:
         """Return the nonce that the token of a seat's player must carry. None if the seat is
         free.
@@ -396,8 +411,7 @@ class Session:
         """
         if not self.is_between:
             return False
-        doors = {sitter.door for sitter in self.seats.values()}
-        return bool(doors) and not doors & {"pad", REMOTE}
+        return bool(self.seats) and not self.doors & {"pad", REMOTE}
 
     def at_home(self) -> Session:
         """Return the lobby with the people at this table, without the last game and the other
@@ -405,8 +419,7 @@ class Session:
 
         It needs no record: all that follows a game folds the same from the end of the game.
         """
-        seats = {seat: sitter for seat, sitter in self.seats.items() if sitter.door != REMOTE}
-        return Session(seats=seats, commitment=self.commitment)
+        return Session(seats=self.seats_here, commitment=self.commitment)
 
     def is_left_for_home(self, before: Session) -> bool:
         """Return whether nobody needs the end of this game: it was ended, or a seat has changed
@@ -440,7 +453,7 @@ class Session:
 
     def is_gone(self, seat: Seat) -> bool:
         """Return whether this seat was played at another table, in a game that is over."""
-        return self.phase is Phase.OVER and seat in self.seats and self.seats[seat].door == REMOTE
+        return self.phase is Phase.OVER and self.door_of(seat) == REMOTE
 
     def is_here(self, seat: Seat) -> bool:
         """Return whether this seat is played by a person at this table, or is free."""

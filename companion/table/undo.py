@@ -97,9 +97,8 @@ def ask_back(session: Session, record: AskBack) -> Advance:
     is_due = record.moment == session.moment and session.phase is Phase.ORDERS
     if not is_due or session.before is None:
         raise Illegal(Refusal.TOO_LATE, say("There is no turn to take back"))
-    other = session.seats.get(record.seat.other)
     is_own = session.last_turn.sealed.keys() == {record.seat}
-    can_ask = other is not None and other.door == "phone"
+    can_ask = session.door_of(record.seat.other) == "phone"
     if is_own or not can_ask or session.back_wanted is record.seat.other:
         return undo(session, record)
     stopped = session.countdown.stop(record.now_s) if session.countdown else None

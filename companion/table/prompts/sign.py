@@ -417,8 +417,7 @@ def offer_words(session: Session, viewer: Viewer) -> str:
         return ""
     if seat is viewer:
         return say("You offer a draw.")
-    other = session.seats.get(seat.other)
-    if viewer is None and other and other.door == "pad":
+    if viewer is None and session.door_of(seat.other) == "pad":
         return say(
             "{side!c} offers a draw. {other!c} accepts by holding left and right on the pad, or "
             "plays on.",

@@ -62,8 +62,7 @@ class MachineSeats:
     def unseat(self, seat: Seat) -> None:
         """Free a seat of a program. Raises `Illegal` if no program plays it."""
         with self._store.hold():
-            sitter = self._store.session.seats.get(seat)
-            if sitter is None or sitter.door != MACHINE:
+            if self._store.session.door_of(seat) != MACHINE:
                 raise wrong_phase(say("No machine sits at {seat!c}", seat=seat))
             self._store.accept(FreeSeat(seat))
 

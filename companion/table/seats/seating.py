@@ -71,8 +71,7 @@ def send_machines_away(store: TableStore) -> None:
     left.
     """
     session = store.session
-    doors = {sitter.door for sitter in session.seats.values()}
-    if session.is_between and doors == {MACHINE}:
+    if session.is_between and session.doors == {MACHINE}:
         store.accept(*map(FreeSeat, session.seats))
 
 
@@ -81,7 +80,7 @@ def open_to_phone(store: TableStore, seat: Seat) -> None:
 
     A seat that was open before is closed. Raises `Illegal` for a seat that no pad plays.
     """
-    if not _is_by_pad(store, seat):
+    if store.session.door_of(seat) != "pad":
         raise Illegal(Refusal.SEAT_TAKEN, say("Nobody plays this seat by its pad"))
     store.open_seat, store.open_until_s = seat, store.now_s() + OPEN_S
     store.notice(_OPEN, OPEN_SENTENCES[seat])
@@ -108,14 +107,9 @@ def move_to_phone(store: TableStore, seat: Seat) -> str:
 def close_seat(store: TableStore) -> None:
     """Close the open seat if its time is over, or if it is no longer played by its pad."""
     seat = store.open_seat
-    if seat and (store.now_s() >= store.open_until_s or not _is_by_pad(store, seat)):
+    if seat and (store.now_s() >= store.open_until_s or store.session.door_of(seat) != "pad"):
         store.open_seat = None
         store.notice(_OPEN, "")
-
-
-def _is_by_pad(store: TableStore, seat: Seat) -> bool:
-    sitter = store.session.seats.get(seat)
-    return sitter is not None and sitter.door == "pad"
 
 
 def require(store: TableStore, seat: Seat, sitting: str | None) -> None:
