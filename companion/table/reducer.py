@@ -64,6 +64,7 @@ from companion.table.session import (
     event_signals,
     receipt,
     stage_signals,
+    turn_is_over,
 )
 from companion.table.undo import ask_back, decline, take_back, undo
 
@@ -81,7 +82,7 @@ def _new_game(session: Session, record: NewGame) -> Advance:
     game = game_named(record.game)
     options = game.options(record.options)
     has_begun = session.phase is Phase.SETUP and session.tick > 0  # a turn was taken back
-    if session.phase in (Phase.ORDERS, Phase.STAGES) or has_begun:
+    if session.is_in_play or has_begun:
         raise wrong_phase(say("A game is on: end it before you start another one"))
     # Without fair chance the record itself has the seed.
     seed = record.chance.seed if record.chance else record.seed
@@ -285,8 +286,10 @@ def _reveal(
         due_s,
         session.turn_due,
     )
+    # If the turn is taken back, the seat gets the time back that it had left.
+    before = replace(session, countdown=countdown.stop(now_s) if countdown else None)
     after = replace(
-        session,
+        before,
         state=step.state,
         turns=(*session.turns, turn),
         sealed={},
@@ -294,9 +297,7 @@ def _reveal(
         stage=0,
         draw_offer=None,
         back_wanted=None,
-        countdown=countdown.stop(now_s) if countdown else None,
-        # If the turn is taken back, the seat gets the time back that it had left.
-        before=replace(session, countdown=countdown.stop(now_s) if countdown else None),
+        before=before,
     )
     signals = (Signal(Cue.REVEAL, BOTH),) if len(session.sealed) > 1 else ()
     if not step.stages:
@@ -364,22 +365,17 @@ def _time_out(session: Session, record: TimeOut) -> Advance:
     """
     countdown = session.countdown
     if record.moment != session.moment or session.phase is not Phase.ORDERS or countdown is None:
-        raise Stale(say("That turn is over"))
+        raise turn_is_over()
     game = session.playing
     (seat,) = session.awaited
+    expired = replace(session, countdown=Countdown(countdown.limit_s, 0.0))
     if session.bank:
         # No time left on a chess clock ends the game, whatever the game's rules say.
-        lost = replace(session, countdown=Countdown(countdown.limit_s, 0.0))
-        return _finish(
-            lost,
-            Outcome(
-                frozenset({seat.other}),
-                say("{side!c} has no time left.", side=game.sides[seat].name),
-            ),
-        )
+        reason = say("{side!c} has no time left.", side=game.sides[seat].name)
+        return _finish(expired, Outcome(frozenset({seat.other}), reason))
     action = game.on_timeout(session.state, seat)
     if action is None:
-        return replace(session, countdown=Countdown(countdown.limit_s, 0.0)), ()
+        return expired, ()
     text = game.format(action)
     sealed = Sealed(text, "", 0.0, receipt(session.moment, seat, text, ""))
     after, signals = _reveal(replace(session, sealed={seat: sealed}), record.now_s, by_time=True)
@@ -440,13 +436,13 @@ def _finish(session: Session, outcome: Outcome) -> Advance:
 
 def _ask_coach(session: Session, record: AskCoach) -> Advance:
     """Mark the game as coached for this seat. Taking back turns does not change that."""
-    if session.phase not in (Phase.ORDERS, Phase.STAGES) or session.is_machines(record.seat):
+    if not session.is_in_play or session.is_machines(record.seat):
         raise wrong_phase(say("There is nothing to ask the coach now"))
     return replace(session, coached=session.coached | {record.seat}), ()
 
 
 def _offer_draw(session: Session, record: OfferDraw) -> Advance:
-    if session.phase not in (Phase.ORDERS, Phase.STAGES):
+    if not session.is_in_play:
         raise wrong_phase(say("A draw can only be offered during a game"))
     if session.is_machines(record.seat.other):
         name = Verbatim(session.seats[record.seat.other].name)

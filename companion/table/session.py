@@ -232,6 +232,11 @@ class Session:
         return self.phase in (Phase.LOBBY, Phase.OVER)
 
     @property
+    def is_in_play(self) -> bool:
+        """Return whether orders are collected, or carried out."""
+        return self.phase in (Phase.ORDERS, Phase.STAGES)
+
+    @property
     def draws(self) -> Drawn:
         """Return when the game first draws from its seed."""
         drawn = self.game.drawn(self.options) if self.game else None

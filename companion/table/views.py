@@ -178,9 +178,8 @@ def _own_view(live: TableState, viewer: Viewer) -> OwnView:
     session, game = live.session, live.session.game
     if viewer is None:
         return OwnView(laid=_laid_action(live, None)) if live.laid else OwnView()
-    is_on = session.phase in (Phase.ORDERS, Phase.STAGES)
     return OwnView(
-        pad=game.pad(session.state, viewer) if game and is_on else None,
+        pad=game.pad(session.state, viewer) if game and session.is_in_play else None,
         sealed=session.own_sealed(viewer),
         back=moment_to_take_back(session, viewer),
         laid=_laid_action(live, viewer),

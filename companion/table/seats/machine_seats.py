@@ -17,7 +17,7 @@ from companion.core.i18n import plain_words, say
 from companion.core.kit import SEATS, Seat
 from companion.games.base import View
 from companion.table.records import FreeSeat, HandIn, TakeSeat
-from companion.table.session import MACHINE, Phase, Session, chance, turn_is_over
+from companion.table.session import MACHINE, Session, chance, turn_is_over
 from companion.table.state import MAX_REASONS
 from companion.table.store import TableStore
 from companion.table.turns import hand_in
@@ -72,7 +72,7 @@ class MachineSeats:
         Empty while no game is running.
         """
         session = self._store.session
-        if session.phase not in (Phase.ORDERS, Phase.STAGES):
+        if not session.is_in_play:
             return ()
         return tuple(turn_of(session, seat) for seat in SEATS if session.is_machines(seat))
 
