@@ -191,14 +191,14 @@ class Session:
         return len(self.turns) + 1 if number is None else number
 
     @property
-    def _lesson(self) -> Lesson | None:
+    def lesson(self) -> Lesson | None:
         """Return the lesson, unless it was left."""
         return self.game.lesson if self.game and self.is_guided and not self.is_alone else None
 
     @property
     def lesson_number(self) -> int | None:
         """Return the number of the current lesson step, counted from 0. None without a lesson."""
-        lesson = self._lesson
+        lesson = self.lesson
         if lesson is None or self.is_between:
             return None
         # While a turn is shown, the step that asked for it is still current.
@@ -208,7 +208,7 @@ class Session:
     @property
     def has_just_learned(self) -> bool:
         """Return whether the first decision after a lesson is due."""
-        lesson = self._lesson
+        lesson = self.lesson
         if lesson is None or self.phase is not Phase.ORDERS:
             return False
         return len(self.turns) == len(lesson.steps)
@@ -216,7 +216,7 @@ class Session:
     @property
     def lesson_step(self) -> LessonStep | None:
         """Return the current lesson step. None without a lesson."""
-        lesson, number = self._lesson, self.lesson_number
+        lesson, number = self.lesson, self.lesson_number
         return lesson.steps[number] if lesson and number is not None else None
 
     def asked_of(self, seat: Seat) -> str | None:

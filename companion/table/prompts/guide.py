@@ -46,11 +46,10 @@ _TURNED = {
 
 def guide_of(session: Session) -> GuideView | None:
     """Return the visible part of the lesson. None without a lesson."""
-    number, step = session.lesson_number, session.lesson_step
-    lesson = session.game.lesson if session.game else None
-    if number is None or step is None or lesson is None:
+    lesson, number = session.lesson, session.lesson_number
+    if lesson is None or number is None:
         return None
-    game = session.playing
+    game, step = session.playing, lesson.steps[number]
     before = session.before if session.phase is Phase.STAGES else session
     state = before.state if before else session.state
     orders, ways = {}, {}

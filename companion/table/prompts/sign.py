@@ -398,8 +398,7 @@ def _over_sign(session: Session, viewer: Viewer) -> Sign:
     if outcome == ABANDONED:
         return Sign(outcome.reason, "", BOTH)
     if outcome is None or not outcome.winners:
-        is_again = game.replays_ties and game.outcome(session.state)
-        text = say("A draw: once more") if is_again else say("A draw")
+        text = say("A draw: once more") if session.is_tie_to_replay else say("A draw")
         return Sign(text, outcome.reason if outcome else "", BOTH)
     if viewer in outcome.winners:
         return Sign(say("You win"), outcome.reason, outcome.winners)
