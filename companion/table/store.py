@@ -305,8 +305,8 @@ class TableStore:
     def accept(self, *records: AnyRecord) -> None:
         """Check records of one kind, write and sync them, and only then show their effect.
 
-        If it raises a `CompanionError`, nothing has happened. Nobody ever sees a state between
-        two of the records.
+        If it raises a `CompanionError`, nothing has happened. Nobody ever sees a state between two
+        of the records.
         """
         if self._is_closed:
             raise Stale(say("The companion is shutting down"))

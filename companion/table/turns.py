@@ -38,9 +38,8 @@ def hand_in(store: TableStore, order: HandIn) -> str:
     """Seal a seat's action. Return its receipt, or an empty string while it waits for a still
     board.
 
-    The same order with the same salt may be sent again and gets the same answer. A second press
-    of a chess clock has no effect and no receipt. A missing salt and the time of day are filled
-    in.
+    The same order with the same salt may be sent again and gets the same answer. A second press of
+    a chess clock has no effect and no receipt. A missing salt and the time of day are filled in.
     """
     session = store.session
     seat, moment, salt = order.seat, order.moment, order.salt
@@ -111,8 +110,8 @@ def ask_back(store: TableStore, seat: Seat, moment: str) -> None:
 def confirm(store: TableStore, by: str, moment: str, stage: int, force: bool = False) -> None:
     """Confirm that the board is right, in the set-up or after a stage.
 
-    If the camera sees the board and disagrees, this raises `Illegal` unless `force` overrules
-    the camera.
+    If the camera sees the board and disagrees, this raises `Illegal` unless `force` overrules the
+    camera.
     """
     session = store.session
     if (moment, stage) != (session.moment, session.stage):
@@ -176,8 +175,7 @@ def _require_open(store: TableStore, moment: str) -> None:
 
 
 def _refuse_if_disagreeing(store: TableStore, by: str, force: bool) -> None:
-    """Raise `Illegal` if the camera sees another layout, with a sentence for `by` on what it
-    sees.
+    """Raise `Illegal` if the camera sees another layout, with a sentence for `by` on what it sees.
 
     `force` overrules a camera that has disagreed for `DISAGREES_S`. The owner need not wait.
     """

@@ -36,8 +36,8 @@ _OPEN = "open seat"
 def swap(store: TableStore, sittings: Mapping[Seat, str] | None = None) -> None:
     """Swap the players of the two seats, between two games.
 
-    `sittings` names the players that are meant, as `SeatView.sitting`. Raises `Stale` if
-    somebody else sits there, and `Illegal` during a game.
+    `sittings` names the players that are meant, as `SeatView.sitting`. Raises `Stale` if somebody
+    else sits there, and `Illegal` during a game.
     """
     session = store.session
     for seat, sitting in (sittings or {}).items():
