@@ -5,7 +5,7 @@ that `tests/bench/bots/solve.py` computed. It plays close to the equilibrium. By
 deviates towards the best answer to the player that it observes (a restricted Nash response:
 Johanson, Zinkevich and Bowling, 2007). Level 2 plays the best answer to a beginner. Level 1 is that
 beginner. Both have a noise in their evaluation that is fixed for a game. On boards without a table,
-the value of a position depends on who is nearer to bringing a flag home.
+the value of a position is the game's own lead: who is nearer to bringing a flag home.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -25,7 +24,6 @@ from companion.bots.outbuffered.other_player import OtherPlayer
 from companion.bots.outbuffered.turn_game import TurnGame, Vector, balance, kinds_of_player, soft
 from companion.bots.outbuffered.turns import (
     BUFFERS,
-    CARRIED,
     VALUE_OF,
     Position,
     Turns,
@@ -36,7 +34,7 @@ from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Seat
 from companion.games.outbuffered import Outbuffered
 from companion.games.outbuffered.board import NORTH, STANDARD_MAP
-from companion.games.outbuffered.turn import OutbufferedOptions
+from companion.games.outbuffered.turn import OutbufferedOptions, lead
 
 TABLE = Path(__file__).parents[1] / "outbuffered.npz"
 SCALE = 30_000
@@ -80,7 +78,6 @@ class OutbufferedBot(Bot):
             name = "blocks" if self._options.own_flag_blocks_base else "standard"
             with np.load(TABLE, allow_pickle=False) as tables:
                 self._table = tables[name]
-        self._distance = cache(self._turns.distance)
 
     def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: ARG002
         """Update the model of the other player from the position after a turn."""
@@ -161,21 +158,7 @@ class OutbufferedBot(Bot):
             south, north, south_flag, north_flag = position
             # index 0 of a flag is `CARRIED`, which is -1
             return int(self._table[south, north, south_flag + 1, north_flag + 1]) / SCALE
-        # without a table, compare the steps that each side needs to bring a flag home
-        ahead = self._steps_home(position, 1) - self._steps_home(position, 0)
-        return 0.9 * math.tanh(0.22 * ahead)
-
-    def _steps_home(self, position: Position, seat: int) -> float:
-        """Return the number of steps a seat needs to bring the flag home undisturbed."""
-        robot = position[seat]
-        flag = position[3 - seat]
-        base = self._turns.bases[seat]
-        if flag == CARRIED:
-            steps = float(self._distance(robot, base))
-        else:
-            steps = self._distance(robot, flag) + self._distance(flag, base) + 0.5
-        bars = position[2 + seat] == base and self._turns.blocks
-        return steps + (2 if bars else 0)
+        return 0.9 * math.tanh(0.22 * lead(self._turns.state(position)))
 
     # ---- level 3 ---------------------------------------------------------------------------------
 
