@@ -4,8 +4,7 @@ A turn has 11 to the power of the number of robots possible orders. So each side
 plans. A plan is answered robot by robot: each robot gets its best order while the others keep
 theirs, until nothing improves. The answers become plans, too. The small matrix of plans against
 plans is solved with mixed strategies by regret matching (double oracle: McMahan, Gordon and Blum,
-2003). With a certain weight, the opponent is assumed to play as observed (restricted Nash response:
-Johanson, Zinkevich and Bowling, 2007).
+2003).
 """
 
 from __future__ import annotations
@@ -53,44 +52,19 @@ class Strength:
     rounds: int
     sweeps: int
     noise: float
-    learns: bool
     rashness: float
     """Factor of the weight for being near the enemy. Beginners run into fire."""
 
 
 STRENGTHS = {
-    1: Strength(
-        500,
-        0,
-        1,
-        1.2,
-        False,
-        60.0,
-    ),
-    2: Strength(
-        1500,
-        2,
-        1,
-        0.1,
-        False,
-        5.0,
-    ),
-    3: Strength(
-        7000,
-        6,
-        2,
-        0.0,
-        True,
-        1.0,
-    ),
+    1: Strength(nodes=500, rounds=0, sweeps=1, noise=1.2, rashness=60.0),
+    2: Strength(nodes=1500, rounds=2, sweeps=1, noise=0.1, rashness=5.0),
+    3: Strength(nodes=7000, rounds=6, sweeps=2, noise=0.0, rashness=1.0),
 }
 Mix = list[tuple[Codes, float]]
 """Plans of a side with their shares."""
 _DECISIVE_LEAD = 200.0
 """Lead in points that usually decides a game: about four robots."""
-_MIN_TRUST = 0.1
-_MAX_TRUST = 0.6
-"""Bounds of the trust that the other side plays its plain plan."""
 _MIN_PLAYED_SHARE = 0.05
 """Minimum share of a plan to be played. Smaller shares are noise of the approximation."""
 _MAX_MIXED = 5
@@ -108,12 +82,7 @@ class ArenaBot(Bot):
     """Plays a seat of Robot Arena."""
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
-        super().__init__(
-            seat,
-            options,
-            level,
-            seed,
-        )
+        super().__init__(seat, options, level, seed)
         self._strength = STRENGTHS[level]
         self._side = SEATS.index(seat)
         self._seed = seed
@@ -122,67 +91,34 @@ class ArenaBot(Bot):
         weights = Weights(*[weight * (1 + noise * self.rng.uniform(-1, 1)) for weight in Weights()])
         weights = weights._replace(near=weights.near * self._strength.rashness)
         self._field = Field(Arena().options(options), weights, self._side)
-        self._guess: dict[int, int] = {}
-        """Places of the opponent's robots after the plain plan, by robot number."""
-        self._right_guesses = 1.0
-        self._all_guesses = 4.0
-
-    def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: ARG002
-        """Count how many of the opponent's robots followed the plain plan."""
-        texts = self._field.terrain.texts
-        theirs = view["robots"][SEATS[1 - self._side]]
-        for number, place in self._guess.items():
-            if robot := theirs.get(str(number)):
-                self._right_guesses += robot["square"] == texts[place]
-                self._all_guesses += 1
-        self._guess = {}
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
         """Return orders for every robot, drawn from the mixed strategy with the turn's own seed."""
-        trust = 0.0
-        if self._strength.learns:
-            # rises linearly from 0 at two right guesses of five to the maximum at four of five
-            trust = 1.5 * self._right_guesses / self._all_guesses - 0.6
-            trust = min(_MAX_TRUST, max(_MIN_TRUST, trust))
-        search = self._search(view, trust)
-        plan = search.plan(self._turn_rng(search.robots))
-        self._guess = search.plain_places()
+        search, plan = self._search(view)
         return search.choice(plan)
 
     def loss(self, view: Mapping[str, Any], action: str, best: str) -> float:  # noqa: ARG002
         """Compare these orders with the best plan, both against the other side's mixed strategy."""
-        search = self._search(view, 0.0)
-        search.plan(self._turn_rng(search.robots))
+        search, _ = self._search(view)
         return share_of_game(search.loss(search.codes_of(action)), _DECISIVE_LEAD)
 
-    def _search(self, view: Mapping[str, Any], trust: float) -> _Search:
+    def _search(self, view: Mapping[str, Any]) -> tuple[_Search, Codes]:
+        """Return the search of a turn, and the plan that it draws with the turn's own seed."""
         robots = robots_of(view, self._field.terrain)
-        return _Search(
-            self._field,
-            robots,
-            self._side,
-            self._strength,
-            trust,
-        )
-
-    def _turn_rng(self, robots: Robots) -> Random:
-        return Random(f"{self._seed}/{robots.turn}")
+        search = _Search(self._field, robots, self._side, self._strength)
+        return search, search.plan(Random(f"{self._seed}/{robots.turn}"))
 
 
 class _Search:
     """The matrix game of one turn.
 
-    Plans are tuples of orders. Side 0 is the own side, 1 the other. `trust` is the probability that
-    the other side plays its plain plan.
+    Plans are tuples of orders. Side 0 is the own side, 1 the other.
     """
 
-    def __init__(
-        self, field: Field, robots: Robots, side: int, strength: Strength, trust: float
-    ) -> None:
+    def __init__(self, field: Field, robots: Robots, side: int, strength: Strength) -> None:
         self.field = field
         self.robots = robots
         self.strength = strength
-        self.trust = trust
         self.nodes = 0
         self.max_nodes = strength.nodes
         self.sign = 1.0 if side == 0 else -1.0
@@ -242,8 +178,8 @@ class _Search:
         """Add each side's best answer to the other's mix until no plan is new (double oracle)."""
         for _ in range(self.strength.rounds):
             mine, theirs = self._solve()
-            answer = self._answer(0, self._mix(1, theirs, self.trust))
-            reply = self._answer(1, self._mix(0, mine, 0.0))
+            answer = self._answer(0, self._mix(1, theirs))
+            reply = self._answer(1, self._mix(0, mine))
             added = [self._add(0, answer), self._add(1, reply)]
             if not any(added) or self.nodes >= self.max_nodes:
                 return
@@ -255,12 +191,9 @@ class _Search:
             self.plans[side].append(plan)
         return is_new
 
-    def _mix(self, side: int, shares: Sequence[float], trust: float) -> Mix:
-        """Return a side's likeliest plans with shares, with `trust` in its plain plan."""
-        plans = self.plans[side]
-        mix = [(plan, share * (1 - trust)) for plan, share in zip(plans, shares, strict=True)]
-        if trust:
-            mix.append((plans[0], trust))
+    def _mix(self, side: int, shares: Sequence[float]) -> Mix:
+        """Return a side's likeliest plans with their shares."""
+        mix = list(zip(self.plans[side], shares, strict=True))
         mix.sort(key=lambda item: item[1], reverse=True)
         return [(plan, share) for plan, share in mix[:_MAX_MIXED] if share > _MIN_SHARE]
 
@@ -270,24 +203,18 @@ class _Search:
         A level without rounds of answers expects the plain plan without its moves.
         """
         if self.strength.rounds:
-            return self._mix(1, self._solve()[1], self.trust)
+            return self._mix(1, self._solve()[1])
         staying = [NOTHING if code < ATTACK else code for code in self.plans[1][0]]
         return [(tuple(staying), 1.0)]
 
     def _solve(self) -> tuple[list[float], list[float]]:
         """Return the mixed strategies of both sides for the matrix of all plans so far."""
-        trust = self.trust
-        mine, theirs = self.plans
         rows = []
-        for row, plan in enumerate(mine):
-            for column, other in enumerate(theirs):
+        for row, plan in enumerate(self.plans[0]):
+            for column, other in enumerate(self.plans[1]):
                 if (row, column) not in self.table:
                     self.table[row, column] = self.value(plan, other)
-            # trust shifts the other side's mix towards its plain plan, which is column 0
-            plain = trust * self.table[row, 0]
-            rows.append(
-                [(1 - trust) * self.table[row, column] + plain for column in range(len(theirs))]
-            )
+            rows.append([self.table[row, column] for column in range(len(self.plans[1]))])
         return solve(rows, _ROUNDS, in_turn=False)
 
     def _answer(self, side: int, mix: Mix) -> Codes:
@@ -403,12 +330,6 @@ class _Search:
             occupied.add(place)
             plan.append(way)
         return tuple(plan)
-
-    def plain_places(self) -> dict[int, int]:
-        """Return the places of the other side's robots after its plain plan, by robot number."""
-        idle = [NOTHING] * len(self.units[0])
-        places = self.field.moved(self.robots.places, self.joined(idle, self.plain(1)))
-        return {self.robots.numbers[index]: places[index] for index in self.units[1]}
 
     def _orders(self, index: int) -> list[int]:
         """Return the orders of a robot that can have an effect."""

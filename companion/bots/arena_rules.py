@@ -77,22 +77,8 @@ def robots_of(view: Mapping[str, Any], terrain: Terrain) -> Robots:
 
 def _by_columns(rows: list[tuple[int, int, int, int]], turn: int) -> Robots:
     """Return robots by columns, from rows of side, number, place and hit points."""
-    if not rows:
-        return Robots(
-            (),
-            (),
-            (),
-            (),
-            turn,
-        )
-    sides, numbers, places, points = zip(*sorted(rows), strict=True)
-    return Robots(
-        sides,
-        numbers,
-        places,
-        points,
-        turn,
-    )
+    sides, numbers, places, points = zip(*sorted(rows), strict=True) if rows else ((),) * 4
+    return Robots(sides, numbers, places, points, turn)
 
 
 class Field:
@@ -159,24 +145,8 @@ class Field:
                     places.append(place)
                     points.append(self.options.hit_points)
                     orders.append(NOTHING)
-        self._fire(
-            sides,
-            places,
-            points,
-            orders,
-            index_at,
-        )
-        rows = [
-            row
-            for row in zip(
-                sides,
-                numbers,
-                places,
-                points,
-                strict=True,
-            )
-            if row[3] > 0
-        ]
+        self._fire(sides, places, points, orders, index_at)
+        rows = [row for row in zip(sides, numbers, places, points, strict=True) if row[3] > 0]
         return _by_columns(rows, robots.turn + 1)
 
     def moved(self, places: Sequence[int], codes: Sequence[int]) -> list[int]:
@@ -261,12 +231,7 @@ class Field:
         if (material if self.side == 0 else -material) > 0:
             near *= _AHEAD_NEAR_FACTOR
         total = 0.0
-        for side, place, points in zip(
-            robots.sides,
-            robots.places,
-            robots.points,
-            strict=True,
-        ):
+        for side, place, points in zip(robots.sides, robots.places, robots.points, strict=True):
             sign = 1.0 if side == 0 else -1.0
             foes = (self._beside[place] & masks[1 - side]).bit_count()
             if foes:
