@@ -85,7 +85,6 @@ class ArenaBot(Bot):
         super().__init__(seat, options, level, seed)
         self._strength = STRENGTHS[level]
         self._side = SEATS.index(seat)
-        self._seed = seed
         # the weights get a noise that stays the same for the whole game
         noise = self._strength.noise
         weights = Weights(*[weight * (1 + noise * self.rng.uniform(-1, 1)) for weight in Weights()])
@@ -106,7 +105,7 @@ class ArenaBot(Bot):
         """Return the search of a turn, and the plan that it draws with the turn's own seed."""
         robots = robots_of(view, self._field.terrain)
         search = _Search(self._field, robots, self._side, self._strength)
-        return search, search.plan(Random(f"{self._seed}/{robots.turn}"))
+        return search, search.plan(Random(f"{self.seed}/{robots.turn}"))
 
 
 class _Search:

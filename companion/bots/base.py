@@ -108,6 +108,7 @@ class Bot(ABC):
         self.seat = seat
         self.options = options
         self.level = level
+        self.seed = seed
         self.rng = Random(seed)
 
     def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: B027

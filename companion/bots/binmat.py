@@ -71,15 +71,9 @@ class BinmatBot(Bot):
     """Plays a seat of BINMAT. With real cards it can only end its turn."""
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
-        super().__init__(
-            seat,
-            options,
-            level,
-            seed,
-        )
+        super().__init__(seat, options, level, seed)
         self._strength = STRENGTHS[level]
         self._index = SEATS.index(seat)
-        self._seed = seed
         self._tops: list[str] = []
         self._held: set[str] = set()
 
@@ -137,19 +131,14 @@ class BinmatBot(Bot):
         return share_of_game(better, deals)
 
     def _dealer(self, state: State, purpose: str) -> Dealer:
-        rng = Random(f"{self._seed}/{state.turns_left}{purpose}")
-        return Dealer(
-            state,
-            self._index,
-            self._held,
-            rng,
-        )
+        rng = Random(f"{self.seed}/{state.turns_left}{purpose}")
+        return Dealer(state, self._index, self._held, rng)
 
     def _noise(self, text: str) -> float:
         """Return the noise of the evaluation for this kind of action, fixed for the whole game."""
         letter, card, _ = ORDERS[text]
         kind = (letter, card[:1])
-        return self._strength.noise * Random(f"{self._seed}/{kind}").uniform(-1, 1)
+        return self._strength.noise * Random(f"{self.seed}/{kind}").uniform(-1, 1)
 
     def _best_by_halving(
         self, dealer: Dealer, candidates: list[str], points: Mapping[str, float]

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 from random import Random
 from typing import Any
 
 from companion.core.kit import SEATS
+from companion.games.binmat import combat
 from companion.games.binmat.cards import BOUNCE, BREAK, DECK, NUMBERS, TRAP, WILD, Cards
-from companion.games.binmat.combat import Edition
 from companion.games.binmat.orders import ATTACKER_PILE
 from companion.games.binmat.state import HIDDEN, BinmatOptions, State
 
@@ -50,9 +51,7 @@ def power_of(total_value: int) -> int:
     # a WILD lifts the sum to the next power of two
     for _ in range(wilds):
         total = 1 << total.bit_length() if total else 2
-    if total and not total & (total - 1):
-        return total.bit_length() - 1
-    return 0
+    return combat.power_of(total)
 
 
 class Table:
@@ -209,27 +208,28 @@ def state_of(view: Mapping[str, Any]) -> State:
     """Return the state of a view, with `HIDDEN` for backs."""
     lanes = view["lanes"]
     acts = ATTACKS if view["to_act"] == [SEATS[ATTACKS]] else DEFENDS
-    attack_up = {
-        card
-        for lane in lanes
-        for card, is_open in zip(lane["attacker"], lane["attacker_open"], strict=True)
-        if is_open
-    }
+    decks, discards, defence, attack, attack_open = (
+        tuple(tuple(lane[name]) for lane in lanes)
+        for name in ("deck", "discard", "defender", "attacker", "attacker_open")
+    )
+    are_up = zip(chain(*attack), chain(*attack_open), strict=True)
     return State(
         # `State.seat` follows from the turns played, so `turns` is chosen to give the right seat
-        options=BinmatOptions(edition=Edition(view["edition"]), turns=view["turns_left"] + acts),
-        decks=tuple(tuple(lane["deck"]) for lane in lanes),
+        options=BinmatOptions(
+            edition=combat.Edition(view["edition"]), turns=view["turns_left"] + acts
+        ),
+        decks=decks,
         are_open=tuple(lane["deck_open"] for lane in lanes),
-        discards=tuple(tuple(lane["discard"]) for lane in lanes),
-        defence=tuple(tuple(lane["defender"]) for lane in lanes),
+        discards=discards,
+        defence=defence,
         is_up=tuple(lane["defender_open"] for lane in lanes),
-        attack=tuple(tuple(lane["attacker"]) for lane in lanes),
+        attack=attack,
         attacker_deck=tuple(view["attacker_deck"]),
         attacker_discard=tuple(view["attacker_discard"]),
         hands=(tuple(view["hands"]["south"]), tuple(view["hands"]["north"])),
         turns_left=view["turns_left"],
         passes=(view["passes"]["south"], view["passes"]["north"]),
-        attack_up=frozenset(attack_up),
+        attack_up=frozenset(card for card, is_up in are_up if is_up),
     )
 
 

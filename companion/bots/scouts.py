@@ -96,12 +96,7 @@ class ScoutsBot(Bot):
     """Plays a seat of Scouts."""
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
-        super().__init__(
-            seat,
-            options,
-            level,
-            seed,
-        )
+        super().__init__(seat, options, level, seed)
         self._strength = STRENGTHS[level]
         self._values = rank_values(self.rng, self._strength.noise)
         self._files = self.rng.choice(_SET_UPS)
@@ -148,12 +143,7 @@ class ScoutsBot(Bot):
 
     def _search(self, position: Position) -> _Search:
         terrain = Terrain(self._values, position.stone, position.may_stack)
-        return _Search(
-            terrain,
-            position.seat,
-            self._strength,
-            self._visits,
-        )
+        return _Search(terrain, position.seat, self._strength, self._visits)
 
     def _place(self, position: Position) -> int:
         """Return the next free square of this game's set-up."""
@@ -239,13 +229,8 @@ class _Search:
             value = self.terrain.value(after, self.seat)
             boredom = _REPETITION_COST * self.visits.get(after, 0)
             # negamax: the value is that of the side that plays next
-            score = -self._turn_value(
-                swapped(after),
-                -value,
-                widths[1:],
-                (-inf, -alpha - boredom),
-            )
-            score -= boredom
+            window = (-inf, -alpha - boredom)
+            score = -self._turn_value(swapped(after), -value, widths[1:], window) - boredom
             ranked.append((score, plays, after))
             alpha = max(alpha, score)
         return sorted(ranked, key=_value_of, reverse=True)
@@ -262,12 +247,7 @@ class _Search:
         turns: list[Turn] = []
         for gain, origin, target in terrain.moves(node, seat, played):
             first = (origin, target)
-            after = masks_after(
-                node,
-                seat,
-                origin,
-                target,
-            )
+            after = masks_after(node, seat, origin, target)
             if gain >= WIN:
                 return [(WIN, (first,), after)]
             seconds = terrain.moves(after, seat, target) if due > 1 else []
@@ -275,18 +255,8 @@ class _Search:
                 turns.append((value + gain, (first,), after))
             for more, start, end in seconds:
                 if more >= WIN:
-                    return [
-                        (
-                            WIN,
-                            (first, (start, end)),
-                            masks_after(
-                                after,
-                                seat,
-                                start,
-                                end,
-                            ),
-                        )
-                    ]
+                    end_node = masks_after(after, seat, start, end)
+                    return [(WIN, (first, (start, end)), end_node)]
                 turns.append((value + gain + more, (first, (start, end)), after))
         turns.sort(key=_value_of, reverse=True)
         return _distinct_turns(turns, seat)
@@ -306,24 +276,13 @@ class _Search:
         seat = self.seat if mine else 1 - self.seat
         alpha, beta = window
         if not widths:
-            return self._last_turn_value(
-                node,
-                seat,
-                value,
-                beta,
-            )
+            return self._last_turn_value(node, seat, value, beta)
         best = -inf
         for total, _, after in self._turns(node, seat, value)[: widths[0]]:
             if total >= WIN:
                 return WIN
             reply_window = -beta, -max(alpha, best)
-            score = -self._turn_value(
-                swapped(after),
-                -total,
-                widths[1:],
-                reply_window,
-                not mine,
-            )
+            score = -self._turn_value(swapped(after), -total, widths[1:], reply_window, not mine)
             # prefer early wins and late losses
             if score > _SURE:
                 score -= 1
@@ -352,12 +311,7 @@ class _Search:
         for gain, origin, target in firsts:
             if value + gain + most <= best:
                 break
-            after = masks_after(
-                node,
-                seat,
-                origin,
-                target,
-            )
+            after = masks_after(node, seat, origin, target)
             seconds = terrain.moves(after, seat, target)
             score = value + gain
             if seconds:
@@ -396,28 +350,11 @@ class _Search:
         """
         node = swapped(position[:6])
         other = 1 - self.seat
-        value = self.terrain.value(node, other)
-        if not covered:
-            return -self._last_turn_value(
-                node,
-                other,
-                value,
-                inf,
-            )
-        search = _Search(
-            self.terrain.with_stone(covered),
-            self.seat,
-            self.strength,
-            self.visits,
-        )
-        value = -search._last_turn_value(
-            node,
-            other,
-            value,
-            inf,
-        )
+        terrain = self.terrain.with_stone(covered)
+        search = _Search(terrain, self.seat, self.strength, self.visits)
+        value = -search._last_turn_value(node, other, terrain.value(node, other), inf)
         self.nodes += search.nodes
-        return value - _ROCK_VALUE
+        return value - _ROCK_VALUE if covered else value
 
     def after(self, position: Position) -> float:
         """Return the value of the best turn that continues from here."""
@@ -471,12 +408,7 @@ class _Search:
             terrain = terrain.with_stone(rock[1])
         widths = self.strength.widths[-1][1:] if self.strength.widths else ()
         strength = replace(self.strength, widths=(widths,) if widths else ())
-        answer = _Search(
-            terrain,
-            after.seat,
-            strength,
-            {},
-        ).best(after)
+        answer = _Search(terrain, after.seat, strength, {}).best(after)
         second_score, second_plays, _ = self.ranked[1] if len(self.ranked) > 1 else (score, (), ())
         return reasons_of(
             expected_reply(_words(after, answer[1] if answer else ())),

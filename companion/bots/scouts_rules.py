@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from copy import copy
+from itertools import product
 from random import Random
 from typing import Any
 
-from companion.core.kit import SEATS
+from companion.core.kit import SEATS, Seat
 from companion.games.scouts.board import (
     ALL,
     AROUND,
@@ -107,20 +108,10 @@ class Terrain:
             targets = AROUND[number] & ~shut
             # from the top of a stack a scout can only dash
             if low & origin:
-                leaving += self._burial_cost(
-                    own_low,
-                    low_intel,
-                    seat,
-                    origin,
-                )
+                leaving += self._burial_cost(own_low, low_intel, seat, origin)
             else:
                 single = scouts & ~low & ~origin
-                targets |= _jumps(
-                    number,
-                    single,
-                    empty,
-                    home if has_intel else FAR[seat],
-                )
+                targets |= _jumps(number, single, empty, home if has_intel else FAR[seat])
             while targets:
                 target = targets & -targets
                 targets ^= target
@@ -128,12 +119,7 @@ class Terrain:
                 if has_intel and target & home:
                     gain = WIN
                 elif scouts & target:
-                    gain -= self._burial_cost(
-                        own,
-                        intel,
-                        seat,
-                        target,
-                    )
+                    gain -= self._burial_cost(own, intel, seat, target)
                 moves_.append((gain, origin, target))
         return moves_
 
@@ -197,35 +183,35 @@ def number_of(mask: int) -> int:
 
 def position_of(view: Mapping[str, Any], may_stack: bool) -> Position:
     """Return the position of a view, seen from the side on turn."""
-    seat = SEATS.index(view["to_act"][0])
-    upper = [0, 0]
-    lower = [0, 0]
-    intel = 0
-    low_intel = 0
-    for side, name in enumerate(SEATS):
-        for piece in view["scouts"][name]["pieces"]:
+    seat = Seat(view["to_act"][0])
+    scouts = dict.fromkeys(product(SEATS, ("upper", "lower")), 0)
+    intel = {"upper": 0, "lower": 0}
+    for owner in SEATS:
+        for piece in view["scouts"][owner]["pieces"]:
+            level = piece["level"]
             bit = 1 << NUMBERS[piece["square"]]
-            if piece["level"] == "upper":
-                upper[side] |= bit
-                intel |= bit if piece["intel"] else 0
-            else:
-                lower[side] |= bit
-                low_intel |= bit if piece["intel"] else 0
-    boulders, rocks = (
-        [_mask(view["rocks"][name].get(kind, ())) for name in SEATS] for kind in ("boulder", "rock")
+            scouts[owner, level] |= bit
+            if piece["intel"]:
+                intel[level] |= bit
+    south, north = (view["rocks"][owner] for owner in SEATS)
+    rocks = (
+        _mask(south.get("boulder", ())),
+        _mask(south.get("rock", ())),
+        _mask(north.get("boulder", ())),
+        _mask(north.get("rock", ())),
     )
     return Position(
-        own=upper[seat],
-        foe=upper[1 - seat],
-        own_low=lower[seat],
-        foe_low=lower[1 - seat],
-        intel=intel,
-        low_intel=low_intel,
-        seat=seat,
+        own=scouts[seat, "upper"],
+        foe=scouts[seat.other, "upper"],
+        own_low=scouts[seat, "lower"],
+        foe_low=scouts[seat.other, "lower"],
+        intel=intel["upper"],
+        low_intel=intel["lower"],
+        seat=seat.number,
         due=view["due"],
         played=_mask(view["played"]),
         to_place=view["to_place"],
-        rocks=(boulders[0], rocks[0], boulders[1], rocks[1]),
+        rocks=rocks,
         may_stack=may_stack,
     )
 

@@ -63,14 +63,8 @@ class KahmateBot(Bot):
     """Plays a seat of Kahmate. See `Bot`."""
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
-        super().__init__(
-            seat,
-            options,
-            level,
-            seed,
-        )
+        super().__init__(seat, options, level, seed)
         self.rng = Random(f"{seed} {seat}")  # opponents with the same seed differ
-        self._seed = seed
         self._visits: Counter[tuple[object, ...]] = Counter()
         self._cards = 0
         self._announced_target: int | None = None
@@ -103,7 +97,7 @@ class KahmateBot(Bot):
         state = state_of(view)
         search = Search(
             STRENGTHS[self.level],
-            self._seed,
+            self.seed,
             int(view["quiet"]),
             dict(self._visits),
         )
@@ -127,7 +121,7 @@ class KahmateBot(Bot):
         course = None
         if isinstance(parsed, Run | Pass | Kick | Tackle):
             course = course_of(state, parsed)
-        less = Search(STRENGTHS[self.level], self._seed).loss(state, course)
+        less = Search(STRENGTHS[self.level], self.seed).loss(state, course)
         return None if less is None else share_of_game(less, TRY)
 
     def _placement(self) -> Choice:

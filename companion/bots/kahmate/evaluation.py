@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from companion.bots.kahmate.moves import steps_apart
 from companion.bots.mixed_strategies import solve
 from companion.games.kahmate.board import (
     AREA,
@@ -195,13 +196,7 @@ def _pass_chances(state: State, carrier: int) -> dict[int, float]:
         if giver not in held or state.down[giver]:
             continue
         for taker in order:
-            chance = _pass_chance(
-                state,
-                giver,
-                state.places[giver],
-                taker,
-                held[giver],
-            )
+            chance = _pass_chance(state, giver, state.places[giver], taker, held[giver])
             if chance > held.get(taker, 0.0):
                 held[taker] = chance
     return held
@@ -224,12 +219,7 @@ def _pass_chance(state: State, giver: int, start: int, taker: int, chance: float
     for square in squares_between(start, end):
         other = state.board[square]
         if state.stands_against(other):
-            chance *= _win_chance(
-                state,
-                giver,
-                other,
-                chance,
-            )
+            chance *= _win_chance(state, giver, other, chance)
     return chance
 
 
@@ -262,12 +252,7 @@ def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[floa
                 factor = 1.0
                 # a standing opponent in the way costs a face-off
                 if state.stands_against(other):
-                    factor = _win_chance(
-                        state,
-                        runner,
-                        other,
-                        chance,
-                    )
+                    factor = _win_chance(state, runner, other, chance)
                 if chance * factor > by_any_path[to]:
                     by_any_path[to] = chance * factor
                     further.add(to)
@@ -296,16 +281,7 @@ def _carry_chance(state: State, runner: int, held: dict[int, float]) -> float:
             chance = chances[spot] * factor
             is_free = state.board[spot] in (EMPTY, mate)
             if chance > best and is_free and is_pass(seat, spot, end):
-                best = max(
-                    best,
-                    _pass_chance(
-                        state,
-                        mate,
-                        spot,
-                        runner,
-                        chance,
-                    ),
-                )
+                best = max(best, _pass_chance(state, mate, spot, runner, chance))
     return best
 
 
@@ -375,7 +351,7 @@ def _tackle_gain(state: State, carrier: int) -> tuple[float, float]:
     near = [
         ROLE_OF[piece].attack
         for piece in able(state)
-        if _steps_apart(state.places[piece], ball) <= SPEED[piece]
+        if steps_apart(state.places[piece], ball) <= SPEED[piece]
     ]
     if not near:
         return 0.0, 0.0
@@ -389,18 +365,13 @@ def _tackle_gain(state: State, carrier: int) -> tuple[float, float]:
     return (by_much + 0.55 * by_little) * won_ball, by_much + by_little
 
 
-def _steps_apart(square: int, other: int) -> int:
-    """Return the number of steps between squares on an empty board."""
-    return abs(rank_of(square) - rank_of(other)) + abs(file_of(square) - file_of(other))
-
-
 def _loose_value(state: State) -> float:
     """Return the value of a loose ball: who reaches it first, and on which half it lies."""
     seat = state.seat
     ball = state.ball
     times = [9.0, 9.0]
     for piece, square in enumerate(state.places):
-        steps = _steps_apart(square, ball)
+        steps = steps_apart(square, ball)
         owner = SEAT_OF[piece]
         rounds_down = state.down[piece]
         # rounds that a piece needs to the ball, rounded up, with the distance as tie-break

@@ -28,11 +28,12 @@ from companion.games.kahmate.board import (
     SPEED,
     STEPS,
     TEAMS,
+    file_of,
     rank_of,
     ranks_ahead,
 )
 from companion.games.kahmate.courses import course_of
-from companion.games.kahmate.moves import able, kicks, passes
+from companion.games.kahmate.moves import able, kicks, passes, ways_to_carrier
 from companion.games.kahmate.moves import runs as every_run
 from companion.games.kahmate.state import (
     EMPTY,
@@ -228,17 +229,16 @@ def runs(state: State, piece: int, may_meet: bool) -> Iterator[Run]:
 
 def tackles(state: State) -> Iterator[Tackle]:
     """Yield tackles of the other side's carrier by one piece or by two, each by a shortest path."""
-    if state.other_carrier == EMPTY:
-        return
-    ways: dict[int, Path] = {}
+    ways: list[Path] = []
     for piece in able(state):
-        if way := _way_to_carrier(state, piece):
-            ways[piece] = way
-    for way in ways.values():
+        # the search for a path takes long if there is none
+        if steps_apart(state.places[piece], state.ball) <= SPEED[piece]:
+            ways += itertools.islice(ways_to_carrier(state, piece), 1)
+    for way in ways:
         yield Tackle((way,), state.ball)
     if state.ran:
         return
-    for pair in itertools.combinations(ways.values(), 2):
+    for pair in itertools.combinations(ways, 2):
         # the piece that is farther ahead is named first
         first, second = pair
         if ranks_ahead(first[0], second[0], state.seat) > 0:
@@ -246,25 +246,9 @@ def tackles(state: State) -> Iterator[Tackle]:
         yield Tackle((first, second), state.ball)
 
 
-def _way_to_carrier(state: State, piece: int) -> Path | None:
-    """Return a shortest path to a square next to the carrier, around standing opponents.
-
-    Return None if it is out of reach.
-    """
-    start = state.places[piece]
-    ways: list[Path] = [(start,)]
-    visited = {start}
-    for _ in range(SPEED[piece]):
-        further = []
-        for path in ways:
-            for to in STEPS[path[-1]]:
-                if to == state.ball:
-                    return path
-                if to not in visited and not state.stands_against(state.board[to]):
-                    visited.add(to)
-                    further.append((*path, to))
-        ways = further
-    return None
+def steps_apart(square: int, other: int) -> int:
+    """Return the number of steps between squares on an empty board."""
+    return abs(rank_of(square) - rank_of(other)) + abs(file_of(square) - file_of(other))
 
 
 def waiting_course(state: State, face_off: Mapping[str, Any], announced: int | None) -> Course:

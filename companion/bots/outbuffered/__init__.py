@@ -60,17 +60,11 @@ class OutbufferedBot(Bot):
     """Plays a seat of Outbuffered. See `Bot`."""
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
-        super().__init__(
-            seat,
-            options,
-            level,
-            seed,
-        )
+        super().__init__(seat, options, level, seed)
         self.rng = Random(f"{seed} {seat}")  # opponents with the same seed differ
         self._options = OutbufferedOptions(**options)
         self._turns = Turns(self._options.board, self._options.own_flag_blocks_base)
         self._me = SEATS.index(seat)
-        self._seed = seed
         self._visits: Counter[Position] = Counter()
         self._other = OtherPlayer()
         self._table = None
@@ -189,19 +183,9 @@ class OutbufferedBot(Bot):
                 best_gain = gain
         shares = np.where(best < _MIN_PLAYED_SHARE, 0, best)
         row = self.rng.choices(range(len(shares)), shares.tolist())[0]
-        self._other.expect(
-            position,
-            game,
-            row,
-            kinds,
-            game.payoff.T @ best - np.float32(value),
-        )
-        why = self._reason_lines(
-            game,
-            row,
-            answer,
-            reason,
-        )
+        given_away = game.payoff.T @ best - np.float32(value)
+        self._other.expect(position, game, row, kinds, given_away)
+        why = self._reason_lines(game, row, answer, reason)
         return Choice(self._text(game.rows[row], self._me), BUFFERS * BUFFERS, why)
 
     # ---- levels 1 and 2 --------------------------------------------------------------------------
@@ -211,27 +195,19 @@ class OutbufferedBot(Bot):
 
         The noise depends only on the game, the position, and the number of times it occurred.
         """
-        rng = Random(f"{self._seed} {position} {self._visits[position]}")
+        rng = Random(f"{self.seed} {position} {self._visits[position]}")
         noise = [rng.gauss(0, _NOISE[self.level]) for _ in game.ends]
         game = game.with_noise(np.array(noise, np.float32))
-        mean = game.payoff.mean(axis=1)
         anything = np.full(len(game.columns), 1 / len(game.columns), np.float32)
         if self.level == 1:
             # assume that the other side idles half of the time, which is the first column
-            value = 0.5 * game.payoff[:, 0] + 0.5 * mean
             answer = 0.5 * anything
             answer[0] += 0.5
             nodes = BUFFERS
         else:
             beginner = soft(-game.payoff.mean(axis=0), 0.06)
-            value = 0.75 * (game.payoff @ beginner) + 0.25 * mean
             answer = 0.75 * beginner + 0.25 * anything
             nodes = BUFFERS * BUFFERS
-        row = int(np.argmax(value))
-        why = self._reason_lines(
-            game,
-            row,
-            answer,
-            _BEST,
-        )
+        row = int(np.argmax(game.payoff @ answer))
+        why = self._reason_lines(game, row, answer, _BEST)
         return Choice(self._text(game.rows[row], self._me), nodes, why)
