@@ -4,7 +4,8 @@ A turn has 11 to the power of the number of robots possible orders. So each side
 plans. A plan is answered robot by robot: each robot gets its best order while the others keep
 theirs, until nothing improves. The answers become plans, too. The small matrix of plans against
 plans is solved with mixed strategies by regret matching (double oracle: McMahan, Gordon and Blum,
-2003).
+2003). With a certain weight, the opponent is assumed to play its plain plan (restricted Nash
+response: Johanson, Zinkevich and Bowling, 2007).
 """
 
 from __future__ import annotations
@@ -52,14 +53,16 @@ class Strength:
     rounds: int
     sweeps: int
     noise: float
+    trust: float
+    """Probability that the other side plays its plain plan."""
     rashness: float
     """Factor of the weight for being near the enemy. Beginners run into fire."""
 
 
 STRENGTHS = {
-    1: Strength(nodes=500, rounds=0, sweeps=1, noise=1.2, rashness=60.0),
-    2: Strength(nodes=1500, rounds=2, sweeps=1, noise=0.1, rashness=5.0),
-    3: Strength(nodes=7000, rounds=6, sweeps=2, noise=0.0, rashness=1.0),
+    1: Strength(nodes=500, rounds=0, sweeps=1, noise=1.2, trust=0.0, rashness=60.0),
+    2: Strength(nodes=1500, rounds=2, sweeps=1, noise=0.1, trust=0.0, rashness=5.0),
+    3: Strength(nodes=7000, rounds=6, sweeps=2, noise=0.0, trust=0.3, rashness=1.0),
 }
 Mix = list[tuple[Codes, float]]
 """Plans of a side with their shares."""
@@ -118,6 +121,7 @@ class _Search:
         self.field = field
         self.robots = robots
         self.strength = strength
+        self.trust = strength.trust
         self.nodes = 0
         self.max_nodes = strength.nodes
         self.sign = 1.0 if side == 0 else -1.0
@@ -191,8 +195,12 @@ class _Search:
         return is_new
 
     def _mix(self, side: int, shares: Sequence[float]) -> Mix:
-        """Return a side's likeliest plans with their shares."""
-        mix = list(zip(self.plans[side], shares, strict=True))
+        """Return a side's likeliest plans with shares, with trust in the other's plain plan."""
+        trust = self.trust * side
+        plans = self.plans[side]
+        mix = [(plan, share * (1 - trust)) for plan, share in zip(plans, shares, strict=True)]
+        if trust:
+            mix.append((plans[0], trust))
         mix.sort(key=lambda item: item[1], reverse=True)
         return [(plan, share) for plan, share in mix[:_MAX_MIXED] if share > _MIN_SHARE]
 
@@ -208,12 +216,15 @@ class _Search:
 
     def _solve(self) -> tuple[list[float], list[float]]:
         """Return the mixed strategies of both sides for the matrix of all plans so far."""
+        trust = self.trust
         rows = []
         for row, plan in enumerate(self.plans[0]):
             for column, other in enumerate(self.plans[1]):
                 if (row, column) not in self.table:
                     self.table[row, column] = self.value(plan, other)
-            rows.append([self.table[row, column] for column in range(len(self.plans[1]))])
+            values = [self.table[row, column] for column in range(len(self.plans[1]))]
+            # trust shifts the other side's mix towards its plain plan, which is column 0
+            rows.append([(1 - trust) * value + trust * values[0] for value in values])
         return solve(rows, _ROUNDS, in_turn=False)
 
     def _answer(self, side: int, mix: Mix) -> Codes:
