@@ -36,13 +36,7 @@ def join_card_pdf(addresses: Sequence[str], wifi: Wifi | None, paper: Paper) -> 
     # the second half is upside down: once folded, the card is read from both sides
     for turn, origin in ((0.0, (0.0, 0.0)), (180.0, (width, height))):
         with pen.at(*origin, turn_deg=turn):
-            _half(
-                pen,
-                width,
-                height / 2,
-                addresses,
-                wifi,
-            )
+            _half(pen, width, height / 2, addresses, wifi)
     return pen.bytes()
 
 
@@ -54,14 +48,7 @@ def _half(
     right = width - _MARGIN_MM
     top = height - _MARGIN_MM
     pen.bar(left, right, top)
-    pen.text(
-        left,
-        top - 14,
-        say("Sit down at the table"),
-        13,
-        bold=True,
-        room=right - left,
-    )
+    pen.text(left, top - 14, say("Sit down at the table"), 13, bold=True, room=right - left)
     low = top - 34 - _QR_MM
     x = left
     if wifi:
@@ -71,26 +58,12 @@ def _half(
             if wifi.password
             else say("No password")
         )
-        _code(
-            pen,
-            x,
-            low,
-            wifi.text,
-            title=say("1. Join the Wi-Fi"),
-            lines=(network, password),
-        )
+        _code(pen, x, low, wifi.text, title=say("1. Join the Wi-Fi"), lines=(network, password))
         x += (right - left) / 2
     title = say("2. Scan this") if wifi else say("Scan this")
     south, north = (shown(seat_address(addresses[0], seat)) for seat in (Seat.SOUTH, Seat.NORTH))
     seats = say("South: {address}", address=south), say("North: {address}", address=north)
-    _code(
-        pen,
-        x,
-        low,
-        f"{addresses[0]}join",
-        title=title,
-        lines=seats,
-    )
+    _code(pen, x, low, f"{addresses[0]}join", title=title, lines=seats)
     if not wifi:
         x += _QR_MM + 12
         room = right - x
@@ -107,33 +80,13 @@ def _half(
             x, y - 5, room, say("One tap takes a seat. To watch only, choose “Watch”."), 4.6
         )
     words = say("Table screen: {address}", address=shown(addresses[0]))
-    pen.text(
-        left,
-        9,
-        words,
-        4.0,
-        colour=INK_2,
-        room=right - left,
-    )
+    pen.text(left, 9, words, 4.0, colour=INK_2, room=right - left)
 
 
 def _code(pen: Pen, x: float, y: float, text: str, *, title: str, lines: Sequence[str]) -> None:
     """Draw a QR code with its lower left corner at (x, y), its title above and its lines below."""
-    pen.text(
-        x,
-        y + _QR_MM + _WHITE_MM,
-        title,
-        5.6,
-        bold=True,
-        room=_QR_MM + 14,
-    )
+    pen.text(x, y + _QR_MM + _WHITE_MM, title, 5.6, bold=True, room=_QR_MM + 14)
     code = segno.make(text, error="m", micro=False)
     pen.modules([bytes(row) for row in code.matrix], x, y, _QR_MM)
     for number, line in enumerate(lines, start=1):
-        pen.text(
-            x,
-            y - _WHITE_MM - 2 - 6.2 * (number - 1),
-            line,
-            4.6,
-            room=_QR_MM + 16,
-        )
+        pen.text(x, y - _WHITE_MM - 2 - 6.2 * (number - 1), line, 4.6, room=_QR_MM + 16)

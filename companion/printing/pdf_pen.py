@@ -141,14 +141,7 @@ class Pen:
         self._canvas.rotate(turn_deg)
         self._canvas.scale(scale, scale)
         if lean:
-            self._canvas.transform(
-                1,
-                0,
-                lean,
-                0.5,
-                0,
-                0,
-            )
+            self._canvas.transform(1, 0, lean, 0.5, 0, 0)
         if clip:
             # slightly wider than asked, so that lines on the edge are whole
             left = clip.left - HAIR_MM
@@ -186,14 +179,7 @@ class Pen:
         self._canvas.setDash()
         if fill:
             self._canvas.setFillColor(HexColor(fill))
-            self._canvas.rect(
-                x,
-                y,
-                width,
-                height,
-                stroke=0,
-                fill=1,
-            )
+            self._canvas.rect(x, y, width, height, stroke=0, fill=1)
         if stroke_mm:
             self._canvas.setStrokeColor(HexColor(INK))
             self._canvas.setLineWidth(stroke_mm)
@@ -204,13 +190,7 @@ class Pen:
 
     def square(self, x: float, y: float, size: float, *, fill: str) -> None:
         """Draw a filled square, centred at (x, y)."""
-        self.rectangle(
-            x - size / 2,
-            y - size / 2,
-            size,
-            size,
-            fill=fill,
-        )
+        self.rectangle(x - size / 2, y - size / 2, size, size, fill=fill)
 
     def shape(self, *points: Point, fill: str = INK) -> None:
         """Draw a filled polygon."""
@@ -229,13 +209,7 @@ class Pen:
     def dot(self, x: float, y: float, radius: float, fill: str = INK) -> None:
         """Draw a filled circle."""
         self._canvas.setFillColor(HexColor(fill))
-        self._canvas.circle(
-            x,
-            y,
-            radius,
-            stroke=0,
-            fill=1,
-        )
+        self._canvas.circle(x, y, radius, stroke=0, fill=1)
 
     def text(
         self,
@@ -268,16 +242,7 @@ class Pen:
         self, x: float, y: float, words: str, size: float, *, colour: str = INK, room: float = 0.0
     ) -> None:
         """Draw one line of bold text with its middle at x, see `text`."""
-        self.text(
-            x,
-            y,
-            words,
-            size,
-            bold=True,
-            colour=colour,
-            anchor="middle",
-            room=room,
-        )
+        self.text(x, y, words, size, bold=True, colour=colour, anchor="middle", room=room)
 
     def notation(
         self, x: float, y: float, words: str, size: float, *, squeezed: float = 1.0
@@ -324,14 +289,7 @@ class Pen:
         """Set text in broken lines below y. Return the y below the last one."""
         for line in broken(words, width, size, bold=bold):
             y -= size * LEADING
-            self.text(
-                x,
-                y + (LEADING - 1) * size,
-                line,
-                size,
-                bold=bold,
-                colour=colour,
-            )
+            self.text(x, y + (LEADING - 1) * size, line, size, bold=bold, colour=colour)
         return y
 
     def plate_text(self, words: str) -> None:
@@ -340,20 +298,8 @@ class Pen:
         """
         size = 2.8
         width = text_width(words, size)
-        self.rectangle(
-            -width / 2 - 0.4,
-            -0.25 * size,
-            width + 0.8,
-            1.2 * size,
-            fill=WHITE,
-        )
-        self.text(
-            0,
-            0,
-            words,
-            size,
-            anchor="middle",
-        )
+        self.rectangle(-width / 2 - 0.4, -0.25 * size, width + 0.8, 1.2 * size, fill=WHITE)
+        self.text(0, 0, words, size, anchor="middle")
 
     def scissors(self) -> None:
         """Draw a pair of scissors at the origin, cutting to the right along y = 0."""
@@ -444,24 +390,12 @@ class Pen:
         pairs = int(reach / (2 * SHUTTER_MM)) + 1
         with self.at(width / 2, height / 2, clip=clip.shifted(-width / 2, -height / 2)):
             if not self._low_ink:
-                self.rectangle(
-                    -reach,
-                    -reach,
-                    2 * reach,
-                    2 * reach,
-                    fill=HATCH,
-                )
+                self.rectangle(-reach, -reach, 2 * reach, 2 * reach, fill=HATCH)
             stripe = STROKE_MM if self._low_ink else SHUTTER_MM
             with self.at(0, 0, turn_deg=-45):
                 for pair in range(-pairs, pairs + 1):
                     left = 2 * pair * SHUTTER_MM - stripe / 2
-                    self.rectangle(
-                        left,
-                        -reach,
-                        stripe,
-                        2 * reach,
-                        fill=INK,
-                    )
+                    self.rectangle(left, -reach, stripe, 2 * reach, fill=INK)
 
     def rim(self, size: float, width: float, side: Side | None, *, dotted: bool) -> None:
         """Draw the coloured frame of a tag at the origin, dotted for North. It is grey without a
@@ -476,13 +410,7 @@ class Pen:
             (0.0, width, width, inner),
             (far, width, width, inner),
         ):
-            self.rectangle(
-                x,
-                y,
-                wide,
-                high,
-                fill=colour,
-            )
+            self.rectangle(x, y, wide, high, fill=colour)
         self.outline(width, width, inner, inner)
         if not dotted:
             return
@@ -507,45 +435,18 @@ class Pen:
         right = self.width_mm - MARGIN_MM
         top = self.height_mm - MARGIN_MM
         self.bar(left, right, top)
-        width = self.text(
-            left,
-            top - 11.5,
-            title,
-            10.5,
-            bold=True,
-            room=0.6 * (right - left),
-        )
-        self.text(
-            right,
-            top - 11.5,
-            words,
-            4.0,
-            anchor="right",
-            room=right - left - width - 6,
-        )
+        width = self.text(left, top - 11.5, title, 10.5, bold=True, room=0.6 * (right - left))
+        self.text(right, top - 11.5, words, 4.0, anchor="right", room=right - left - width - 6)
 
     def sign(self, x: float, y: float, width: float, height: float, *, words: str) -> None:
         """Draw the yellow signpost, which says what to do now, with its tip to the right."""
         tip = height / 2
         neck = x + width - tip
         top = y + height
-        self.shape(
-            (x, y),
-            (neck, y),
-            (x + width, y + tip),
-            (neck, top),
-            (x, top),
-            fill=SIGN,
-        )
+        self.shape((x, y), (neck, y), (x + width, y + tip), (neck, top), (x, top), fill=SIGN)
         # as large as the height of the sign and the length of its words allow
         size = min(0.52 * height, (width - tip - 8) / text_width(words, 1.0, bold=True))
-        self.text(
-            x + 5,
-            y + tip - DIGIT / 2 * size,
-            words,
-            size,
-            bold=True,
-        )
+        self.text(x + 5, y + tip - DIGIT / 2 * size, words, size, bold=True)
 
     def foot(self, words: str, hint: str, counted: str = "") -> None:
         """Draw the foot of a page: the ruler, the page's name beside it with a hint below, and the
@@ -554,56 +455,19 @@ class Pen:
         The ruler is a bar of exactly `RULER_MM`, in black and white sections of 10 mm.
         """
         left = low = MARGIN_MM
-        self.rectangle(
-            left,
-            low + 3.2,
-            RULER_MM,
-            2.4,
-            fill=BLACK,
-        )
+        self.rectangle(left, low + 3.2, RULER_MM, 2.4, fill=BLACK)
         # every second section is white on the black bar
         for piece in range(1, RULER_MM // 10, 2):
-            self.rectangle(
-                left + 10 * piece,
-                low + 3.5,
-                10,
-                1.8,
-                fill=WHITE,
-            )
+            self.rectangle(left + 10 * piece, low + 3.5, 10, 1.8, fill=WHITE)
         anchors: dict[int, Anchor] = {0: "left", RULER_MM: "right"}
         for mark in range(0, RULER_MM + 1, 10):
-            self.text(
-                left + mark,
-                low,
-                str(mark),
-                2.8,
-                anchor=anchors.get(mark, "middle"),
-            )
+            self.text(left + mark, low, str(mark), 2.8, anchor=anchors.get(mark, "middle"))
 
         x = left + RULER_MM + 4
         right = self.width_mm - MARGIN_MM
-        counted_width = self.text(
-            right,
-            low + 3.3,
-            counted,
-            3.2,
-            anchor="right",
-        )
-        self.text(
-            x,
-            low + 3.3,
-            words,
-            3.2,
-            bold=True,
-            room=right - x - counted_width - 3,
-        )
-        self.text(
-            x,
-            low + 0.6,
-            hint,
-            2.8,
-            room=right - x,
-        )
+        counted_width = self.text(right, low + 3.3, counted, 3.2, anchor="right")
+        self.text(x, low + 3.3, words, 3.2, bold=True, room=right - x - counted_width - 3)
+        self.text(x, low + 0.6, hint, 2.8, room=right - x)
 
 
 def printable(words: str) -> str:

@@ -13,15 +13,7 @@ from companion.core.i18n import say, say_n
 from companion.core.kit import SEATS, Deck, Kit
 from companion.printing.kit_pages.deck_pages import print_card
 from companion.printing.kit_pages.tag_faces import side_of
-from companion.printing.pdf_pen import (
-    HATCH,
-    INK,
-    INK_2,
-    RULE,
-    TILE_2,
-    WHITE,
-    Pen,
-)
+from companion.printing.pdf_pen import HATCH, INK, INK_2, RULE, TILE_2, WHITE, Pen
 from companion.printing.tiling import Extent, Tiling
 
 _TEXT_SIZES_MM = (4.0, 3.8, 3.6, 3.4, 3.2, 3.0, 2.8, 2.6, 2.4)
@@ -152,30 +144,10 @@ def print_instructions(pen: Pen, kit: Kit, tiling: Tiling, room: Extent, kinds: 
     floor = room.bottom
     pen.bar(left, right, top)
     width = right - left
-    title_width = pen.text(
-        left,
-        top - 16,
-        kit.title,
-        16,
-        bold=True,
-        room=0.7 * width,
-    )
+    title_width = pen.text(left, top - 16, kit.title, 16, bold=True, room=0.7 * width)
     room_beside = width - title_width - 6
-    pen.text(
-        right,
-        top - 16,
-        say("Print, cut, glue, play"),
-        5.0,
-        anchor="right",
-        room=room_beside,
-    )
-    pen.sign(
-        left,
-        top - 40,
-        width,
-        18,
-        words=say("Print at 100 % on matt paper"),
-    )
+    pen.text(right, top - 16, say("Print, cut, glue, play"), 5.0, anchor="right", room=room_beside)
+    pen.sign(left, top - 40, width, 18, words=say("Print at 100 % on matt paper"))
     steps = tuple(_steps(kit, tiling, kinds))
     y = top - 44.0
     setting, spare = _setting(kit, steps, width, y - floor)
@@ -215,21 +187,8 @@ def _print_text(pen: Pen, number: int, step: _Step, setting: _Setting) -> float:
 
     Return the height of the step, including its picture.
     """
-    pen.text(
-        0,
-        -3 - 0.72 * _FIGURE_MM,
-        str(number),
-        _FIGURE_MM,
-        bold=True,
-    )
-    y = pen.paragraph(
-        _TEXT_X,
-        -2.2,
-        setting.width - _TEXT_X,
-        step.title,
-        _HEAD_MM,
-        bold=True,
-    )
+    pen.text(0, -3 - 0.72 * _FIGURE_MM, str(number), _FIGURE_MM, bold=True)
+    y = pen.paragraph(_TEXT_X, -2.2, setting.width - _TEXT_X, step.title, _HEAD_MM, bold=True)
     for words in step.paragraphs:
         y = pen.paragraph(
             _TEXT_X,
@@ -305,26 +264,12 @@ def _sheets_picture(pen: Pen, kinds: list[str]) -> None:
             # from back to front, at most three sheets of a pile
             for back in range(min(2, len(pages) - 1), -1, -1):
                 step = 0.9 * back
-                pen.rectangle(
-                    x + step,
-                    12 + step,
-                    wide,
-                    high,
-                    fill=WHITE,
-                    stroke_mm=0.35,
-                )
+                pen.rectangle(x + step, 12 + step, wide, high, fill=WHITE, stroke_mm=0.35)
             with pen.at(x, 12):
                 _sheet(pen, kind, wide, high)
             numbers = str(pages[0]) if len(pages) == 1 else f"{pages[0]}-{pages[-1]}"
             pen.label(x + wide / 2, 6.6, numbers, 4.2)
-            pen.text(
-                x + wide / 2,
-                2.6,
-                _KINDS[kind],
-                2.8,
-                anchor="middle",
-                room=wide + apart - 1,
-            )
+            pen.text(x + wide / 2, 2.6, _KINDS[kind], 2.8, anchor="middle", room=wide + apart - 1)
             x += wide + apart
 
 
@@ -338,22 +283,9 @@ def _sheet(pen: Pen, kind: str, wide: float, high: float) -> None:
         x = left + column * (size + gap)
         y = low + row * (tall + gap)
         fills = {"pieces": INK, "cards": HATCH if (column + row) % 2 else None}
-        pen.rectangle(
-            x,
-            y,
-            size,
-            tall,
-            fill=fills.get(kind),
-            stroke_mm=0.25,
-        )
+        pen.rectangle(x, y, size, tall, fill=fills.get(kind), stroke_mm=0.25)
         if kind == "pieces":
-            pen.rectangle(
-                x + 0.8,
-                y + 0.8,
-                0.7,
-                0.7,
-                fill=WHITE,
-            )
+            pen.rectangle(x + 0.8, y + 0.8, 0.7, 0.7, fill=WHITE)
 
 
 def _start_picture(pen: Pen) -> None:
@@ -365,33 +297,13 @@ def _start_picture(pen: Pen) -> None:
         (43, 6, 14, 26, 0.9),
         (45, 20, 10, 8, 0.5),
     ):
-        pen.rectangle(
-            x,
-            y,
-            wide,
-            high,
-            fill=WHITE if line else INK,
-            stroke_mm=line,
-        )
-    pen.shape(
-        (5, 6.2),
-        (35, 6.2),
-        (37, 8.2),
-        (35, 10.2),
-        (5, 10.2),
-        fill=SIGN,
-    )
+        pen.rectangle(x, y, wide, high, fill=WHITE if line else INK, stroke_mm=line)
+    pen.shape((5, 6.2), (35, 6.2), (37, 8.2), (35, 10.2), (5, 10.2), fill=SIGN)
     pen.modules([bytes(sign == "#" for sign in row) for row in _CODE], 24, 13, 11, fill=INK)
     for row in range(3):
         pen.line((7, 23 - 4 * row), (19 - 3 * row, 23 - 4 * row), width=1.0)
     for column, row in product(range(3), range(2)):
-        pen.rectangle(
-            45 + 3.5 * column,
-            9 + 4 * row,
-            3,
-            3,
-            fill=RULE,
-        )
+        pen.rectangle(45 + 3.5 * column, 9 + 4 * row, 3, 3, fill=RULE)
     pen.line((42, 24), (36.5, 20), width=0.35, dash=(1.2, 1.0))
     pen.line((42, 16), (36.5, 15), width=0.35, dash=(1.2, 1.0))
 
@@ -401,13 +313,7 @@ def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
     whole = tiling.extent
     scale = min(_PICTURE_WIDTH / whole.width, _PICTURE_HEIGHT / whole.height)
     with pen.at(_PICTURE_WIDTH - whole.right * scale, -whole.bottom * scale, scale=scale):
-        pen.rectangle(
-            whole.left,
-            whole.bottom,
-            whole.width,
-            whole.height,
-            stroke_mm=0.3 / scale,
-        )
+        pen.rectangle(whole.left, whole.bottom, whole.width, whole.height, stroke_mm=0.3 / scale)
         board = kit.board
         wide = board.square_mm
         deep = board.depth_mm or board.square_mm
@@ -415,14 +321,7 @@ def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
             x, y = board.centre_mm(square)
             left = x - wide / 2
             low = y - deep / 2
-            pen.rectangle(
-                left,
-                low,
-                wide,
-                deep,
-                fill=TILE_2,
-                stroke_mm=0.15 / scale,
-            )
+            pen.rectangle(left, low, wide, deep, fill=TILE_2, stroke_mm=0.15 / scale)
         # plain squares, so that a camera does not take this for a board
         for x, y in board.corner_centres_mm.values():
             pen.square(x, y, board.corner_mm, fill=INK)
@@ -436,13 +335,7 @@ def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
             x = (core.left + core.right) / 2
             y = (core.bottom + core.top) / 2
             size = min(6.0 / scale, 0.35 * core.width)
-            pen.rectangle(
-                x - size,
-                y - 0.7 * size,
-                2 * size,
-                1.4 * size,
-                fill=WHITE,
-            )
+            pen.rectangle(x - size, y - 0.7 * size, 2 * size, 1.4 * size, fill=WHITE)
             pen.label(x, y - 0.36 * size, window.label, size)
 
 
@@ -455,23 +348,10 @@ def _piece_picture(pen: Pen, kit: Kit) -> None:
     high = max(1.5, min(14.0, size * face.height_mm / (kit.tag_mm * 9 / 7)))
     right = x + size
     top = low + high
-    pen.rectangle(
-        x,
-        low,
-        size,
-        high,
-        fill=WHITE,
-        stroke_mm=0.4,
-    )
+    pen.rectangle(x, low, size, high, fill=WHITE, stroke_mm=0.4)
     if high >= 6:
         picture = high - 1.4
-        pen.drawing(
-            face.drawing,
-            x + size / 2,
-            low + high / 2,
-            picture,
-            side,
-        )
+        pen.drawing(face.drawing, x + size / 2, low + high / 2, picture, side)
     # the right side of the block, slanted like its top
     lean = 0.45
     back_x = right + lean * size
@@ -480,13 +360,7 @@ def _piece_picture(pen: Pen, kit: Kit) -> None:
     pen.shape(*corners, fill=RULE)
     pen.line(*corners, corners[0], width=0.4)
     with pen.at(x, top, lean=lean):
-        pen.rectangle(
-            0,
-            0,
-            size,
-            size,
-            fill=WHITE,
-        )
+        pen.rectangle(0, 0, size, size, fill=WHITE)
         pen.rim(size, 1.4, side, dotted=face.seat is SEATS[1])
         # a white ring keeps a camera from taking the picture for the piece: no marker has one
         for share, fill in ((1.0, INK), (4 / 6, WHITE), (2 / 6, INK)):
@@ -523,27 +397,14 @@ def _fan_picture(pen: Pen, deck: Deck) -> None:
             with pen.at(0, number * deck.step_mm):
                 _card(pen, deck, 19 * number % len(deck.cards))  # cards of several suits and values
     left = _PICTURE_WIDTH - long * scale
-    width = pen.text(
-        left,
-        1.2,
-        say("your edge"),
-        3.4,
-        room=32,
-    )
+    width = pen.text(left, 1.2, say("your edge"), 3.4, room=32)
     pen.line((left + width + 3, 2.4), (_PICTURE_WIDTH - 4, 2.4), width=0.8)
     pen.shape((_PICTURE_WIDTH - 5, 0.4), (_PICTURE_WIDTH - 5, 4.4), (_PICTURE_WIDTH, 2.4))
 
 
 def _card(pen: Pen, deck: Deck, number: int) -> None:
     """Draw a card of the deck on white. A camera does not take it for a real one."""
-    pen.rectangle(
-        0,
-        0,
-        deck.width_mm,
-        deck.height_mm,
-        fill=WHITE,
-        stroke_mm=0.8,
-    )
+    pen.rectangle(0, 0, deck.width_mm, deck.height_mm, fill=WHITE, stroke_mm=0.8)
     print_card(pen, deck, deck.cards[number], readable=False)
 
 
@@ -556,17 +417,5 @@ def _camera_picture(pen: Pen) -> None:
     for x in (2.0, 44.0):
         pen.line(lens, (x, 4.0), width=0.3, dash=(1.2, 1.0))
     pen.shape((42, 33.2), (47, 36), (49, 33.4), (44, 30.6))
-    pen.text(
-        23,
-        6.4,
-        say("board"),
-        3.4,
-        anchor="middle",
-    )
-    pen.text(
-        40,
-        33.5,
-        say("camera"),
-        3.4,
-        anchor="right",
-    )
+    pen.text(23, 6.4, say("board"), 3.4, anchor="middle")
+    pen.text(40, 33.5, say("camera"), 3.4, anchor="right")
