@@ -32,7 +32,7 @@ def calibration_page(paper: Paper) -> bytes:
             middle_x = x + (column + 0.5) * SQUARE_MM
             middle_y = y + (ROWS - row - 0.5) * SQUARE_MM
             if (column + row) % 2 == 0:
-                pen.square(middle_x, middle_y, SQUARE_MM, fill=BLACK)
+                pen.box(middle_x, middle_y, SQUARE_MM, SQUARE_MM, fill=BLACK)
             else:
                 pen.marker(next(markers), middle_x, middle_y, MARKER_MM)
     return pen.bytes()

@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 import cv2
 from reportlab.graphics import renderPDF
-from reportlab.lib.colors import HexColor
 from reportlab.lib.units import mm
 from reportlab.lib.utils import simpleSplit
 from reportlab.pdfbase.pdfmetrics import stringWidth
@@ -160,7 +159,7 @@ class Pen:
         dash: tuple[float, ...] = (),
     ) -> None:
         """Draw a line through all points."""
-        self._canvas.setStrokeColor(HexColor(colour))
+        self._canvas.setStrokeColor(colour)
         self._canvas.setLineWidth(width)
         self._canvas.setDash(*dash) if dash else self._canvas.setDash()
         self._canvas.drawPath(self._path(points))
@@ -174,29 +173,43 @@ class Pen:
         *,
         fill: str | None = None,
         stroke_mm: float = 0.0,
+        colour: str = INK,
     ) -> None:
-        """Draw a filled rectangle, an outline that lies wholly inside the given size, or both."""
+        """Draw a filled rectangle, an outline that lies wholly inside the given size, or both.
+
+        `colour` is the outline's.
+        """
         self._canvas.setDash()
         if fill:
-            self._canvas.setFillColor(HexColor(fill))
+            self._canvas.setFillColor(fill)
             self._canvas.rect(x, y, width, height, stroke=0, fill=1)
         if stroke_mm:
-            self._canvas.setStrokeColor(HexColor(INK))
+            self._canvas.setStrokeColor(colour)
             self._canvas.setLineWidth(stroke_mm)
             # half of a stroke lies on either side of its path, so the path moves in by half its
             # width
             half = stroke_mm / 2
             self._canvas.rect(x + half, y + half, width - stroke_mm, height - stroke_mm)
 
-    def square(self, x: float, y: float, size: float, *, fill: str) -> None:
-        """Draw a filled square, centred at (x, y)."""
-        self.rectangle(x - size / 2, y - size / 2, size, size, fill=fill)
+    def box(
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        *,
+        fill: str | None = None,
+        stroke_mm: float = 0.0,
+    ) -> None:
+        """Draw a rectangle, centred at (x, y)."""
+        low = y - height / 2
+        self.rectangle(x - width / 2, low, width, height, fill=fill, stroke_mm=stroke_mm)
 
     def shape(self, *points: Point, fill: str = INK) -> None:
         """Draw a filled polygon."""
         path = self._path(points)
         path.close()
-        self._canvas.setFillColor(HexColor(fill))
+        self._canvas.setFillColor(fill)
         self._canvas.drawPath(path, stroke=0, fill=1)
 
     def _path(self, points: Sequence[Point]) -> Any:
@@ -208,7 +221,7 @@ class Pen:
 
     def dot(self, x: float, y: float, radius: float, fill: str = INK) -> None:
         """Draw a filled circle."""
-        self._canvas.setFillColor(HexColor(fill))
+        self._canvas.setFillColor(fill)
         self._canvas.circle(x, y, radius, stroke=0, fill=1)
 
     def text(
@@ -234,7 +247,7 @@ class Pen:
             size = size * room / width
             width = room
         self._canvas.setFont(font, size)
-        self._canvas.setFillColor(HexColor(colour))
+        self._canvas.setFillColor(colour)
         self._canvas.drawString(x - _BEFORE_ANCHOR[anchor] * width, y, words)
         return width
 
@@ -269,8 +282,8 @@ class Pen:
         low = -0.17 if letter == "@" else 0.0
         self._canvas.scale(wide, tall)
         self._canvas.setFont(BOLD, 1.0)
-        self._canvas.setFillColor(HexColor(BLACK))
-        self._canvas.setStrokeColor(HexColor(BLACK))
+        self._canvas.setFillColor(BLACK)
+        self._canvas.setStrokeColor(BLACK)
         self._canvas.setLineWidth(thicker)
         # mode 2 fills and strokes, which makes the lines thicker
         self._canvas.drawCentredString(0, -(low + DIGIT) / 2, letter, mode=2 if thicker else 0)
@@ -284,12 +297,11 @@ class Pen:
         size: float,
         *,
         bold: bool = False,
-        colour: str = INK,
     ) -> float:
         """Set text in broken lines below y. Return the y below the last one."""
         for line in broken(words, width, size, bold=bold):
             y -= size * LEADING
-            self.text(x, y + (LEADING - 1) * size, line, size, bold=bold, colour=colour)
+            self.text(x, y + (LEADING - 1) * size, line, size, bold=bold)
         return y
 
     def plate_text(self, words: str) -> None:
@@ -321,7 +333,7 @@ class Pen:
                 left = x + run.start() * module
                 bottom = y + size - number * module
                 path.rect(left, bottom, len(run[0]) * module, module)
-        self._canvas.setFillColor(HexColor(fill))
+        self._canvas.setFillColor(fill)
         self._canvas.drawPath(path, stroke=0, fill=1)
 
     def marker(self, marker: int, x: float, y: float, size: float) -> None:
@@ -379,38 +391,31 @@ class Pen:
         corners = ((x, y), (right, y), (right, top), (x, top), (x, y))
         self.line(*corners, width=line_mm, dash=dash)
 
-    def shutter(self, width: float, height: float, clip: Extent) -> None:
-        """Draw the black diagonal shutter within `clip`.
+    def shutter(self, width: float, height: float, clip: Extent | None = None) -> None:
+        """Draw the black diagonal shutter within `clip`, else within width x height.
 
         It looks the same after a half turn about the middle of width x height. Saving ink, it is
         only thin lines.
         """
+        clip = clip or Extent(0, 0, width, height)
         reach = max(clip.width, clip.height)
         # stripes are symmetric about the middle, so a half turn changes nothing
         pairs = int(reach / (2 * SHUTTER_MM)) + 1
         with self.at(width / 2, height / 2, clip=clip.shifted(-width / 2, -height / 2)):
             if not self._low_ink:
-                self.rectangle(-reach, -reach, 2 * reach, 2 * reach, fill=HATCH)
+                self.box(0, 0, 2 * reach, 2 * reach, fill=HATCH)
             stripe = STROKE_MM if self._low_ink else SHUTTER_MM
             with self.at(0, 0, turn_deg=-45):
                 for pair in range(-pairs, pairs + 1):
-                    left = 2 * pair * SHUTTER_MM - stripe / 2
-                    self.rectangle(left, -reach, stripe, 2 * reach, fill=INK)
+                    self.box(2 * pair * SHUTTER_MM, 0, stripe, 2 * reach, fill=INK)
 
     def rim(self, size: float, width: float, side: Side | None, *, dotted: bool) -> None:
         """Draw the coloured frame of a tag at the origin, dotted for North. It is grey without a
         side.
         """
         colour = side.rgb if side else STONE
-        far = size - width
         inner = size - 2 * width
-        for x, y, wide, high in (
-            (0.0, 0.0, size, width),
-            (0.0, far, size, width),
-            (0.0, width, width, inner),
-            (far, width, width, inner),
-        ):
-            self.rectangle(x, y, wide, high, fill=colour)
+        self.rectangle(0, 0, size, size, stroke_mm=width, colour=colour)
         self.outline(width, width, inner, inner)
         if not dotted:
             return

@@ -105,7 +105,7 @@ def _cards(kit: Kit) -> tuple[Mapping[str, bytes], bytes]:
         pen.page(*size)
         print_card(pen, deck, card)
     pen.page(*size)
-    pen.shutter(*size, Extent(0, 0, *size))
+    pen.shutter(*size)
     *faces, back = map(packed, _pictures(pen))
     names = [card.name for card in deck.cards]
     return dict(zip(names, faces, strict=True)), back

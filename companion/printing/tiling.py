@@ -59,6 +59,11 @@ class Extent:
         """Height along y."""
         return self.top - self.bottom
 
+    @property
+    def centre(self) -> tuple[float, float]:
+        """Middle along x and y."""
+        return (self.left + self.right) / 2, (self.bottom + self.top) / 2
+
     def shifted(self, x: float, y: float) -> Extent:
         """Return the rectangle moved to the right by `x` and up by `y`."""
         return Extent(self.left + x, self.bottom + y, self.right + x, self.top + y)

@@ -510,7 +510,7 @@ def _leaf(
     disc.
     """
     wide, high = size
-    pen.shutter(wide, high, Extent(0, 0, wide, high))
+    pen.shutter(wide, high)
     pen.dot(wide / 2, high / 2, radius_mm, fill=WHITE)
     pen.drawing(
         side.drawing,

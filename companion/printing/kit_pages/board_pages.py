@@ -35,9 +35,8 @@ _GOAL_RIM_MM, _GOAL_DOTS_MM = 1.5, 5.0
 def print_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, room: Extent) -> None:
     """Draw one page of the board, centred in the room on the page."""
     printed = window.printed
-    x = (room.left + room.right - printed.width) / 2 - printed.left
-    y = (room.bottom + room.top - printed.height) / 2 - printed.bottom
-    with pen.at(x, y, clip=printed):
+    x, y = printed.centre
+    with pen.at(*room.centre), pen.at(-x, -y, clip=printed):
         if kit.deck:
             _lanes(pen, kit, kit.deck)
         else:
@@ -76,18 +75,9 @@ def _squares(pen: Pen, kit: Kit) -> None:
     label_mm = 0.14 * size
     for square in board.squares:
         middle_x, middle_y = board.centre_mm(square)
-        x = middle_x - size / 2
-        y = middle_y - size / 2
-
         is_even = (square.file + square.rank) % 2 == 0
-        pen.rectangle(
-            x,
-            y,
-            size,
-            size,
-            fill=TILE_2 if board.tones == 2 and is_even else None,
-            stroke_mm=STROKE_MM,
-        )
+        fill = TILE_2 if board.tones == 2 and is_even else None
+        pen.box(middle_x, middle_y, size, size, fill=fill, stroke_mm=STROKE_MM)
 
         mark = marks.get(square)
         if mark:
@@ -101,8 +91,8 @@ def _squares(pen: Pen, kit: Kit) -> None:
             )
 
         if board.labels_in_squares and square not in board.holes:
-            label_x = x + 0.05 * size
-            label_y = y + 0.95 * size - 0.72 * label_mm
+            label_x = middle_x - 0.45 * size
+            label_y = middle_y + 0.45 * size - 0.72 * label_mm
             pen.text(
                 label_x,
                 label_y,
@@ -320,12 +310,10 @@ def _outside_labels(pen: Pen, board: Board) -> None:
     far = (board.width_mm, board.height_mm)
     for turn, origin in ((0.0, (0.0, 0.0)), (180.0, far)):
         with pen.at(*origin, turn_deg=turn):
-            for square in board.squares:
+            # turned by half, the last square is where the first one was
+            names = map(str, reversed(board.squares) if turn else board.squares)
+            for square, name in zip(board.squares, names, strict=True):
                 x, y = board.centre_mm(square)
-                if turn:
-                    x = board.width_mm - x
-                    y = board.height_mm - y
-                name = str(square)
                 if square.rank == 0:
                     pen.label(x, low, name[0], 4.2)
                 if square.file == 0:
@@ -337,27 +325,24 @@ def _edges(pen: Pen, tiling: Tiling, window: Window) -> None:
     core = window.core
     printed = window.printed
     whole = tiling.extent
+    middle_x, middle_y = core.centre
     pen.outline(whole.left, whole.bottom, whole.width, whole.height)
-    across = (printed.left, printed.right)
-    along = (printed.bottom, printed.top)
     if window.column:
-        pen.hairline((core.left, along[0]), (core.left, along[1]))
+        pen.hairline((core.left, printed.bottom), (core.left, printed.top))
         with pen.at(core.left, core.bottom + 7, turn_deg=90):
             pen.scissors()
     if window.row:
-        pen.hairline((across[0], core.bottom), (across[1], core.bottom))
+        pen.hairline((printed.left, core.bottom), (printed.right, core.bottom))
         with pen.at(core.left + 1, core.bottom):
             pen.scissors()
 
     if window.column + 1 < tiling.across:
         right = page_label(window.column + 1, window.row)
-        x = core.right + FLAP_MM - 1.2
-        pen.hairline((core.right, along[0]), (core.right, along[1]))
-        with pen.at(x, (core.bottom + core.top) / 2, turn_deg=90):
+        pen.hairline((core.right, printed.bottom), (core.right, printed.top))
+        with pen.at(core.right + FLAP_MM - 1.2, middle_y, turn_deg=90):
             pen.plate_text(say("glue {page} on this edge", page=right))
     if window.row + 1 < tiling.down:
         above = page_label(window.column, window.row + 1)
-        y = core.top + FLAP_MM - 3.4
-        pen.hairline((across[0], core.top), (across[1], core.top))
-        with pen.at((core.left + core.right) / 2, y):
+        pen.hairline((printed.left, core.top), (printed.right, core.top))
+        with pen.at(middle_x, core.top + FLAP_MM - 3.4):
             pen.plate_text(say("glue {page} on this edge", page=above))

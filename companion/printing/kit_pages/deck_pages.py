@@ -199,7 +199,7 @@ def _half(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
     if readable:
         pen.marker(card.marker, right - side / 2, top - side / 2, side)
     else:
-        pen.square(right - side / 2, top - side / 2, side, fill=BLACK)
+        pen.box(right - side / 2, top - side / 2, side, side, fill=BLACK)
     size = _INDEX_MM / DIGIT
     pen.notation(inset, top - _INDEX_MM, card.value + card.suit, size)
     middle = deck.height_mm / 2
@@ -291,11 +291,12 @@ def print_part(
     board = kit.board
     width = len(part) * board.pitch_mm - board.gap_mm
     height = _part_height(deck, max(len(piles) for _, piles in part))
-    left = room.left if beside else (room.left + room.right - width) / 2
+    x, y = room.centre
+    left = room.left if beside else x - width / 2
     if beside:
         with pen.at(room.left + width + _BESIDE_MM, room.bottom):
             beside(pen, room.height, width=room.width - width - _BESIDE_MM)
-    with pen.at(left, (room.bottom + room.top - height) / 2):
+    with pen.at(left, y - height / 2):
         pen.outline(0, 0, width, height)
         for number, (lane, piles) in enumerate(part):
             for row, pile in enumerate(piles):

@@ -318,25 +318,20 @@ def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
         wide = board.square_mm
         deep = board.depth_mm or board.square_mm
         for square in board.squares:
-            x, y = board.centre_mm(square)
-            left = x - wide / 2
-            low = y - deep / 2
-            pen.rectangle(left, low, wide, deep, fill=TILE_2, stroke_mm=0.15 / scale)
+            pen.box(*board.centre_mm(square), wide, deep, fill=TILE_2, stroke_mm=0.15 / scale)
         # plain squares, so that a camera does not take this for a board
         for x, y in board.corner_centres_mm.values():
-            pen.square(x, y, board.corner_mm, fill=INK)
+            pen.box(x, y, board.corner_mm, board.corner_mm, fill=INK)
         cuts = [((x, whole.bottom), (x, whole.top)) for x in tiling.cuts_x]
         cuts += [((whole.left, y), (whole.right, y)) for y in tiling.cuts_y]
         for start, end in cuts:
             pen.line(start, end, width=1.0 / scale, colour=WHITE)
             pen.line(start, end, width=0.5 / scale)
         for window in tiling.windows if tiling.pages > 1 else ():
-            core = window.core
-            x = (core.left + core.right) / 2
-            y = (core.bottom + core.top) / 2
-            size = min(6.0 / scale, 0.35 * core.width)
-            pen.rectangle(x - size, y - 0.7 * size, 2 * size, 1.4 * size, fill=WHITE)
-            pen.label(x, y - 0.36 * size, window.label, size)
+            size = min(6.0 / scale, 0.35 * window.core.width)
+            with pen.at(*window.core.centre):
+                pen.box(0, 0, 2 * size, 1.4 * size, fill=WHITE)
+                pen.label(0, -0.36 * size, window.label, size)
 
 
 def _piece_picture(pen: Pen, kit: Kit) -> None:
@@ -364,7 +359,8 @@ def _piece_picture(pen: Pen, kit: Kit) -> None:
         pen.rim(size, 1.4, side, dotted=face.seat is SEATS[1])
         # a white ring keeps a camera from taking the picture for the piece: no marker has one
         for share, fill in ((1.0, INK), (4 / 6, WHITE), (2 / 6, INK)):
-            pen.square(size / 2, size / 2, share * 0.7 * size, fill=fill)
+            ring = share * 0.7 * size
+            pen.box(size / 2, size / 2, ring, ring, fill=fill)
 
 
 def _card_picture(pen: Pen, deck: Deck) -> None:
@@ -382,7 +378,7 @@ def _card_picture(pen: Pen, deck: Deck) -> None:
     with pen.at(left, low, scale=scale):
         _card(pen, deck, len(deck.cards) // 2)
     with pen.at(left + wide + apart, low, scale=scale):
-        pen.shutter(deck.width_mm, deck.height_mm, Extent(0, 0, deck.width_mm, deck.height_mm))
+        pen.shutter(deck.width_mm, deck.height_mm)
 
 
 def _fan_picture(pen: Pen, deck: Deck) -> None:

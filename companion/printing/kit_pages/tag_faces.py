@@ -131,13 +131,7 @@ def _sign_with_name(pen: Pen, face: Face, name: str, room: tuple[float, float], 
     gap = 0.2 * rim
     size = min(0.6 * rim / DIGIT, (width - picture - gap) / text_width(words, 1.0, bold=True))
     wide = picture + gap + text_width(words, size, bold=True)
-    pen.rectangle(
-        -wide / 2 - 0.4,
-        -0.47 * rim,
-        wide + 0.8,
-        0.94 * rim,
-        fill=fill,
-    )
+    pen.box(0, 0, wide + 0.8, 0.94 * rim, fill=fill)
     ink = printed_on(fill)
     pen.drawing(
         face.sign,
@@ -165,36 +159,17 @@ def _sign(pen: Pen, face: Face, rim: float, fill: str, side: Side | None) -> Non
     if not face.letter:
         # enlarged, so that only the middle of the drawing fits the rim
         size = _MAGNIFIED * rim
-        reach = 0.5 * _MAGNIFIED * rim
         half = 0.47 * rim
-        pen.rectangle(
-            -reach,
-            -half,
-            2 * reach,
-            2 * half,
-            fill=fill,
-        )
-        with pen.at(0, 0, clip=Extent(-reach, -half, reach, half)):
-            pen.drawing(
-                face.drawing,
-                0,
-                0,
-                size,
-                side,
-            )
+        pen.box(0, 0, size, 2 * half, fill=fill)
+        with pen.at(0, 0, clip=Extent(-size / 2, -half, size / 2, half)):
+            pen.drawing(face.drawing, 0, 0, size, side)
         return
     size = _LETTER * rim / DIGIT
     # a face that lies down has its letter on its side
     with pen.at(0, 0, turn_deg=90 if face.lies else 0):
         wide = text_width(face.letter, size, bold=True)
         core = max(wide, _LETTER * rim) + 0.5
-        pen.rectangle(
-            -core / 2,
-            -0.47 * rim,
-            core,
-            0.94 * rim,
-            fill=fill,
-        )
+        pen.box(0, 0, core, 0.94 * rim, fill=fill)
         pen.label(
             0,
             -DIGIT * size / 2,
@@ -267,7 +242,8 @@ def _big_face(pen: Pen, tag: Tag, face: Face) -> None:
                     _STONE_SIGN_MM,
                     side,
                 )
-    pen.square(width / 2, depth / 2, tag_mm + 2 * quiet_mm(tag_mm), fill=WHITE)
+    white = tag_mm + 2 * quiet_mm(tag_mm)
+    pen.box(width / 2, depth / 2, white, white, fill=WHITE)
     pen.outline(
         0,
         0,
