@@ -6,30 +6,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from random import Random
 from typing import Any
 
 from companion.core.grid import Square
 from companion.core.i18n import joined
-from companion.core.kit import SEATS, Kit, Layout
+from companion.core.kit import SEATS, Board, Kit, Layout
 from companion.games.base import Event, Example, Game
 from companion.games.screen import Tally
-from companion.table.board_check import hand_moves
+from companion.table.board_check import HandMove, hand_moves
 
 
 @dataclass(frozen=True)
 class Illustration:
-    """The picture of an example: the boards before and after, the moves between squares, events and
-    sums.
-
-    `ways` are the faces of a stack with the squares they leave and reach (None: beside the board).
+    """The picture of an example: the boards before and after, the moves of hands between them,
+    events and sums.
     """
 
     kit: Kit
     layout: Layout
     after: Layout
-    ways: tuple[tuple[tuple[str, ...], Square | None, Square | None], ...]
+    moves: tuple[HandMove, ...]
     events: tuple[Event, ...]
     tallies: tuple[Tally, ...]
     caption: str
@@ -60,59 +58,46 @@ def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
         before = game.expected(state) or {}
         step = game.apply(state, actions, rng)
         state = step.state
-    if step is None or not step.stages:
-        return _illustration(kit, example, before, before)
-    last = step.stages[example.stage]
-    stages = step.stages[: example.stage + 1]
-    # the last stage with a layout
-    after = next(
-        (stage.expected for stage in reversed(stages) if stage.expected is not None), before
-    )
-    events = tuple(event for stage in stages for event in stage.events)
-    # a tally without a total shows cards, not a sum
-    tallies = tuple(tally for stage in stages for tally in stage.tallies if tally.total)
-    caption = example.caption or joined(
-        " ", [event.text for event in last.events if event.kind.look.is_told]
-    )
-    return replace(
-        _illustration(kit, example, before, after), events=events, tallies=tallies, caption=caption
-    )
-
-
-def _illustration(kit: Kit, example: Example, before: Layout, after: Layout) -> Illustration:
-    """Return an illustration of the moves from one board to the other, limited to the part that is
-    shown.
-    """
-    board = kit.board
-    files = example.files or board.files
-    ranks = example.ranks or board.ranks
-
-    def is_shown(square: Square | None) -> bool:
-        return square is None or (square.file < files and square.rank < ranks)
-
-    marks = tuple(mark for mark in board.marks if is_shown(mark.square))
-    holes = frozenset(filter(is_shown, board.holes))
-    # the far goal is behind the last rank, so a part without that rank does not show it
-    has_goals = board.has_goals and ranks == board.ranks
-    part = replace(
-        board,
-        files=files,
-        ranks=ranks,
-        marks=marks,
-        holes=holes,
-        has_goals=has_goals,
-    )
-    moves = hand_moves(kit, before, after)
+    stages = step.stages[: example.stage + 1] if step else ()
+    layouts = [stage.expected for stage in stages if stage.expected is not None]
+    after = layouts[-1] if layouts else before
+    told = [event.text for event in stages[-1].events if event.kind.look.is_told] if stages else ()
+    is_shown = partial(_is_shown, example=example)
+    moves = [
+        move
+        for move in hand_moves(kit, before, after)
+        if is_shown(move.origin) and is_shown(move.target)
+    ]
     return Illustration(
-        replace(kit, board=part),
+        replace(kit, board=_part_of(kit.board, example)),
         {square: faces for square, faces in before.items() if is_shown(square)},
         {square: faces for square, faces in after.items() if is_shown(square)},
-        tuple(
-            (m.faces, m.origin, m.target)
-            for m in moves
-            if is_shown(m.origin) and is_shown(m.target)
-        ),
-        (),
-        (),
-        example.caption,
+        tuple(moves),
+        tuple(event for stage in stages for event in stage.events),
+        # a tally without a total shows cards, not a sum
+        tuple(tally for stage in stages for tally in stage.tallies if tally.total),
+        example.caption or joined(" ", told),
+    )
+
+
+def _is_shown(square: Square | None, example: Example) -> bool:
+    """Return whether an example shows a square, or what lies beside the board."""
+    if square is None:
+        return True
+    files = example.files or square.file + 1
+    ranks = example.ranks or square.rank + 1
+    return square.file < files and square.rank < ranks
+
+
+def _part_of(board: Board, example: Example) -> Board:
+    """Return the part of a board that an example shows."""
+    ranks = example.ranks or board.ranks
+    return replace(
+        board,
+        files=example.files or board.files,
+        ranks=ranks,
+        marks=tuple(mark for mark in board.marks if _is_shown(mark.square, example)),
+        holes=frozenset(hole for hole in board.holes if _is_shown(hole, example)),
+        # the far goal is behind the last rank, so a part without that rank does not show it
+        has_goals=board.has_goals and ranks == board.ranks,
     )

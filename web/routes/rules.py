@@ -11,7 +11,6 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.spelling import first_keys
 from companion.printing.rulebook import Illustration, illustrations
-from companion.table.board_check import HandMove
 from companion.table.state import Question
 from web.rendering.answers import HelpJson
 from web.rendering.board import board_svg
@@ -84,6 +83,6 @@ def figure(shown: Illustration) -> Markup:
     """Draw an example without ids, because a page has several."""
     if shown.kit.deck:
         return Markup()
-    moves = tuple(HandMove(faces, origin, target) for faces, origin, target in shown.ways)
-    svg = board_svg(BoardPicture(shown.kit, shown.layout, moves, shown.events, target=shown.after))
+    picture = BoardPicture(shown.kit, shown.layout, shown.moves, shown.events, target=shown.after)
+    svg = board_svg(picture)
     return Markup(svg.replace(' id="under"', "").replace(' id="plan"', ""))

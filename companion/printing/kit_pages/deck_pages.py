@@ -49,15 +49,11 @@ class Grid:
         self.cell_width, self.cell_height = deck.width_mm, deck.height_mm
         if landscape:
             self.cell_width, self.cell_height = deck.height_mm, deck.width_mm
-        room_x = self.page_mm[0] - 2 * MARGIN_MM
         # the head keeps as much free as the ruler needs at the foot
         low = MARGIN_MM + LOW_FOOT_MM
-        room_y = self.page_mm[1] - 2 * low
-        self.columns = int(room_x / self.cell_width)
-        self.rows = int(room_y / self.cell_height)
-        # the grid is centred on the page, so that backs meet fronts
-        self.free_x = (room_x - self.columns * self.cell_width) / 2
-        self.free_y = (room_y - self.rows * self.cell_height) / 2
+        width, height = self.page_mm
+        self.columns, self.free_x = _fit(width - 2 * MARGIN_MM, self.cell_width)
+        self.rows, self.free_y = _fit(height - 2 * low, self.cell_height)
         self.x = MARGIN_MM + self.free_x
         self.y = low + self.free_y
         # lower left corners in reading order, the upper row first
@@ -66,6 +62,13 @@ class Grid:
             for row in reversed(range(self.rows))
             for column in range(self.columns)
         ]
+
+
+def _fit(room: float, cell: float) -> tuple[int, float]:
+    """Return how many cells fit a room, and what is free on both sides of them."""
+    count = int(room / cell)
+    # the grid is centred on the page, so that backs meet fronts
+    return count, (room - count * cell) / 2
 
 
 def card_grid(deck: Deck, paper: Paper) -> Grid:

@@ -12,12 +12,11 @@ from companion.core.config import Settings, TableSettings, WebSettings
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
 from companion.service.app import Companion
-from companion.table.session import chance
 from companion.tools.selfplay.cards import CardMatch
-from companion.tools.selfplay.people import FRAME_S, Match, Phone, Report, SimulatedPlayer, Stuck
+from companion.tools.selfplay.people import FRAME_S, Phone, Report, SimulatedPlayer, Stuck
 from companion.tools.selfplay.plays import PlayMatch
 
-__all__ = ["Phone", "Report", "Stuck", "match_at", "play_games"]
+__all__ = ["Phone", "Report", "Stuck", "play_games"]
 
 
 def play_games(name: str, games: int, seed: int, against: str = "") -> Iterator[Report]:
@@ -31,39 +30,9 @@ def play_games(name: str, games: int, seed: int, against: str = "") -> Iterator[
 
 
 def _play_game(name: str, seed: int, against: str) -> Report:
+    """Play one game on a new installation. `seed` decides how the people play."""
     clock = FakeClock()
-    with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(
-            state_dir=folder,
-            web=WebSettings(host="127.0.0.1", port=0),
-            table=TableSettings(reading_time_s=FRAME_S),
-        )
-        with Companion(
-            settings,
-            simulate=True,
-            clock=clock,
-            threads=False,
-        ) as companion:
-            return match_at(
-                companion,
-                clock,
-                name,
-                seed,
-                against,
-            ).play()
-
-
-def match_at(
-    companion: Companion, clock: FakeClock, name: str, seed: int, against: str = ""
-) -> Match:
-    """Return a match on a simulated installation with free seats.
-
-    `seed` decides how the people play, and at which seat with a phone or a pad.
-    """
-    if companion.simulation is None:
-        raise Stuck("There is no simulation to play in")
     game = game_named(name)
-    rng = Random(f"{name}/{seed}")
     has_cards = game.kit(game.options({})).deck is not None
     # only presets in which the table deals the cards, so that hands are shown on phones
     ways = [
@@ -71,34 +40,24 @@ def match_at(
         for preset in game.presets
         if not game.is_dealt_by_hand(game.options(preset.options))
     ]
-    options = dict(ways[seed % len(ways)])
-    at_pad = rng.choice([(), (Seat.SOUTH,), (Seat.NORTH,), SEATS])
+    at_pad = Random(f"{name}/{seed}").choice([(), (Seat.SOUTH,), (Seat.NORTH,), SEATS])
     if has_cards:
         at_pad = ()  # hidden hands need phones
-    url = f"http://127.0.0.1:{companion.server.port}"
-    players = {}
-    for seat in SEATS:
-        phone = None if seat in at_pad else Phone(url, seat)
-        rng = Random(f"{seed}/{seat}")
-        players[seat] = SimulatedPlayer(seat, phone, rng)
-    if against:
-        machine = Seat.SOUTH if seed % 2 else Seat.NORTH
-        players[machine] = SimulatedPlayer(
-            machine,
-            None,
-            players[machine].rng,
-            against,
+    machine = Seat.SOUTH if seed % 2 else Seat.NORTH
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(
+            state_dir=folder,
+            web=WebSettings(host="127.0.0.1", port=0),
+            table=TableSettings(reading_time_s=FRAME_S),
         )
-    state = game.setup(game.options(options), chance(seed, 0))
-    kind = CardMatch if has_cards else PlayMatch
-    return kind(
-        companion,
-        companion.simulation,
-        clock,
-        game,
-        seed,
-        rng,
-        options,
-        players,
-        state,
-    )
+        with Companion(settings, simulate=True, clock=clock, threads=False) as companion:
+            players = {}
+            for seat in SEATS:
+                rng = Random(f"{seed}/{seat}")
+                player = players[seat] = SimulatedPlayer(seat, None, rng)
+                if against and seat is machine:
+                    player.machine = against
+                elif seat not in at_pad:
+                    player.phone = Phone(f"http://127.0.0.1:{companion.server.port}", seat)
+            kind = CardMatch if has_cards else PlayMatch
+            return kind(companion, clock, game, seed, ways[seed % len(ways)], players).play()

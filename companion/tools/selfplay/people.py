@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import http.cookiejar
 import json
+import secrets
 import time
 import urllib.error
 import urllib.request
@@ -90,6 +91,10 @@ class Phone:
         headers = {"Content-Type": "application/json", "Origin": self._base_url}
         return self._send(action, json.dumps(body).encode(), headers)
 
+    def hand_in(self, moment: str, action: str, salt: int) -> None:
+        """Hand in an action of the seat. Raises `Stuck` if it is refused."""
+        self.post("hand-in", {"moment": moment, "action": action, "salt": f"{salt:032x}"})
+
     def get(self, what: str) -> dict[str, Any]:
         """Send a GET request of the seat and return the reply. Raises `Stuck`."""
         return self._send(what, None, {})
@@ -120,20 +125,28 @@ class SimulatedPlayer:
 
 @dataclass
 class Match(ABC):
-    """One simulated game. Subclasses say how it is played in `play_to_the_end`."""
+    """One simulated game. Subclasses say how a seat acts, and what hands do between two turns.
+
+    `state` is the simulated people's own copy of the game.
+    """
 
     companion: Companion
-    simulation: Simulation
     clock: FakeClock
     game: Game[Any, Any]
     seed: int
-    rng: Random
     options: Mapping[str, Any]
     players: dict[Seat, SimulatedPlayer]
-    state: Any
 
     def __post_init__(self) -> None:
         self.report = Report(self.game.name, self.seed)
+        self.rng = Random(f"{self.game.name}/{self.seed}")
+        self.state: Any = self.game.setup(self.game.options(self.options), chance(self.seed, 0))
+
+    @property
+    def simulation(self) -> Simulation:
+        """The rendered table and the simulated pins."""
+        assert self.companion.simulation is not None
+        return self.companion.simulation
 
     def play(self) -> Report:
         """Play a whole game and return its report.
@@ -144,7 +157,7 @@ class Match(ABC):
         report = self.report
         report.reason = "It was broken off."
         try:
-            self.play_to_the_end()
+            self._play_to_the_end()
             if outcome := self.look().match.outcome:
                 report.winners = sorted(outcome.winners)
                 report.reason = outcome.reason
@@ -153,9 +166,76 @@ class Match(ABC):
         report.seconds = round(time.perf_counter() - began_s, 2)
         return report
 
-    @abstractmethod
-    def play_to_the_end(self) -> None:
+    def _play_to_the_end(self) -> None:
         """Take the seats, set up, and play. Raises `Stuck`."""
+        for player in self.players.values():
+            self._sit_down(player)
+        self.companion.table.new_game(self.game.name, self.options, self.seed)
+        self.simulation.world.set_up({})
+        self.begin()
+        while (phase := self.look().phase) is not Phase.OVER and self.report.turns < MAX_TURNS:
+            if phase is Phase.ORDERS:
+                self.report.turns += 1
+                self.give_orders()
+            else:
+                self.follow_stage()
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Do what the table waits for after the set-up."""
+
+    @abstractmethod
+    def follow_stage(self) -> None:
+        """Do once what the table asks hands to do before the next stage or turn."""
+
+    @abstractmethod
+    def act(self, seat: Seat) -> Any:
+        """Decide for a seat that is due, and let the table know. Return the action."""
+
+    def give_orders(self) -> None:
+        """Act for all seats that are due, in random order. A machine acts for itself."""
+        # before anybody acts, because the table draws for this turn
+        drawn = self.chance()
+        moment = self.look().moment
+        place = self.place()
+        due = sorted(self.game.to_act(self.state))
+        self.rng.shuffle(due)
+        actions = {seat: self.act(seat) for seat in due if not self.players[seat].machine}
+        if len(actions) < len(due):
+            self.until("The machine has its turn", place)
+            actions = self._played()
+        self.state = self.game.apply(self.state, actions, drawn).state
+
+        now = self.look()
+        if now.moment == moment and now.phase is Phase.ORDERS:
+            raise Stuck(f"All have handed in, but the table says “{now.sign.text}”")
+
+    def hand_in(self, seat: Seat, text: str, *, is_unsure: bool = False) -> None:
+        """Hand in an action by phone, by pad, or at the table where no keys spell it.
+
+        A player who `is_unsure` takes something back first.
+        """
+        player = self.players[seat]
+        view = self.look()
+        if player.phone:
+            # an action can be taken back only until both have handed in
+            if is_unsure and view.seats[seat.other].sealed_at is None:
+                player.phone.hand_in(view.moment, text, secrets.randbits(128))
+                player.phone.post("take-back", {"moment": view.moment})
+            player.phone.hand_in(view.moment, text, player.rng.getrandbits(128))
+            return
+
+        # at a pad: ready alone may already spell the action
+        grammar = self.game.pad(self.state, seat)
+        keys = grammar.spell(text) if grammar else ()
+        is_ready_enough = grammar is not None and grammar.text(()) == text
+        if not keys and not is_ready_enough:
+            self.companion.table.hand_in(seat, view.moment, text)
+            return
+
+        corrected = (keys[0], "back") if keys and is_unsure else ()
+        for key in (*corrected, *keys, "ready"):
+            self.press(seat, key)
 
     @abstractmethod
     def check(self, before: TableView, after: TableView) -> None:
@@ -192,7 +272,7 @@ class Match(ABC):
             if self.place() != place:
                 self.check(before, self.look())
 
-    def played(self) -> dict[Seat, Any]:
+    def _played(self) -> dict[Seat, Any]:
         """Return the actions of the last turn from the journal, including a machine's."""
         turn = self.companion.journal.restore().turns[-1]
         actions = {seat: sealed.action for seat, sealed in turn.sealed.items()}
@@ -216,7 +296,7 @@ class Match(ABC):
         sign = self.look().sign
         raise Stuck(f"{done}: the table still says “{sign.text}” ({sign.small})")
 
-    def sit_down(self, player: SimulatedPlayer) -> None:
+    def _sit_down(self, player: SimulatedPlayer) -> None:
         """Take a seat: by a name on a phone, by a key of the pad, or by seating a machine."""
         if player.machine:
             self.companion.table.machines.seat(player.seat, player.machine)

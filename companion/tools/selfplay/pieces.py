@@ -5,7 +5,7 @@ They follow the instructions, sometimes make mistakes, and correct them as the t
 
 from __future__ import annotations
 
-import secrets
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -17,7 +17,7 @@ from companion.table.board_check import HandMove, Problem, hand_moves, tops
 from companion.table.session import Phase
 from companion.table.table_view import TableView
 from companion.tools.selfplay import people
-from companion.tools.selfplay.people import Match, SimulatedPlayer, Stuck
+from companion.tools.selfplay.people import Match, Stuck
 
 ASKEW = 0.12
 NEAT = 0.06
@@ -34,18 +34,9 @@ WAVERS = 0.2
 class PieceMatch(Match):
     """A game whose pieces stand on the squares of a board."""
 
-    def play_to_the_end(self) -> None:
-        for player in self.players.values():
-            self.sit_down(player)
-        self.companion.table.new_game(self.game.name, self.options, self.seed)
-        self.simulation.world.set_up({})
+    def begin(self) -> None:
+        """Wait until the camera has seen the board."""
         self.round(3)
-        while self.look().phase is not Phase.OVER and self.report.turns < people.MAX_TURNS:
-            while (view := self.look()).phase in (Phase.SETUP, Phase.STAGES):
-                self.work_once(view)
-            if self.look().phase is Phase.ORDERS:
-                self.report.turns += 1
-                self.give_orders()
 
     def check(self, before: TableView, after: TableView) -> None:
         """Check that the layout accepted by the table is the true one.
@@ -75,10 +66,10 @@ class PieceMatch(Match):
 
     # ---- hands -----------------------------------------------------------------------------------
 
-    def work_once(self, view: TableView) -> None:
+    def follow_stage(self) -> None:
         """Follow the instructions of one stage."""
         place = self.place()
-        self.mend(view)
+        self.mend(self.look())
         view = self.look()
         for instruction in view.turn.instructions:
             move = instruction.move
@@ -106,7 +97,7 @@ class PieceMatch(Match):
             self._lay_big(move, layout)
             return
         if move.origin is not None and move.origin == move.target:
-            self.turn_over(self._other_face(face, move.origin))
+            self.turn_over(self.piece(face, move.origin, is_turned=True))
             return
         pieces = [self.piece(face, move.origin) for face in move.faces]
         wrong_square = self._wrong_square(move) if self.rng.random() < wrong else None
@@ -219,32 +210,23 @@ class PieceMatch(Match):
                 world.turn(piece.id, 90.0 * round(piece.turn_deg / 90))
                 world.move_to(piece.id, piece.square)
 
-    def piece(self, face: str, square: Square | None) -> WorldPiece:
+    def piece(self, face: str, square: Square | None, *, is_turned: bool = False) -> WorldPiece:
         """Return the top piece with this face on a square, or one that shows its other face.
 
-        Raises `Stuck` if there is none.
+        With `is_turned`, return only one that shows its other face. Raises `Stuck` if there is
+        none.
         """
         kit = self.look().kit
+        alike = []
         # pieces are listed from the bottom, so search from the end
-        pieces = reversed(self.simulation.world.pieces())
-        there = [piece for piece in pieces if piece.square == square]
-        for piece in there:
-            if piece.face == face:
-                return piece
-        for piece in there:
-            if kit is not None and kit.kind(piece.face) == kit.kind(face):
-                return piece
-        raise Stuck(f"There is no {face} on {square or 'the table beside the board'}")
-
-    def _other_face(self, face: str, square: Square) -> WorldPiece:
-        """Return the top piece on a square that shows this face once it is turned over."""
-        kit = self.look().kit
         for piece in reversed(self.simulation.world.pieces()):
-            if kit is None or piece.square != square or piece.face == face:
-                continue
-            if kit.kind(piece.face) == kit.kind(face):
-                return piece
-        raise Stuck(f"Nothing on {square} can be turned over to {face}")
+            is_kind = kit is not None and kit.kind(piece.face) == kit.kind(face)
+            # a piece that already shows the face is not turned over
+            if piece.square == square and is_kind and not (is_turned and piece.face == face):
+                alike.append(piece)
+        if not alike:
+            raise Stuck(f"There is no {face} on {square or 'the table beside the board'}")
+        return max(alike, key=lambda piece: piece.face == face)
 
     def _wrong_square(self, move: HandMove) -> Square | None:
         """Return an empty square that no instruction uses."""
@@ -290,13 +272,11 @@ class PieceMatch(Match):
         kit = self.look().kit
         if kit is None or self._is_big(face):
             return 2.0, 5.0
-        layout = self.truth()
-        for files in (-1, 0, 1):
-            for ranks in (-1, 0, 1):
-                near = square.shifted(files, ranks)
-                if near != square and near in layout:
-                    return kit.board.square_mm * NEAT, 10.0
-        return kit.board.square_mm * ASKEW, 40.0
+        # beside another piece there is less room
+        near = {square.shifted(*step) for step in product((-1, 0, 1), repeat=2)} - {square}
+        if near.isdisjoint(self.truth()):
+            return kit.board.square_mm * ASKEW, 40.0
+        return kit.board.square_mm * NEAT, 10.0
 
     def wait_for_problem(self, square: Square) -> Problem | None:
         """Return the problem that the table reports on a wrong square, or None if it reports none.
@@ -314,74 +294,13 @@ class PieceMatch(Match):
 
     # ---- orders ----------------------------------------------------------------------------------
 
-    def give_orders(self) -> None:
-        """Hand in for both seats, in random order."""
-        view = self.look()
-        drawn = self.chance()
-        place = self.place()
-        due = sorted(self.game.to_act(self.state), key=lambda _: self.rng.random())
-        actions = {}
-        for seat in due:
-            if not self.players[seat].machine:
-                text, keys = self.choose(seat)
-                actions[seat] = self.game.parse(text)
-                self.seal(
-                    self.players[seat],
-                    view.moment,
-                    text,
-                    keys,
-                )
-        if len(actions) < len(due):
-            self.until("The machine has its turn", place)
-            actions = self.played()
-        self.state = self.game.apply(self.state, actions, drawn).state
-        now = self.look()
-        if now.moment == view.moment and now.phase is Phase.ORDERS:
-            raise Stuck(f"Both have handed in, but the table says “{now.sign.text}”")
-
-    def choose(self, seat: Seat) -> tuple[str, tuple[str, ...]]:
-        """Return an action and the pad keys that spell it."""
-        player = self.players[seat]
-        grammar = self.game.pad(self.state, seat)
-        action = _choose_action(
-            self.game,
-            self.state,
-            seat,
-            player.rng,
-        )
-        text = self.game.format(action)
-        if player.phone or grammar is None:
-            return text, ()
-        return text, (*grammar.spell(text), "ready")
-
-    def seal(
-        self,
-        player: SimulatedPlayer,
-        moment: str,
-        text: str,
-        keys: tuple[str, ...],
-    ) -> None:
+    def act(self, seat: Seat) -> Any:
         """Hand in an action. Sometimes the player changes their mind first."""
-        is_unsure = player.rng.random() < WAVERS
-        if player.phone:
-            salt = f"{player.rng.getrandbits(128):032x}"
-            body = {"moment": moment, "action": text, "salt": salt}
-            # an action can be taken back only until both have handed in
-            is_first = self.look().seats[player.seat.other].sealed_at is None
-            if is_unsure and is_first:
-                player.phone.post("hand-in", body | {"salt": secrets.token_hex(16)})
-                player.phone.post("take-back", {"moment": moment})
-            player.phone.post("hand-in", body)
-            return
-        # an action without pad keys is handed in directly at the table
-        if not keys:
-            self.companion.table.hand_in(player.seat, moment, text)
-            return
-        if is_unsure:
-            self.press(player.seat, keys[0])
-            self.press(player.seat, "back")
-        for key in keys:
-            self.press(player.seat, key)
+        rng = self.players[seat].rng
+        action = _choose_action(self.game, self.state, seat, rng)
+        is_unsure = rng.random() < WAVERS
+        self.hand_in(seat, self.game.format(action), is_unsure=is_unsure)
+        return action
 
 
 def _choose_action(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> Any:

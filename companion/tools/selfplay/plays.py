@@ -5,6 +5,8 @@ They make mistakes, and the table has to name the rule.
 
 from __future__ import annotations
 
+from typing import Any
+
 from companion.core.grid import Square
 from companion.core.kit import Layout, Seat
 from companion.games.screen import Play
@@ -31,38 +33,27 @@ class PlayMatch(PieceMatch):
         clock = self.look().time.clock
         if clock and clock.paused:  # a chess clock waits for a key
             self.companion.table.resume("table")
-        due = self.game.to_act(self.state)
-        if len(due) > 1:
-            super().give_orders()
-            return
-        (seat,) = due
-        if self.players[seat].machine:
-            drawn = self.chance()
-            self.until("The machine has its turn", self.place())
-            self.state = self.game.apply(self.state, self.played(), drawn).state
-            return
+        super().give_orders()
+
+    def act(self, seat: Seat) -> Any:
+        """Make a play on the board, or hand it in."""
+        if len(self.game.to_act(self.state)) > 1:
+            return super().act(seat)
         play = self._choose_play(seat)
         action = self.game.parse(play.text)
         step = self.game.apply(self.state, {seat: action}, self.chance())
-        layouts = self.game.layouts_by_hand(
-            self.state,
-            seat,
-            action,
-            step,
-        )
+        layouts = self.game.layouts_by_hand(self.state, seat, action, step)
         before = self.place()
-        rng = self.players[seat].rng
         # only a play that changes the board can be made there
-        layout = dict(self.look().board.layout)
-        is_seen = bool(layouts) and dict(layouts[0]) != layout
-        if play.is_by_hand and is_seen and rng.random() <= BY_HAND:
+        is_seen = bool(layouts) and dict(layouts[0]) != dict(self.look().board.layout)
+        if play.is_by_hand and is_seen and self.players[seat].rng.random() <= BY_HAND:
             if self.rng.random() < WRONG_PLAY:
                 self._play_wrongly(seat)
             self._play_on_board(seat, play, layouts[0])
         else:
-            self._tap(seat, play)
+            self.hand_in(seat, play.text)
         self.until(f"{play.text} is made", before)
-        self.state = step.state
+        return action
 
     def _choose_play(self, seat: Seat) -> Play:
         """Return a play that the phone offers, chosen by the game's random player if possible."""
@@ -74,24 +65,6 @@ class PlayMatch(PieceMatch):
             if play is not None:
                 return play
         return rng.choice(list(plays.values()))
-
-    def _tap(self, seat: Seat, play: Play) -> None:
-        """Tap a play on the phone.
-
-        At a pad, ready is pressed for an action without keys. Everything else is handed in
-        directly.
-        """
-        player = self.players[seat]
-        moment = self.look().moment
-        grammar = self.game.pad(self.state, seat)
-        if player.phone:
-            salt = f"{player.rng.getrandbits(64):x}"
-            body = {"moment": moment, "action": play.text, "salt": salt}
-            player.phone.post("hand-in", body)
-        elif grammar is not None and grammar.text(()) == play.text:
-            self.press(seat, "ready")
-        else:
-            self.companion.table.hand_in(seat, moment, play.text)
 
     # ---- hands -----------------------------------------------------------------------------------
 
@@ -109,17 +82,12 @@ class PlayMatch(PieceMatch):
             if self.place() != before:
                 return
             if now.own.choices:
-                self._tap_meant_play(seat, play, now)
+                if play.text not in now.own.choices:
+                    choices = ", ".join(now.own.choices)
+                    raise Stuck(f"{play.text} was played, the table asks for one of {choices}")
+                self.hand_in(seat, play.text)
                 return
             self.round()
-
-    def _tap_meant_play(self, seat: Seat, play: Play, view: TableView) -> None:
-        """Tap the intended play when the board is ambiguous."""
-        if play.text not in view.own.choices:
-            raise Stuck(
-                f"{play.text} was played, the table asks for one of {', '.join(view.own.choices)}"
-            )
-        self._tap(seat, play)
 
     def _play_wrongly(self, seat: Seat) -> None:
         """Make an illegal move, wait until the table reports it with the rule, and take it back."""
@@ -175,13 +143,6 @@ class PlayMatch(PieceMatch):
         for play in self.game.plays(self.state, seat):
             action = self.game.parse(play.text)
             step = self.game.apply(self.state, {seat: action}, self.chance())
-            pictures += map(
-                tops,
-                self.game.layouts_by_hand(
-                    self.state,
-                    seat,
-                    action,
-                    step,
-                ),
-            )
+            layouts = self.game.layouts_by_hand(self.state, seat, action, step)
+            pictures += map(tops, layouts)
         return pictures
