@@ -8,8 +8,9 @@ deals.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from random import Random
 from typing import Any
 
@@ -20,12 +21,12 @@ from companion.bots.binmat_rules import (
     PASS,
     VALUES,
     Action,
-    Dealer,
     Table,
     cards_shown,
     damage_of,
     power,
     power_of,
+    random_deals,
     state_of,
 )
 from companion.core.i18n import say
@@ -94,10 +95,11 @@ class BinmatBot(Bot):
             return Choice(_DONE, 1)
         state = state_of(view)
         self._remember(state)
-        dealer = self._dealer(state, "")
+        rng = Random(f"{self.seed}/{state.turns_left}")
+        deals = random_deals(state, self._index, self._held, rng)
         texts = legal(state, self.seat)
         # an action that wins at once on every sampled deal is taken as a sure win
-        samples = [dealer.deal() for _ in range(_CHECKS)]
+        samples = list(islice(deals, _CHECKS))
         for text in texts:
             ends = (play(sample, text, Random(0)).state.outcome for sample in samples)
             if all(end and self.seat in end.winners for end in ends):
@@ -110,7 +112,7 @@ class BinmatBot(Bot):
         lines: tuple[str, ...] = ()
         if self._strength.tried and len(ranked) > 1:
             candidates = _distinct_actions(table, ranked)[: self._strength.tried]
-            best, played, lines = self._best_by_halving(dealer, candidates, points)
+            best, played, lines = self._best_by_halving(deals, rng, candidates, points)
             nodes += played
         return Choice(best, nodes, (_reason(table, ORDERS[best]), *lines))
 
@@ -121,18 +123,13 @@ class BinmatBot(Bot):
         state = state_of(view)
         if action not in legal(state, self.seat) or not self._strength.deals:
             return None
-        dealer = self._dealer(state, "/judge")
+        rng = Random(f"{self.seed}/{state.turns_left}/judge")
         better = 0.0
         deals = sum(self._strength.deals)
-        for _ in range(deals):
-            deal = dealer.deal()
-            seed = dealer.rng.random()
+        for deal in islice(random_deals(state, self._index, self._held, rng), deals):
+            seed = rng.random()
             better += self._playout(deal, best, seed) - self._playout(deal, action, seed)
         return share_of_game(better, deals)
-
-    def _dealer(self, state: State, purpose: str) -> Dealer:
-        rng = Random(f"{self.seed}/{state.turns_left}{purpose}")
-        return Dealer(state, self._index, self._held, rng)
 
     def _noise(self, text: str) -> float:
         """Return the noise of the evaluation for this kind of action, fixed for the whole game."""
@@ -141,26 +138,27 @@ class BinmatBot(Bot):
         return self._strength.noise * Random(f"{self.seed}/{kind}").uniform(-1, 1)
 
     def _best_by_halving(
-        self, dealer: Dealer, candidates: list[str], points: Mapping[str, float]
+        self,
+        deals: Iterator[State],
+        rng: Random,
+        candidates: list[str],
+        points: Mapping[str, float],
     ) -> tuple[str, int, tuple[str, ...]]:
         """Return the best candidate, the number of playouts, and the reasons."""
         nodes = done = 0
         scores = dict.fromkeys(candidates, 0.0)
-        values = dict(points)
-        # stable sort: among equal candidates the earlier one comes first
-        candidates = candidates[:]
-        order = candidates[:]
+        second = None
         for round_deals in self._strength.deals:
-            for _ in range(round_deals):
-                deal = dealer.deal()
-                seed = dealer.rng.random()
+            for deal in islice(deals, round_deals):
+                seed = rng.random()
                 for text in candidates:
                     scores[text] += self._playout(deal, text, seed)
-                nodes += len(candidates)
+            nodes += round_deals * len(candidates)
             done += round_deals
+            values = {}
             for text in candidates:
                 values[text] = scores[text] / done + _PRIOR[self._index] * points[text]
-            candidates.sort(key=lambda text: (-values[text], order.index(text)))
+            candidates = sorted(candidates, key=values.__getitem__, reverse=True)
             second = candidates[1] if len(candidates) > 1 else None
             # sequential halving: only the better half stays
             candidates = candidates[: (len(candidates) + 1) // 2]

@@ -239,43 +239,35 @@ def cards_shown(state: State) -> set[str]:
     return set().union(*piles, state.attacker_deck, state.attacker_discard) - {HIDDEN}
 
 
-class Dealer:
-    """Deals the cards that a seat cannot see, again and again at random.
+def random_deals(state: State, seat: int, held: set[str], rng: Random) -> Iterator[State]:
+    """Yield the state a seat sees again and again, with random unseen cards in place of all backs.
 
     :param held: cards that are known to be in the other side's possession
     """
-
-    def __init__(self, state: State, seat: int, held: set[str], rng: Random) -> None:
-        self.rng = rng
-        self._state = state
-        self._seat = seat
-        shown = cards_shown(state)
-        unseen = [card for card in DECK if card not in shown]
-        self._known_cards = [card for card in unseen if card in held]
-        self._unknown_cards = [card for card in unseen if card not in held]
-
-    def deal(self) -> State:
-        """Return the state with a random unseen card in place of every back."""
-        state = self._state
-        unknown = self._unknown_cards[:]
-        self.rng.shuffle(unknown)
-        # cards known to be held are in the other hand or on the other side's stacks
-        hand = state.hands[1 - self._seat]
-        stacks = state.attack if self._seat == DEFENDS else state.defence
-        backs = sum(pile.count(HIDDEN) for pile in (hand, *stacks))
-        cards = self._known_cards + unknown
+    shown = cards_shown(state)
+    unseen = [card for card in DECK if card not in shown]
+    known_cards = [card for card in unseen if card in held]
+    unknown_cards = [card for card in unseen if card not in held]
+    # cards known to be held are in the other hand or on the other side's stacks
+    hand = state.hands[1 - seat]
+    stacks = state.attack if seat == DEFENDS else state.defence
+    backs = sum(pile.count(HIDDEN) for pile in (hand, *stacks))
+    while True:
+        unknown = unknown_cards[:]
+        rng.shuffle(unknown)
+        cards = known_cards + unknown
         other_cards = cards[:backs]
-        self.rng.shuffle(other_cards)
+        rng.shuffle(other_cards)
         theirs = iter(other_cards)
         others = iter(cards[backs:])
         hands = list(state.hands)
-        hands[1 - self._seat] = _fill_backs(hand, theirs)
-        stacks = tuple(_fill_backs(stack, theirs) for stack in stacks)
-        return replace(
+        hands[1 - seat] = _fill_backs(hand, theirs)
+        filled = tuple(_fill_backs(stack, theirs) for stack in stacks)
+        yield replace(
             state,
             hands=(hands[0], hands[1]),
-            attack=stacks if self._seat == DEFENDS else state.attack,
-            defence=stacks if self._seat == ATTACKS else state.defence,
+            attack=filled if seat == DEFENDS else state.attack,
+            defence=filled if seat == ATTACKS else state.defence,
             decks=tuple(_fill_backs(deck, others) for deck in state.decks),
             attacker_deck=_fill_backs(state.attacker_deck, others),
         )

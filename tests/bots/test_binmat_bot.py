@@ -12,7 +12,7 @@ from bot_tools import bot_of, states
 
 from companion.bots.base import LEVELS
 from companion.bots.binmat import attacker_move, defender_move
-from companion.bots.binmat_rules import ATTACKS, DEFENDS, Dealer, Table, state_of
+from companion.bots.binmat_rules import ATTACKS, DEFENDS, Table, random_deals, state_of
 from companion.core.kit import SEATS, Seat
 from companion.games.binmat import Binmat
 from companion.games.binmat.orders import ORDERS, legal
@@ -113,7 +113,7 @@ def test_hidden_cards_do_not_change_what_it_does(edition: str) -> None:
 def redealt(state: State, rng: Random) -> State:
     """Another state of the same view for the seat on turn."""
     view = state_of(GAME.view(state, state.seat))
-    return Dealer(view, SEATS.index(state.seat), set(), rng).deal()
+    return next(random_deals(view, SEATS.index(state.seat), set(), rng))
 
 
 def test_a_card_that_lay_open_is_known_in_the_other_hand() -> None:

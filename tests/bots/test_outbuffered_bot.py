@@ -14,15 +14,16 @@ from companion.bots.base import LEVELS
 from companion.bots.outbuffered import OutbufferedBot
 from companion.bots.outbuffered.turn_game import balance
 from companion.bots.outbuffered.turns import (
+    BUFFERS,
     LOST,
     TIED,
     WON,
     Turns,
-    buffer_number,
 )
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
 from companion.games.outbuffered.board import STANDARD_MAP, WALLS_MAP
+from companion.games.outbuffered.turn import OutbufferedOptions
 
 GAME = game_named("outbuffered")
 BOARDS = [STANDARD_MAP, WALLS_MAP, "..N\ns.n\nS..", ".Nn\nsS.", "n.N\n.#.\nS.s"]
@@ -32,14 +33,14 @@ def test_its_rules_are_those_of_the_game() -> None:
     """30 random turns each of 5 boards, both house rules, and every buffer's notation."""
     rng = Random(11)
     for board, blocks, directions in itertools.product(BOARDS, (False, True), ("seat", "board")):
-        turns = Turns(board, blocks)
         options = {"board": board, "own_flag_blocks_base": blocks, "directions": directions}
+        turns = Turns(OutbufferedOptions(**options))
         for state in states_in_a_row("outbuffered", 30, rng.getrandbits(30), options):
             actions = {seat: GAME.random_action(state, seat, rng) for seat in SEATS}
             after = GAME.apply(state, actions, rng).state
             ends, table = turns.turn(turns.position(GAME.view(state, None)))
-            south = buffer_number(actions[Seat.SOUTH], False)
-            north = buffer_number(actions[Seat.NORTH], directions == "seat")
+            south = BUFFERS.index(actions[Seat.SOUTH])
+            north = BUFFERS.index(actions[Seat.NORTH])
             end, stirs = ends[table[south, north]]
             if after.outcome:
                 winners = after.outcome.winners

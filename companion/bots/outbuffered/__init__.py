@@ -27,8 +27,6 @@ from companion.bots.outbuffered.turns import (
     VALUE_OF,
     Position,
     Turns,
-    buffer_number,
-    buffer_text,
 )
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Seat
@@ -63,7 +61,7 @@ class OutbufferedBot(Bot):
         super().__init__(seat, options, level, seed)
         self.rng = Random(f"{seed} {seat}")  # opponents with the same seed differ
         self._options = OutbufferedOptions(**options)
-        self._turns = Turns(self._options.board, self._options.own_flag_blocks_base)
+        self._turns = Turns(self._options)
         self._me = SEATS.index(seat)
         self._visits: Counter[Position] = Counter()
         self._other = OtherPlayer()
@@ -85,7 +83,7 @@ class OutbufferedBot(Bot):
         self._visits[position] += 1
         game = self._game(position, view)
         if (sure := game.sure_win()) is not None:
-            return Choice(self._text(game.rows[sure], self._me), BUFFERS, (_WINS,))
+            return Choice(BUFFERS[game.rows[sure]], len(BUFFERS), (_WINS,))
         if self.level == 3:
             return self._equilibrium(position, game)
         return self._guess(position, game)
@@ -95,23 +93,16 @@ class OutbufferedBot(Bot):
         game = self._game(self._turns.position(view), view)
         _, theirs, _ = balance(game.payoff, None, 0.0)
         gains = game.payoff @ theirs
-        row = game.row_of(buffer_number(action, self._is_turned(self._me)))
+        row = game.row_of(BUFFERS.index(action))
         # values range from -1 to 1, so half the difference is a share of a game
         return max(0.0, float(gains.max() - gains[row]) / 2)
-
-    def _is_turned(self, side: int) -> bool:
-        """Return whether a side writes its directions as seen from the north."""
-        return side == NORTH and self._options.directions == "seat"
-
-    def _text(self, buffer: int, side: int) -> str:
-        return buffer_text(buffer, self._is_turned(side))
 
     def _reason_lines(
         self, game: TurnGame, row: int, answer: Vector, reason: str
     ) -> tuple[str, ...]:
         """Return the reasons for this row: the likeliest answer, and the second best row."""
         column = int(np.argmax(answer))
-        likeliest = _GAME.commands(self._text(game.columns[column], 1 - self._me))
+        likeliest = _GAME.commands(BUFFERS[game.columns[column]])
         reply = expected_reply([joined(", ", likeliest)], float(answer[column]))
         gains = game.payoff @ answer
         if len(gains) == 1:
@@ -119,7 +110,7 @@ class OutbufferedBot(Bot):
         others = np.array(gains)
         others[row] = -np.inf
         second = int(np.argmax(others))
-        words = joined(", ", _GAME.commands(self._text(game.rows[second], self._me)))
+        words = joined(", ", _GAME.commands(BUFFERS[game.rows[second]]))
         less = second_best([words], float(gains[row] - others[second]) / 2)
         return reasons_of(reason, reply, less)
 
@@ -186,7 +177,7 @@ class OutbufferedBot(Bot):
         given_away = game.payoff.T @ best - np.float32(value)
         self._other.expect(position, game, row, kinds, given_away)
         why = self._reason_lines(game, row, answer, reason)
-        return Choice(self._text(game.rows[row], self._me), BUFFERS * BUFFERS, why)
+        return Choice(BUFFERS[game.rows[row]], len(BUFFERS) ** 2, why)
 
     # ---- levels 1 and 2 --------------------------------------------------------------------------
 
@@ -203,11 +194,11 @@ class OutbufferedBot(Bot):
             # assume that the other side idles half of the time, which is the first column
             answer = 0.5 * anything
             answer[0] += 0.5
-            nodes = BUFFERS
+            nodes = len(BUFFERS)
         else:
             beginner = soft(-game.payoff.mean(axis=0), 0.06)
             answer = 0.75 * beginner + 0.25 * anything
-            nodes = BUFFERS * BUFFERS
+            nodes = len(BUFFERS) ** 2
         row = int(np.argmax(game.payoff @ answer))
         why = self._reason_lines(game, row, answer, _BEST)
-        return Choice(self._text(game.rows[row], self._me), nodes, why)
+        return Choice(BUFFERS[game.rows[row]], nodes, why)

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from companion.bots.outbuffered.turns import BUFFERS, VALUE_OF, Position, buffer_text
+from companion.bots.outbuffered.turns import BUFFERS, VALUE_OF, Position
 
 _ROUNDS = 240
 """Rounds of regret matching for one matrix."""
@@ -58,7 +58,7 @@ class TurnGame:
         return TurnGame(self.ends, self._full_table, values)
 
 
-_IDLE_FIRST = sorted(range(BUFFERS), key=lambda buffer: -buffer_text(buffer, False).count("I"))
+_IDLE_FIRST = sorted(range(len(BUFFERS)), key=lambda buffer: -BUFFERS[buffer].count("I"))
 """All buffers, those with the most idle commands first. Among equivalent buffers the first is
 taken, so that the first row and column are idle.
 """

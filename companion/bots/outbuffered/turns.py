@@ -2,8 +2,7 @@
 
 A position is (South's robot, North's robot, South's flag, North's flag). Squares are numbers, and
 `CARRIED` is a flag that the other side carries. A turn ends in a position, or in one of `WON`,
-`LOST` and `TIED` as seen by South. Commands are numbers as well, with directions of the board: up,
-down, left, right, idle, shoot.
+`LOST` and `TIED` as seen by South. Buffers are indexes in `BUFFERS`, as their owner writes them.
 """
 
 from __future__ import annotations
@@ -28,24 +27,18 @@ LOST: Position = (-3, 0, 0, 0)
 TIED: Position = (-4, 0, 0, 0)
 VALUE_OF = {WON: 1.0, LOST: -1.0, TIED: 0.0}
 """Value of the three ends for South."""
-COMMANDS = 6
-BUFFERS = COMMANDS**3
 _LETTERS = "UDLRIS"
-_NORTH_LETTERS = "DURLIS"
-"""The same commands as North writes them, seen from the other side of the board."""
+COMMANDS = len(_LETTERS)
+BUFFERS = tuple(map("".join, product(_LETTERS, repeat=3)))
+"""All 216 buffers in notation."""
 
 
 class Turns:
-    """All turns on one board, played by the game's own rules. Results are cached.
+    """All turns with these options, played by the game's own rules. Results are cached."""
 
-    :param board: text map of the board :param own_flag_blocks_base: the house rule of that name
-    """
-
-    def __init__(self, board: str, own_flag_blocks_base: bool) -> None:
-        self._options = OutbufferedOptions(
-            board=board, directions="board", own_flag_blocks_base=own_flag_blocks_base
-        )
-        self._terrain = terrain = terrain_of(board)
+    def __init__(self, options: OutbufferedOptions) -> None:
+        self._options = options
+        self._terrain = terrain = terrain_of(options.board)
         tiles = [
             Square(file, rank) for rank in range(terrain.ranks) for file in range(terrain.files)
         ]
@@ -108,22 +101,4 @@ class Turns:
         first, second, third = tables
         # axes: South's and North's command alternately, for each step
         steps = third[second[first[0]]].reshape((COMMANDS,) * 6)
-        return list(ends), steps.transpose(0, 2, 4, 1, 3, 5).reshape(BUFFERS, BUFFERS)
-
-
-def buffer_text(buffer: int, is_turned: bool) -> str:
-    """Return a buffer as its owner writes it.
-
-    `is_turned` is for North, whose directions are seen from its seat.
-    """
-    letters = _NORTH_LETTERS if is_turned else _LETTERS
-    return "".join(letters[buffer // place % COMMANDS] for place in (36, 6, 1))
-
-
-def buffer_number(text: str, is_turned: bool) -> int:
-    """Return the number of a buffer. Inverse of `buffer_text`."""
-    letters = _NORTH_LETTERS if is_turned else _LETTERS
-    number = 0
-    for letter in text:
-        number = COMMANDS * number + letters.index(letter)
-    return number
+        return list(ends), steps.transpose(0, 2, 4, 1, 3, 5).reshape(len(BUFFERS), -1)

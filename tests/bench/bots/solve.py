@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from companion.bots.outbuffered import DISCOUNT, SCALE
 from companion.bots.outbuffered.turns import BUFFERS, COMMANDS, VALUE_OF, Position, Turns
-from companion.games.outbuffered.board import STANDARD_MAP
+from companion.games.outbuffered.turn import OutbufferedOptions
 
 SWEEPS_ROUNDS = (15,) * 41 + (150,) * 4
 """Rounds of regret matching for each position, sweep by sweep: the last ones are careful."""
@@ -39,7 +39,7 @@ def buffers_of(step: NDArray[np.int32], number: int) -> NDArray[np.int32]:
     """Return the (216, 216) positions that each pair of buffers leads to."""
     ends = step[step[step[number]]].reshape((COMMANDS,) * 6)
     # axes: South's and North's command in turn, of each step
-    pairs: NDArray[np.int32] = ends.transpose(0, 2, 4, 1, 3, 5).reshape(BUFFERS, BUFFERS)
+    pairs: NDArray[np.int32] = ends.transpose(0, 2, 4, 1, 3, 5).reshape(len(BUFFERS), -1)
     return pairs
 
 
@@ -70,7 +70,7 @@ def _shares(weights: Floats) -> Floats:
 
 def solve(own_flag_blocks_base: bool) -> NDArray[np.int16]:
     """Return the table of the standard board with or without that house rule."""
-    turns = Turns(STANDARD_MAP, own_flag_blocks_base)
+    turns = Turns(OutbufferedOptions(own_flag_blocks_base=own_flag_blocks_base))
     positions = reachable(turns)
     count = len(positions) - len(VALUE_OF)
     number_of = {position: number for number, position in enumerate(positions)}
@@ -79,7 +79,7 @@ def solve(own_flag_blocks_base: bool) -> NDArray[np.int16]:
     )
     values = np.array([VALUE_OF.get(position, 0.0) for position in positions], np.float32)
     discount = np.where(np.arange(len(positions)) < count, DISCOUNT, 1).astype(np.float32)
-    regrets = np.zeros((count, 2, BUFFERS), np.float32)
+    regrets = np.zeros((count, 2, len(BUFFERS)), np.float32)
     for sweep, rounds in enumerate(SWEEPS_ROUNDS, start=1):
         before = values.copy()
         regrets *= KEPT_REGRET
