@@ -14,7 +14,6 @@ import contextlib
 import os
 import resource
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -60,12 +59,15 @@ class _Judge(msgspec.Struct, forbid_unknown_fields=True):
     action: str
 
 
-_BODIES: Mapping[str, type[msgspec.Struct]] = {
-    "new": _New,
-    "see": _See,
-    "choose": _Choose,
-    "judge": _Judge,
-}
+class _Request(msgspec.Struct, forbid_unknown_fields=True):
+    """A request, of which exactly one field is given."""
+
+    new: _New | None = None
+    see: _See | None = None
+    choose: _Choose | None = None
+    judge: _Judge | None = None
+
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -148,13 +150,14 @@ def _parse_request(line: bytes) -> msgspec.Struct:
     if len(line) > MAX_LINE:
         raise Malformed(f"A request has at most {MAX_LINE} bytes")
     try:
-        request = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
-        names = list(request)
-        if len(names) != 1 or names[0] not in _BODIES:
-            raise Malformed("A request has exactly one of new, see, choose, judge")
-        return msgspec.json.decode(request[names[0]], type=_BODIES[names[0]])
+        request = msgspec.json.decode(line, type=_Request)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Malformed(f"Not a request: {error}") from None
+    bodies = (request.new, request.see, request.choose, request.judge)
+    given = [body for body in bodies if body is not None]
+    if len(given) != 1:
+        raise Malformed("A request has exactly one of new, see, choose, judge")
+    return given[0]
 
 
 def serve_lines(engine: BotEngine, source: BinaryIO, sink: BinaryIO) -> None:

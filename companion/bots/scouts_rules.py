@@ -54,7 +54,6 @@ class Terrain:
     """Constants of a search: rocks, the stacking rule, and the values of squares."""
 
     def __init__(self, values: list[float], stone: int, may_stack: bool) -> None:
-        self.values = values
         self.stone = stone
         self.may_stack = may_stack
         self.square_values = (_square_values(values, 0), _square_values(values, 1))

@@ -153,7 +153,8 @@ class OutbufferedBot(Bot):
         The strategy deviates towards the best answer to the player that was observed.
         """
         mine, theirs, value = balance(game.payoff, None, 0.0)
-        kinds = [*kinds_of_player(game, theirs), self._other.habit(position, game)]
+        habit = self._other.habit(position, game)
+        kinds = np.array([*kinds_of_player(game, theirs), habit])
         guess = self._other.guess(kinds)
         best = mine
         reason = _BALANCED

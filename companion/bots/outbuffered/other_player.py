@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-from numpy.typing import NDArray
 
-from companion.bots.outbuffered.turn_game import TurnGame, Vector
+from companion.bots.outbuffered.turn_game import Matrix, TurnGame, Vector
 from companion.bots.outbuffered.turns import Position
 
 MAY_LOSE = 0.025
@@ -27,8 +24,9 @@ class OtherPlayer:
 
     def __init__(self) -> None:
         self.given = 0.0
-        self._trust: NDArray[np.float64] | None = None
-        self._pending_turn: tuple[Position, TurnGame, int, Sequence[Vector], Vector] | None = None
+        self._trust = np.ones((1, 1))
+        """Probability of each kind of player, as a column. All are equal at first."""
+        self._pending_turn: tuple[Position, TurnGame, int, Matrix, Vector] | None = None
         self._habits: dict[Position, Vector] = {}
 
     def may_lose(self) -> float:
@@ -39,18 +37,10 @@ class OtherPlayer:
         credit = min(MAY_LOSE, max(0.0, _CREDIT + self.given))
         return min(MAX_LOST, max(0.35 * self.given, credit))
 
-    def guess(self, kinds: Sequence[Vector]) -> Vector:
-        """Return the expected mix of the other side."""
-        mixed = np.zeros(len(kinds[0]))
-        for trust, kind in zip(self._trust_in(kinds), kinds, strict=True):
-            mixed += trust * kind
-        return np.asarray(mixed, np.float32)
-
-    def _trust_in(self, kinds: Sequence[Vector]) -> NDArray[np.float64]:
-        """Return the probability of each kind of player. All are equal at first."""
-        if self._trust is None:
-            return np.full(len(kinds), 1 / len(kinds))
-        return self._trust
+    def guess(self, kinds: Matrix) -> Vector:
+        """Return the expected mix of the other side, from the mixes of all kinds by rows."""
+        mixed = (self._trust * kinds).sum(axis=0)
+        return np.asarray(mixed / mixed.sum(), np.float32)
 
     def habit(self, position: Position, game: TurnGame) -> Vector:
         """Return what the other side played earlier in this position, at first uniformly."""
@@ -60,12 +50,7 @@ class OtherPlayer:
         return np.asarray(played / played.sum(), np.float32)
 
     def expect(
-        self,
-        position: Position,
-        game: TurnGame,
-        row: int,
-        kinds: Sequence[Vector],
-        gains: Vector,
+        self, position: Position, game: TurnGame, row: int, kinds: Matrix, gains: Vector
     ) -> None:
         """Store a turn for `ended_in`. `gains` has what each answer gives away."""
         self._pending_turn = position, game, row, kinds, gains
@@ -90,7 +75,6 @@ class OtherPlayer:
         habit = self._habits.get(start, np.zeros_like(played))
         self._habits[start] = 0.7 * habit + played
         # update the kinds of players by how well they explain the answer
-        by_chance = 0.1 * float(same.mean())
-        fit = np.array([0.9 * float(kind[same].sum()) + by_chance for kind in kinds])
-        after = self._trust_in(kinds) ** _FORGET * fit
+        fit = 0.9 * kinds[:, same].sum(axis=1, keepdims=True) + 0.1 * same.mean()
+        after = self._trust**_FORGET * fit
         self._trust = after / after.sum()
