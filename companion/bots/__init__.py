@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ _BOTS = {
 
 def knows(game: str) -> bool:
     """Return whether there is an opponent for this game."""
-    return game in _BOTS and find_spec(f"companion.bots.{game}") is not None
+    return game in _BOTS
 
 
 def bot_for(game: str, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> Bot:
@@ -42,12 +41,10 @@ def bot_for(game: str, seat: Seat, options: Mapping[str, Any], level: int, seed:
     from companion.games import game_named  # noqa: PLC0415
 
     if not knows(game):
-        names = ", ".join(name for name in _BOTS if knows(name))
-        raise Malformed(f"There is no opponent for {game[:60]}: known are {names}")
+        raise Malformed(f"There is no opponent for {game[:60]}: known are {', '.join(_BOTS)}")
     if level not in LEVELS:
         raise Malformed(f"There is no level {level}: known are {', '.join(map(str, LEVELS))}")
     game_named(game).options(options)
-    bot: Bot = getattr(import_module(f"companion.bots.{game}"), _BOTS[game])(
-        seat, options, level, seed
-    )
+    kind = getattr(import_module(f"companion.bots.{game}"), _BOTS[game])
+    bot: Bot = kind(seat, options, level, seed)
     return bot

@@ -34,9 +34,8 @@ def join_card_pdf(addresses: Sequence[str], wifi: Wifi | None, paper: Paper) -> 
     pen.page(width, height)
     pen.fold((0, height / 2), (width, height / 2))
     # the second half is upside down: once folded, the card is read from both sides
-    for turn, origin in ((0.0, (0.0, 0.0)), (180.0, (width, height))):
-        with pen.at(*origin, turn_deg=turn):
-            _half(pen, width, height / 2, addresses, wifi)
+    for _ in pen.both_ways(width, height):
+        _half(pen, width, height / 2, addresses, wifi)
     return pen.bytes()
 
 

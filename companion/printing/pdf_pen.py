@@ -151,6 +151,15 @@ class Pen:
         yield
         self._canvas.restoreState()
 
+    def both_ways(self, width: float, height: float) -> Iterator[bool]:
+        """Draw twice: as it is, and turned by half about the middle of width x height.
+
+        Yields whether it is turned.
+        """
+        for is_turned in (False, True):
+            with self.at(width * is_turned, height * is_turned, turn_deg=180 * is_turned):
+                yield is_turned
+
     def line(
         self,
         *points: Point,
@@ -209,7 +218,10 @@ class Pen:
         """Draw a filled polygon."""
         path = self._path(points)
         path.close()
-        self._canvas.setFillColor(fill)
+        self._fill(path, fill)
+
+    def _fill(self, path: Any, colour: str) -> None:
+        self._canvas.setFillColor(colour)
         self._canvas.drawPath(path, stroke=0, fill=1)
 
     def _path(self, points: Sequence[Point]) -> Any:
@@ -333,8 +345,7 @@ class Pen:
                 left = x + run.start() * module
                 bottom = y + size - number * module
                 path.rect(left, bottom, len(run[0]) * module, module)
-        self._canvas.setFillColor(fill)
-        self._canvas.drawPath(path, stroke=0, fill=1)
+        self._fill(path, fill)
 
     def marker(self, marker: int, x: float, y: float, size: float) -> None:
         """Draw a marker of `companion.core.kit.CARD_DICTIONARY`, centred at (x, y). `size` includes

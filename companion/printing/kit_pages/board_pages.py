@@ -307,17 +307,15 @@ def _outside_labels(pen: Pen, board: Board) -> None:
     """
     corner_reach = board.strip_mm / 2 + board.corner_mm * (0.5 + 1 / 7)
     low = -max(board.strip_mm, corner_reach) - 5.2
-    far = (board.width_mm, board.height_mm)
-    for turn, origin in ((0.0, (0.0, 0.0)), (180.0, far)):
-        with pen.at(*origin, turn_deg=turn):
-            # turned by half, the last square is where the first one was
-            names = map(str, reversed(board.squares) if turn else board.squares)
-            for square, name in zip(board.squares, names, strict=True):
-                x, y = board.centre_mm(square)
-                if square.rank == 0:
-                    pen.label(x, low, name[0], 4.2)
-                if square.file == 0:
-                    pen.label(-3.8, y - 1.5, name[1:], 4.2)
+    for is_turned in pen.both_ways(board.width_mm, board.height_mm):
+        # turned by half, the last square is where the first one was
+        names = map(str, reversed(board.squares) if is_turned else board.squares)
+        for square, name in zip(board.squares, names, strict=True):
+            x, y = board.centre_mm(square)
+            if square.rank == 0:
+                pen.label(x, low, name[0], 4.2)
+            if square.file == 0:
+                pen.label(-3.8, y - 1.5, name[1:], 4.2)
 
 
 def _edges(pen: Pen, tiling: Tiling, window: Window) -> None:

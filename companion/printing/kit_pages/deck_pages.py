@@ -186,9 +186,8 @@ def print_card(pen: Pen, deck: Deck, card: Card, *, readable: bool = True) -> No
     `readable=False` prints a black square instead of the marker, for pictures that a camera must
     not take for a card.
     """
-    for turned in (False, True):
-        with pen.at(deck.width_mm * turned, deck.height_mm * turned, turn_deg=180 * turned):
-            _half(pen, deck, card, readable)
+    for _ in pen.both_ways(deck.width_mm, deck.height_mm):
+        _half(pen, deck, card, readable)
 
 
 def _half(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
