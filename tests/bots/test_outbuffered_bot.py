@@ -41,13 +41,13 @@ def test_its_rules_are_those_of_the_game() -> None:
             ends, table = turns.turn(turns.position(GAME.view(state, None)))
             south = BUFFERS.index(actions[Seat.SOUTH])
             north = BUFFERS.index(actions[Seat.NORTH])
-            end, stirs = ends[table[south, north]]
+            end, is_eventful = ends[table[south, north]]
             if after.outcome:
                 winners = after.outcome.winners
                 assert end == (TIED if not winners else WON if Seat.SOUTH in winners else LOST)
             else:
                 assert end == turns.position(GAME.view(after, None))
-            assert stirs == (after.last_eventful == state.turn)
+            assert is_eventful == (after.last_eventful == state.turn)
 
 
 def carrying(seat: Seat) -> dict[str, Any]:

@@ -126,10 +126,10 @@ class OutbufferedBot(Bot):
         turns_left = options.turn_limit - int(view["turn"]) if options.turn_limit else math.inf
         quiet = options.quiet_limit - int(view["quiet"]) - 1 if options.quiet_limit else math.inf
         values = []
-        for end, stirs in ends:
+        for end, is_eventful in ends:
             value = VALUE_OF.get(end)
             if value is None:
-                quiet_left = (options.quiet_limit or math.inf) if stirs else quiet
+                quiet_left = (options.quiet_limit or math.inf) if is_eventful else quiet
                 value = DISCOUNT * self._value(end)
                 value *= 1 - 0.75 ** min(turns_left, quiet_left)
             values.append(value)

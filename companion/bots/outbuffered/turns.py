@@ -80,7 +80,7 @@ class Turns:
             if after.outcome:
                 winners = after.outcome.winners
                 end = TIED if not winners else WON if SEATS[SOUTH] in winners else LOST
-            answers.append((end, after.stirred == state.turn))
+            answers.append((end, after.quiet == 0))
         return answers
 
     def turn(self, position: Position) -> tuple[list[tuple[Position, bool]], NDArray[np.int32]]:
@@ -94,9 +94,9 @@ class Turns:
             layer = ends
             ends = {}
             table = np.empty((len(layer), COMMANDS * COMMANDS), np.int32)
-            for (at, stirred), row in layer.items():
-                for pair, (to, stirs) in enumerate(self.answers(at)):
-                    table[row, pair] = ends.setdefault((to, stirred or stirs), len(ends))
+            for (at, was_eventful), row in layer.items():
+                for pair, (to, is_eventful) in enumerate(self.answers(at)):
+                    table[row, pair] = ends.setdefault((to, was_eventful or is_eventful), len(ends))
             tables.append(table)
         first, second, third = tables
         # axes: South's and North's command alternately, for each step
