@@ -23,7 +23,7 @@ from companion.core.clock import FakeClock
 from companion.core.errors import CompanionError
 from companion.core.kit import Seat
 from companion.games.base import Game
-from companion.service.app import Companion, Simulation
+from companion.service.app import Companion
 from companion.table.session import Phase, chance
 from companion.table.table_view import TableView
 
@@ -138,15 +138,14 @@ class Match(ABC):
     players: dict[Seat, SimulatedPlayer]
 
     def __post_init__(self) -> None:
+        # self-play needs the rendered table and the simulated pins
+        assert self.companion.simulation is not None
+        self.simulation = self.companion.simulation
+        self.world = self.simulation.world
+        self.kit = self.game.kit(self.game.options(self.options))
         self.report = Report(self.game.name, self.seed)
         self.rng = Random(f"{self.game.name}/{self.seed}")
         self.state: Any = self.game.setup(self.game.options(self.options), chance(self.seed, 0))
-
-    @property
-    def simulation(self) -> Simulation:
-        """The rendered table and the simulated pins."""
-        assert self.companion.simulation is not None
-        return self.companion.simulation
 
     def play(self) -> Report:
         """Play a whole game and return its report.
@@ -171,7 +170,7 @@ class Match(ABC):
         for player in self.players.values():
             self._sit_down(player)
         self.companion.table.new_game(self.game.name, self.options, self.seed)
-        self.simulation.world.set_up({})
+        self.world.set_up({})
         self.begin()
         while (phase := self.look().phase) is not Phase.OVER and self.report.turns < MAX_TURNS:
             if phase is Phase.ORDERS:

@@ -49,19 +49,18 @@ class PieceMatch(Match):
             and after.board.target is not None
             and after.match.outcome is None
         )
-        if not is_comparable or after.kit is None or after.phase is Phase.SETUP:
+        if not is_comparable or after.phase is Phase.SETUP:
             return
         right = [after.board.layout]
         if before.phase is Phase.ORDERS and after.phase is Phase.STAGES and after.board.target:
             right.append(after.board.target)
         truth = self.truth()
-        kit = after.kit
-        is_right = any(tops(kit.anchored(layout)) == truth for layout in right)
+        is_right = any(tops(self.kit.anchored(layout)) == truth for layout in right)
         self.report.misread_layouts += not is_right
 
     def truth(self) -> dict[Square, str]:
         """Return the top face on each square of the rendered table."""
-        pieces = self.simulation.world.pieces()
+        pieces = self.world.pieces()
         return {piece.square: piece.face for piece in pieces if piece.square}
 
     # ---- hands -----------------------------------------------------------------------------------
@@ -85,7 +84,7 @@ class PieceMatch(Match):
         """Return whether a move is already done on the table, though not yet seen."""
         if move.origin == move.target:
             return False
-        lying = [(piece.face, piece.square) for piece in self.simulation.world.pieces()]
+        lying = [(piece.face, piece.square) for piece in self.world.pieces()]
         has_come = all((face, move.target) in lying for face in move.faces)
         has_left = not any((face, move.origin) in lying for face in move.faces)
         return has_come and has_left
@@ -144,7 +143,7 @@ class PieceMatch(Match):
 
     def _restack(self, faces: tuple[str, ...], square: Square | None) -> None:
         """Put pieces back on top that belong above the one that has arrived, such as a ball."""
-        pieces = self.simulation.world.pieces()
+        pieces = self.world.pieces()
         there = [piece.face for piece in pieces if piece.square == square]
         # right pieces in the wrong order: lift the upper ones and put them back
         if set(there) == set(faces) and there != list(faces):
@@ -153,17 +152,15 @@ class PieceMatch(Match):
 
     def turn_over(self, piece: WorldPiece) -> None:
         """Turn a piece over on its square."""
-        world = self.simulation.world
         # the hand hides the piece meanwhile
-        world.hold_hand(piece.square)
+        self.world.hold_hand(piece.square)
         self.round(1)
-        world.flip(piece.id)
-        world.hold_hand(None)
+        self.world.flip(piece.id)
+        self.world.hold_hand(None)
         self.round(1)
 
     def _is_big(self, face: str) -> bool:
-        kit = self.look().kit
-        return kit is not None and kit.face(face).size != (1, 1)
+        return self.kit.face(face).size != (1, 1)
 
     def mend(self, view: TableView) -> None:
         """Straighten pieces that may hide others, then correct the layout if that did not help.
@@ -174,24 +171,24 @@ class PieceMatch(Match):
             self.straighten()
             self.round(4)
             view = self.look()
+
         target = view.board.target
-        if view.kit is None or target is None:
+        if target is None or not (view.board.problems or self._went_ahead(view)):
             return
-        if not view.board.problems and not self._went_ahead(view):
-            return
+
+        # from the layout as it truly is, stacks from the bottom
         lying: dict[Square, tuple[str, ...]] = {}
-        for piece in self.simulation.world.pieces():
+        for piece in self.world.pieces():
             if piece.square is not None:
                 lying[piece.square] = (*lying.get(piece.square, ()), piece.face)
-        for move in hand_moves(view.kit, lying, target):
+        for move in hand_moves(self.kit, lying, target):
             self.follow(move, target, wrong=0.0)
 
     def _went_ahead(self, view: TableView) -> bool:
         """Return whether a piece of an instruction is on neither its origin nor its target."""
-        assert view.kit is not None
-        kind = view.kit.kind
-        pieces = self.simulation.world.pieces()
-        lying = {(kind(piece.face), piece.square) for piece in pieces}
+        # a piece that has been turned over on the way counts as the same
+        kind = self.kit.kind
+        lying = {(kind(piece.face), piece.square) for piece in self.world.pieces()}
         for instruction in view.turn.instructions:
             move = instruction.move
             if not move.origin or move.done:
@@ -203,12 +200,11 @@ class PieceMatch(Match):
 
     def straighten(self) -> None:
         """Straighten and centre every piece, as the sign asks when one hides another."""
-        world = self.simulation.world
-        for piece in world.pieces():
+        for piece in self.world.pieces():
             if piece.square is not None:
                 # round to the nearest quarter turn
-                world.turn(piece.id, 90.0 * round(piece.turn_deg / 90))
-                world.move_to(piece.id, piece.square)
+                self.world.turn(piece.id, 90.0 * round(piece.turn_deg / 90))
+                self.world.move_to(piece.id, piece.square)
 
     def piece(self, face: str, square: Square | None, *, is_turned: bool = False) -> WorldPiece:
         """Return the top piece with this face on a square, or one that shows its other face.
@@ -216,11 +212,11 @@ class PieceMatch(Match):
         With `is_turned`, return only one that shows its other face. Raises `Stuck` if there is
         none.
         """
-        kit = self.look().kit
+        kind = self.kit.kind
         alike = []
         # pieces are listed from the bottom, so search from the end
-        for piece in reversed(self.simulation.world.pieces()):
-            is_kind = kit is not None and kit.kind(piece.face) == kit.kind(face)
+        for piece in reversed(self.world.pieces()):
+            is_kind = kind(piece.face) == kind(face)
             # a piece that already shows the face is not turned over
             if piece.square == square and is_kind and not (is_turned and piece.face == face):
                 alike.append(piece)
@@ -231,9 +227,7 @@ class PieceMatch(Match):
     def _wrong_square(self, move: HandMove) -> Square | None:
         """Return an empty square that no instruction uses."""
         view = self.look()
-        if view.kit is None:
-            return None
-        board = view.kit.board
+        board = self.kit.board
         busy: set[Square | None] = {*self.truth(), *board.holes, *view.board.layout}
         busy |= {move.target, move.origin}
         for instruction in view.turn.instructions:
@@ -247,36 +241,34 @@ class PieceMatch(Match):
         `turn_deg` is the intended orientation. A piece that covers two squares lies across, or
         along a file with 90.
         """
-        world = self.simulation.world
         if square is None:
-            world.take_off(piece.id)
+            self.world.take_off(piece.id)
             return
         askew_mm, askew_deg = self._max_offsets(piece.face, square)
         uniform = self.rng.uniform
         # show the hand over the square, put the piece down, remove the hand
-        world.hold_hand(square)
+        self.world.hold_hand(square)
         self.round(1)
-        world.turn(piece.id, turn_deg + uniform(-askew_deg, askew_deg))
-        world.move_to(piece.id, square)
+        self.world.turn(piece.id, turn_deg + uniform(-askew_deg, askew_deg))
+        self.world.move_to(piece.id, square)
         east_mm = uniform(-askew_mm, askew_mm)
         north_mm = uniform(-askew_mm, askew_mm)
-        world.nudge(piece.id, east_mm, north_mm)
+        self.world.nudge(piece.id, east_mm, north_mm)
         self.round(1)
-        world.hold_hand(None)
+        self.world.hold_hand(None)
 
     def _max_offsets(self, face: str, square: Square) -> tuple[float, float]:
         """Return the maximum offset (mm) and rotation (degrees) of a piece that is put down.
 
         Both are smaller beside other pieces.
         """
-        kit = self.look().kit
-        if kit is None or self._is_big(face):
+        if self._is_big(face):
             return 2.0, 5.0
         # beside another piece there is less room
         near = {square.shifted(*step) for step in product((-1, 0, 1), repeat=2)} - {square}
         if near.isdisjoint(self.truth()):
-            return kit.board.square_mm * ASKEW, 40.0
-        return kit.board.square_mm * NEAT, 10.0
+            return self.kit.board.square_mm * ASKEW, 40.0
+        return self.kit.board.square_mm * NEAT, 10.0
 
     def wait_for_problem(self, square: Square) -> Problem | None:
         """Return the problem that the table reports on a wrong square, or None if it reports none.

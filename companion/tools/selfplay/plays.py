@@ -11,7 +11,6 @@ from companion.core.grid import Square
 from companion.core.kit import Layout, Seat
 from companion.games.screen import Play
 from companion.table.board_check import hand_moves, tops
-from companion.table.table_view import TableView
 from companion.tools.selfplay import people
 from companion.tools.selfplay.people import Stuck
 from companion.tools.selfplay.pieces import PieceMatch
@@ -70,12 +69,8 @@ class PlayMatch(PieceMatch):
 
     def _play_on_board(self, seat: Seat, play: Play, laid: Layout) -> None:
         """Make a play on the board, and choose it on the page if the board is ambiguous."""
-        view = self.look()
-        kit = self.look().kit
-        if kit is None:
-            raise Stuck("There is no board")
         before = self.place()
-        for move in hand_moves(kit, view.board.layout, laid):
+        for move in hand_moves(self.kit, self.look().board.layout, laid):
             self.follow(move, laid, wrong=0.0)
         for _ in range(people.PATIENCE_FRAMES):
             now = self.companion.table.view(seat)
@@ -91,8 +86,7 @@ class PlayMatch(PieceMatch):
 
     def _play_wrongly(self, seat: Seat) -> None:
         """Make an illegal move, wait until the table reports it with the rule, and take it back."""
-        view = self.look()
-        play = self._illegal_move(seat, view)
+        play = self._illegal_move(seat)
         if play is None:
             return
         origin, target, face = play
@@ -114,19 +108,16 @@ class PlayMatch(PieceMatch):
         sign = self.look().sign.text
         raise Stuck(f"{face} is back on {origin}, but the table says “{sign}”")
 
-    def _illegal_move(self, seat: Seat, view: TableView) -> tuple[Square, Square, str] | None:
+    def _illegal_move(self, seat: Seat) -> tuple[Square, Square, str] | None:
         """Return origin, target and face of an illegal move with an own single piece."""
-        kit = view.kit
-        if kit is None:
-            return None
-        board = view.board.layout
+        board = self.look().board.layout
         legal = self._legal_pictures(seat)
         own = []
         for square, faces in board.items():
-            face = kit.face(faces[0])
+            face = self.kit.face(faces[0])
             if len(faces) == 1 and face.seat is seat and face.size == (1, 1):
                 own.append((square, face.name))
-        free = [square for square in kit.board.squares if square not in board]
+        free = [square for square in self.kit.board.squares if square not in board]
         self.rng.shuffle(own)
         self.rng.shuffle(free)
         for origin, name in own:
