@@ -28,8 +28,6 @@ _FRIENDS_REACH = 2
 """Maximum distance in steps of a friend that counts as near."""
 _AHEAD_NEAR_FACTOR = 0.4
 """Factor of the weight for being near the enemy while the side is ahead."""
-_SPAWN_DISCOUNT = 0.6
-"""Factor of a spawn point's value for each turn until it acts."""
 
 
 class Robots(NamedTuple):
@@ -54,8 +52,6 @@ class Weights(NamedTuple):
     """A robot beside an enemy, which it can hit in the next turn."""
     doomed: float = 6.0
     """An enemy that the robots beside it can destroy in the next turn."""
-    spawn: float = 0.55
-    """Share of a new robot's value for blocking its spawn point, if it were due in this turn."""
     near: float = 0.8
     """Each step of an own robot towards the nearest enemy.
 
@@ -199,7 +195,7 @@ class Field:
     def value(self, robots: Robots) -> float:
         """Return the value of a position for South.
 
-        It counts robots, hit points, threats, blocked spawn points, and distances to the enemy.
+        It counts robots, hit points, threats, friends nearby, and distances to the enemy.
         """
         south = robots.sides.count(0)
         north = len(robots.sides) - south
@@ -210,11 +206,7 @@ class Field:
             ahead = (south - north) or points_ahead
             return DECIDED * ((ahead > 0) - (ahead < 0)) + points_ahead
         material = self.weights.robot * (south - north) + points_ahead
-        return (
-            material
-            + self._places_value(robots, material)
-            + self._spawns_value(robots, south, north)
-        )
+        return material + self._places_value(robots, material)
 
     def _places_value(self, robots: Robots, material: float) -> float:
         """Return the value of the places: threats, friends nearby, distances to the enemy."""
@@ -242,24 +234,4 @@ class Field:
                 total -= sign * near * min(map(self.ways[place].__getitem__, enemies))
             if self._friendly[place] & masks[side]:
                 total += sign * weights.together
-        return total
-
-    def _spawns_value(self, robots: Robots, south: int, north: int) -> float:
-        """Return the value of blocking spawn points, which is higher the sooner they act."""
-        every = self.options.spawn_every
-        if not every:
-            return 0.0
-        due = -robots.turn % every
-        if robots.turn + due > self.options.turns:
-            return 0.0
-        value = self.weights.spawn * (self.weights.robot + self.options.hit_points)
-        value *= _SPAWN_DISCOUNT**due
-        places = set(robots.places)
-        total = 0.0
-        for spawns, count, sign in zip(
-            self.terrain.spawns, (south, north), (-1.0, 1.0), strict=True
-        ):
-            if count < self.options.max_robots:
-                held = sum([place in places for place in spawns])
-                total += value * held * sign
         return total
