@@ -6,7 +6,7 @@ A node is seen from the side that plays: `(own, foe, own_low, foe_low, intel, lo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from itertools import product
 from random import Random
@@ -67,18 +67,18 @@ class Terrain:
 
     def value(self, node: Node, seat: int) -> float:
         """Return the value of all scouts for the side that plays."""
-        own, foe, own_low, foe_low, intel, low_intel = node
-        mine = self.square_values[seat]
-        theirs = self.square_values[1 - seat]
-        total = sum([mine[bool(intel & bit)][bit] for bit in bits(own)])
-        total -= sum([theirs[bool(intel & bit)][bit] for bit in bits(foe)])
+        own, foe, own_low, foe_low, *intel = node
+        mine = self._side_value(seat, own, own_low, intel)
+        return mine - self._side_value(1 - seat, foe, foe_low, intel)
+
+    def _side_value(self, seat: int, upper: int, lower: int, intel: Sequence[int]) -> float:
+        """Return the value of a seat's scouts. `intel` has the masks of both levels."""
+        values = self.square_values[seat]
+        total = sum([values[bool(intel[0] & bit)][bit] for bit in bits(upper)])
         # a scout below another one keeps only a part of its value
-        for bit in bits(own_low):
-            value = mine[bool(low_intel & bit)][bit]
-            total += value * (_UNDER_OWN if own & bit else _UNDER_FOE)
-        for bit in bits(foe_low):
-            value = theirs[bool(low_intel & bit)][bit]
-            total -= value * (_UNDER_OWN if foe & bit else _UNDER_FOE)
+        for bit in bits(lower):
+            share = _UNDER_OWN if upper & bit else _UNDER_FOE
+            total += share * values[bool(intel[1] & bit)][bit]
         return total
 
     def moves(self, node: Node, seat: int, played: int) -> list[Move]:
