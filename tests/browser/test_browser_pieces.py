@@ -16,6 +16,10 @@ from companion.core.kit import SEATS, Seat
 from companion.table.session import Phase
 
 pytestmark = pytest.mark.browser
+FORMATIONS = {
+    Seat.SOUTH: "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1",
+    Seat.NORTH: "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11",
+}
 SEAT = Stop("south", "/seat/south")
 
 
@@ -139,6 +143,20 @@ def test_placing_a_run_and_a_face_off_by_taps(window: WebDriver, tour: Tour) -> 
     no_errors(window)
 
 
+def square_px(window: WebDriver) -> float:
+    """How wide a square of the board is on the open page."""
+    scale = "return document.querySelector('.view .board').getScreenCTM().a"
+    pitch = "return Number(document.querySelector('.view .board').dataset.grid.split(' ')[2])"
+    return window.execute_script(scale) * window.execute_script(pitch)
+
+
+def place_all(tour: Tour) -> None:
+    """Both sides of Kahmate hand in where their pieces begin, and hands follow."""
+    for seat, text in FORMATIONS.items():
+        tour.table.hand_in(seat, tour.table.view().moment, text)
+    hands_follow(tour)
+
+
 def test_a_second_tap_on_the_target_commits(window: WebDriver, tour: Tour) -> None:
     """Until then another dot changes it."""
     table = tour.table
@@ -146,15 +164,17 @@ def test_a_second_tap_on_the_target_commits(window: WebDriver, tour: Tour) -> No
     hands_follow(tour)
     resize(window, (360, 640))
     visit(window, tour, SEAT)
-    square = "return document.querySelector('.view .board').getScreenCTM().a"
-    pitch = "return Number(document.querySelector('.view .board').dataset.grid.split(' ')[2])"
-    assert window.execute_script(square) * window.execute_script(pitch) >= 41, "on a low phone"
+    assert square_px(window) >= 41, "while one places"
+    place_all(tour)
+    while table.view().board.standing.duel:  # cards may decide who begins
+        tour.go_on()
+    mover = next(seat for seat in SEATS if table.view().seats[seat].awaited)
+    visit(window, tour, Stop("run", f"/seat/{mover}"))
+    assert square_px(window) >= 41, "while one runs"
     table.abandon()
     table.new_game("kahmate", {"starter": "south"})
     hands_follow(tour)
-    table.hand_in(Seat.SOUTH, table.view().moment, "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1")
-    table.hand_in(Seat.NORTH, table.view().moment, "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11")
-    hands_follow(tour)
+    place_all(tour)
     visit(window, tour, SEAT)
     is_ready = "return !document.querySelector('#commit').matches('.off')"
     until("the plays", lambda: window.execute_script(is_ready))
