@@ -251,7 +251,7 @@ def ended_by_word(game: Game[Any, Any], ending: dict[str, Any]) -> Outcome:
     Raises `Malformed` if `ending` is none of these.
     """
     names = {seat: game.sides[seat].name for seat in SEATS}
-    ends = [Outcome(frozenset(), HOST_ENDED), Outcome(frozenset(), say("A draw."))]
+    ends = [Outcome(frozenset(), OWNER_ENDED[0]), Outcome(frozenset(), say("A draw."))]
     if ending.get("reason") == "Both agreed on a draw.":  # wording of earlier versions
         return Outcome(frozenset(), say("A draw."))
     for seat in SEATS:
@@ -266,6 +266,5 @@ def ended_by_word(game: Game[Any, Any], ending: dict[str, Any]) -> Outcome:
     )
 
 
-HOST_ENDED = say("The owner ended the game.")
-OWNER_ENDED = (HOST_ENDED, "The host ended the game.")
+OWNER_ENDED = (say("The owner ended the game."), "The host ended the game.")
 """Reasons of a game that the owner ended, in this version's words and in those of version 1.0."""

@@ -38,11 +38,6 @@ it more often.
 ANSWER_TIMEOUT_S = 10.0
 """Timeout in seconds for the first page."""
 
-MALLOC = {"GLIBC_TUNABLES": "glibc.malloc.arena_max=1:glibc.malloc.tcache_count=0"}
-"""Settings of the memory allocator, also in the service's units. Without them each of a hundred
-threads keeps freed memory for itself, 20 MB in a night.
-"""
-
 
 def run(
     settings_of: Callable[[], Settings],

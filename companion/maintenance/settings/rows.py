@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from companion.core.config import Settings
+from companion.core.config import Settings, TimeOfDay
 from companion.core.errors import Malformed
 from companion.core.i18n import decimal_mark, say
 from companion.core.kit import SEAT_WORDS, SEATS, Seat
@@ -287,8 +287,7 @@ def _row(key: str, annotation: Any, words: Words) -> SettingRow:
             kind = FieldKind.PIN if is_union else FieldKind.WHOLE
         case inspect.VarTupleType():
             kind = FieldKind.LIST
-        # only the pattern of a time of day contains a colon
-        case inspect.StrType(pattern=pattern) if pattern and ":" in pattern:
+        case inspect.StrType() if annotation == TimeOfDay:
             kind = FieldKind.TIME
     return SettingRow(
         key,
