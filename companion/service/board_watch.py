@@ -13,7 +13,7 @@ from companion.archive.photographs import Photographer, PhotographFolder
 from companion.core.clock import Clock
 from companion.core.config import Settings
 from companion.core.log_fields import log_fields
-from companion.core.ports import CameraOffer, CameraStatus
+from companion.core.ports import CameraOffer, CameraStatus, Closeable
 from companion.games import GAMES
 from companion.table.listeners import TableListener
 from companion.table.table import Table
@@ -28,7 +28,7 @@ from vision.watcher import Watcher, WatchListeners, board_watcher
 log = logging.getLogger(__name__)
 
 
-class BoardWatch:
+class BoardWatch(Closeable):
     """Watches the board for a table, and stores photographs in the `album`. A context manager.
 
     `watcher` and `eye` are None without a camera, `photographer` is None if no photographs are
@@ -104,10 +104,8 @@ class BoardWatch:
         log.info("Camera: %s", status.sentence, extra=log_fields("camera", state=str(status.state)))
         self._table.camera_is(status)
 
-    def __enter__(self) -> BoardWatch:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Release the camera, and end the threads."""
         self._stack.close()
 
 
