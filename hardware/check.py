@@ -71,13 +71,10 @@ class PanelTrial:
     def trial(self) -> Trial:
         """Return the state of the check."""
         with self._lock:
-            left_s = max(0.0, self._end_s - self._clock.monotonic_s()) if self._is_on() else 0.0
-            if not left_s:
+            now_s = self._clock.monotonic_s()
+            if now_s >= self._until_s:
                 return Trial(0.0, frozenset(), frozenset(), frozenset())
-            return Trial(left_s, self._panel.down, self._panel.tried, self._lit)
-
-    def _is_on(self) -> bool:
-        return self._clock.monotonic_s() < self._until_s
+            return Trial(self._end_s - now_s, self._panel.down, self._panel.tried, self._lit)
 
     def _tell(self, signal: Signal | None = None) -> None:
         self._panel.check(self._until_s, self._lit, signal)

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from companion.core.grid import Square
 from companion.core.i18n import translate
-from companion.core.kit import Kit
 from companion.core.ports import SettledFrame
 from companion.diagnostics.findings import Finding
 from companion.service.logs import PlainLines
@@ -124,12 +123,9 @@ def _visible_part(frame: SettledFrame, view: TableView) -> Luma | None:
     shown only in the lobby.
     """
     if frame.outline_px:
-        return board_only(frame, _unread_zones(frame, view.kit))
+        is_of_cards = view.kit is not None and view.kit.deck is not None
+        return board_only(frame, frame.reading.unknown if is_of_cards else frozenset())
     return frame.frame.luma if view.phase is Phase.LOBBY else None
-
-
-def _unread_zones(frame: SettledFrame, kit: Kit | None) -> frozenset[Square]:
-    return frame.reading.unknown if kit and kit.deck else frozenset()
 
 
 def board_only(frame: SettledFrame, covered: frozenset[Square]) -> Luma:

@@ -37,15 +37,6 @@ _pack = struct.Struct(">qqdqd").pack
 T = TypeVar("T")
 
 
-def replaced_words(file: Path) -> str:
-    """Return a sentence that a file of the journal was removed or replaced while it was open."""
-    words = say(
-        "{file} was removed or replaced while the companion was running: nothing more is saved.",
-        file=str(file),
-    )
-    return joined(" ", (words, say("Put the file back, then restart the companion.")))
-
-
 class Database:
     """One SQLite file with one connection. `path` is the file's path when it was opened.
 
@@ -90,7 +81,13 @@ class Database:
         with self._lock:
             if gone := self.gone_file():
                 self.fault = WriteFault.GONE
-                raise JournalError(replaced_words(gone))
+                words = say(
+                    "{file} was removed or replaced while the companion was running: nothing more "
+                    "is saved.",
+                    file=str(gone),
+                )
+                remedy = say("Put the file back, then restart the companion.")
+                raise JournalError(joined(" ", (words, remedy)))
             try:
                 answer = self._transact_with_reserve(work)
             except sqlite3.Error as error:
