@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from random import Random
+from typing import Protocol
 
 from companion import __version__
 from companion.archive.history import History
@@ -73,6 +74,20 @@ class Simulation:
 
     world: SimulatedTable
     hands: SimulatedPanelHands
+
+
+class Threaded(Protocol):
+    """A part with a thread of its own."""
+
+    def start(self) -> None:
+        """Start the thread."""
+
+
+class Stepped(Protocol):
+    """A part that also works without a thread."""
+
+    def step(self) -> None:
+        """Do what is due."""
 
 
 class Companion(Closeable):
@@ -166,19 +181,20 @@ class Companion(Closeable):
         )
 
     def _start(self) -> None:
-        """Start everything that has its own thread."""
-        self.health.start()
-        self.table.start()
-        if self.panel:
-            self.panel.start()
-        if self.watcher:
-            self.watcher.start()
-        if self.board.photographer:
-            self.board.photographer.start()
-        self.speech.start()
-        self.machines.start()
-        self.housekeeping.start()
-        self.hub.open()
+        """Start everything that has a thread of its own, in this order."""
+        parts: tuple[Threaded | None, ...] = (
+            self.health,
+            self.table,
+            self.panel,
+            self.watcher,
+            self.board.photographer,
+            self.speech,
+            self.machines,
+            self.housekeeping,
+            self.hub,
+        )
+        for part in filter(None, parts):
+            part.start()
 
     def _open_history(self) -> None:
         """Open the history of games, and the housekeeping that limits it."""
@@ -470,17 +486,18 @@ class Companion(Closeable):
 
     def step_keys(self) -> None:
         """Run one round as `step`, without a frame."""
-        if self.panel:
-            self.panel.step()
-        self.table.step()
-        if self.board.photographer:
-            self.board.photographer.step()
-        self.speech.step()
-        self.broker.step()
-        self.machines.step()
-        # Once more, for lamps and tones of what has just happened.
-        if self.panel:
-            self.panel.step()
+        parts: tuple[Stepped | None, ...] = (
+            self.panel,
+            self.table,
+            self.board.photographer,
+            self.speech,
+            self.broker,
+            self.machines,
+            # Once more, for lamps and tones of what has just happened.
+            self.panel,
+        )
+        for part in filter(None, parts):
+            part.step()
 
     def bundle(self) -> bytes:
         """Return a support bundle, which an owner sends when something is wrong."""

@@ -55,7 +55,7 @@ class HubLink(Closeable):
         self._adapter: HubAdapter | None = None
         self._trouble = ""
 
-    def open(self) -> None:
+    def start(self) -> None:
         """Begin to send, if this table belongs to a hub."""
         if self._path.exists():
             try:

@@ -166,7 +166,7 @@ def _run(folder: Path, port: int, game: str, secret: str, answer: str) -> Told:
             companions[seat] = stack.enter_context(
                 Companion(settings, simulate=True, clock=clocks[seat], threads=False)
             )
-            companions[seat].hub.open()
+            companions[seat].hub.start()
         two = TwoTables(hub, companions, taps)
         two.are("the hub is there", lambda each: each.hub.sentence.startswith("Table "))
         south, north = (
