@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
@@ -20,7 +19,6 @@ from companion.maintenance.own_wifi import HOTSPOT_NET
 from companion.maintenance.settings.words import WORDS
 from companion.table.session import Phase
 from companion.table.table import Table
-from companion.table.table_view import TableView
 from web.features import Features
 from web.rendering import cards
 from web.security.auth import Auth, is_own_screen
@@ -88,8 +86,6 @@ class FragmentKey(NamedTuple):
     """Prefix of all addresses, see `request.script_root`."""
 
 
-ADDRESSES_S = 5.0
-"""Seconds for which the machine's addresses are cached."""
 _COACH_FOR = WORDS["table.coach"].choices
 
 
@@ -110,9 +106,6 @@ class PageContext:
     """The pages that each seat has open, and the seats whose phone is gone."""
     worker: Worker = field(default_factory=Worker)
     """Thread that makes pictures, PDFs and films."""
-    _urls: tuple[str, ...] = ()
-    """Cached addresses of the pages."""
-    _urls_until_s: float = -math.inf
     _fragments: dict[FragmentKey, tuple[int, str]] = field(default_factory=dict)
     _fragment_locks: dict[FragmentKey, threading.Lock] = field(
         default_factory=lambda: defaultdict(threading.Lock)
@@ -189,66 +182,49 @@ class PageContext:
         return f"{request.script_root}/rules/{game.name}#{rule}", rule_words(game, rule)
 
     def _draw(self, key: FragmentKey) -> tuple[int, str]:
-        table = self.table
+        table, features = self.table, self.features
         view = table.view(key.viewer)
         known = view if key.viewer is None else table.view()
         # Both views must be of one version, because secrets are found by comparing them.
         while known.version != view.version:
             view, known = table.view(key.viewer), table.view()
+        acting = cards.acting_seat(view) if view.board.standing else None
+        names_plays = view.own.choices or view.turn.is_open or view.guide is not None
+        # on the table screen the seat at the left comes first
+        is_turned = key.page == "table" and table.settings.tip_south == "right"
+        may_know_code = key.at_table or key.page == "host"
+        gives_wifi = key.page == "table" and key.at_table and view.phase is Phase.LOBBY
+        pads = SEATS if key.page == "workbench" else ()
+        minutes: Mapping[str, int] = {}
+        if features.past and view.phase is Phase.LOBBY:
+            minutes = features.past.minutes()
         with naming(table.player_names()):
+            finale = None
+            if features.past and view.phase is Phase.OVER:
+                finale = features.past.finale(int(view.moment.partition(".")[0]))
             html = render_template(
                 f"_{key.page}.html",
                 view=view,
                 known=known.board.tableau,
                 viewer=key.viewer,
-                own_screen=key.own_screen,
                 settings=table.settings,
-                **self._about_game(view, key),
-                **self._about_room(view, key),
+                SEATS=SEATS[::-1] if is_turned else SEATS,
+                # the game, or the last one
+                finale=finale,
+                end=end_words(view, finale, key.viewer) if finale else None,
+                minutes=minutes,
+                plays=table.coaching.plays(acting, view.moment) if acting and names_plays else (),
+                coach=table.coaching.about(key.viewer) if key.viewer and features.coach else (),
+                # who may join, and how
+                urls=self.join_urls(),
+                join_code=self.join_code.now() if self.join_code and may_know_code else "",
+                may_sit=key.at_table or self.join_code is None,
+                wifi=features.welcome.wifi() if gives_wifi else None,
+                # for single pages
+                own_screen=key.own_screen,
+                host_key=self.guard.host_key if key.page == "host" else "",
+                coach_for=_COACH_FOR[table.settings.coach] if features.coach else None,
+                seat_small=table.view(SEATS[0]).sign.small if key.page == "pass" else "",
+                pads={seat: table.view(seat).own.pad for seat in pads},
             )
         return view.version, html
-
-    def _about_game(self, view: TableView, key: FragmentKey) -> dict[str, Any]:
-        """Return the template values that describe the current or last game."""
-        features = self.features
-        coaching = self.table.coaching
-        south = self.table.settings.tip_south
-        finale = None
-        minutes: Mapping[str, int] = {}
-        if features.past and view.phase is Phase.OVER:
-            finale = features.past.finale(int(view.moment.partition(".")[0]))
-        elif features.past and view.phase is Phase.LOBBY:
-            minutes = features.past.minutes()
-        acting = cards.acting_seat(view) if view.board.standing else None
-        names_plays = view.own.choices or view.turn.is_open or view.guide is not None
-        # on the table screen the seat at the left comes first
-        is_turned = key.page == "table" and south == "right"
-        return {
-            "finale": finale,
-            "end": end_words(view, finale, key.viewer) if finale else None,
-            "minutes": minutes,
-            "plays": coaching.plays(acting, view.moment) if acting and names_plays else (),
-            "SEATS": SEATS[::-1] if is_turned else SEATS,
-            "coach": coaching.about(key.viewer) if key.viewer and features.coach else (),
-        }
-
-    def _about_room(self, view: TableView, key: FragmentKey) -> dict[str, Any]:
-        """Return the template values for joining, and those of single pages."""
-        features = self.features
-        is_host, may_know = key.page == "host", key.at_table or key.page == "host"
-        now_s = self.clock.monotonic_s()
-        # addresses seldom change, so the kernel is not asked for every drawing
-        if now_s >= self._urls_until_s:
-            self._urls, self._urls_until_s = self.join_urls(), now_s + ADDRESSES_S
-        gives_wifi = key.page == "table" and key.at_table and view.phase is Phase.LOBBY
-        seats = SEATS if key.page == "workbench" else ()
-        return {
-            "urls": self._urls,
-            "join_code": self.join_code.now() if self.join_code and may_know else "",
-            "may_sit": key.at_table or self.join_code is None,
-            "wifi": features.welcome.wifi() if gives_wifi else None,
-            "host_key": self.guard.host_key if is_host else "",
-            "coach_for": _COACH_FOR[self.table.settings.coach] if features.coach else None,
-            "seat_small": self.table.view(SEATS[0]).sign.small if key.page == "pass" else "",
-            "pads": {seat: self.table.view(seat).own.pad for seat in seats},
-        }
