@@ -49,10 +49,10 @@ class LoopThread:
             if self._loop:
                 self._loop.call_soon_threadsafe(act)
 
-    def close(self, goodbye_s: float) -> None:
-        """Wait `goodbye_s` for the work to end, then cancel it. May be called twice."""
+    def close(self, timeout_s: float) -> None:
+        """Wait `timeout_s` for the work to end, then cancel it. May be called twice."""
         if self._thread.is_alive():
-            self._thread.join(goodbye_s)
+            self._thread.join(timeout_s)
             self.call(self._cancel)
             self._thread.join()
 

@@ -441,6 +441,7 @@ class PairLine:
             self._table.notice("remote", sentence)
 
     def _trouble(self, lost: str) -> str:
+        """Return what the table screen says about the line. Empty if there is nothing to say."""
         game = self._table.remote.game
         if self._pair is None:
             return ""

@@ -86,6 +86,9 @@ _DEFAULTS = {
 
 
 def _swiss(tournament: Tournament, number: int) -> Pairs:
+    """Return the pairs of minimum cost (see the module). Raises `Illegal` if somebody would be left
+    over.
+    """
     try:
         from rustworkx import PyGraph, max_weight_matching  # noqa: PLC0415 - only a hub has it, and only a round needs it
     except ImportError:

@@ -113,6 +113,7 @@ class DirectorPages(HubGroup):
     # ---- inside ----
 
     def _make(self, form: Mapping[str, str]) -> Tournament:
+        """Create a tournament from the values of a form. Raises `Malformed`."""
         # `game/2` is the third preset of the game
         game, _, way = form.get("game", "").partition("/")
         if game not in GAMES:
