@@ -76,6 +76,14 @@ class _Look:
     reading: Reading
     seen: BoardDetails
 
+    @property
+    def board(self) -> tuple[Kit, Pose] | None:
+        """The board in view, and its pose."""
+        kit, pose = self.seen.kit, self.seen.pose
+        if kit is None or pose is None or self.reading.game is None:
+            return None
+        return kit, pose
+
     @cached_property
     def told(self) -> SettledFrame:
         """The frame as everybody may see it, computed once."""
@@ -161,14 +169,9 @@ class BoardEye:
         None if no board is seen.
         """
         look = self._look(frame)
-        if (
-            look is None
-            or look.seen.kit is None
-            or look.seen.pose is None
-            or look.reading.game is None
-        ):
+        if look is None or look.board is None:
             return None
-        kit, pose, reading = look.seen.kit, look.seen.pose, look.reading
+        (kit, pose), reading = look.board, look.reading
         measures = self._measures(look, kit, pose)
         enough = enough_px(kit)
         weak = {square: measure.weak(enough) for square, measure in measures.items()}
@@ -218,18 +221,12 @@ class BoardEye:
         a board of cards the strips beyond the zones are left out too.
         """
         look = self._last
-        if (
-            look is None
-            or look.seen.kit is None
-            or look.seen.pose is None
-            or look.reading.game is None
-        ):
+        if look is None or look.board is None or not look.reading.quiet:
             return None
-        if not look.reading.quiet:
-            return None
-        area = _area_mm(look.seen.kit, whole=not look.seen.kit.deck)
-        view = self._from_above(look.frame, look.seen.pose, area, _PHOTOGRAPH_PX)
-        view = _cover(view, look.seen.kit, area, look.reading.unknown)
+        kit, pose = look.board
+        area = _area_mm(kit, whole=not kit.deck)
+        view = self._from_above(look.frame, pose, area, _PHOTOGRAPH_PX)
+        view = _cover(view, kit, area, look.reading.unknown)
         for quality in _PHOTOGRAPH_QUALITIES:
             picture = _jpeg(view, quality)
             if len(picture) <= _PHOTOGRAPH_BYTES:
@@ -324,19 +321,17 @@ def _corners_px(look: _Look, kit: Kit, pose: Pose, square: Square) -> Outline:
 def _settled_frame(look: _Look) -> SettledFrame:
     outline: Outline = ()
     squares: dict[Square, Outline] = {}
-    if look.seen.kit is not None and look.seen.pose is not None:
-        foot = board_outline_mm(look.seen.kit.board, _EDGE_MM)
+    kit, pose, lens = look.seen.kit, look.seen.pose, look.seen.lens
+    if kit is not None and pose is not None:
+        foot = board_outline_mm(kit.board, _EDGE_MM)
         body = np.vstack([foot, foot + np.array([0.0, 0.0, _TALL_MM])])
-        hull = cv2.convexHull(look.seen.pose.to_px(body).astype(np.float32))
+        hull = cv2.convexHull(pose.to_px(body).astype(np.float32))
         outline = _corners(np.asarray(hull, np.float64).reshape(-1, 2))
-        squares = {
-            s: _corners(look.seen.pose.to_px(square_mm(look.seen.kit.board, s)))
-            for s in look.seen.kit.board.squares
-        }
-    lens: tuple[float, ...] = (look.seen.lens.focal_ratio, look.seen.lens.k1)
-    if look.seen.lens.k2 or look.seen.lens.is_fisheye:
-        lens = (*lens, look.seen.lens.k2, float(look.seen.lens.is_fisheye))
-    return SettledFrame(look.number, look.frame, look.reading, lens, outline, squares)
+        squares = {s: _corners(pose.to_px(square_mm(kit.board, s))) for s in kit.board.squares}
+    terms: tuple[float, ...] = (lens.focal_ratio, lens.k1)
+    if lens.k2 or lens.is_fisheye:
+        terms = (*terms, lens.k2, float(lens.is_fisheye))
+    return SettledFrame(look.number, look.frame, look.reading, terms, outline, squares)
 
 
 def _corners(points: Points) -> Outline:

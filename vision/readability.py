@@ -20,7 +20,7 @@ from companion.core.i18n import joined, listed, say
 from companion.core.kit import Board, Kit
 from companion.core.ports import Advice, Weakness
 from vision.detection.markers import Luma
-from vision.pose.pose import Points, Pose, corner_points_mm, flat, square_mm
+from vision.pose.pose import Points, Pose, corner_points_mm, flat, middle_mm, square_mm
 
 MODULES = 7
 """Width of a marker in modules, with its black border."""
@@ -68,12 +68,12 @@ class Measure:
     """Standard deviation of its blur. None if nothing in it has an edge."""
     module_px: float
     """Size of a marker's module at this place."""
-    inside: float
-    """Share of it inside the picture."""
+    is_inside: bool
+    """Whether all of it is inside the picture."""
 
     def weak(self, enough_px: float) -> tuple[Weakness, ...]:
         """Return what makes the square hard to read, worst first."""
-        if self.inside < 0.98:
+        if not self.is_inside:
             return (Weakness.CUT,)
         weaknesses = []
         if self.glare > _GLARE:
@@ -92,7 +92,7 @@ def enough_px(kit: Kit) -> float:
     return _CARD_MODULE_PX if kit.deck else _MODULE_PX
 
 
-_UNSEEN = Measure(0, 0, None, 0, 0)
+_UNSEEN = Measure(0, 0, None, 0, False)
 _FEWEST_PX = 16
 """Minimum size of a patch in which something is measured, in pixels."""
 
@@ -130,7 +130,7 @@ def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
             glare=float((patch >= _FULL).mean()),
             blur_px=_blur(slopes[0][here], slopes[1][here]),
             module_px=float(modules_px[number]),
-            inside=_inside(quads[number], pose.size),
+            is_inside=bool(pose.is_in_picture(quads[number]).all()),
         )
     return measures
 
@@ -177,17 +177,6 @@ def _blur(slopes: NDArray[np.float32], reblurred: NDArray[np.float32]) -> float 
     # Variances of two Gaussians add up.
     ratio = float(np.median(top / np.maximum(reblurred.ravel()[places], 1e-3)))
     return _REBLUR_PX / math.sqrt(max(ratio * ratio - 1, 1e-3))
-
-
-def _inside(quad: Points, size: tuple[int, int]) -> float:
-    """Return the share of a quadrangle that lies inside the picture."""
-    width, height = size
-    # Area inside the picture divided by the whole area.
-    frame = np.array([[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]], np.float32)
-    whole = cv2.contourArea(quad.astype(np.float32))
-    if whole < 1:
-        return 0.0
-    return float(cv2.intersectConvexConvex(quad.astype(np.float32), frame)[0] / whole)
 
 
 # ---- advice --------------------------------------------------------------------------------------
@@ -259,7 +248,8 @@ def _closer(
     pixels.
     """
     # The worst square decides.
-    least = min(measures[square].module_px for square in squares)
+    farthest = min(squares, key=lambda square: measures[square].module_px)
+    least = measures[farthest].module_px
     enough = enough_px(kit)
     why = say(
         "Markers on {places} have {least} px per module; {enough} is enough.",
@@ -268,13 +258,12 @@ def _closer(
         enough=round(enough, 1),
     )
     # Distance to that square.
-    farthest = min(squares, key=lambda square: measures[square].module_px)
     there = flat(np.array([kit.board.centre_mm(farthest)]))[0]
     away = float(np.linalg.norm(pose.eye_mm - there))
 
     # Size is inversely proportional to distance.
     by_mm = away * (1 - least / enough)
-    middle = flat(np.array([[kit.board.width_mm / 2, kit.board.height_mm / 2]]))[0]
+    middle = middle_mm(kit.board)[0]
     distance = float(np.linalg.norm(pose.eye_mm - middle))
     if by_mm < 0.6 * distance and _fits(kit.board, pose, distance / (distance - by_mm)):
         steps = math.ceil(by_mm / 10 / _STEP_CM)

@@ -61,17 +61,18 @@ class ExposureControl:
                 _LONGER if self._slow and now_s < self._said_until_s and not self.held else ""
             )
         elif self.held:
-            if light == "dark":
-                self.sentence = say("It is dark: unlock the exposure on the camera page")
-            else:
-                self.sentence = say("It is too bright: unlock the exposure on the camera page")
+            self.sentence = (
+                say("It is dark: unlock the exposure on the camera page")
+                if light == "dark"
+                else say("It is too bright: unlock the exposure on the camera page")
+            )
         elif light == "dark":
             if self._slow:
                 self.sentence = say("It is dark even at the longest exposure: switch on a lamp")
+            elif self._ask(True, now_s):
+                self.sentence = _LONGER
             else:
-                self.sentence = (
-                    _LONGER if self._ask(True, now_s) else say("It is dark: switch on a lamp")
-                )
+                self.sentence = say("It is dark: switch on a lamp")
         else:
             helps = self._asked != light and self._ask(False, now_s)
             self.sentence = (

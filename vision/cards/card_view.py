@@ -78,14 +78,18 @@ def _paper_of(view: Luma, reach_px: float) -> Luma:
 def _bold_print(even: Luma, scale: float) -> Luma:
     """Return (h, w): 255 where a view with even paper, `scale` px per mm, shows bold print."""
     # Compare with the paper beside each print.
-    beside = cv2.morphologyEx(even, cv2.MORPH_CLOSE, _kernel(_PRINT_MM * scale))
-    ink = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=_MAX_INK), cv2.CMP_LT)
-    stroke = _kernel(_STROKE_MM * scale)
-    # A kernel of an even size has its anchor beside its middle: mirror it, or print is shifted.
-    mirrored = (len(stroke) - 1) // 2
-    bold = cv2.dilate(cv2.erode(ink, stroke), stroke, anchor=(mirrored, mirrored))
-    return np.asarray(bold, np.uint8)
+    beside = closed(even, _PRINT_MM * scale)
+    pale = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=_MAX_INK), cv2.CMP_GE)
+    return 255 - closed(np.asarray(pale, np.uint8), _STROKE_MM * scale)
 
 
-def _kernel(size_px: float) -> Luma:
-    return np.ones((round(size_px),) * 2, np.uint8)
+def closed(view: Luma, size_px: float) -> Luma:
+    """Return a view in which what is dark and narrower than this is as bright as what is beside it.
+
+    A kernel of an even size has its anchor beside its middle. It is mirrored for the second step,
+    or everything would be shifted.
+    """
+    kernel = np.ones((round(size_px),) * 2, np.uint8)
+    mirrored = (len(kernel) - 1) // 2
+    eroded = cv2.erode(cv2.dilate(view, kernel), kernel, anchor=(mirrored, mirrored))
+    return np.asarray(eroded, np.uint8)

@@ -68,7 +68,7 @@ class ZoneCover:
         self._art = np.vstack([art, boxes_mm(corners, side, side)])
 
     def covered(self, view: CardView, cards: Sequence[OpenCard]) -> set[Square]:
-        """Return the zones that hold anything but paper and these cards."""
+        """Return the zones that hold anything but paper and these cards, or are cut off."""
         scale = view.maps.scale / _REDUCTION
 
         # Areas in px of the small view.
@@ -76,6 +76,7 @@ class ZoneCover:
         max_print = _MAX_PRINT_MM2 * scale**2
         small = _half_size(view.even)
         glare = view.glare[::_REDUCTION, ::_REDUCTION]
+        shown = view.shown[::_REDUCTION, ::_REDUCTION]
 
         # Edges and bold print where neither the board nor a card that was read has any.
         known = self._known_mask(small.shape, view.maps, cards)
@@ -97,6 +98,7 @@ class ZoneCover:
                 # Cards that lie face down hide nothing that counts.
                 if is_covered and _is_face_down(here, scale, edges | print_, small):
                     is_covered = False
+            is_covered |= not shown[_window(view.maps, *self._box_mm(zone, 0.0))].all()
             if is_covered or np.count_nonzero(glare[here]) > max_edges:
                 covered.add(zone)
         return covered

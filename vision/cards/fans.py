@@ -237,12 +237,9 @@ def _closure(proofs: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 def _distances(cards: Sequence[OpenCard], seat_up: float, deck: Deck) -> list[float]:
     """Return the distance of the middle of each card from its seat."""
-    along = []
-    for card in cards:
-        # Of a card that was not read, the marker next to its seat is in sight.
-        reach = _corner(deck)[1] if card.name == UNREAD else 0.0
-        along.append(card.y_mm * seat_up + reach)
-    return along
+    # Of a card that was not read, the marker next to its seat is in sight.
+    reach = float(_corner(deck)[1])
+    return [card.y_mm * seat_up + (reach if card.name == UNREAD else 0) for card in cards]
 
 
 def _touch(one: OpenCard, other: OpenCard) -> bool:

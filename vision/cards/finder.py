@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 
 from companion.core.kit import CARD_DICTIONARY, Deck
-from vision.cards.card_view import CardView
+from vision.cards.card_view import CardView, closed
 from vision.cards.fans import (
     UNREAD,
     OpenCard,
@@ -74,20 +74,21 @@ class CardFinder:
         """Return the cards in a view, and the ids of markers that are there twice."""
         # The size of a marker in the view.
         side_px = self._deck.marker_mm * view.maps.scale
+        apart_px = _APART * side_px
         marks: _Marks = defaultdict(list)
         quads = self._search(view.even, side_px, marks)
         # An object that touches a marker joins its outline, but not its bold print.
         blobs = _bold_squares(view, side_px)
         unclear = []
-        if _apart_from(blobs, marks, _APART * side_px):
+        if _apart_from(blobs, marks, apart_px):
             sharp = sharpened(view.even)
             quads += self._search(sharp, side_px, marks)
             # Markers that are too soft to decode are identified by resemblance.
-            for quad in _apart_from([*quads, *blobs], marks, _APART * side_px):
+            for quad in _apart_from([*quads, *blobs], marks, apart_px):
                 guess = self._best_guess(sharp, quad, _MIN_LIKENESS)
                 if guess is not None:
                     _add_mark(marks, self._names[guess.marker], guess.corners_px, side_px)
-            for blob in _apart_from(blobs, marks, _APART * side_px):
+            for blob in _apart_from(blobs, marks, apart_px):
                 if self._best_guess(sharp, blob, _MIN_RESEMBLANCE) is not None:
                     unclear.append(blob)
         # Group markers into cards, and add the cards that cannot be read.
@@ -155,10 +156,7 @@ class CardFinder:
 def _bold_squares(view: CardView, side_px: float) -> list[Points]:
     """Return the smallest rectangles (4, 2) px around bold print that may be markers."""
     # Close the white modules, so that a marker is one piece of print.
-    gap = np.ones((round(_GAP_MM * view.maps.scale),) * 2, np.uint8)
-    # Nothing is shifted, see `card_view`.
-    mirrored = (len(gap) - 1) // 2
-    whole = cv2.erode(cv2.dilate(view.bold, gap), gap, anchor=(mirrored, mirrored))
+    whole = closed(view.bold, _GAP_MM * view.maps.scale)
     outlines = cv2.findContours(whole, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0]
     squares = [cv2.boxPoints(cv2.minAreaRect(outline)) for outline in outlines]
     return _whole_among(np.array(squares, np.float64).reshape(-1, 4, 2), side_px)

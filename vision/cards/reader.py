@@ -20,7 +20,7 @@ from vision.cards.covered_zones import ZoneCover
 from vision.cards.fans import UNREAD, OpenCard, fan_order, zones_of
 from vision.cards.finder import CardFinder
 from vision.detection.markers import Luma
-from vision.pose.pose import Maps, Points, Pose, boxes_mm, flat
+from vision.pose.pose import Maps, Points, Pose, flat, middle_mm
 
 CARD_Z_MM = 0.3
 """Height of a card's face above the board."""
@@ -67,7 +67,7 @@ class CardReader:
         cards, twins = self._finder.find(view)
         # Sort the cards into zones, and find the zones that stay unknown.
         by_zone, unknown, beside = self._in_zones(cards, pose)
-        unknown |= self._zones_cut_off(pose) | self._cover.covered(view, cards)
+        unknown |= self._cover.covered(view, cards)
         if moving_px is not None:
             unknown |= self._moving_zones(pose, moving_px)
         fans = {}
@@ -86,8 +86,9 @@ class CardReader:
             low = (-_MAX_OUTSIDE_MM, -_MAX_OUTSIDE_MM)
             high = (self._board.width_mm + _MAX_OUTSIDE_MM, self._board.height_mm + _MAX_OUTSIDE_MM)
             # No larger than the picture's own resolution is worth: a small picture costs less.
-            middle = np.array([[self._board.width_mm / 2, self._board.height_mm / 2, CARD_Z_MM]])
-            scale = min(MAX_SCALE, _MAGNIFICATION * float(pose.px_per_mm(middle)[0]))
+            scale = min(
+                MAX_SCALE, _MAGNIFICATION * float(pose.px_per_mm(middle_mm(self._board))[0])
+            )
             maps = pose.plane_maps(low, high, CARD_Z_MM, scale)
             self._maps = pose, maps, maps.shown(pose.size)
         return self._maps[1:]
@@ -125,11 +126,3 @@ class CardReader:
 
     def _zones_among(self, squares: Iterable[Square | None]) -> set[Square]:
         return {square for square in squares if square is not None and square in self.zones}
-
-    def _zones_cut_off(self, pose: Pose) -> set[Square]:
-        """Return the zones that are not completely in the picture."""
-        board = self._board
-        middles = np.array([board.centre_mm(zone) for zone in self.zones])
-        corners = boxes_mm(middles, board.square_mm, board.depth_mm)
-        is_in = pose.is_in_picture(pose.to_px(flat(corners)).reshape(-1, 4, 2)).all(axis=1)
-        return {self.zones[number] for number in np.flatnonzero(~is_in)}

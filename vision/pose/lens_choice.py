@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from vision.detection.markers import Luma
 from vision.pose.board_fit import Belief, Evidence, Fit, fit_board, fit_lines
 from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, solve_pose
-from vision.pose.printed_lines import confirmed, lines_of
+from vision.pose.printed_lines import Lines, confirmed, lines_of
 
 _FOCAL_SPREAD, _BEND_SPREAD = 0.2, 0.06
 _FIXED_SPREAD = 1e-6
@@ -33,12 +34,12 @@ _MIN_GAIN = 10.0
 """Minimum gain in cost before another model replaces the assumed one: odds of 20,000 to 1."""
 _MAX_OFFSET_PX = 1.5
 """Maximum offset (at 1280 px) of a line that matches the pose."""
-_MAX_MISFIT = 0.15
-"""Maximum misfit per marker coordinate of a good fit. Measured: below it, no lens of another angle
-was better.
-"""
 _CHECK_PX = 6.0
 _MIN_LINE_SHARE, _MAX_ERROR_PX = 0.3, 1.2
+_SHARP_PX, _SHARP_SHARE = 0.5, 0.8
+"""Maximum offset (at 1280 px) of nine of ten lines, and minimum share of lines found, with which a
+model leaves nothing to explain. Measured: no other model was better then by `_MIN_GAIN`.
+"""
 _MIN_MATCHING = 0.5
 """Minimum share of the visible lines around a confirmed square that match the pose."""
 
@@ -57,7 +58,7 @@ def wide_starts(lens: Lens) -> Iterator[Belief]:
     spread = np.array([_FOCAL_SPREAD, _BEND_SPREAD, _FIXED_SPREAD])
     for share in _WIDER_FOCALS:
         # A shorter focal length is a wider angle.
-        other = Lens(lens.focal_ratio * share, lens.k1, lens.k2, lens.is_fisheye)
+        other = replace(lens, focal_ratio=lens.focal_ratio * share)
         yield Belief(other, spread)
         if not lens.is_fisheye:
             yield Belief(Lens(max(other.focal_ratio, 0.3), is_fisheye=True), spread)
@@ -98,37 +99,41 @@ def is_explained(luma: Luma, board: Board, pose: Pose) -> bool:
     if lines.is_found.sum() < _MIN_LINE_SHARE * max(8, lines.is_in.sum()):
         return pose.rms_px <= _MAX_ERROR_PX * scale
     # Three of four lines have to match.
-    off = np.abs(lines.off_px[lines.is_found])
-    return bool(np.quantile(off, 0.75) <= _MAX_ERROR_PX * scale)
+    return _is_near(lines, 0.75, _MAX_ERROR_PX * scale)
 
 
-def explaining_fit(
-    luma: Luma, board: Board, evidence: Evidence, lens: Lens, focal_spread: float
-) -> Fit | None:
-    """Return the fit of the model that explains the picture best.
+def try_model(
+    luma: Luma, board: Board, evidence: Evidence, believed: Belief, tried: int
+) -> tuple[Fit | None, float, bool]:
+    """Fit the next model to the markers, and then to the lines. `tried` models did not fit sharply.
 
-    If the lens is unknown and the markers fit poorly, lenses of other angles are tried too. The fit
-    from the assumed lens may have stopped in a local minimum.
+    If the lens is unknown, those of other angles are tried last. The fit from the assumed lens may
+    have stopped in a local minimum. Returns the fit, its cost, and whether it is the last one.
     """
     size = (luma.shape[1], luma.shape[0])
-    best: tuple[float, Fit] | None = None
+    models = list(models_of(believed.lens, float(believed.spread[0])))
+    if tried < len(models):
+        model = models[tried]
+        by_markers = fit_model(evidence, model, size)
+    else:
+        model, by_markers = best_start(evidence, believed.lens, size) or (believed, None)
+    is_last = tried + 1 >= len(models) + (believed.spread[0] >= _FOCAL_SPREAD)
+    if by_markers is None:
+        return None, math.inf, is_last
+    fit = fit_lines(luma, board, evidence, by_markers, model)
+    # The assumed model has an advantage over all others.
+    cost = _cost(fit, model) + (_MIN_GAIN if tried else 0.0)
+    lines = fit.lines
+    assert lines is not None
+    are_most = lines.is_found.sum() >= _SHARP_SHARE * lines.is_in.sum()
+    is_sharp = are_most and _is_near(lines, 0.9, _SHARP_PX * size[0] / 1280)
+    return fit, cost, bool(is_sharp or is_last)
 
-    # Fit each model to the markers, and then to the lines.
-    starts = [(model, fit_model(evidence, model, size)) for model in models_of(lens, focal_spread)]
-    number = 2 * len(evidence.points_px) + 8 * len(evidence.tags)
-    least = min((fit.misfit for _, fit in starts if fit is not None), default=math.inf)
-    if focal_spread >= _FOCAL_SPREAD and least > _MAX_MISFIT * number:
-        wide = best_start(evidence, lens, size)
-        starts += [wide] if wide is not None else []
-    for number, (model, by_markers) in enumerate(starts):
-        if by_markers is None:
-            continue
-        fit = fit_lines(luma, board, evidence, by_markers, model)
-        # The assumed model (number 0) has an advantage over all others.
-        cost = _cost(fit, model) + (_MIN_GAIN if number else 0.0)
-        if best is None or cost < best[0]:
-            best = cost, fit
-    return best[1] if best else None
+
+def _is_near(lines: Lines, share: float, within_px: float) -> bool:
+    """Return whether this share of the lines that were found is where the pose predicts them."""
+    off = np.abs(lines.off_px[lines.is_found])
+    return bool(len(off) and np.quantile(off, share) <= within_px)
 
 
 def _cost(fit: Fit, model: Belief) -> float:

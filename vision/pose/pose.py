@@ -261,6 +261,11 @@ class Maps:
         return corner + (points.reshape(-1, 2) + 0.5) / (self.scale, -self.scale)
 
 
+def middle_mm(board: Board) -> Points:
+    """Return (1, 3): the middle of a board."""
+    return np.array([[board.width_mm / 2, board.height_mm / 2, 0.0]])
+
+
 def square_corners_mm(x_mm: float, y_mm: float, side_mm: float, turn_deg: float = 0.0) -> Points:
     """Return (4, 2): corners of a marker in OpenCV's order (upper left first, clockwise).
 

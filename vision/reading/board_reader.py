@@ -32,7 +32,7 @@ from vision.reading.motion import motion
 from vision.reading.place import misprinted_size, place
 from vision.reading.vote import vote
 
-_SINGLE_BUDGET = Budget(closer=48, shaded=60)
+_SINGLE_BUDGET = Budget(closer=48, shaded=60, models=9)
 """Budget for a single picture that is not followed by others."""
 _MIRROR_INTERVAL = 6
 """Interval, in pictures without a board, at which the mirror image is tried."""

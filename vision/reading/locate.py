@@ -6,6 +6,7 @@ it. One corner marker, or two pieces that have not moved, only confirm the last 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
@@ -21,13 +22,13 @@ from vision.pose.board_fit import Belief, Evidence, Fit, Tag, fit_board, fit_lin
 from vision.pose.lens_choice import (
     best_start,
     confirmed_squares,
-    explaining_fit,
     is_explained,
+    try_model,
 )
 from vision.pose.lens_tuner import LensTuner
 from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, corner_points_mm, nearest_pose, refined_pose, solve_pose
-from vision.reading.look import NO_SQUARES, Located, Look, Memory
+from vision.reading.look import EACH, NO_SQUARES, SPENT, Located, Look, Memory
 
 _MAX_SHIFT = 1.0 / 1280
 """Maximum RMS shift, as a share of the picture width, of corners that have not moved since the pose
@@ -69,7 +70,10 @@ def locate(look: Look, memory: Memory) -> tuple[Look, Memory]:
             memory.located, kit, look.sightings, (look.luma.shape[1], look.luma.shape[0])
         )
         if pose is not None and not located.is_aligned:
-            located = _align_to_lines(located, look.luma, kit.board)
+            located = _align_to_lines(located, look.luma, kit.board, look.budget.models)
+            if look.budget is EACH and located.best[1] is not None:
+                # The rest of the picture waits for the next one, or a series would stall.
+                look = replace(look, budget=SPENT)
             pose = located.pose
         memory = replace(memory, located=located)
     memory = replace(memory, pose=pose)
@@ -77,10 +81,10 @@ def locate(look: Look, memory: Memory) -> tuple[Look, Memory]:
         return look, memory
     if memory.vague is None or memory.vague[0] is not pose:
         # Computed once for each pose.
-        vague = memory.located.unconfirmed | vague_squares(kit.board, pose)
-        memory = replace(memory, vague=(pose, vague))
+        memory = replace(memory, vague=(pose, vague_squares(kit.board, pose)))
     assert memory.vague is not None
-    return replace(look, pose=pose, vague=memory.vague[1]), memory
+    vague = memory.located.unconfirmed | memory.vague[1]
+    return replace(look, pose=pose, vague=vague), memory
 
 
 def with_lens(lens: Lens, exact: bool = False) -> Located:
@@ -238,8 +242,11 @@ def _solve(
     points_px = np.vstack(list(corners.values()))
     before, limit = _pose_of(board, corners, tuner.lens, size)
     # With a lens that is not known yet, residuals prove nothing.
-    is_known = tuner.exact or tuner.views
-    if is_known and before is not None and before.rms_px > _MIN_MISFIT * size[0]:
+    if (
+        (tuner.exact or tuner.views)
+        and before is not None
+        and before.rms_px > _MIN_MISFIT * size[0]
+    ):
         points_mm, points_px, before = _drop_moved_marker(
             board, corners, before, points_mm, points_px
         )
@@ -278,6 +285,7 @@ def _solve(
         anchors=others,
         corners=corners,
         is_aligned=False,
+        models=0,
         unconfirmed=NO_SQUARES,
     )
 
@@ -331,26 +339,29 @@ def _pose_of(
 # ---- printed lines -------------------------------------------------------------------------------
 
 
-def _align_to_lines(located: Located, luma: Luma, board: Board) -> Located:
+def _align_to_lines(located: Located, luma: Luma, board: Board, models: int) -> Located:
     """Correct the last pose by the printed lines.
 
-    Used if corner markers are hidden, or if the lens does not fit.
+    Used if corner markers are hidden, or if the lens does not fit. Tries at most so many lens
+    models. The others wait for the next picture.
     """
+    if located.models:
+        return _fit_lens(located, luma, board, models)
     pose, evidence, tuner = located.pose, located.seen, located.tuner
     assert pose is not None
     assert evidence is not None
-    located = replace(located, is_aligned=True)
+    located = replace(located, is_aligned=True, best=(math.inf, None))
     if pose.markers >= 4:
         # Four corners: lines only check whether the lens is right.
         if tuner.exact or located.tries >= _MAX_TRIES or is_explained(luma, board, pose):
             return located
-        return _fit_lens(located, luma, board, evidence)
+        return _fit_lens(located, luma, board, models)
     spread = _lens_spread(tuner)
     # Fewer corners: pieces and lines have to locate the rest of the board.
     by_markers = fit_board(evidence, pose, spread)
     located = replace(located, pose=replace(by_markers.pose, markers=pose.markers))
     if not is_explained(luma, board, by_markers.pose):
-        return _fit_lens(located, luma, board, evidence)
+        return _fit_lens(located, luma, board, models)
     fit = fit_lines(luma, board, evidence, by_markers, Belief(tuner.lens, spread))
     return _use_fit(located, board, fit)
 
@@ -364,13 +375,28 @@ def _lens_spread(tuner: LensTuner) -> Points:
     return np.array([*np.maximum(0.01, tuner.spreads), 1e-6])
 
 
-def _fit_lens(located: Located, luma: Luma, board: Board, evidence: Evidence) -> Located:
-    """Use a lens that explains the lines, and count the failed searches in a row."""
-    tuner = located.tuner
-    fit = explaining_fit(luma, board, evidence, tuner.lens, float(_lens_spread(tuner)[0]))
+def _fit_lens(located: Located, luma: Luma, board: Board, models: int) -> Located:
+    """Use a lens that explains the lines, and count the failed searches in a row.
+
+    Until the search is done, no square is certain.
+    """
+    evidence, tried, best = located.seen, located.models, located.best
+    assert evidence is not None
+    believed = Belief(located.tuner.lens, _lens_spread(located.tuner))
+    is_done = False
+    while not is_done and tried < located.models + models:
+        fit, cost, is_done = try_model(luma, board, evidence, believed, tried)
+        tried += 1
+        if cost < best[0]:
+            best = cost, fit
+    located = replace(located, is_aligned=is_done, models=0 if is_done else tried, best=best)
+    if not is_done:
+        return replace(located, unconfirmed=frozenset(board.squares) - board.holes)
+    fit = best[1]
     # A fit that explains the lines no better than before has failed too.
     is_good = fit is not None and is_explained(luma, board, fit.pose)
-    located = replace(located, tries=0 if is_good else located.tries + 1)
+    tries = 0 if is_good else located.tries + 1
+    located = replace(located, tries=tries, unconfirmed=NO_SQUARES)
     return located if fit is None else _use_fit(located, board, fit)
 
 

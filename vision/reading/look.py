@@ -4,6 +4,7 @@ before it. Both are frozen.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -15,7 +16,7 @@ from vision.detection.markers import Luma, Sighting
 from vision.detection.stillness import Background, Blocks
 from vision.pieces.empty_squares import Bare
 from vision.pieces.snapshots import Sheet
-from vision.pose.board_fit import Evidence
+from vision.pose.board_fit import Evidence, Fit
 from vision.pose.lens_tuner import LensTuner
 from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose
@@ -24,19 +25,23 @@ NO_SQUARES: frozenset[Square] = frozenset()
 
 
 class Budget(NamedTuple):
-    """Maximum number of squares for two slow steps in one picture.
+    """Bounds for three slow steps in one picture.
 
     `closer` limits the squares read from straight above. `shaded` limits the failed tests whether a
-    square is bare under shadows with edges. The rest waits for the next picture. Otherwise a hand
-    that rests on a board would make one picture cost ten times as much.
+    square is bare under shadows with edges. `models` limits the lens models that are tried. The
+    rest waits for the next picture. Otherwise a hand that rests on a board would make one picture
+    cost ten times as much.
     """
 
     closer: int = 24
     shaded: int = 8
+    models: int = 1
 
 
 EACH = Budget()
 """Budget for each picture of a series."""
+SPENT = Budget(0, 0)
+"""What is left of it after lens models were tried."""
 
 
 @dataclass(frozen=True)
@@ -203,6 +208,10 @@ class Located:
     """(4, 2) px: where other markers have been since then, by id."""
     is_aligned: bool = False
     """Whether the printed lines have already corrected the pose."""
+    models: int = 0
+    """Number of lens models that were tried, while the search goes on with the next picture."""
+    best: tuple[float, Fit | None] = (math.inf, None)
+    """The lowest cost of a model in this search, and its fit."""
     tries: int = 0
     """Number of failed searches in a row for another lens model."""
     unconfirmed: frozenset[Square] = NO_SQUARES

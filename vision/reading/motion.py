@@ -88,7 +88,7 @@ def motion(look: Look, memory: Memory) -> tuple[Look, Memory]:
 
     # Nothing new: the board is settled, and nothing has changed since.
     settled = memory.settled
-    if settled is not None and not movement.moving and not movement.drifted:
+    if settled is not None and not (movement.moving or movement.drifted or memory.located.models):
         unknown = settled.told.unknown
         if not unknown or (unknown <= memory.resigned and not is_retry_due):
             return replace(look, is_known=True), memory
@@ -124,6 +124,7 @@ def _due(movement: Movement, memory: Memory, is_retry_due: bool) -> tuple[Blocks
         or last.pose is None
         or movement.changed is None
         or is_relit
+        or memory.located.models
     ):
         return None, memory
 

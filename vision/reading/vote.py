@@ -14,13 +14,13 @@ from companion.core.grid import Square
 from companion.core.kit import Layout
 from vision.cards.fans import agreed_fans
 from vision.detection.stillness import wider
-from vision.pose.pose import Pose, flat
+from vision.pose.pose import Pose, flat, square_corners_mm
 from vision.reading.look import Look, Memory, Vote
 from vision.reading.motion import mark_read
 
 _SAME_PX = 2.0
 """Maximum difference in px between two poses that count as one."""
-_CORNERS_MM = flat(np.array([[-100.0, -100.0], [100.0, -100.0], [100.0, 100.0], [-100.0, 100.0]]))
+_CORNERS_MM = flat(square_corners_mm(0.0, 0.0, 200.0))
 
 
 def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:

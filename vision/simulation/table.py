@@ -243,22 +243,13 @@ class SimulatedTable:
     def render_bgr(self) -> Bgr:
         """Return the current picture, (height, width, 3), with sensor noise."""
         with self._lock:
-            picture = self._flickering(self._picture())
-            noise = self._next_noise()
-            return (
-                picture
-                if noise is None
-                else _with_noise(picture, np.repeat(noise[..., None], 3, axis=2))
-            )
+            return self._by_sensor(self._picture())
 
     def render_luma(self) -> NDArray[np.uint8]:
         """Return the brightness of the current picture, (height, width), with sensor noise."""
         with self._lock:
-            luma = self._flickering(
-                np.asarray(cv2.cvtColor(self._picture(), cv2.COLOR_BGR2GRAY), np.uint8)
-            )
-            noise = self._next_noise()
-            return luma if noise is None else _with_noise(luma, noise)
+            luma = cv2.cvtColor(self._picture(), cv2.COLOR_BGR2GRAY)
+            return self._by_sensor(np.asarray(luma, np.uint8))
 
     def tint(self) -> Callable[[], Colours]:
         """Return a function that computes the colours of the current picture, reduced and without
@@ -299,6 +290,15 @@ class SimulatedTable:
         with self._lock:
             lying = {piece.id: piece for piece in self._pieces}
             return [(block, lying[block.piece]) for block in self._blocks()]
+
+    def _by_sensor(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return the picture with flicker and noise."""
+        picture, noise = self._flickering(picture), self._next_noise()
+        if noise is None:
+            return picture
+        noise = np.repeat(noise[..., None], picture.size // noise.size, axis=2)
+        noisy = cv2.add(picture, noise.reshape(picture.shape), dtype=cv2.CV_8U)
+        return np.asarray(noisy, np.uint8)
 
     def _flickering(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the picture with bands of flicker, which move from picture to picture."""
@@ -363,10 +363,6 @@ class SimulatedTable:
     def hold_view(self, **changes: object) -> None:
         """Change some parameters of the view."""
         self.look(replace(self._view, **changes))  # type: ignore[arg-type]  # replace() checks the names itself
-
-
-def _with_noise(picture: NDArray[np.uint8], noise: NDArray[np.int8]) -> NDArray[np.uint8]:
-    return np.asarray(cv2.add(picture, noise, dtype=cv2.CV_8U), np.uint8)
 
 
 class RenderedCamera(Closeable):
