@@ -9,11 +9,12 @@ import cv2
 import numpy as np
 import pytest
 from bench.reading.corners import corner_view, cover_corner, judge_view
-from bench.reading.pictures import Tally
+from bench.reading.pictures import Tally, wrong_entries
 from bench.reading.scenes import kits
 from reading_tools import KITS, Seen, rendered
 
 from companion.core.grid import Square
+from companion.core.ports import Frame
 from vision.detection.markers import MarkerFinder
 from vision.pieces.regions import vague_squares
 from vision.pose.board_fit import Belief, Evidence, fit_board, fit_lines
@@ -46,6 +47,21 @@ def test_with_two_corners_every_piece_is_read_and_nothing_wrong_is_told(number: 
     judge_view(corner_view(number), tally)
     assert tally.wrong == []
     assert (tally.found, tally.right) == (1, tally.pieces)
+
+
+def test_a_series_tries_one_lens_model_a_picture_and_is_not_sure_before() -> None:
+    kit, luma, prints = corner_view(10)
+    reader, models = board_reader({kit.game: kit}), []
+    for number in range(6):
+        reading = reader.read(Frame(luma, number / 5, number))
+        models.append(reader.memory.located.models)
+        assert wrong_entries(reading, prints, kit) == []
+        assert not models[-1] or (reading.unknown >= set(kit.board.squares) and not reading.quiet)
+    assert models == [1, 2, 0, 0, 0, 0]
+    assert reading.quiet
+    tally = Tally()
+    tally.add(reading, prints, kit)
+    assert tally.right == tally.pieces
 
 
 def two_corners(

@@ -71,7 +71,7 @@ def locate(look: Look, memory: Memory) -> tuple[Look, Memory]:
         )
         if pose is not None and not located.is_aligned:
             located = _align_to_lines(located, look.luma, kit.board, look.budget.models)
-            if look.budget is EACH and located.best[1] is not None:
+            if look.budget is EACH and located.best[1]:
                 # The rest of the picture waits for the next one, or a series would stall.
                 look = replace(look, budget=SPENT)
             pose = located.pose

@@ -88,7 +88,7 @@ def motion(look: Look, memory: Memory) -> tuple[Look, Memory]:
 
     # Nothing new: the board is settled, and nothing has changed since.
     settled = memory.settled
-    if settled is not None and not (movement.moving or movement.drifted or memory.located.models):
+    if settled is not None and not movement.moving and not movement.drifted:
         unknown = settled.told.unknown
         if not unknown or (unknown <= memory.resigned and not is_retry_due):
             return replace(look, is_known=True), memory

@@ -44,6 +44,8 @@ def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
 
     # The joint result, and whether enough pictures agree.
     result, is_quiet = settled_by(votes, memory.agreed, memory.frames)
+    # The pose changes with the lens.
+    is_quiet &= not memory.located.models
     look = replace(look, told=result, quiet=is_quiet)
     memory = replace(memory, votes=votes, latest=look, settled=look if is_quiet else None)
     if not look.still and look.before is not None:
