@@ -61,6 +61,9 @@ class Problem:
     sign: str
 
 
+Problems = tuple[Problem, ...]
+
+
 def tops(layout: Layout) -> dict[Square, str]:
     """Return the top face of each square, which is all that a camera can see of a layout."""
     top_faces = {}
@@ -241,9 +244,7 @@ def cards_agree(layout: Layout, reading: Reading) -> bool:
     )
 
 
-def card_problems(
-    kit: Kit, before: Layout, target: Layout, reading: Reading
-) -> tuple[Problem, ...]:
+def card_problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> Problems:
     """Return the faults in the zones of `target` while hands turn `before` into it.
 
     Hidden zones have no faults.
@@ -281,7 +282,7 @@ def zone_words(kit: Kit, zone: Square) -> str:
     )
 
 
-def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tuple[Problem, ...]:
+def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> Problems:
     """Return the faults on the board while hands turn `before` into `target`.
 
     If both are the same layout, no piece may move. Unknown squares have no faults. A piece on a

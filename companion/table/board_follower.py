@@ -15,11 +15,11 @@ from companion.core.i18n import say
 from companion.core.kit import Layout, Seat
 from companion.core.ports import CameraState, CameraStatus, Cue, Reading, Signal, signal_to
 from companion.table import board_check
-from companion.table.board_check import NO_READING, Before, Problem
+from companion.table.board_check import NO_READING, Before, Problems
 from companion.table.prompts.sign import sign_of
 from companion.table.records import HandIn, StageDone
 from companion.table.remote.fold import advance
-from companion.table.session import BOTH, Phase, Session
+from companion.table.session import BOTH, Phase, Session, Signals
 from companion.table.state import TableState, is_in_hand, problems_of
 from companion.table.store import TableStore
 from companion.table.turns import end_step, hand_in
@@ -107,12 +107,12 @@ class BoardFollower:
         if live != before:
             self._publish(live, before.problems)
 
-    def _publish(self, live: TableState, before: tuple[Problem, ...]) -> None:
+    def _publish(self, live: TableState, before: Problems) -> None:
         """Publish the state, and signal when the board becomes wrong or right.
 
         A wrong board is signalled to the seats that the sign asks.
         """
-        signals: tuple[Signal, ...] = ()
+        signals: Signals = ()
         if live.problems and live.problems != before:
             signals = (Signal(Cue.BOARD_WRONG, sign_of(live, None).seats or BOTH),)
         elif before and not live.problems:
@@ -186,7 +186,7 @@ class BoardFollower:
         shown, _ = board_check.plays_shown(plays, live.reading, _before(live, session))
         return bool(shown)
 
-    def _recognise(self, seat: Seat, problems: tuple[Problem, ...]) -> None:
+    def _recognise(self, seat: Seat, problems: Problems) -> None:
         """Accept the play that hands have made on the board.
 
         If it is ambiguous, show the choices. If it is not a legal play, show why.

@@ -12,7 +12,7 @@ from companion.core.clock import Clock
 from companion.core.kit import SEATS, Kit, RowsWanted, Seat
 from companion.core.ports import Alarm, Cue, SeatLamps, Signal, TurnLamp
 from companion.table.clocks.deadlines import alarms_of
-from companion.table.session import Phase
+from companion.table.session import Phase, Signals
 from companion.table.state import NO_DRAFT, TableState, instructions
 
 REVEAL_S = 0.6
@@ -61,7 +61,7 @@ class Listeners:
         self._kit: Kit | None = None
         self._game, self._turns = 0, 0
         self._alarms: tuple[Alarm, ...] = ()
-        self.delayed: tuple[Signal, ...] = ()
+        self.delayed: Signals = ()
         """Cues that wait until the reveal has been shown."""
         self._delayed_until_s = 0.0
 
@@ -88,7 +88,7 @@ class Listeners:
         for listener in self._listeners:
             listener.on_rows(wanted)
 
-    def show(self, live: TableState, signals: tuple[Signal, ...] = ()) -> None:
+    def show(self, live: TableState, signals: Signals = ()) -> None:
         """Show a state: first lamps, alarms and cues, because a finger waits for them, then
         pages.
         """

@@ -510,7 +510,8 @@ def turn_is_over() -> Stale:
     return Stale(say("That turn is over: look at the page again"))
 
 
-Advance = tuple[Session, tuple[Signal, ...]]
+Signals = tuple[Signal, ...]
+Advance = tuple[Session, Signals]
 """The session after a record, and the cues that announce it."""
 
 
@@ -557,7 +558,7 @@ def chosen_words(game: Game[Any, Any], options: Any, is_chosen: bool) -> str:
     return game.chosen(options) or (game.seed_chosen if is_chosen and is_drawn else "")
 
 
-def event_signals(events: tuple[Event, ...]) -> tuple[Signal, ...]:
+def event_signals(events: tuple[Event, ...]) -> Signals:
     """Return the cues of events."""
     signals = []
     for event in events:
@@ -566,7 +567,7 @@ def event_signals(events: tuple[Event, ...]) -> tuple[Signal, ...]:
     return tuple(signals)
 
 
-def stage_signals(session: Session) -> tuple[Signal, ...]:
+def stage_signals(session: Session) -> Signals:
     """Return the cues of the current stage: its number, its events, or that hands are wanted."""
     stage = session.shown_stage
     happened = event_signals(stage.events)

@@ -15,7 +15,7 @@ from companion.core.kit import SEATS, Kit, Layout, RowSeen, RowsWanted, Seat
 from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.games.screen import Headline
 from companion.table import board_check
-from companion.table.board_check import NO_READING, Before, HandMove, Problem
+from companion.table.board_check import NO_READING, Before, HandMove, Problems
 from companion.table.records import HandIn
 from companion.table.session import Phase, Session
 
@@ -90,10 +90,10 @@ class TableState:
     """The current headline. None while hands are at work or no stage is shown."""
     reading: Reading = NO_READING
     camera: CameraStatus = NO_CAMERA
-    problems: tuple[Problem, ...] = ()
+    problems: Problems = ()
     disagrees_since_s: float | None = None
     """Time since which the camera has disagreed with what is shown."""
-    overruled: frozenset[Problem] = frozenset()
+    overruled: Problems = ()
     drafts: Mapping[Seat, Draft] = field(default_factory=dict)
     suggested: str | None = None
     remembered: str | None = None
@@ -229,7 +229,7 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
         live = replace(
             live,
             drafts={},
-            overruled=frozenset(),
+            overruled=(),
             choices=(),
             laid={},
             tiles=NO_TILES,
@@ -295,7 +295,7 @@ def must_wait(live: TableState, order: HandIn) -> bool:
     return False
 
 
-def problems_of(live: TableState) -> tuple[Problem, ...]:
+def problems_of(live: TableState) -> Problems:
     """Return the faults of the board. While something moves, the previous faults stay."""
     session, reading = live.session, live.reading
     kit, target = session.kit, session.target
@@ -314,7 +314,7 @@ def problems_of(live: TableState) -> tuple[Problem, ...]:
     return tuple(problem for problem in problems if problem not in live.overruled)
 
 
-def _missed_and_hidden(live: TableState, layout: Layout) -> tuple[Problem, ...]:
+def _missed_and_hidden(live: TableState, layout: Layout) -> Problems:
     """Return the pieces that were missing when their place was last seen, if a hand hides the place
     now.
     """
@@ -325,7 +325,7 @@ def _missed_and_hidden(live: TableState, layout: Layout) -> tuple[Problem, ...]:
     return tuple(missed)
 
 
-def is_in_hand(live: TableState, problems: tuple[Problem, ...]) -> bool:
+def is_in_hand(live: TableState, problems: Problems) -> bool:
     """Return whether the only fault is that the seat on turn holds one of its pieces, or a neutral
     one.
     """

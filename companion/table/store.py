@@ -20,7 +20,6 @@ from companion.core.config import UNTIL_TAPPED_S, TableSettings
 from companion.core.errors import CompanionError, JournalError, Stale, trace_of
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.core.ports import Signal
 from companion.games import GAMES
 from companion.table.clocks.deadlines import NOTE_S, clock_after_restart, time_out_of
 from companion.table.last_choices import Choices
@@ -35,7 +34,7 @@ from companion.table.records import (
     TakeSeat,
 )
 from companion.table.remote.fold import advance
-from companion.table.session import Phase, Session
+from companion.table.session import Phase, Session, Signals
 from companion.table.state import WRITE_ERROR, TableState, TimedHeadline, headline_at, with_session
 
 log = logging.getLogger(__name__)
@@ -311,7 +310,7 @@ class TableStore:
         if self._is_closed:
             raise Stale(say("The companion is shutting down"))
         before = session = self.session
-        signals: tuple[Signal, ...] = ()
+        signals: Signals = ()
         for record in records:
             session, record_signals = advance(session, record)
             signals += record_signals
@@ -358,7 +357,7 @@ class TableStore:
 
     # ---- showing ---------------------------------------------------------------------------------
 
-    def publish(self, live: TableState, signals: tuple[Signal, ...] = ()) -> None:
+    def publish(self, live: TableState, signals: Signals = ()) -> None:
         """Publish this state, and send cues."""
         self.live = replace(live, version=self.live.version + 1)
         self.listeners.show(self.live, signals)

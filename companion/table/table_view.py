@@ -12,7 +12,7 @@ from companion.core.ports import CameraState, CameraStatus
 from companion.games.base import Event, Order, Outcome, Stage
 from companion.games.pads import PadGrammar
 from companion.games.screen import BoardUi, CardUi, Possible, Tally, UnitOrder
-from companion.table.board_check import HandMove, Problem
+from companion.table.board_check import HandMove, Problems
 from companion.table.chance.game_chance import ChanceView
 from companion.table.prompts.guide import GuideView
 from companion.table.prompts.sign import Sign
@@ -114,7 +114,7 @@ class BoardView:
     target: Layout | None
     """Layout that is expected when hands are done. None if nothing is checked."""
     unknown: frozenset[Square]
-    problems: tuple[Problem, ...]
+    problems: Problems
     why_not: Illegal | None
     """The rule that the board breaks now."""
     watched: bool

@@ -122,7 +122,7 @@ def confirm(store: TableStore, by: str, moment: str, stage: int, force: bool = F
     live = store.live
     # Overruled problems are not reported again in this step.
     if force and live.problems:
-        store.publish(replace(live, overruled=frozenset(live.problems), problems=()))
+        store.publish(replace(live, overruled=live.problems, problems=()))
 
 
 def end_step(store: TableStore, by: str) -> None:

@@ -22,8 +22,9 @@ from companion.table.chance.game_chance import chance_of
 from companion.table.clocks.countdown import Countdown
 from companion.table.prompts.guide import guide_of
 from companion.table.prompts.sign import offer_words, sign_of
+from companion.table.remote.messages import OrderSealed
 from companion.table.seats.coaching import reasons_of
-from companion.table.session import Phase, Session, Viewer
+from companion.table.session import Phase, Sealed, Session, Viewer
 from companion.table.state import (
     NO_DRAFT,
     TableState,
@@ -300,12 +301,10 @@ def _laid_action(live: TableState, viewer: Viewer) -> str | None:
     return live.laid.get(viewer) if viewer in live.session.awaited else None
 
 
-def _handed_in(session: Session, seat: Seat) -> tuple[str | None, float | None]:
-    """Return the receipt and the time of day of a seat's sealed action, also at another table."""
-    if seat in session.sealed:
-        return session.sealed[seat].receipt, session.sealed[seat].at
+def _sealed_at_any_table(session: Session, seat: Seat) -> Sealed | OrderSealed | None:
+    """Return a seat's sealed action, or what another table has told of it."""
     bound = session.remote.bound if session.remote and session.is_remote(seat) else None
-    return (bound.receipt, bound.at) if bound else (None, None)
+    return session.sealed.get(seat) or bound
 
 
 def _shown_turn(session: Session) -> int:
@@ -317,7 +316,7 @@ def _shown_turn(session: Session) -> int:
 
 def _seat_view(live: TableState, seat: Seat) -> SeatView:
     session = live.session
-    sitter, (receipt, sealed_at) = session.seats.get(seat), _handed_in(session, seat)
+    sitter, sealed = session.seats.get(seat), _sealed_at_any_table(session, seat)
     game = game_named(live.chosen) if live.chosen else session.game
     return SeatView(
         seat=seat,
@@ -325,8 +324,8 @@ def _seat_view(live: TableState, seat: Seat) -> SeatView:
         name=Verbatim(sitter.name) if sitter else None,
         door=sitter.door if sitter else "",
         awaited=seat in session.awaited,
-        sealed_at=sealed_at,
-        receipt=receipt,
+        sealed_at=sealed.at if sealed else None,
+        receipt=sealed.receipt if sealed else None,
         entered=live.drafts.get(seat, NO_DRAFT).count,
         sitting=sitting_of(session.nonce_of(seat)),
         coached=seat in session.coached,
