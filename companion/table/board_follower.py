@@ -154,10 +154,10 @@ class BoardFollower:
         play.
         """
         session = self._store.session
-        if session.is_shown_here or session.paused:
-            return False
         is_last = session.stage == len(session.stages) - 1
-        if not is_last or session.shown_stage.tallies or len(session.last_turn.sealed) != 1:
+        is_lone = len(session.last_turn.sealed) == 1
+        is_waiting = session.is_shown_here or session.paused or session.shown_stage.tallies
+        if not is_last or not is_lone or is_waiting:
             return False
         # Test it on a copy, because nothing is accepted yet.
         done = StageDone(session.moment, session.stage, "camera", self._store.now_s())
@@ -166,8 +166,6 @@ class BoardFollower:
     def _is_next_play_shown(self, session: Session) -> bool:
         """Return whether the board shows a legal play of the next person on turn."""
         live, now_s = self._store.live, self._store.now_s()
-        if not live.sees_board:
-            return False
         seat = _seat_on_turn(session)
         if seat is not None and session.is_machines(seat):
             # If the machine can end its turn now, hands may already have made the play after that.
@@ -178,9 +176,7 @@ class BoardFollower:
             words = session.playing.format(ending)
             session, _ = advance(session, HandIn(seat, session.moment, words, "0", now_s=now_s))
             seat = _seat_on_turn(session)
-        if seat is None or session.phase is not Phase.ORDERS:
-            return False
-        if session.paused or not session.is_here(seat):
+        if seat is None or session.paused or not session.is_here(seat):
             return False
         plays = candidates(session, seat)
         shown, _ = board_check.plays_shown(plays, live.reading, _before(live, session))
@@ -280,9 +276,7 @@ def _seat_on_turn(session: Session) -> Seat | None:
 
     None if actions are sealed, even if only one is outstanding.
     """
-    if session.game is None:
-        return None
-    due = session.game.to_act(session.state)
+    due = session.playing.to_act(session.state)
     return next(iter(due)) if len(due) == 1 and due == session.awaited else None
 
 

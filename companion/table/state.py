@@ -33,11 +33,15 @@ MAX_REASONS = 40
 """Maximum number of machine actions whose reasons are stored."""
 
 
+DraftKeys = tuple[str, ...]
+"""Keys of a pad, in the order in which they were pressed."""
+
+
 @dataclass(frozen=True)
 class Draft:
     """The draft of a pad: its keys, and the number of orders that the lamps show for them."""
 
-    keys: tuple[str, ...] = ()
+    keys: DraftKeys = ()
     count: int = 0
 
 

@@ -13,6 +13,7 @@ from companion.core.ports import Cue, PadKey, Press
 from companion.games.pads import PadGrammar
 from companion.table.records import HandIn, TakeBack
 from companion.table.session import Session
+from companion.table.state import DraftKeys
 from companion.table.undo import may_revert, moment_to_take_back
 
 
@@ -23,12 +24,12 @@ class PadStep:
     `draft` has the order keys pressed so far.
     """
 
-    draft: tuple[str, ...] = ()
+    draft: DraftKeys = ()
     cue: Cue | None = None
     records: tuple[HandIn | TakeBack, ...] = ()
 
 
-def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Press) -> PadStep:
+def press_order(session: Session, seat: Seat, draft: DraftKeys, press: Press) -> PadStep:
     """Return the effect of a key while orders are collected.
 
     Keys add orders, back removes one (held: all), ready hands in. Once sealed, back takes the
@@ -71,7 +72,7 @@ def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Pre
     return PadStep(longer, Cue.KEY_TAKEN if has_grown else None)
 
 
-def _shorten(grammar: PadGrammar, draft: tuple[str, ...], press: Press) -> PadStep:
+def _shorten(grammar: PadGrammar, draft: DraftKeys, press: Press) -> PadStep:
     """Remove the last key, or all of them if back is held."""
     if press.held:
         return PadStep((), Cue.KEYS_CLEARED)
@@ -79,9 +80,7 @@ def _shorten(grammar: PadGrammar, draft: tuple[str, ...], press: Press) -> PadSt
     return PadStep(draft[:-1], Cue.KEY_BACK if is_heard else None)
 
 
-def _lengthen(
-    grammar: PadGrammar, draft: tuple[str, ...], press: Press, asked: str | None
-) -> tuple[str, ...]:
+def _lengthen(grammar: PadGrammar, draft: DraftKeys, press: Press, asked: str | None) -> DraftKeys:
     """Add a key to the draft. In a lesson it must lead to the order that is `asked`."""
     if not grammar.accepts(draft, press.key):
         raise Malformed(say("This key has no use now"))
@@ -91,7 +90,7 @@ def _lengthen(
     return longer
 
 
-def _held_ready(session: Session, seat: Seat, draft: tuple[str, ...], press: Press) -> PadStep:
+def _held_ready(session: Session, seat: Seat, draft: DraftKeys, press: Press) -> PadStep:
     """Take back what pressing ready did, and hand in what holding it means, for the same turn and
     time.
     """

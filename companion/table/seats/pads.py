@@ -27,7 +27,7 @@ from companion.table.records import (
 from companion.table.seats.pad_draft import press_order
 from companion.table.seats.seating import open_to_phone
 from companion.table.session import BOTH, Phase
-from companion.table.state import NO_DRAFT, Draft, Question
+from companion.table.state import NO_DRAFT, Draft, DraftKeys, Question
 from companion.table.store import TableStore
 
 DRAW_KEYS = frozenset({PadKey.LEFT, PadKey.RIGHT})
@@ -42,7 +42,7 @@ class _Down:
 
     at_s: float
     moment: str
-    draft: tuple[str, ...]
+    draft: DraftKeys
     is_held: bool = False
 
 
@@ -271,7 +271,7 @@ class Pads:
             self._set_draft(seat, grammar.spell(sealed.action))
             self._store.publish(self._store.live)
 
-    def _set_draft(self, seat: Seat, keys: tuple[str, ...]) -> int:
+    def _set_draft(self, seat: Seat, keys: DraftKeys) -> int:
         """Set a seat's draft, and show it to nobody. Return the number of its orders."""
         live, session = self._store.live, self._store.session
         grammar = session.playing.pad(session.state, seat)
