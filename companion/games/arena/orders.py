@@ -86,8 +86,8 @@ def marches(numbers: Sequence[int], way: str) -> Iterator[Orders]:
     >>> [str(orders) for orders in marches((1, 3), "N")]
     ['1:N 3:N', '1:D 3:N', '1:N 3:D']
     """
-    yield Orders(tuple((number, way) for number in numbers))
-    for still in numbers:
+    # no robot has the number 0
+    for still in (0, *numbers):
         yield Orders(tuple((number, DEFEND if number == still else way) for number in numbers))
 
 

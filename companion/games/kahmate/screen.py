@@ -70,9 +70,8 @@ def _sign(state: State) -> str:
     if state.course:
         return say("Both: choose a card")
     if able(state):
-        more = say("{side!c}: one more run", side=side)
         if state.ran:
-            return more
+            return say("{side!c}: one more run", side=side)
         return say("{side!c}: run up to two", side=side)
     can_pass = any(passes(state))
     can_kick = any(kicks(state))

@@ -126,8 +126,7 @@ class _ActionLog(TurnLog):
             # The present turn does not count for its own side (Rulings, section 4).
             self.down[piece] = 2 if seat == self.state.seat else 1
             text = say("{piece!c} is turned over on {square}.", **names_of(piece, square))
-            kind = KahmateEvent.TURNED_OVER
-            self.add(kind, seat, text, "turned-over", at=NAMES[square], why=why)
+            self.add(KahmateEvent.TURNED_OVER, seat, text, "turned-over", at=NAMES[square], why=why)
         if pieces:
             self.stage(say("Turn over"))
 

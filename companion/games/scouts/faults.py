@@ -58,30 +58,24 @@ def why_not(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
             return _why_no_rock(state, rocks.pop() or "", changes)
         return None
     if len(changes) == 1:
-        ((square, (_, after)),) = changes.items()
-        if after == _face_beneath(layout, square):
-            # The scout is off the board or in a hand, or is on a scout with the same face.
-            return None
-    moves = list(_moves(layout, changes))
-    refusals = [
-        _why_no_move(state, origin, target, seen[SQUARES[target]]) for origin, target in moves
-    ]
-    # At least one of the possible moves is legal, so nothing is wrong.
-    if not all(refusals):
+        ((square, (before, after)),) = changes.items()
+        # Otherwise the scout is off the board or in a hand, or is on a scout with the same face.
+        if after and after != _face_beneath(layout, square):
+            return _why_no_change(state, square, before, after)
         return None
-    return _why_no_change(state, changes) or next(iter(refusals), None)
+    refusals = [
+        _why_no_move(state, origin, target, seen[SQUARES[target]])
+        for origin, target in _moves(layout, changes)
+    ]
+    # If at least one of the possible moves is legal, nothing is wrong.
+    return refusals[0] if refusals and all(refusals) else None
 
 
-def _why_no_change(state: State, changes: Changes) -> Illegal | None:
+def _why_no_change(state: State, square: int, before: str | None, after: str) -> Illegal | None:
     """Return why a scout may not be placed or turned over on its square.
 
     None if the change is of another kind.
     """
-    if len(changes) != 1:
-        return None
-    ((square, (before, after)),) = changes.items()
-    if after is None:
-        return None
     if before is None and state.position.to_place:
         return _why_no_placement(state, square, after)
     # The other face of the same side means that the scout was turned over.
