@@ -145,16 +145,16 @@ def _read(line: bytes) -> tuple[str, Any, int | None]:
     try:
         # The type of the argument depends on the verb, so the argument is decoded second.
         raw = _decode(line, type=dict[str, msgspec.Raw])
-        limit = _decode(raw.pop("limit"), type=int) if "limit" in raw else None
+        limit = raw.pop("limit", None)
         if len(raw) != 1 or not raw.keys() <= _FORMS.keys():
             raise Malformed(f"A request has exactly one of {', '.join(_FORMS)}")
         ((verb, text),) = raw.items()
+        if limit is not None and verb != "legal":
+            raise Malformed("limit goes with legal")
         request = _decode(text, type=_FORMS[verb])
+        return verb, request, None if limit is None else _decode(limit, type=int)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Malformed(f"Not a request: {error}") from None
-    if limit is not None and verb != "legal":
-        raise Malformed("limit goes with legal")
-    return verb, request, limit
 
 
 def _plain_error(error: CompanionError) -> Reply:
