@@ -9,10 +9,10 @@ import random
 from typing import Any
 
 from inside import session_of
+from table_tools import hands_follow
 from web_fixtures import Place
 
 from companion.games.binmat.cards import DECK
-from companion.table.session import Phase
 
 SOUTHS, NORTHS = "5e" * 32, "a0" * 32
 
@@ -39,12 +39,6 @@ def next_commitment(place: Place) -> str:
     return str(place.browser().get("/api/view").get_json()["next_commitment"])
 
 
-def to_placing(place: Place) -> None:
-    """Hands have done what a set-up asks for."""
-    while (view := place.table.view()).phase is Phase.SETUP:
-        place.table.confirm("host", view.moment, view.turn.stage, force=True)
-
-
 def place_pieces(place: Place, most: int = 1) -> None:
     """Both sides of Kahmate place their pieces; what is drawn lies on the board afterwards."""
     for _ in range(most):
@@ -53,5 +47,4 @@ def place_pieces(place: Place, most: int = 1) -> None:
         for seat in sorted(session.awaited):
             play = next(iter(session.playing.legal_actions(session.state, seat)))
             place.table.hand_in(seat, moment, session.playing.format(play))
-        while (view := place.table.view()).phase is Phase.STAGES:
-            place.table.confirm("host", view.moment, view.turn.stage, force=True)
+        hands_follow(place.table)

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 from inside import session_of
+from table_tools import hands_follow
 
 from companion.archive.replay import GameFile, PlayedOrder, PlayedTurn
 from companion.core.clock import FakeClock
@@ -81,8 +82,7 @@ def play(
                     seat, session.moment, game.format(game.random_action(session.state, seat, rng))
                 )
             turns -= 1
-    while (view := table.view()).phase is Phase.STAGES:
-        table.confirm("host", view.moment, view.turn.stage)
+    hands_follow(table)
     if end == "resign" and table.view().phase is not Phase.OVER:
         table.resign(Seat.SOUTH)
     elif end == "abandon":

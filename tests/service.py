@@ -211,6 +211,11 @@ class Client:
         return dict(json.loads(answer))
 
 
+def comes_to(client: Client, phase: str) -> None:
+    """Wait until the table is in this phase."""
+    until(f"the phase {phase}", lambda: client.get("/api/view")["phase"] == phase)
+
+
 # ---- what people do in a browser -----------------------------------------------------------------
 
 

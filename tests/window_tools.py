@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import Client, Served, sit_down, until
+from service import Client, Served, sit_down, tap, until
 from simulated_room import simulated
 from tour import cdp
 
@@ -36,6 +36,19 @@ def take_seat(window: WebDriver, url: str) -> None:
     for cookie in client.jar:
         cdp(window, "Network.setCookie", name=cookie.name, value=cookie.value, url=url)
     window.get(f"{url}/seat/south")
+
+
+def enter(window: WebDriver, letters: str) -> None:
+    """Tap orders, as thumbs do."""
+    for letter in letters:
+        tap(window, f".order[data-letter='{letter}']")
+
+
+def hand_in(window: WebDriver, letters: str) -> None:
+    """Tap orders and hand them in."""
+    enter(window, letters)
+    until("a full buffer", lambda: "missing" not in text_of(window, "#hand-in"))
+    tap(window, "#hand-in")
 
 
 def begin(service: Served, windows: Windows, way: str, **options: Any) -> Client:

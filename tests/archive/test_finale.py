@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from history_tools import SHORT, play
+from table_tools import hands_follow
 from test_history import Room, a_room
 
 from companion.archive.played_games import Finale
@@ -41,17 +42,12 @@ def win(room: Room) -> Finale:
     options, orders = WIN
     room.table.new_game("outbuffered", options, 1)
     for buffer in orders:
-        confirm_all(room)
+        hands_follow(room.table)
         moment = room.table.view().moment
         room.table.hand_in(SOUTH, moment, buffer)
         room.table.hand_in(NORTH, moment, "III")
-    confirm_all(room)
+    hands_follow(room.table)
     return finale(room)
-
-
-def confirm_all(room: Room) -> None:
-    while (view := room.table.view()).phase in ("setup", "stages"):
-        room.table.confirm("host", view.moment, view.turn.stage)
 
 
 def finale(room: Room) -> Finale:
@@ -102,7 +98,7 @@ def test_the_evening_counts_these_two_whatever_their_sides(room: Room) -> None:
     assert finale(room).evening == {SOUTH: 0, NORTH: 2}
     room.clock.advance(20 * _HOUR)
     room.table.rematch()
-    confirm_all(room)
+    hands_follow(room.table)
     room.table.offer_draw(SOUTH)
     room.table.offer_draw(NORTH)
     assert finale(room).evening == {SOUTH: 0.5, NORTH: 0.5}, "another day"
@@ -147,12 +143,12 @@ def test_the_end_of_a_game_that_hides_cards_is_the_same_whatever_they_are(
 def hidden_game(room: Room, deck: tuple[str, ...]) -> Any:
     """The defender draws from a lane that lies face down and resigns."""
     room.table.new_game("binmat", {"way": "full", "deck": list(deck), "seconds": 0}, 1)
-    confirm_all(room)
+    hands_follow(room.table)
     for action in ("d0", "--"):
         view = room.table.view()
         (seat,) = [seat for seat in SEATS if view.seats[seat].awaited]
         room.table.hand_in(seat, view.moment, action)
-        confirm_all(room)
+        hands_follow(room.table)
     room.table.resign(SOUTH)
     told = finale(room)
     assert not told.has_replay

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from bot_tools import Programs
 from inside import live_of
-from table_tools import Played, playing
+from table_tools import Played, hands_follow, playing
 
 from companion.bots import machine_players
 from companion.bots.bot_process import bot_command
@@ -220,8 +220,7 @@ def test_all_that_it_did_in_a_turn_is_explained(tmp_path: Path) -> None:
                         seat, moment, (f"Why {action}?", "This scores.")
                     )
                 played.table.hand_in(seat, moment, action)
-            while (view := played.table.view()).phase in (Phase.SETUP, Phase.STAGES):
-                played.table.confirm("host", view.moment, view.turn.stage, force=True)
+            hands_follow(played.table)
         told = explained(played)
         assert told[-3:] == ("Why e10-e9-e8?", "This scores.", "Why .?")
         assert len(told) == 7

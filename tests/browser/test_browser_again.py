@@ -13,7 +13,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import says, tap, until
 from tour import cdp
-from window_tools import standing, take_seat
+from window_tools import hand_in, standing, take_seat
 
 from companion.core.kit import SEATS, Seat
 from companion.service.app import Companion
@@ -60,13 +60,6 @@ def asleep(window: WebDriver) -> Iterator[None]:
         cdp(window, "Target.activateTarget", targetId=page)
 
 
-def enter(window: WebDriver) -> None:
-    """Three orders, handed in."""
-    for letter in "UUS":
-        tap(window, f".order[data-letter='{letter}']")
-    tap(window, "#hand-in")
-
-
 def sealed(companion: Companion) -> bool:
     return companion.table.view().seats[Seat.SOUTH].sealed_at is not None
 
@@ -95,7 +88,7 @@ def test_the_network_goes_and_comes_back(tmp_path: Path, window: WebDriver) -> N
     with standing(tmp_path) as (companion, url):
         sit_at_orders(window, companion, url)
         cdp(window, "Network.emulateNetworkConditions", offline=True, **OFFLINE)
-        enter(window)
+        hand_in(window, "UUS")
         until("a word about it", lambda: window.find_element(By.ID, "said").text)
         assert not sealed(companion)
         cdp(window, "Network.emulateNetworkConditions", offline=False, **OFFLINE)
@@ -131,7 +124,7 @@ before the second one."""
 def hand_in_unheard(window: WebDriver, companion: Companion, url: str, *, is_shown: bool) -> None:
     sit_at_orders(window, companion, url)
     window.execute_script(LOSES.replace("IS_SHOWN", "true" if is_shown else "false"))
-    enter(window)
+    hand_in(window, "UUS")
     until("it is sent", lambda: window.execute_script("return window.salts.length"))
 
 
@@ -186,7 +179,7 @@ def test_the_browsers_back_key(tmp_path: Path, window: WebDriver) -> None:
     """
     with standing(tmp_path) as (companion, url):
         moment = sit_at_orders(window, companion, url)
-        enter(window)
+        hand_in(window, "UUS")
         says(window, "Waiting for lime")
         window.get(f"{url}/rules/outbuffered")
         companion.table.hand_in(Seat.NORTH, moment, "III")
@@ -207,7 +200,7 @@ def test_two_tabs_of_one_seat(tmp_path: Path, window: WebDriver) -> None:
         try:
             window.get(f"{url}/seat/south")
             says(window, "orders to go")
-            enter(window)
+            hand_in(window, "UUS")
             says(window, "Waiting for lime")
             window.switch_to.window(first)
             says(window, "Waiting for lime")

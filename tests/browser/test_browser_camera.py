@@ -8,7 +8,7 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from served import served
-from service import Client, browser, tap, until
+from service import Client, browser, comes_to, tap, until
 from window_tools import no_errors, text_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -25,7 +25,7 @@ def test_the_page_follows_the_table(tmp_path: Path) -> None:
         browser((1024, 768), is_whole=True) as window,
     ):
         client = Client(service.url)
-        until("orders", lambda: client.get("/api/view")["phase"] == "orders")
+        comes_to(client, "orders")
         window.get(f"{service.url}/host")
         window.find_element(By.ID, "key").send_keys(service.host_key)
         window.find_element(By.CSS_SELECTOR, "form button").click()

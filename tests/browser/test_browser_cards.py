@@ -11,7 +11,7 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from served import served
-from service import says, tap, until
+from service import comes_to, says, tap, until
 from window_tools import Windows, begin, left, no_errors, reaches, text_of, texts_of
 
 from companion.games.binmat.cards import DECK
@@ -101,12 +101,12 @@ def test_a_full_game_by_taps(tmp_path: Path, windows: Windows) -> None:
             ),
         )
         pick(north, "lane:2")
-        until("the combat", lambda: client.get("/api/view")["phase"] == "stages")
+        comes_to(client, "stages")
         until("the combat on the screen", lambda: texts_of(wall, ".bigcard b") == ["5", ">"])
         assert texts_of(wall, ".bigcard i") == ["&", "%"]
         assert "Lane 2" in text_of(wall, ".strip")
         tap(south, ".hands [data-post$='/read']")
-        until("the next turn", lambda: client.get("/api/view")["phase"] == "orders")
+        comes_to(client, "orders")
         assert left(client) == 102
         no_errors(*windows)
 
@@ -155,7 +155,7 @@ def test_a_combat_is_tapped_in(tmp_path: Path, windows: Windows) -> None:
         assert read == {"north": ["5&", "3%", ">+"], "south": ["4^", "2#"]}
         wall.execute_script(COUNT_MOVES)
         tap(south, "#work-out.go")
-        until("the combat", lambda: client.get("/api/view")["phase"] == "stages")
+        comes_to(client, "stages")
         until("the sums", lambda: wall.find_elements(By.CSS_SELECTOR, ".tally.greater"))
         totals = [
             each.get_attribute("textContent")
@@ -228,7 +228,7 @@ def test_what_the_camera_reads_fills_in_only_what_nobody_has_tapped(
         assert (zone("north"), zone("south")) == (["5&", "10%"], ["4^"])
         tap(south, "#lay-open")
         tap(south, "#work-out.go")
-        until("the combat", lambda: client.get("/api/view")["phase"] == "stages")
+        comes_to(client, "stages")
         told = client.get("/api/view")["events"]
         assert [event["text"] for event in told[:2]] == [
             "Attacker opens 5& 10%.",

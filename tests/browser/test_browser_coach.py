@@ -13,8 +13,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webdriver import WebDriver
 from served import served
-from service import PHONE, Client, browser, sit_down, tap, too_wide, until
-from window_tools import no_errors, text_of
+from service import PHONE, Client, browser, comes_to, sit_down, tap, too_wide, until
+from window_tools import hand_in, no_errors, text_of
 
 from companion.bots.coach import Coach
 from companion.bots.machine_players import MachinePlayers
@@ -60,16 +60,14 @@ def test_the_coach_is_asked_before_and_after(
         tap(window, ".game[data-body*=outbuffered]")
         tap(window, "[data-post='/api/seat/south/start']")
         # the rendered pieces lie as the game wants them: its set-up may be over before anybody asks
-        until("orders", lambda: client.get("/api/view")["phase"] == "orders")
+        comes_to(client, "orders")
         until("the keys", lambda: window.find_elements(By.CSS_SELECTOR, ".key.order"))
         assert "Nothing has been entered" in advice(window, "now")
         assert client.get("/api/view")["seats"]["south"]["coached"]
         assert not client.get("/api/view")["seats"]["south"]["sealed_at"]
         assert too_wide(window) <= 0, "the sheet is wider than the phone"
         tap(window, "#help > [data-help]")
-        for letter in "UII":
-            tap(window, f".key.order[data-letter={letter}]")
-        tap(window, "#hand-in")
+        hand_in(window, "UII")
         until("the next turn", lambda: _moved_on(client))
         until("the keys again", lambda: window.find_elements(By.CSS_SELECTOR, ".key.order"))
         assert advice(window, "last")

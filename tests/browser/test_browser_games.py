@@ -13,19 +13,10 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from served import served
-from service import Client, running, says, sit_down, tap, until
-from window_tools import Windows
+from service import Client, comes_to, running, says, sit_down, tap, until
+from window_tools import Windows, hand_in
 
 pytestmark = pytest.mark.browser
-
-
-def hand_in(window: WebDriver, text: str) -> None:
-    """Key by key, as thumbs do."""
-    says(window, "orders to go")
-    for letter in text:
-        tap(window, f".order[data-letter='{letter}']")
-    until("a full buffer", lambda: "missing" not in window.find_element(By.ID, "hand-in").text)
-    tap(window, "#hand-in")
 
 
 def follow(service: Client, wrong: str | None = None) -> list[str]:
@@ -88,14 +79,14 @@ def test_a_whole_game_with_two_phones_and_the_table_screen(
         says(wall, "Choose a game")
         tap(south, ".game")
         tap(north, ".starts .go")
-        until("the set-up to be seen", lambda: client.get("/api/view")["phase"] == "orders")
+        comes_to(client, "orders")
         for number, (purple, lime) in enumerate(WINNING):
             hand_in(south, purple)
             says(south, "Waiting for Jonas")
             assert purple not in wall.page_source
             says(wall, "Jonas: hand in")
             hand_in(north, lime)
-            until("the reveal", lambda: client.get("/api/view")["phase"] == "stages")
+            comes_to(client, "stages")
             says(wall, "Mara: robot")
             if number == 0:
                 told = follow(client, "c2")
@@ -136,7 +127,7 @@ def test_killed_in_the_middle_of_a_turn(tmp_path: Path, windows: Windows) -> Non
         wall.get(service.url)
         sit_down(south, service, "south", "Mara")
         sit_down(north, service, "north", "Jonas")
-        until("orders", lambda: client.get("/api/view")["phase"] == "orders")
+        comes_to(client, "orders")
         hand_in(south, "UUS")
         says(south, "Waiting for Jonas")
         before = client.get("/api/view")
@@ -148,7 +139,7 @@ def test_killed_in_the_middle_of_a_turn(tmp_path: Path, windows: Windows) -> Non
             assert again.host_key == service.host_key
             says(south, "Waiting for Jonas")
             hand_in(north, "RIS")
-            until("the reveal", lambda: client.get("/api/view")["phase"] == "stages")
+            comes_to(client, "stages")
             revealed = client.get("/api/view")
             again.kill()
             with running(tmp_path, "--simulate", "--port", port) as third:
@@ -177,7 +168,7 @@ def test_the_reveal_moves_once_a_step(tmp_path: Path, windows: Windows) -> None:
         client, north = Client(service.url), Client(service.url)
         client.post("/api/seat/south/take", name="")
         north.post("/api/seat/north/take", name="")
-        until("orders", lambda: client.get("/api/view")["phase"] == "orders")
+        comes_to(client, "orders")
         wall.get(service.url)
         says(wall, "Both: hand in")
         note = f"window.moved = []; document.addEventListener('shown', () => setTimeout(() => window.moved.push(...{moving})))"

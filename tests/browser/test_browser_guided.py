@@ -15,6 +15,7 @@ from service import (
     Client,
     Served,
     browser,
+    comes_to,
     sign,
     sit_down,
     tap,
@@ -124,7 +125,7 @@ def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(
     ask(window, "/api/seat/south/lesson", f'{{"game": "{name}"}}')
     until("the guide", lambda: window.find_elements(By.ID, "guide"))
     client.post("/workbench/tidy")
-    until("orders", lambda: client.get("/api/view")["phase"] == "orders")
+    comes_to(client, "orders")
     window.refresh()
     until("the small sign", lambda: window.execute_script(_AT))
     assert window.execute_async_script(_SHIFTS) <= MOST_SHIFT

@@ -18,11 +18,11 @@ import pytest
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser, until
+from table_tools import hands_follow
 from tour import cdp
 from window_tools import standing, take_seat
 
 from companion.core.kit import SEATS, Seat
-from companion.table.session import Phase
 from companion.table.table import Table
 
 pytestmark = pytest.mark.browser
@@ -255,16 +255,10 @@ class Reader:
 # ---- what the others do --------------------------------------------------------------------------
 
 
-def hands_follow(reader: Reader) -> None:
-    """Hands at the table do all that is to be done."""
-    while (view := reader.table.view()).phase in (Phase.SETUP, Phase.STAGES):
-        reader.table.confirm("host", view.moment, view.turn.stage, force=True)
-
-
 def plays(reader: Reader, seat: Seat, action: str) -> None:
     """A seat hands an action in; hands follow."""
     reader.table.hand_in(seat, reader.table.view().moment, action)
-    hands_follow(reader)
+    hands_follow(reader.table)
 
 
 @pytest.fixture(scope="module")
@@ -281,7 +275,7 @@ def playing(window: WebDriver, folder: Path, game: str, **options: Any) -> Itera
     with standing(folder) as (companion, url):
         reader = Reader(window, companion.table, url)
         companion.table.new_game(game, options, 1)
-        hands_follow(reader)
+        hands_follow(reader.table)
         take_seat(window, url)
         yield reader
 
@@ -432,7 +426,7 @@ def test_what_is_placed_or_ordered_under_the_shutter_has_no_name(
         assert "blue big d2" in reader.focus().name
         reader.table.abandon()
         reader.table.new_game("arena", {}, 1)
-        hands_follow(reader)
+        hands_follow(reader.table)
         reader.hears("Orders for your robots")
         reader.focus()
         window.execute_script("document.dispatchEvent(new Event('visibilitychange'))")

@@ -9,6 +9,7 @@ from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import Client, main_key, says, tap, tap_square, until
+from table_tools import hands_follow
 from tour import Stop, Tour, resize, visit
 from window_tools import no_errors, text_of, texts_of
 
@@ -23,12 +24,6 @@ FORMATIONS = {
 SEAT = Stop("south", "/seat/south")
 
 
-def hands_follow(tour: Tour) -> None:
-    """Hands at the table do all that is to be done."""
-    while tour.table.view().phase in (Phase.SETUP, Phase.STAGES):
-        tour.go_on()
-
-
 def page_of_a_stranger(tour: Tour) -> str:
     """What spectators see."""
     return Client(tour.client.url).send("/watch")[1].decode()
@@ -41,7 +36,7 @@ def are(window: WebDriver, *units: str) -> None:
 
 def test_orders_on_a_sheet_are_changed_and_sealed(window: WebDriver, tour: Tour) -> None:
     tour.table.new_game("arena", {}, 7)
-    hands_follow(tour)
+    hands_follow(tour.table)
     visit(window, tour, SEAT)
     window.get_log("browser")  # type: ignore[attr-defined] # Chrome has it
     says(window, "Orders for your robots")
@@ -101,7 +96,7 @@ def run_into_somebody(tour: Tour) -> None:
             default=None,
         )
         table.hand_in(seat, view.moment, best.text if best and best.squares else ".")
-        hands_follow(tour)
+        hands_follow(tour.table)
 
 
 def test_placing_a_run_and_a_face_off_by_taps(window: WebDriver, tour: Tour) -> None:
@@ -120,14 +115,14 @@ def test_placing_a_run_and_a_face_off_by_taps(window: WebDriver, tour: Tour) -> 
     assert "B@d1" not in window.page_source
     assert "B@d1" not in page_of_a_stranger(tour)
     table.hand_in(Seat.NORTH, table.view().moment, "R@f10 R@g10 B@e10 T@d10 F@h10 S@e11")
-    hands_follow(tour)
+    hands_follow(tour.table)
     layout = {str(square): faces for square, faces in table.view().board.layout.items()}
     assert (layout["d1"], layout["a1"]) == (("blue big",), ("blue fast",))
     says(window, "Run up to two")
     tap_square(window, "c2", "c4")
     main_key(window, "Run c2 to c4")
     until("the run", lambda: table.view().phase is Phase.STAGES)
-    hands_follow(tour)
+    hands_follow(tour.table)
     run_into_somebody(tour)
     says(window, "Choose a card")
     tap(window, "[data-card='4']")
@@ -154,14 +149,14 @@ def place_all(tour: Tour) -> None:
     """Both sides of Kahmate hand in where their pieces begin, and hands follow."""
     for seat, text in FORMATIONS.items():
         tour.table.hand_in(seat, tour.table.view().moment, text)
-    hands_follow(tour)
+    hands_follow(tour.table)
 
 
 def test_a_second_tap_on_the_target_commits(window: WebDriver, tour: Tour) -> None:
     """Until then another dot changes it."""
     table = tour.table
     table.new_game("kahmate")
-    hands_follow(tour)
+    hands_follow(tour.table)
     resize(window, (360, 640))
     visit(window, tour, SEAT)
     assert square_px(window) >= 41, "while one places"
@@ -173,7 +168,7 @@ def test_a_second_tap_on_the_target_commits(window: WebDriver, tour: Tour) -> No
     assert square_px(window) >= 41, "while one runs"
     table.abandon()
     table.new_game("kahmate", {"starter": "south"})
-    hands_follow(tour)
+    hands_follow(tour.table)
     place_all(tour)
     visit(window, tour, SEAT)
     is_ready = "return !document.querySelector('#commit').matches('.off')"

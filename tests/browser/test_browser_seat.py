@@ -12,7 +12,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from selenium.webdriver.remote.webelement import WebElement
 from served import served
-from service import PHONE, Client, browser, says, sign, sit_down, tap, until
+from service import PHONE, Client, browser, comes_to, says, sign, sit_down, tap, until
 from tour import cdp
 
 pytestmark = pytest.mark.browser
@@ -24,7 +24,7 @@ def seat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebDriver]:
     folder = tmp_path_factory.mktemp("seat")
     with served(folder, "outbuffered") as service, browser(PHONE) as window:
         client = Client(service.url)
-        until("orders", lambda: client.get("/api/view")["phase"] == "orders")
+        comes_to(client, "orders")
         sit_down(window, service, "south", "Mara")
         says(window, "orders to go")
         yield window

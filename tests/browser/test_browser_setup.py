@@ -12,7 +12,7 @@ from ports import free_port
 from selenium.webdriver import Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import Client, browser, running, tap, until
+from service import Client, browser, comes_to, running, tap, until
 
 from companion.core.config import read_settings
 
@@ -65,10 +65,10 @@ def test_the_host_sets_up_changes_settings_restarts_and_tries_the_keys(tmp_path:
         window.get(f"{service.url}/host?game=outbuffered")
         tap(window, "[data-option=turn_limit] input[value='1']")
         tap(window, "#start")
-        until("the game", lambda: finger.get("/api/view")["phase"] == "setup")
+        comes_to(finger, "setup")
         until("what comes next", lambda: "Begin" in window.find_element(By.ID, "host-foot").text)
         finger.post("/workbench/hand", square=None)
-        until("the board is seen", lambda: finger.get("/api/view")["phase"] == "orders")
+        comes_to(finger, "orders")
 
         # Keys are tried between games: the page's main key shows it.
         window.get(f"{service.url}/host/health#trial")

@@ -13,6 +13,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser, says, sign, tap, until
 from web_fixtures import Place, open_place
+from window_tools import enter, hand_in
 
 from companion.core.config import Settings, VoiceSettings
 from companion.core.kit import Seat
@@ -67,11 +68,6 @@ def served(tmp_path: Path, window: WebDriver) -> Iterator[Served]:
         window.get("about:blank")
 
 
-def enter(window: WebDriver, letters: str) -> None:
-    for letter in letters:
-        tap(window, f".order[data-letter='{letter}']")
-
-
 def at(window: WebDriver, path: str) -> None:
     until(path, lambda: window.current_url.endswith(path))
 
@@ -106,17 +102,13 @@ def test_one_phone_plays_both_sides_of_a_turn(window: WebDriver, served: Served)
     says(window, "Hand the phone to Mara")
     tap(window, "[name=seat][value=south]")
     at(window, "/seat/south")
-    enter(window, "UII")
-    until("a full buffer", lambda: "missing" not in window.find_element(By.ID, "hand-in").text)
-    tap(window, "#hand-in")
+    hand_in(window, "UII")
     says(window, "Hand the phone to lime")  # the cover comes by itself
     at(window, "/pass")
     assert "UII" not in window.page_source
     tap(window, "[name=seat][value=north]")
     at(window, "/seat/north")
-    enter(window, "III")
-    until("a full buffer", lambda: "missing" not in window.find_element(By.ID, "hand-in").text)
-    tap(window, "#hand-in")
+    hand_in(window, "III")
     says(window, "Mara: robot, a1 to a2")  # what both may see, with the key for both
     at(window, "/pass")
     tap(window, "[data-refused]")

@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from panel_tools import Rig
+from table_tools import hands_follow
 from web_fixtures import open_place, page_of
 
 from companion.core.clock import FakeClock
@@ -93,9 +94,9 @@ class Ear:
         self.heard = fresh[-1].number if fresh else self.heard
         return [each.text for each in fresh]
 
-    def board_is_set(self) -> None:
-        view = self.table.view()
-        self.table.confirm("host", view.moment, view.turn.stage, force=True)
+    def begin(self) -> None:
+        """A new game, whose board is to be set up."""
+        self.table.new_game("outbuffered", {}, 1)
 
 
 @pytest.fixture
@@ -111,9 +112,9 @@ def ear(tmp_path: Path) -> Iterator[Ear]:
 
 
 def test_a_turn_is_told_in_few_words(ear: Ear) -> None:
-    ear.table.new_game("outbuffered", {}, 1)
+    ear.begin()
     assert ear.news() == ["Set up the board."]
-    ear.board_is_set()
+    hands_follow(ear.table)
     assert ear.news() == ["Both: hand in your orders"]
     ear.table.hand_in(Seat.SOUTH, "1.1", "UUS")
     assert ear.news() == ["Lime: hand in your orders"]
@@ -126,8 +127,8 @@ def test_a_turn_is_told_in_few_words(ear: Ear) -> None:
 
 
 def test_results_and_warnings_are_said_and_nothing_twice_in_a_turn(ear: Ear) -> None:
-    ear.table.new_game("outbuffered", {}, 1)
-    ear.board_is_set()
+    ear.begin()
+    hands_follow(ear.table)
     ear.news()
     told = []
     for _ in range(2):
@@ -150,7 +151,7 @@ def test_results_and_warnings_are_said_and_nothing_twice_in_a_turn(ear: Ear) -> 
 def test_no_voice_knows_a_seats_view(ear: Ear) -> None:
     prying = Announcer(lambda: ear.table.version, lambda: ear.table.view(Seat.SOUTH), 0.0)
     prying.recent()
-    ear.table.new_game("outbuffered", {}, 1)
+    ear.begin()
     with pytest.raises(ValueError, match="everybody"):
         prying.recent()
 
@@ -166,8 +167,8 @@ def test_what_is_said_does_not_depend_on_a_sealed_order(tmp_path: Path) -> None:
                 table, clock, Announcer(lambda t=table: t.version, table.view, 0.0, everything=True)
             )
             ear.news()
-            table.new_game("outbuffered", {}, 1)
-            ear.board_is_set()
+            ear.begin()
+            hands_follow(ear.table)
             table.hand_in(Seat.SOUTH, "1.1", order)
             table.take_back(Seat.SOUTH, "1.1")
             table.hand_in(Seat.SOUTH, "1.1", order)
@@ -204,12 +205,12 @@ def with_voice(
 
 def test_the_machine_speaks_unless_a_screen_does(ear: Ear) -> None:
     manners, voice, _ = with_voice(ear.table, ear.clock)
-    ear.table.new_game("outbuffered", {}, 1)
+    ear.begin()
     manners.step()
     manners.step()
     assert voice.said == [("Set up the board.", "en")]
     manners.screen_speaks(True)
-    ear.board_is_set()
+    hands_follow(ear.table)
     manners.step()
     manners.screen_speaks(False)
     manners.step()
@@ -225,7 +226,7 @@ def test_the_machine_speaks_unless_a_screen_does(ear: Ear) -> None:
 )
 def test_the_settings_say_who_speaks(ear: Ear, by: Any, machine: int, screen: bool) -> None:
     manners, voice, _ = with_voice(ear.table, ear.clock, voice=VoiceSettings(by=by))
-    ear.table.new_game("outbuffered", {}, 1)
+    ear.begin()
     manners.step()
     assert len(voice.said) == machine
     assert manners.screen_may_speak is screen
@@ -240,7 +241,7 @@ def test_quiet_hours_begin_and_end_by_the_clock(ear: Ear, monkeypatch: pytest.Mo
     manners, voice, told = with_voice(ear.table, clock, quiet=NIGHT)
     assert told == [False]
     clock.advance(60)
-    ear.table.new_game("outbuffered", {}, 1)
+    ear.begin()
     manners.step()
     assert (told[-1], voice.said, voice.hushed) == (True, [], 1)
     assert (manners.screen_may_speak, manners.quiet_until) == (False, NIGHT.end)
@@ -259,7 +260,7 @@ def test_changed_settings_hold_at_once(ear: Ear) -> None:
     manners.change(settings)
     assert told[-1] is True
     assert (voice.settings.volume, voice.hushed, manners.volume) == (0.1, 1, 0.1)
-    ear.table.new_game("outbuffered", {}, 1)
+    ear.begin()
     manners.step()
     assert voice.said == []
 

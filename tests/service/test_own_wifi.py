@@ -84,9 +84,14 @@ class Machine:
             guests=lambda: self.guests,
         )
 
+    @property
+    def has_request(self) -> bool:
+        """Is there anything for the unit to do?"""
+        return (self.root / "wifi").exists()
+
     def carry_out(self, own: OwnWifi) -> None:
         """The unit, then the next round of the service."""
-        assert (self.root / "wifi").exists(), "a request"
+        assert self.has_request
         run_wifi(self.root / "wifi", self.root / "answer", self.hands)
         own.look()
 
@@ -133,7 +138,7 @@ def test_two_minutes_without_an_address_open_it(machine: Machine) -> None:
     own = machine.service()
     machine.clock.advance(NO_ADDRESS_S - 1)
     own.look()
-    assert not (machine.root / "wifi").exists()
+    assert not machine.has_request
     machine.clock.advance(1)
     own.look()
     machine.carry_out(own)
@@ -151,11 +156,11 @@ def test_a_cable_in_the_meantime_keeps_it_closed(machine: Machine) -> None:
     machine.clock.advance(NO_ADDRESS_S)
     machine.addresses = [CABLE]
     own.look()
-    assert not (machine.root / "wifi").exists()
+    assert not machine.has_request
     machine.addresses = []
     machine.clock.advance(10 * NO_ADDRESS_S)
     own.look()
-    assert not (machine.root / "wifi").exists(), "a network that goes later is NetworkManager's"
+    assert not machine.has_request, "a network that goes later is NetworkManager's"
 
 
 @pytest.mark.parametrize(
@@ -226,7 +231,7 @@ def test_what_no_wifi_has_is_refused_by_both_sides(machine: Machine, wifi: Wifi,
     own = machine.opened()
     with pytest.raises(Malformed, match=why):
         own.join(wifi)
-    assert not (machine.root / "wifi").exists()
+    assert not machine.has_request
     path = machine.root / "wifi"
     path.write_bytes(msgspec.json.encode(WifiRequest("1", "join", None, wifi)))
     with pytest.raises(Malformed, match=why):
@@ -263,7 +268,7 @@ def test_a_machine_that_cannot_says_so_once(machine: Machine, spoil: str, senten
     assert not (machine.root / OWN_PROFILE).exists()
     machine.clock.advance(10 * NO_ADDRESS_S)
     own.look()
-    assert not (machine.root / "wifi").exists()
+    assert not machine.has_request
 
 
 @pytest.mark.parametrize(
@@ -306,7 +311,7 @@ def test_a_machine_that_does_not_answer_is_not_waited_for(machine: Machine) -> N
     machine.clock.advance(ANSWER_S)
     own.look()
     assert own.trouble == "The machine does not change its Wi-Fi: restart it."
-    assert not (machine.root / "wifi").exists(), "nor done by surprise later"
+    assert not machine.has_request, "nor done by surprise later"
 
 
 @pytest.mark.parametrize(
@@ -442,7 +447,7 @@ def test_once_there_is_an_owner_nobody_else_changes_the_wifi(
         assert table.own.hotspot.password not in (FIRST_PASSWORD, table.companion.host_key)
         assert "Enter the owner’s key" in table.get("/wifi")
         assert "Enter the owner’s key" in table.try_wifi("Home", "right horse")
-        assert not (machine.root / "wifi").exists()
+        assert not machine.has_request
         assert table.companion.host_key not in table.get("/wifi")
         assert table.own.hotspot.password not in table.get("/"), "who is in it knows it already"
         page = owner.get("/wifi", environ_overrides=FAR).get_data(as_text=True)
@@ -455,7 +460,7 @@ def test_the_table_button_held_at_the_start_opens_it_at_once(
 ) -> None:
     machine.addresses = [CABLE]
     with box(machine, monkeypatch) as table:
-        assert not (machine.root / "wifi").exists()
+        assert not machine.has_request
         table.app.test_client().post("/host", data={"key": table.companion.host_key})
     with box(machine, monkeypatch, held=True) as table:
         machine.carry_out(table.own)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from served import served
-from service import Client, running, until
+from service import Client, comes_to, running
 
 from companion.cli.main import main
 from companion.games import game_named
@@ -129,7 +129,7 @@ def test_replay_tells_a_game_of_the_journal_and_of_a_file(tmp_path: Path) -> Non
     with served(tmp_path, "outbuffered") as service:
         client = Client(service.url)
         client.post("/api/seat/south/take", name="")
-        until("orders", lambda: client.get("/api/view")["phase"] == "orders")
+        comes_to(client, "orders")
         on = command("replay", "1", "--state-dir", str(tmp_path))
         assert (on.returncode, on.stderr) == (
             1,

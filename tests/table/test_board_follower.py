@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from inside import live_of, session_of
-from table_tools import Played
+from table_tools import Played, hands_follow
 
 from companion.core.errors import Stale
 from companion.core.grid import Square
@@ -201,8 +201,7 @@ def tap(played: Played, *texts: str) -> None:
         view = played.view
         (seat,) = [seat for seat, shown in view.seats.items() if shown.awaited]
         played.table.hand_in(seat, view.moment, text)
-        while (view := played.view).phase is Phase.STAGES:
-            played.table.confirm("host", view.moment, view.turn.stage, force=True)
+        hands_follow(played.table)
 
 
 # ---- the chess clock -----------------------------------------------------------------------------

@@ -16,11 +16,11 @@ from chance_tools import (
     next_commitment,
     place_pieces,
     recomputed,
-    to_placing,
 )
 from hypothesis import given
 from hypothesis import strategies as st
 from inside import journal_of, session_of
+from table_tools import hands_follow
 from web_fixtures import HOST_KEY, Place, open_place, view_of
 
 from companion.archive.replay import game_file, retell
@@ -133,7 +133,7 @@ def test_secret_and_seed_are_nowhere_before_the_end(
     lobby = journal_of(place.table).key("chance").hex()
     seen = everything(place, (south, north, place.browser()))
     begin(place, game, options=FULL if game == "binmat" else {})
-    to_placing(place)
+    hands_follow(place.table)
     seen += everything(place, (south, north, place.browser()))
     place_pieces(place)
     seen += everything(place, (south, north, place.browser()))
@@ -150,11 +150,11 @@ def test_secret_and_seed_are_nowhere_before_the_end(
 
 def test_what_was_drawn_is_drawn_again_after_a_take_back(place: Place) -> None:
     begin(place, "kahmate")
-    to_placing(place)
+    hands_follow(place.table)
     place_pieces(place)
     first = session_of(place.table)
     place.table.undo()
-    to_placing(place)
+    hands_follow(place.table)
     place_pieces(place)
     session = session_of(place.table)
     assert session.state == first.state == state_before(session, 1)
@@ -176,7 +176,7 @@ def test_a_chosen_chance_is_announced(
     place: Place, game: str, body: dict[str, Any], words: str
 ) -> None:
     begin(place, game, **body)
-    to_placing(place)
+    hands_follow(place.table)
     told = state_of(place.table.view(), "en")["chance"]
     assert told
     assert told["words"].startswith(words)
@@ -195,7 +195,7 @@ def test_the_check_for_outsiders_is_all_it_takes(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin(place, "kahmate")
-    to_placing(place)
+    hands_follow(place.table)
     place_pieces(place)
     place.table.resign(Seat.SOUTH)
     played = game_file(session_of(place.table))

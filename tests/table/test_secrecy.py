@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from ports import free_port
 from simulated_room import simulated
+from table_tools import hands_follow
 from viewers import Viewer
 
 from companion.core.clock import FakeClock
@@ -23,7 +24,6 @@ from companion.core.kit import Seat
 from companion.games.binmat.cards import DECK
 from companion.service.app import Companion
 from companion.table import reducer
-from companion.table.session import Phase
 
 
 @pytest.fixture(scope="module")
@@ -57,12 +57,7 @@ class Scene:
     def begin(self, game: str, **options: object) -> None:
         """A game whose set-up hands have done."""
         self.companion.table.new_game(game, options, seed=1)
-        self.settle()
-
-    def settle(self) -> None:
-        """Hands have done whatever there was to do."""
-        while (view := self.companion.table.view()).phase in (Phase.SETUP, Phase.STAGES):
-            self.companion.table.confirm("host", view.moment, view.turn.stage, force=True)
+        hands_follow(self.companion.table)
 
     def say(self, action: str, status: int = 200, seat: str = "south", **changed: str) -> None:
         """Hand an action in at the phone."""
@@ -184,7 +179,7 @@ def strength(scene: Scene, text: str) -> Acts:
     for action in (*placings, *runs):
         seat = next(seat for seat, shown in table.view().seats.items() if shown.awaited)
         table.hand_in(seat, scene.moment, action)
-        scene.settle()
+        hands_follow(scene.companion.table)
     assert all(shown.awaited for shown in table.view().seats.values())
     pad = ("up", "down", "left", "right", "a", "b")[int(text) - 1]
     return (
@@ -274,7 +269,7 @@ def test_why_a_machine_played_what_is_sealed_is_told_to_nobody(
             assert coach[0] == 409
             assert reason not in logged.text
             table.hand_in(Seat.NORTH, scene.moment, "III")
-            scene.settle()
+            hands_follow(scene.companion.table)
             status, answer = _asks_why(scene, "/api/seat/north/coach", about="theirs")
             assert (status, answer["action"], answer["why"]) == (200, action, [reason])
     for (path, first), (_, second) in zip(*told, strict=True):

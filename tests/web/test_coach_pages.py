@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from table_tools import hands_follow
 from web_fixtures import Place, error_of, open_place, page_of, view_of
 
 from companion.bots.base import Choice, Verdict, said_by_bot
@@ -134,5 +135,4 @@ def settle(place: Place, *actions: str) -> None:
     moment = place.table.view().moment
     for seat, action in zip(Seat, actions, strict=True):
         place.table.hand_in(seat, moment, action)
-    while str((view := place.table.view()).phase) == "stages":
-        place.table.confirm("host", view.moment, view.turn.stage)
+    hands_follow(place.table)

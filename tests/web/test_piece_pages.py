@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from table_tools import hands_follow
 from web_fixtures import SALT, Place, error_of, page_of, view_of
 
 from companion.core.grid import Square
@@ -16,7 +17,6 @@ from companion.core.kit import Kit, Layout, Seat
 from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.games import GAMES
 from companion.table.board_check import tops
-from companion.table.session import Phase
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture, board_words, scene_of
 
@@ -35,15 +35,9 @@ def sq(text: str) -> Square:
     return Square.parse(text)
 
 
-def settle(place: Place) -> None:
-    """Hands do what they are told, confirmed by the host."""
-    while (view := place.table.view()).phase in (Phase.SETUP, Phase.STAGES):
-        place.table.confirm("host", view.moment, view.turn.stage, force=True)
-
-
 def start(place: Place, game: str, **options: Any) -> None:
     place.table.new_game(game, options, 1)
-    settle(place)
+    hands_follow(place.table)
 
 
 def play(place: Place, *actions: str) -> None:
@@ -52,7 +46,7 @@ def play(place: Place, *actions: str) -> None:
         view = place.table.view()
         (seat,) = (seat for seat in Seat if view.seats[seat].awaited)
         place.table.hand_in(seat, view.moment, action)
-        settle(place)
+        hands_follow(place.table)
 
 
 def both(place: Place, actions: Mapping[Seat, str]) -> None:
@@ -74,7 +68,7 @@ def to_duel(place: Place) -> None:
     """A run into a standing opponent waits for both cards."""
     start(place, "kahmate", starter="south", ball_card=1)
     both(place, PLACINGS)
-    settle(place)
+    hands_follow(place.table)
     play(place, "d2-d3-d4", ".", "e10-e9-e8", ".", "d4-d5-d6", ".", "e8-e7-e6", ".", "d6-e6-e5")
     assert place.table.view().board.standing is not None
 
@@ -234,6 +228,6 @@ def test_the_table_screen_shows_both_hands_and_closed_cards(place: Place) -> Non
     both(place, {Seat.NORTH: "1"})
     page = page_of(place.browser(), "/")
     assert (page.count('class="f tally'), page.count('class="figure num"')) == (2, 2)
-    settle(place)
+    hands_follow(place.table)
     spent = re.findall(r'<li class="spent">(\d)<', page_of(place.browser(), "/"))
     assert sorted(spent) == ["1", "6"]

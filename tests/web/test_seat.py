@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from table_tools import hands_follow
 from web_fixtures import Place, page_of
 
 from companion.core.kit import Seat
@@ -17,9 +18,7 @@ def begin(place: Place, game: str) -> None:
     if place.table.view().phase in ("orders", "stages"):
         place.table.resign(Seat.SOUTH)
     place.table.new_game(game, {}, 1)
-    view = place.table.view()
-    if view.phase == "setup":
-        place.table.confirm("host", view.moment, view.turn.stage, force=True)
+    hands_follow(place.table)
 
 
 def test_a_fragment_names_the_page_it_fits(place: Place) -> None:

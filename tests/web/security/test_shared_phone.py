@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
+from table_tools import hands_follow
 from web_fixtures import Place, error_of, open_place, page_of
 
 from companion.core.kit import SEATS, Seat
@@ -172,10 +173,8 @@ def test_nothing_of_the_one_is_sent_while_the_other_holds_the_phone(
             phone = place.browser()
             phone.post("/pass", data={"south": "Mara", "north": "Jonas"})
             place.table.new_game(game, options[number], 1)
-            view = place.table.view()
-            if view.phase == "setup":
-                place.table.confirm("host", view.moment, view.turn.stage)
-            if view.time.clock:
+            hands_follow(place.table)
+            if place.table.view().time.clock:
                 place.table.resume("host")
             open_side(phone, "south")
             assert hand_in(phone, "south", place.table.view().moment, order) == 200
