@@ -196,21 +196,18 @@ class Photographer(Closeable):
             self._due = _DueTurn(now.number, before.moment, self._clock.monotonic_s())
 
     def _write(self, due: _DueTurn, picture: bytes) -> None:
-        folder = self._folder
+        folder, trouble = self._folder, ""
         try:
             folder.keep(due.game, due.moment, picture)
         except OSError as error:
-            sentence = say(
+            trouble = say(
                 "Photographs of the turns cannot be kept ({error}): free some space on the disk.",
                 error=error.strerror or str(error),
             )
-            if not folder.trouble:
-                log.warning("%s", sentence)
-                folder.trouble = sentence
-                self._tell(sentence)
-            return
-        if self._table.progress().phase is Phase.OVER:
+        if bool(trouble) is not bool(folder.trouble):
+            folder.trouble = trouble
+            self._tell(trouble)
+            if trouble:
+                log.warning("%s", trouble)
+        if not trouble and self._table.progress().phase is Phase.OVER:
             self._table.redraw()  # the finale shows the photograph
-        if folder.trouble:
-            folder.trouble = ""
-            self._tell("")

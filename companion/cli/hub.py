@@ -213,8 +213,8 @@ def join(options: argparse.Namespace) -> None:
             member = join_with(journal, address, code, names=options.names, ca=ca)
             write_membership(membership_path(settings), member)
     except JournalInUse:
-        wish = {"address": address, "code": code, "names": options.names, "ca": ca}
-        ask_running(settings, "/api/host/hub/join", wish)
+        body = {"address": address, "code": code, "names": options.names, "ca": ca}
+        ask_running(settings, "/api/host/hub/join", body)
         print("This table has joined the hub; its owner has to let it in.")
     else:
         print(
@@ -251,8 +251,8 @@ def leave(options: argparse.Namespace) -> None:
     PORT,
 )
 def offer(options: argparse.Namespace) -> None:
-    wish = {"game": options.game, "seat": options.seat, "name": options.player}
-    code = ask_running(settings_of(options), "/api/host/hub/offer", wish)["code"]
+    body = {"game": options.game, "seat": options.seat, "name": options.player}
+    code = ask_running(settings_of(options), "/api/host/hub/offer", body)["code"]
     print(f"Code for the other owner:  {shown_code(code)}")
     print(f"There:  companion hub play {code}")
 
@@ -266,8 +266,8 @@ def offer(options: argparse.Namespace) -> None:
     PORT,
 )
 def play(options: argparse.Namespace) -> None:
-    wish = {"code": options.code, "name": options.player}
-    ask_running(settings_of(options), "/api/host/hub/take", wish)
+    body = {"code": options.code, "name": options.player}
+    ask_running(settings_of(options), "/api/host/hub/take", body)
     print("The game begins at both tables.")
 
 
