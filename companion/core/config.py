@@ -55,7 +55,7 @@ class PadPins(_Section, frozen=True):
     lamp_2: WiredPin = ""
     lamp_3: WiredPin = ""
     lamp_turn: WiredPin = ""
-    lamps_active_low: tuple[str, ...] = ()
+    lamps_active_low: tuple[Literal["lamp_1", "lamp_2", "lamp_3", "lamp_turn"], ...] = ()
     """Lamps that are wired between 3V3 and the pin."""
 
 
@@ -482,7 +482,7 @@ def _refuse_paths(settings: Settings, name: str) -> None:
 
 
 def _refuse_double_pins(panel: PanelSettings, name: str) -> None:
-    """Raise `ConfigError` when one pin has two jobs or a lamp that does not exist is inverted."""
+    """Raise `ConfigError` when one pin has two jobs."""
     jobs: dict[int, str] = {}
     entries: list[tuple[str, object]] = [
         ("buzzer", panel.buzzer),
@@ -490,30 +490,17 @@ def _refuse_double_pins(panel: PanelSettings, name: str) -> None:
         ("system_lamp", panel.system_lamp),
     ]
     for side, pins in (("south", panel.south), ("north", panel.north)):
-        fields = msgspec.structs.asdict(pins)
-        inverted = fields.pop("lamps_active_low")
-        if unknown := set(inverted) - {f for f in fields if f.startswith("lamp_")}:
-            raise ConfigError(
-                say(
-                    "{file}: [panel.{side}] lamps_active_low names {lamps}: no such lamp",
-                    file=name,
-                    side=Verbatim(side),
-                    lamps=", ".join(sorted(unknown)),
-                )
-            )
-        entries += [(f"{side}.{field}", pin) for field, pin in fields.items()]
+        entries += [(f"{side}.{job}", pin) for job, pin in msgspec.structs.asdict(pins).items()]
     for job, pin in entries:
         # an empty entry: the pin is not wired
-        if not isinstance(pin, int):
-            continue
-        if pin in jobs:
+        first = jobs.setdefault(pin, job) if isinstance(pin, int) else job
+        if first != job:
             raise ConfigError(
                 say(
                     "{file}: [panel] pin {pin} is both {first} and {second}: give each its own",
                     file=name,
                     pin=pin,
-                    first=jobs[pin],
+                    first=first,
                     second=job,
                 )
             )
-        jobs[pin] = job

@@ -25,7 +25,10 @@ def test_nothing_is_the_default() -> None:
         ("[camera]\nmains_hz = 55", "in [camera.mains_hz]"),
         ("[panel.south]\nup = 99", "[panel.south.up]"),
         ("[panel]\nbuzzer = 5", "pin 5 is both buzzer and south.up"),
-        ("[panel.north]\nlamps_active_low = ['lamp_9']", "lamp_9: no such lamp"),
+        (
+            "[panel.north]\nlamps_active_low = ['lamp_9']",
+            "'lamp_9' in [panel.north.lamps_active_low[0]]",
+        ),
         ("[web\nport = 1", "not TOML"),
     ],
 )
