@@ -57,8 +57,8 @@ class SpeechPolicy(Closeable):
         self._clock = clock
         self._set_silent = set_silent
         self._voice = voice
-        self._announcer = Announcer(lambda: table.version, table.view, clock.wall_s())
-        self._announcer.everything = settings.voice.says == "everything"
+        everything = settings.voice.says == "everything"
+        self._announcer = Announcer(lambda: table.version, table.view, clock.wall_s(), everything)
         self._is_silent: bool | None = None
         self._spoken = 0
         self.screens = 0
@@ -71,10 +71,8 @@ class SpeechPolicy(Closeable):
         self._lock = threading.Lock()
         self._follower = Follower(table, "speech", self.step, LOOK_S)
         self._check_hours()
-        # Events before the start are not spoken any more.
-        self._spoken = max(
-            (announcement.number for announcement in self._announcer.recent()), default=0
-        )
+        # From now on: events before the start are not spoken any more.
+        self._announcer.recent()
 
     # ---- what screens ask, from any thread ----
 
