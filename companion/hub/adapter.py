@@ -108,10 +108,6 @@ class HubAdapter(Closeable):
     def _wake(self) -> None:
         self._line.wake()
 
-    def _change_membership(self, **changes: object) -> None:
-        self.membership = msgspec.structs.replace(self.membership, **changes)
-        self._save(self.membership)
-
     # ---- in the line's thread ----
 
     def state(self) -> bytes:
@@ -172,7 +168,8 @@ class HubAdapter(Closeable):
     def _apply_wish(self, wish: HubWish) -> None:
         """Apply the hub's wish to the table."""
         if wish.is_closed != self.membership.closed:
-            self._change_membership(closed=wish.is_closed)
+            self.membership = msgspec.structs.replace(self.membership, closed=wish.is_closed)
+            self._save(self.membership)
         self._set_closed(wish.is_closed)
         paired = wish.pairing
         if paired is None:

@@ -289,11 +289,6 @@ def _pair(one: int | None, other: int | None) -> tuple[int, int | None]:
     return (one or other or 0, None) if one is None or other is None else (one, other)
 
 
-def _entrant_of(order: Sequence[int], seed: int) -> int | None:
-    """Return the entrant of a seed, counted from 1. None for a bye."""
-    return order[seed - 1] if seed <= len(order) else None
-
-
 def _knockout(tournament: Tournament, number: int) -> Pairs:
     """Return the pairs of the next round: winners of neighbouring matches in the bracket.
 
@@ -303,7 +298,8 @@ def _knockout(tournament: Tournament, number: int) -> Pairs:
     if number == 1:
         # round up to a power of two: the slots that stay empty are byes
         size = 1 << (len(tournament.order) - 1).bit_length()
-        slots = [_entrant_of(tournament.order, seed) for seed in bracket(size)]
+        seeds = [*tournament.order, *[None] * (size - len(tournament.order))]
+        slots = [seeds[seed - 1] for seed in bracket(size)]
     else:
         matches = tournament.rounds[-1].matches
         slots = [winner(tournament, match) for match in matches]
