@@ -339,9 +339,9 @@ class ChanceMixin:
 
         By default that is the start, if one of `chosen_options` has not its default.
         """
-        defaults = type(options)()
-        if any(getattr(options, name) != getattr(defaults, name) for name in self.chosen_options):
-            return say("The start of this game was chosen.")
+        for name in self.chosen_options:
+            if getattr(options, name) != getattr(type(options)(), name):
+                return say("The start of this game was chosen.")
         return None
 
     def hides(self, options: Any) -> bool | None:

@@ -44,7 +44,7 @@ SIDES = {
     Seat.SOUTH: Side(say("petrol"), "petrol", "#0A5468", "disc"),
     Seat.NORTH: Side(say("coral"), "coral", "#FF9470", "diamond"),
 }
-NAMES = tuple(SIDES[seat].name for seat in SEATS)
+NAMES = tuple(side.name for side in SIDES.values())
 ROBOTS = tuple(
     tuple(
         say("{colour} robot {number}", colour=name, number=number)

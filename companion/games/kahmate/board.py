@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from companion.core.grid import Square
 from companion.core.i18n import say
-from companion.core.kit import SEATS, Board, Face, Kit, Seat, Side
+from companion.core.kit import Board, Face, Kit, Seat, Side
 
 FILES = 8
 RANKS = 11
@@ -46,7 +46,7 @@ SIDES = {
     Seat.SOUTH: Side(say("blue"), "blue", "#1C4FB0", "disc"),
     Seat.NORTH: Side(say("pink"), "pink", "#FFA3C4", "diamond"),
 }
-SIDE_NAMES = tuple(SIDES[seat].name for seat in SEATS)
+SIDE_NAMES = tuple(side.name for side in SIDES.values())
 
 
 class Role(NamedTuple):
