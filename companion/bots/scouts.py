@@ -68,7 +68,6 @@ class Strength:
 
     widths: tuple[tuple[int, ...], ...]
     noise: float
-    lays_rocks: bool
 
     def known_by(self, node: Node) -> tuple[int, ...]:
         """Return the part of a position that identifies a repetition.
@@ -80,9 +79,9 @@ class Strength:
 
 
 STRENGTHS = {
-    1: Strength((), 0.21, False),
-    2: Strength(((10,),), 0.04, True),
-    3: Strength(((80,), (30, 10), (10, 10, 6)), 0.0, True),
+    1: Strength((), 0.21),
+    2: Strength(((10,),), 0.04),
+    3: Strength(((80,), (30, 10), (10, 10, 6)), 0.0),
 }
 
 Plays = tuple[tuple[int, int], ...]
@@ -118,7 +117,8 @@ class ScoutsBot(Bot):
         turn = search.best(position)
         if turn is None:
             return Choice(".", search.nodes)
-        rock = search.rock(position, turn) if self._strength.lays_rocks else None
+        # a level without search lays no rocks
+        rock = search.rock(position, turn) if self._strength.widths else None
         self._remember(position, turn[1], rock)
         self._visits[self._strength.known_by(turn[2])] += 1
         self._why = search.reasons(position, turn, rock) + search.outlook(position, turn, rock)
