@@ -24,8 +24,6 @@ Codes = tuple[int, ...]
 DECIDED = 10_000.0
 """Value of a game that is won."""
 _UNREACHED = 99
-_FRIENDS_REACH = 2
-"""Maximum distance in steps of a friend that counts as near."""
 _AHEAD_NEAR_FACTOR = 0.4
 """Factor of the weight for being near the enemy while the side is ahead."""
 
@@ -57,8 +55,6 @@ class Weights(NamedTuple):
 
     The enemy's distances are ignored.
     """
-    together: float = 0.5
-    """A friend within two steps."""
 
 
 def robots_of(view: Mapping[str, Any], terrain: Terrain) -> Robots:
@@ -92,8 +88,10 @@ class Field:
         """Number of steps between each two places, ignoring robots. A high number if there is no
         way.
         """
-        self._beside = self._within(1)
-        self._friendly = self._within(_FRIENDS_REACH)
+        self._beside = [
+            sum(1 << place for place, steps in enumerate(ways) if steps == 1) for ways in self.ways
+        ]
+        """Mask of the neighbours of each place."""
 
     def _steps_to(self, goal: int) -> list[int]:
         ahead = self.terrain.ahead
@@ -106,13 +104,6 @@ class Field:
                     steps[other] = steps[place] + 1
                     reached.append(other)
         return steps
-
-    def _within(self, reach: int) -> list[int]:
-        """Return for each place a bit mask of the places within `reach` steps."""
-        return [
-            sum(1 << place for place, steps in enumerate(ways) if 0 < steps <= reach)
-            for ways in self.ways
-        ]
 
     # ---- a turn ----
 
@@ -195,7 +186,7 @@ class Field:
     def value(self, robots: Robots) -> float:
         """Return the value of a position for South.
 
-        It counts robots, hit points, threats, friends nearby, and distances to the enemy.
+        It counts robots, hit points, threats, and distances to the enemy.
         """
         south = robots.sides.count(0)
         north = len(robots.sides) - south
@@ -209,7 +200,7 @@ class Field:
         return material + self._places_value(robots, material)
 
     def _places_value(self, robots: Robots, material: float) -> float:
-        """Return the value of the places: threats, friends nearby, distances to the enemy."""
+        """Return the value of the places: threats, and distances to the enemy."""
         weights = self.weights
         attack = self.options.attack
         masks = [0, 0]
@@ -232,6 +223,4 @@ class Field:
                     total -= sign * weights.doomed
             if side == self.side:
                 total -= sign * near * min(map(self.ways[place].__getitem__, enemies))
-            if self._friendly[place] & masks[side]:
-                total += sign * weights.together
         return total
