@@ -60,13 +60,7 @@ def _board(kit: Kit) -> PrintedSheet:
     tiling = Tiling(extent, landscape=False, cuts_x=(), cuts_y=())
     pen = Pen(kit.title)
     pen.page(extent.width, extent.height)
-    print_board(
-        pen,
-        kit,
-        tiling,
-        tiling.windows[0],
-        Extent(0.0, 0.0, extent.width, extent.height),
-    )
+    print_board(pen, kit, tiling, tiling.windows[0], Extent(0.0, 0.0, extent.width, extent.height))
     (picture,) = _pictures(pen)
     low = (extent.left, extent.bottom)
     high = (extent.right, extent.top)

@@ -137,12 +137,7 @@ class Tiling:
         columns = _spans((whole.left, *self.cuts_x, whole.right))
         rows = _spans((whole.bottom, *self.cuts_y, whole.top))
         return tuple(
-            Window(
-                column,
-                row,
-                Extent(x[0], y[0], x[1], y[1]),
-                Extent(x[2], y[2], x[3], y[3]),
-            )
+            Window(column, row, Extent(x[0], y[0], x[1], y[1]), Extent(x[2], y[2], x[3], y[3]))
             for row, y in enumerate(rows)
             for column, x in enumerate(columns)
         )
@@ -235,16 +230,7 @@ def tile_board(board: Board, width_mm: float, height_mm: float, foot_mm: float) 
         cuts_x = _cuts(extent.left, extent.right, across, seams_x)
         cuts_y = _cuts(extent.bottom, extent.top, down - foot_mm, seams_y)
         if cuts_x is not None and cuts_y is not None:
-            tilings.append(
-                Tiling(
-                    extent,
-                    landscape,
-                    cuts_x,
-                    cuts_y,
-                    spots_x,
-                    spots_y,
-                )
-            )
+            tilings.append(Tiling(extent, landscape, cuts_x, cuts_y, spots_x, spots_y))
     if not tilings:
         raise Malformed(
             f"Squares of {max(board.square_mm, board.depth_mm):g} mm do not fit the paper:"

@@ -104,21 +104,9 @@ def _face(pen: Pen, tag: Tag, face: Face) -> None:
         with pen.at(outer / 2, outer / 2, turn_deg=turn), pen.at(0, (edge + rim - outer) / 2):
             # names above and below, signs at both sides
             if face.sign and turn % 180 == 0:
-                _sign_with_name(
-                    pen,
-                    face,
-                    name,
-                    (0.72 * outer, rim),
-                    fill,
-                )
+                _sign_with_name(pen, face, name, (0.72 * outer, rim), fill)
             else:
-                _sign(
-                    pen,
-                    face,
-                    rim - edge,
-                    fill,
-                    side,
-                )
+                _sign(pen, face, rim - edge, fill, side)
 
 
 def _sign_with_name(pen: Pen, face: Face, name: str, room: tuple[float, float], fill: str) -> None:
@@ -133,23 +121,8 @@ def _sign_with_name(pen: Pen, face: Face, name: str, room: tuple[float, float], 
     wide = picture + gap + text_width(words, size, bold=True)
     pen.box(0, 0, wide + 0.8, 0.94 * rim, fill=fill)
     ink = printed_on(fill)
-    pen.drawing(
-        face.sign,
-        (picture - wide) / 2,
-        0,
-        picture,
-        None,
-        fill=ink,
-    )
-    pen.text(
-        wide / 2,
-        -DIGIT * size / 2,
-        words,
-        size,
-        bold=True,
-        colour=ink,
-        anchor="right",
-    )
+    pen.drawing(face.sign, (picture - wide) / 2, 0, picture, None, fill=ink)
+    pen.text(wide / 2, -DIGIT * size / 2, words, size, bold=True, colour=ink, anchor="right")
 
 
 def _sign(pen: Pen, face: Face, rim: float, fill: str, side: Side | None) -> None:
@@ -170,13 +143,7 @@ def _sign(pen: Pen, face: Face, rim: float, fill: str, side: Side | None) -> Non
         wide = text_width(face.letter, size, bold=True)
         core = max(wide, _LETTER * rim) + 0.5
         pen.box(0, 0, core, 0.94 * rim, fill=fill)
-        pen.label(
-            0,
-            -DIGIT * size / 2,
-            face.letter,
-            size,
-            colour=printed_on(fill),
-        )
+        pen.label(0, -DIGIT * size / 2, face.letter, size, colour=printed_on(fill))
 
 
 def print_picture(pen: Pen, kit: Kit, face: Face, size: float, place: Point) -> None:
@@ -186,13 +153,7 @@ def print_picture(pen: Pen, kit: Kit, face: Face, size: float, place: Point) -> 
     A face that lies down is drawn as outlines only.
     """
     side = None if face.lies else side_of(kit, face)
-    pen.drawing(
-        face.drawing,
-        *place,
-        size,
-        side,
-        plain=face.lies,
-    )
+    pen.drawing(face.drawing, *place, size, side, plain=face.lies)
     if face.letter:
         high = 0.46 * size / DIGIT
         with pen.at(*place, turn_deg=90 if face.lies else 0):
@@ -213,41 +174,17 @@ def _big_face(pen: Pen, tag: Tag, face: Face) -> None:
     width, depth = tag.outer, tag.deep
     tag_mm = tag.kit.tag_mm
     side = side_of(tag.kit, face)
-    pen.rectangle(
-        0,
-        0,
-        width,
-        depth,
-        fill=STONE,
-    )
+    pen.rectangle(0, 0, width, depth, fill=STONE)
     with pen.at(width / 2, depth / 2, turn_deg=0 if width <= depth else 90):
         long = max(width, depth)  # drawings of pieces are upright
-        pen.drawing(
-            face.drawing,
-            0,
-            0,
-            long,
-            None,
-        )
+        pen.drawing(face.drawing, 0, 0, long, None)
     if side:
         # half-way between the white around the marker and the edge
         away = (width / 2 + tag_mm / 2 + quiet_mm(tag_mm)) / 2
         for turn in (0, 180):
             with pen.at(width / 2, depth / 2, turn_deg=turn):
                 pen.dot(away, 0, 0.62 * _STONE_SIGN_MM, fill=WHITE)
-                pen.drawing(
-                    side.drawing,
-                    away,
-                    0,
-                    _STONE_SIGN_MM,
-                    side,
-                )
+                pen.drawing(side.drawing, away, 0, _STONE_SIGN_MM, side)
     white = tag_mm + 2 * quiet_mm(tag_mm)
     pen.box(width / 2, depth / 2, white, white, fill=WHITE)
-    pen.outline(
-        0,
-        0,
-        width,
-        depth,
-        line_mm=0.3,
-    )
+    pen.outline(0, 0, width, depth, line_mm=0.3)
