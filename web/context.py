@@ -211,7 +211,7 @@ class PageContext:
                 SEATS=SEATS[::-1] if is_turned else SEATS,
                 # the game, or the last one
                 finale=finale,
-                end=end_words(view, finale, key.viewer) if finale else None,
+                end=end_words(finale, key.viewer) if finale and view.match.outcome else None,
                 minutes=minutes,
                 plays=table.coaching.plays(acting, view.moment) if acting and names_plays else (),
                 coach=table.coaching.about(key.viewer) if key.viewer and features.coach else (),

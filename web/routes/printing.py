@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flask import Response, make_response, render_template, request
+from flask import Response, render_template, request
 from werkzeug.exceptions import NotFound
 
 from companion.core.errors import Malformed
@@ -50,7 +50,7 @@ class KitPages(PageGroup):
         )
 
     @get("/kit/<name>.pdf")
-    def pdf(self, name: str) -> Response:
+    def pdf(self, name: str) -> Any:
         """Return a kit, a board in one piece (`GAME-board`) or the card for the table (`join`)."""
         paper, language, make = _paper(), _language(), self._make
         if name == "join":
@@ -64,7 +64,7 @@ class KitPages(PageGroup):
         except Malformed as error:
             if not wants_page():
                 raise
-            return make_response(self.page(error.message, game.name), 400)
+            return self.page(error.message, game.name), 400
         if name.endswith(_BOARD):
             pdf = make(lambda: self.printer.board(game.name, raw, language))
             return _answer(pdf, f"{name}-{language}")
@@ -93,18 +93,16 @@ class KitPages(PageGroup):
         others: list[tuple[OptionRow, str]] = []
         own_map = None
         for row in game.option_rows:
-            kits = [_kit(game, {row.name: value}) for _, value in row.choices]
+            choices = []
+            for number, (label, value) in enumerate(row.choices):
+                choices.append((label, _kit(game, {row.name: value}), f"{row.name}={number}"))
             # an option concerns the board if its choices differ in it
-            changes_board = len({kit.board for kit in kits}) > 1
-            if changes_board and row.free_text:
-                own_map = own_map or row
-            for number, kit in enumerate(kits):
-                label, query = row.choices[number][0], f"{row.name}={number}"
-                if changes_board:
-                    boards.append((label, kit, query))
-                elif kit != _kit(game, {}):
-                    # a kit that differs from the usual one adds other parts
-                    others.append((row, query))
+            if len({kit.board for _, kit, _ in choices}) > 1:
+                boards += choices
+                own_map = own_map or (row if row.free_text else None)
+            else:
+                # a kit that differs from the usual one adds other parts
+                others += [(row, query) for _, kit, query in choices if kit != _kit(game, {})]
         plan = self.printer.plan(game.name, paper, language)
         return {
             "game": game,

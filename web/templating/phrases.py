@@ -68,20 +68,13 @@ def tenths(number: float) -> str:
 # ---- the end of a game ----
 
 
-def end_words(view: TableView, finale: Finale | None, reader: Seat | None) -> Sign | None:
-    """Return the winner and the reason as a sign, for a seat or for everybody (None).
-
-    None if the game is not over or its finale is unknown.
-    """
-    if finale is None or view.match.outcome is None:
-        return None
-    winners = view.match.outcome.winners
-    if len(winners) != 1:
-        text = say("A draw")
-    elif reader in winners:
+def end_words(finale: Finale, reader: Seat | None) -> Sign:
+    """Return the winner and the reason as a sign, for a seat or for everybody (None)."""
+    text = say("A draw")
+    if finale.winners == (reader,):
         text = say("You win")
-    else:
-        text = say("{name} wins", name=finale.names[next(iter(winners))])
+    elif len(finale.winners) == 1:
+        text = say("{name} wins", name=finale.names[finale.winners[0]])
     is_said = finale.how == say("A draw.")
     return Sign(text, "" if is_said else finale.how)
 
