@@ -105,21 +105,18 @@ def chance_of(session: Session) -> ChanceView | None:
 
     It does not mention that the start of a lesson is chosen.
     """
-    if session.game is None:
+    game, fair = session.game, session.chance
+    if game is None:
         return None
-    fair = session.chance
-    chosen = (
-        "" if session.is_guided else chosen_words(session.game, session.options, session.is_chosen)
-    )
-    if session.draws is Drawn.NEVER or fair is None:
-        if session.remote is not None and session.draws is not Drawn.NEVER:
-            chosen = joined(
-                " ", filter(None, (chosen, say("Chance comes from both sealed orders.")))
-            )
-        is_shown = chosen or session.draws is not Drawn.NEVER
-        return ChanceView(session.number, chosen=chosen) if is_shown else None
-    view = ChanceView(session.number, fair.commitment, chosen)
-    return reveal_chance(view, fair, fair.seed) if session.is_opened else view
+    is_drawn = session.draws is not Drawn.NEVER
+    chosen = "" if session.is_guided else chosen_words(game, session.options, session.is_chosen)
+    if is_drawn and fair:
+        view = ChanceView(session.number, fair.commitment, chosen)
+        return reveal_chance(view, fair, fair.seed) if session.is_opened else view
+    if is_drawn and session.remote:
+        both = say("Chance comes from both sealed orders.")
+        chosen = joined(" ", filter(None, (chosen, both)))
+    return ChanceView(session.number, chosen=chosen) if chosen or is_drawn else None
 
 
 def reveal_chance(view: ChanceView, fair: FairChance, seed: int) -> ChanceView:

@@ -152,13 +152,15 @@ class Coaching:
         exists.
         """
         session = self._store.session
-        moments = [*(turn.moment for turn in session.turns), session.moment]
-        if session.game is None or moment not in moments:
+        game, moments = session.playing, [turn.moment for turn in session.turns]
+        if moment in moments:
+            state = state_before(session, moments.index(moment))
+        elif moment == session.moment:
+            state = session.state
+        else:
             raise turn_is_over()
-        number = moments.index(moment)
-        state = state_before(session, number) if number < len(session.turns) else session.state
-        session.game.check(state, seat, session.game.parse(action))
-        return spell_action(session.game, state, seat, action)
+        game.check(state, seat, game.parse(action))
+        return spell_action(game, state, seat, action)
 
     def reasons(self, seat: Seat, moment: str) -> MachineReasons:
         """Return the reasons of the machine opposite a seat. The game is not marked as coached.
