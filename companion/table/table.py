@@ -45,6 +45,7 @@ from companion.table.seats.coaching import Coaching
 from companion.table.seats.machine_seats import MachineSeats
 from companion.table.seats.pads import Pads
 from companion.table.session import Phase, Viewer, named_sides
+from companion.table.state import WRITE_ERROR
 from companion.table.store import WRITE_AGAIN_S, RecordJournal, TableStore
 from companion.table.table_view import Progress, TableView
 from companion.table.views import progress_of, view_of
@@ -356,6 +357,7 @@ class Table(Closeable):
         """Show how full the disk is, and set whether it has enough room for a game."""
         with self._store.hold_for_device():
             self._store.has_room = may_begin
+            self._store.notice(WRITE_ERROR, "")  # the next write tells again
             self._store.notice("disk", sentence)
 
     def round_is(self, sentence: str, game: tuple[str, GameOptions] | None) -> None:
