@@ -1,6 +1,7 @@
 """Cards, counters and clocks on pages: the ring of turns and seconds, stacks, fans and keys.
 
-`_cards.html` draws the ring. It is 720 units wide with its centre at (0, 0).
+`_cards.html` draws the ring. It is 720 units wide with its centre at (0, 0). `_lanes_picture.html`
+and `_lanes_sign.html` draw lanes, which needs an application context.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """A game or one turn as an animated WebP to be shared, made of the pages' own drawings.
 
 Photographs of the camera are beside the board. The picture needs no language: it shows names, turns
-as figures, and at the end the sign's colour behind the winner.
+as figures, and at the end the sign's colour behind the winner. `_film.html` draws a frame, which
+needs an application context.
 """
 
 from __future__ import annotations
