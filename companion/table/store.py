@@ -105,11 +105,11 @@ class RecordJournal(Protocol):
 class TableStore:
     """Holds the one `TableState` of a table.
 
-    Callers hold the table (`hold`) for every method except `hold`, `hold_for_device` and those of
-    the thread. So do callers of the functions of `turns`, `lobby`, `seating` and `game_chance`,
-    which work on it. A published state never changes, so reading it needs no lock. These functions
-    set `live` if nobody can see the difference, and call `publish` if somebody can. What must
-    survive a restart goes through `accept` only.
+    Callers hold the table (`hold`) for every method except `hold`, `hold_for_device`, `submit` and
+    those of the thread. So do callers of the functions of `turns`, `lobby`, `seating` and
+    `game_chance`, which work on it. A published state never changes, so reading it needs no lock.
+    These functions set `live` if nobody can see the difference, and call `publish` if somebody can.
+    What must survive a restart goes through `accept` only.
 
     `start` runs the thread that calls `do_due`, which returns the seconds until its next call.
     Without the thread (tests, fast simulation) time passes after each input and in `step`.
