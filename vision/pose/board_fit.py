@@ -224,6 +224,7 @@ class _Problem:
                 lens.k2 - believed.k2,
             ]
         )
+        self._by_tags: Points | None = None
         self._points_mm = evidence.points_mm
         self._lines_px, self._normals = np.empty((0, 2)), np.empty((0, 2))
         if lines is not None:
@@ -262,11 +263,14 @@ class _Problem:
         line_slopes = slopes[2 * number :].reshape(-1, 2, 9)
         across = (line_slopes * self._normals[:, :, None]).sum(axis=1)
         tags = self._tags.misfits_px(pose).ravel()
+        if self._by_tags is None or not len(self._normals):
+            # They are slow, and change little once lines hold the pose.
+            self._by_tags = self._tag_slopes(change, tags)
         prior = self._weights * (self._off + change[6:])
         rest = [corners.ravel() / _CORNER_PX, tags / _CORNER_PX, lines / _LINE_PX, prior]
         all_slopes = [
             slopes[: 2 * number] / _CORNER_PX,
-            self._tag_slopes(change, tags) / _CORNER_PX,
+            self._by_tags / _CORNER_PX,
             across / _LINE_PX,
             np.hstack([np.zeros((3, 6)), np.diag(self._weights)]),
         ]
