@@ -18,10 +18,11 @@ from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.js.errors import NotFoundError
 from ports import free_port
+from simulated_room import local_settings
 from table_tools import Played
 
 from companion.core.clock import Clock, RealClock
-from companion.core.config import Settings, TableSettings, WebSettings
+from companion.core.config import TableSettings, WebSettings
 from companion.core.kit import SEATS
 from companion.hub.adapter import HubAdapter
 from companion.hub.joining import join
@@ -221,10 +222,8 @@ def services(folder: Path) -> Iterator[list[Companion]]:
     with running(folder / "hub") as hub, ExitStack() as stack:
         both = []
         for name in ("south", "north"):
-            web = WebSettings(host="127.0.0.1", port=free_port())
-            settings = Settings(
-                state_dir=str(folder / name), web=web, table=TableSettings(reading_time_s=0.1)
-            )
+            table = TableSettings(reading_time_s=0.1)
+            settings = local_settings(folder / name, port=free_port(), table=table)
             both.append(stack.enter_context(Companion(settings, simulate=True)))
             both[-1].hub.join(hub.urls()[0], hub.door.code, names=False)
         until("both are there", lambda: all("of Our club" in each.hub.sentence for each in both))

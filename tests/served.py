@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from run_folder import share_templates
 from service import Served
 from simulated_room import local_settings
 
@@ -42,7 +41,6 @@ def served(
     """The service until the end of the block: simulated, or with a still picture for its camera and
     no pads.
     """
-    share_templates(folder)
     settings = local_settings(
         folder,
         camera=CameraSettings(source=picture) if picture else CameraSettings(),

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 from inside import session_of
+from run_folder import share_templates
 
 from companion.core.clock import FakeClock
 from companion.core.config import Settings, TableSettings, WebSettings
@@ -18,7 +19,12 @@ from companion.table.session import Phase
 
 
 def local_settings(folder: Path, port: int = 0, **sections: Any) -> Settings:
-    """Settings of a table whose state is in a folder, and whose pages are for this machine."""
+    """Settings of a table whose state is in a folder, and whose pages are for this machine.
+
+    It finds the templates that others have compiled.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    share_templates(folder)
     web = WebSettings(host="127.0.0.1", port=port)
     return Settings(**{"state_dir": str(folder), "web": web, **sections})
 

@@ -25,6 +25,7 @@ LIMIT_S = 1.0
 MAX_TEXTS = 60
 OWN_TEXT = {
     "companion/core/drawings.py": "reads the drawings of this project",
+    "web/routes/route.py": "reads the addresses of this project",
     "companion/games/binmat/counter.py": "reads lines of 200 letters at most",
     "web/rendering/moving_picture.py": "reads the style sheets and drawings of this project",
     "companion/diagnostics/probes.py": "reads files of the kernel and of Debian",

@@ -9,7 +9,6 @@ from random import Random
 
 import pytest
 from film_tools import Film
-from run_folder import share_templates
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import browser_with, tap, until
@@ -57,7 +56,6 @@ class Place:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
-    share_templates(tmp_path)
     world = printed_table(GAME.kit(OPTIONS))
     film = Film(tmp_path / "film.y4m", world)
     settings = local_settings(

@@ -17,7 +17,6 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from PIL import Image
-from run_folder import share_templates
 from simulated_room import local_settings
 from web_fixtures import SALT, flat, page_of
 
@@ -92,7 +91,6 @@ def board() -> Any:
 
 @contextmanager
 def room_in(folder: Path) -> Iterator[Room]:
-    share_templates(folder)
     clock = FakeClock()
     settings = local_settings(folder, panel=PanelSettings(enabled="no"))
     with Companion(settings, simulate=False, clock=clock, threads=False) as companion:
