@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 
 from companion.archive.played_games import NOBODY, Ending, Finale, GameLine, TurningPoint
@@ -72,8 +72,9 @@ def turns_to_review(leads: Sequence[float], winners: Sequence[Seat]) -> tuple[in
     if len(leads) < 2:
         return ()
     swings = [after - before for before, after in itertools.pairwise(leads)]
-    # South lost most in the lowest swing, North in the highest, and a swing of 0 is no loss
-    numbers = {swings.index(worst) + 1 for worst in (min(swings), max(swings)) if worst}
+    # South lost most in the lowest swing below 0, North in the highest above 0
+    worst_swings = (min(0, *swings), max(0, *swings))
+    numbers = {swings.index(worst) + 1 for worst in worst_swings if worst}
     return tuple(sorted(numbers | ({turn} if (turn := turning_point(leads, winners)) else set())))
 
 
@@ -93,11 +94,7 @@ def score_of(line: GameLine, evening: Iterable[GameLine]) -> Mapping[Seat, float
     if pair is None:
         return None
     wins: Counter[str] = Counter()
-    for other in evening:
-        sides = _player_names(other)
-        # only games of the same two people, on whichever sides they sat
-        if not sides or {*sides.values()} != {*pair.values()} or other.is_imported:
-            continue
+    for other, sides in _counted_games(pair, evening):
         if other.ending is Ending.WON:
             # counted in halves, so that a draw gives one to each
             wins.update({sides[winner]: 2 for winner in other.winners})
@@ -110,12 +107,21 @@ def coached_in(line: GameLine, evening: Iterable[GameLine]) -> tuple[Seat, ...]:
     """Return the seats whose players asked the coach in any game of the score."""
     pair = _player_names(line) or {}
     names = {
-        sides[seat]
-        for other in evening
-        if (sides := _player_names(other)) and {*sides.values()} == {*pair.values()}
-        for seat in other.coached
+        sides[seat] for other, sides in _counted_games(pair, evening) for seat in other.coached
     }
     return tuple(seat for seat in SEATS if seat in line.coached or pair.get(seat) in names)
+
+
+def _counted_games(
+    pair: Mapping[Seat, str], evening: Iterable[GameLine]
+) -> Iterator[tuple[GameLine, Mapping[Seat, str]]]:
+    """Yield the games of the score with each seat's player: those of the same two people, on
+    whichever sides they sat.
+    """
+    for other in evening:
+        sides = _player_names(other)
+        if sides and {*sides.values()} == {*pair.values()} and not other.is_imported:
+            yield other, sides
 
 
 def _player_names(line: GameLine) -> dict[Seat, str] | None:

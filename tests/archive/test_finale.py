@@ -5,6 +5,7 @@ nothing hidden in it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,7 +15,8 @@ from history_tools import SHORT, play
 from table_tools import hands_follow
 from test_history import Room, a_room
 
-from companion.archive.played_games import Finale
+from companion.archive.finale import coached_in, turns_to_review
+from companion.archive.played_games import Ending, Finale, GameLine, SeatedPlayer
 from companion.core.kit import SEATS
 from companion.games import GAMES
 from companion.games.binmat.cards import DECK
@@ -77,6 +79,23 @@ def test_a_game_turned_where_the_lead_changed_hands(room: Room) -> None:
     assert told.turning
     assert told.turning.words
     assert told.turning.turn < told.turns
+
+
+@pytest.mark.parametrize(
+    ("leads", "turns"),
+    [((0, 1, 3), (2,)), ((0, -2, -3), (1,)), ((0, 1, -1), (1, 2)), ((0, 0), ()), ((0,), ())],
+)
+def test_only_a_loss_is_worth_a_review(leads: tuple[float, ...], turns: tuple[int, ...]) -> None:
+    winner = SOUTH if leads[-1] > 0 else NORTH
+    assert turns_to_review(leads, (winner,)) == turns
+
+
+def test_an_imported_game_coaches_nobody_else() -> None:
+    players = {SOUTH: (SeatedPlayer("Mara"),), NORTH: (SeatedPlayer("Jonas"),)}
+    line = GameLine(2, "outbuffered", "", 0, 0, players, (), 5, Ending.WON)
+    coached = replace(line, number=1, coached=(NORTH,))
+    assert coached_in(line, (coached, line)) == (NORTH,)
+    assert coached_in(line, (replace(coached, is_imported=True), line)) == ()
 
 
 def test_no_end_is_told_of_a_game_that_is_on(room: Room) -> None:
