@@ -26,7 +26,7 @@ from companion.games import GAMES
 from companion.service import app as wiring
 from companion.table.session import Phase
 from web.rendering.answers import Nothing
-from web.routes.api.body import SEAT
+from web.routes.api.body import SEAT_PART
 from web.routes.openapi import PATH, describe
 from web.routes.owner.check import cues
 from web.routes.route import Route
@@ -83,7 +83,7 @@ def test_each_json_door_reads_its_body_strictly(
     browser = app.test_client()
     for declared in routes_of(app):
         if declared.body:
-            path = declared.path.replace(SEAT, "south")
+            path = declared.path.replace(SEAT_PART, "south")
             answer = browser.post(path, json={"surely no field": 1})
             assert answer.status_code == 400, path
             assert answer.json["error"]["kind"] == "malformed", path
@@ -204,7 +204,7 @@ def test_every_answer_of_a_whole_game_is_as_described(watched: Watched, game: st
         tour.client.post("/api/seat/south/resign")
     watched.look()
     assert tour.client.get("/api/view")["outcome"]
-    assert {"api.view", "api.seat_view", "api.mine", "api.hand_in", "bench.state"} <= watched.seen
+    assert {"api.view", "api.seat_view", "api.own_order", "api.hand_in", "bench.state"} <= watched.seen
 
 
 def test_every_other_answer_is_as_described(watched: Watched) -> None:

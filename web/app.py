@@ -23,15 +23,15 @@ from web import error_pages
 from web.context import PageContext, Presence
 from web.features import Features, PhoneRoom, Site
 from web.phone_camera import PhoneCameraPages, PhoneOwnerPages
-from web.routes.api.host import HostDoors
+from web.routes.api.host import HostRoutes
 from web.routes.api.opponents import Lessons, Opponents
-from web.routes.api.seat import SeatDoors
-from web.routes.api.table import SharedDoors, StaffKeys, TableDoors
+from web.routes.api.seat import SeatRoutes
+from web.routes.api.table import SharedRoutes, StaffKeys, TableRoutes
 from web.routes.camera import CameraLooks, CameraPictures
 from web.routes.health import HealthPages
 from web.routes.history import HistoryPages
 from web.routes.host import HostPages
-from web.routes.hub import HubDoor
+from web.routes.hub import HubRoutes
 from web.routes.join import Joining
 from web.routes.openapi import Description
 from web.routes.owner.check import PanelTrials
@@ -123,10 +123,10 @@ def route_groups(page_context: PageContext) -> Iterator[RouteGroup]:
         Joining,
         SharedPhonePages,
         HostPages,
-        SharedDoors,
-        TableDoors,
-        SeatDoors,
-        HostDoors,
+        SharedRoutes,
+        TableRoutes,
+        SeatRoutes,
+        HostRoutes,
         Lessons,
         Opponents,
     ):
@@ -140,7 +140,7 @@ def route_groups(page_context: PageContext) -> Iterator[RouteGroup]:
         (PanelTrials, features.check),
         (HealthPages, features.health, looks),
         (StaffKeys, features.staff),
-        (HubDoor, features.hub),
+        (HubRoutes, features.hub),
         (HistoryPages, features.past),
         (Bench, features.workbench),
         (KitPages, features.printer),

@@ -23,7 +23,7 @@ from web.features import PhoneRoom
 from web.rendering.answers import EyeJson
 from web.rendering.camera_overlay import seen_svg
 from web.rendering.json_view import answer_of
-from web.routes.api.body import Body, Text
+from web.routes.api.body import Body, ShortText
 from web.routes.route import get, host_only, host_page, post
 from web.security.auth import Auth, is_own_screen
 from web.security.codes import CODE_LENGTH
@@ -36,7 +36,7 @@ DRAW_S = 0.4
 class PairBody(Body, frozen=True):
     """The code shown on the owner's page."""
 
-    code: Text
+    code: ShortText
 
 
 class _Feedback(NamedTuple):

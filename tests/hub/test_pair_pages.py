@@ -37,6 +37,8 @@ def test_one_host_offers_a_game_and_the_other_enters_the_code(tmp_path: Path) ->
         assert "BINMAT needs one deck of cards: it cannot be played at two tables." in page
         form = {"game": "outbuffered", "seat": "south", "name": " Mara "}
         assert browser.post("/host/hub/game", data=form).status_code == 403
+        nowhere = browser.post("/host/hub/game", data=form | {"seat": "west"}, headers=key)
+        assert (nowhere.status_code, "seat=west" in nowhere.text) == (400, True)
         assert browser.post("/host/hub/game", data=form, headers=key).status_code == 303
         code = south.hub.offered
         shown = f"{code[:3]}-{code[3:]}"

@@ -54,7 +54,7 @@ def create_hub_app(
     tournaments = TournamentPages(hub)
     for pages in (
         StaticFiles(),
-        HubDoors(hub),
+        StatusRoutes(hub),
         WallPages(hub, door),
         HubHostPages(hub, host, door),
         SpectatorPages(room, streams),
@@ -67,7 +67,7 @@ def create_hub_app(
     return app
 
 
-class HubDoors(HubGroup):
+class StatusRoutes(HubGroup):
     """Routes for programs and monitoring."""
 
     name = "pages"

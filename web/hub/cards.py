@@ -14,7 +14,7 @@ from companion.league.people import Person
 from companion.league.tournament import Tournament
 from web.error_pages import status_of
 from web.hub.room import HubContext, HubGroup
-from web.routes.api.body import Body, Text
+from web.routes.api.body import Body, ShortText
 from web.routes.route import form, get, post
 from web.security.auth import COOKIE_AGE_S
 from web.security.codes import EACH
@@ -33,8 +33,8 @@ MAX_RESULTS = 20
 class ShownCard(Body, frozen=True):
     """A card that is shown at a table. `table` is the table's name in subjects."""
 
-    code: Text
-    table: Text
+    code: ShortText
+    table: ShortText
 
 
 class CardPages(HubGroup):

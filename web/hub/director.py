@@ -20,7 +20,7 @@ from companion.league.tournament import BoardEnd, Place, System, Tournament
 from web.error_pages import status_of
 from web.hub.room import HubContext, HubGroup
 from web.hub.tournaments import SYSTEM_WORDS, VERDICT_WORDS, TournamentPages
-from web.routes.api.body import Body, Long, Text
+from web.routes.api.body import Body, LongText, ShortText
 from web.routes.route import form, get, host_only, host_page, post
 from web.templating.phrases import whole_number
 
@@ -44,7 +44,7 @@ DONE_WORDS = {
 class Wish(Body, frozen=True):
     """Request of a program: the values of the form's fields by name, as text."""
 
-    given: Annotated[dict[Text, Long], Meta(max_length=12)]
+    given: Annotated[dict[ShortText, LongText], Meta(max_length=12)]
 
 
 class DirectorPages(HubGroup):

@@ -18,7 +18,7 @@ from companion.core.i18n import say
 from companion.core.network import is_code, new_code
 from companion.maintenance.settings.rows import HUB_MAY_SET, sections
 from web.hub.room import MAX_DELAY_S, HubContext, HubGroup
-from web.routes.api.body import Body, Text
+from web.routes.api.body import Body, ShortText
 from web.routes.route import enter_key, form, get, host_only, host_page, post
 from web.security.codes import EACH, LENGTH
 from web.security.rate_limit import Guesses
@@ -32,10 +32,10 @@ class Join(Body, frozen=True):
     version.
     """
 
-    code: Text
-    key: Text
+    code: ShortText
+    key: ShortText
     name: Annotated[str, Meta(max_length=64)] = ""
-    version: Text = ""
+    version: ShortText = ""
 
 
 class Numbered(Body, frozen=True):
@@ -69,7 +69,7 @@ class SettingsWanted(Body, frozen=True):
     """Settings to change at these tables (none for all), as typed on a table's own page."""
 
     numbers: Annotated[list[int], Meta(max_length=500)]
-    values: Annotated[dict[Text, Text], Meta(max_length=16)]
+    values: Annotated[dict[ShortText, ShortText], Meta(max_length=16)]
 
 
 class Delay(Body, frozen=True):
@@ -212,7 +212,7 @@ class HubHostPages(HubGroup):
             version=__version__,
         )
 
-    # ---- doors ----
+    # ---- JSON routes ----
 
     @post("/api/hub/join", body=Join)
     def join(self, body: Join) -> Response:

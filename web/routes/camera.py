@@ -23,7 +23,7 @@ from web.context import PageContext
 from web.features import CameraRoom
 from web.rendering.answers import PhotographJson, PhotographsJson
 from web.rendering.camera_overlay import read_words, square_words
-from web.routes.api.body import Body, Text
+from web.routes.api.body import Body, ShortText
 from web.routes.route import PageGroup, get, host_only, post
 from web.templating.phrases import clock_words
 
@@ -51,7 +51,7 @@ class LockBody(Body, frozen=True):
 class ChooseBody(Body, frozen=True):
     """Use another camera."""
 
-    source: Text
+    source: ShortText
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from web.rendering.answers import GamesJson, NameForgotten
 from web.rendering.board import board_svg
 from web.rendering.board_picture import scene_picture
 from web.rendering.json_view import plain_json
-from web.routes.api.body import Body, Text
+from web.routes.api.body import Body, ShortText
 from web.routes.route import PageGroup, download, form, get, host_only, post
 
 _MAX_HINTS = 200
@@ -58,7 +58,7 @@ class Remove(Body, frozen=True):
 class Forget(Body, frozen=True):
     """Remove a name from all games."""
 
-    name: Text
+    name: ShortText
 
 
 @dataclass

@@ -1,7 +1,7 @@
-"""The table's connection to a hub of many tables: the host joins by address and code, and leaves.
+"""The table's connection to a hub of many tables: the owner joins by address and code, and leaves.
 
-At one hub two hosts can agree on a game for both tables. One offers it and receives a code, and the
-other enters that code.
+At one hub two owners can agree on a game for both tables. One offers it and receives a code, and
+the other enters that code.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import Annotated, Any
 from flask import redirect, render_template
 from msgspec import Meta
 
-from companion.core.errors import CompanionError
-from companion.core.kit import Seat
+from companion.core.errors import CompanionError, Malformed
+from companion.core.i18n import say
+from companion.core.kit import SEATS, Seat
 from companion.table.remote.remote_table import is_playable, require_playable
 from web.features import HubSeat
 from web.rendering.answers import OfferedGame
-from web.routes.api.body import SEAT, Body, Text
+from web.routes.api.body import SEAT_PART, Body, ShortText
 from web.routes.route import PageGroup, form, get, host_only, host_page, post, seat_post, sitting
 
 PlayerName = Annotated[str, Meta(max_length=24)]
@@ -31,10 +32,10 @@ class JoinHub(Body, frozen=True):
     `ca` is a file on this machine with the certificate of the authority that signed the hub's.
     """
 
-    address: Text
-    code: Text
+    address: ShortText
+    code: ShortText
     names: bool = False
-    ca: Text = ""
+    ca: ShortText = ""
 
 
 class OfferGame(Body, frozen=True):
@@ -43,7 +44,7 @@ class OfferGame(Body, frozen=True):
     Its options are those with which the game was last started here, or else a preset's.
     """
 
-    game: Text
+    game: ShortText
     seat: Seat
     name: PlayerName = ""
 
@@ -51,13 +52,13 @@ class OfferGame(Body, frozen=True):
 class TakeGame(Body, frozen=True):
     """Accept the game that another table offers under a code. That table sees `name`."""
 
-    code: Text
+    code: ShortText
     name: PlayerName = ""
 
 
 @dataclass
-class HubDoor(PageGroup):
-    """The routes under `/api/host/hub`, and the forms."""
+class HubRoutes(PageGroup):
+    """Routes for joining a hub, playing at two tables, players' cards and tournament rounds."""
 
     name = "hub"
     hub: HubSeat
@@ -78,7 +79,7 @@ class HubDoor(PageGroup):
         """Join a hub."""
         self.hub.join(body.address, body.code, body.names, body.ca)
 
-    @get(f"/seat/{SEAT}/card")
+    @get(f"/seat/{SEAT_PART}/card")
     def card_page(self, seat: str, error: str = "") -> str:
         """Show the page where the person at a seat enters a player's card."""
         mine = Seat(seat)
@@ -91,7 +92,7 @@ class HubDoor(PageGroup):
             back=self._back(mine),
         )
 
-    @form(f"/seat/{SEAT}/card", page="card_page")
+    @form(f"/seat/{SEAT_PART}/card", page="card_page")
     def show_card(self, seat: str, code: str) -> Any:
         """Use the card in the page's form. An empty code removes it."""
         mine = Seat(seat)
@@ -150,7 +151,9 @@ class HubDoor(PageGroup):
         if withdraw:
             self.hub.pairs.withdraw()
         else:
-            self._offer(game, Seat.NORTH if seat == Seat.NORTH else Seat.SOUTH, name)
+            if seat not in SEATS:
+                raise Malformed(say("The request is not valid: {error}", error=f"seat={seat[:20]}"))
+            self._offer(game, Seat(seat), name)
         return redirect("/host/hub/game", 303)
 
     @post("/api/host/hub/offer", guard=host_only)
@@ -174,10 +177,10 @@ class HubDoor(PageGroup):
     def _options_of(self, game: str) -> Mapping[str, Any]:
         """Return options that two tables can play: the owner's last ones, or else a preset's."""
         known = self._games.get(game)
-        candidates = [preset.options for preset in known.presets[::-1]] if known else []
+        candidates = [preset.options for preset in known.presets] if known else []
         last = self._table.choices.options(game)
         if last is not None:
             candidates.insert(0, last)
         playable = [options for options in candidates if is_playable(game, options)]
         # if none can be played, the first one gives the reason for the refusal
-        return [*playable, *candidates, {}][0]
+        return next(iter(playable or candidates), {})

@@ -11,7 +11,7 @@ from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.core.kit import SEATS, Seat
 from companion.table.session import MACHINE
 from web.error_pages import status_of
-from web.routes.api.body import SEAT
+from web.routes.api.body import SEAT_PART
 from web.routes.api.opponents import begin_lesson
 from web.routes.route import PageGroup, form, get
 
@@ -31,8 +31,8 @@ class Joining(PageGroup):
         """Show the free sides, and ask for a name."""
         return self._page("join.html", own=self._guard.seats_of())
 
-    @get(f"/join/{SEAT}")
-    @form(f"/join/{SEAT}")
+    @get(f"/join/{SEAT_PART}")
+    @form(f"/join/{SEAT_PART}")
     def join(self, seat: str, name: str = "", code: str = "") -> Any:
         """Take a seat. A browser that already has it is redirected to its page."""
         mine = Seat(seat)
@@ -128,7 +128,7 @@ class Joining(PageGroup):
         answer.headers["Content-Security-Policy"] = FRAMING
         return answer
 
-    @form(f"/join/{SEAT}/move")
+    @form(f"/join/{SEAT_PART}/move")
     def move(self, seat: str, code: str) -> Any:
         """Continue by this phone for a seat that its pad has released."""
         mine = Seat(seat)

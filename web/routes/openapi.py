@@ -113,7 +113,7 @@ def describe(routes: Sequence[Route], guard: Auth) -> dict[str, Any]:
         "info": {
             "title": "Tabletop Companion",
             "version": __version__,
-            "description": "The pages and JSON doors of one table. Who may do what is said by "
+            "description": "The pages and JSON routes of one table. Who may do what is said by "
             "signed cookies.",
         },
         "paths": dict(sorted(paths.items())),

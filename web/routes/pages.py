@@ -19,7 +19,7 @@ from flask import (
 from companion.core.kit import Seat
 from companion.table.table_view import TableView
 from web.rendering.answers import ClockTime
-from web.routes.api.body import SEAT
+from web.routes.api.body import SEAT_PART
 from web.routes.join import Joining
 from web.routes.route import PageGroup, get, host_only, sitting
 from web.routes.shared_phone import COVER, must_cover, open_seat, stage_of_passing
@@ -77,7 +77,7 @@ class Pages(PageGroup):
         answer.headers["Retry-After"] = str(again_s)
         return answer
 
-    @get(f"/seat/{SEAT}")
+    @get(f"/seat/{SEAT_PART}")
     def seat(self, seat: str) -> Any:
         """Show the page of a seat to the browser that has it."""
         mine = Seat(seat)
@@ -155,7 +155,7 @@ class Pages(PageGroup):
         render = partial(self.page_context.fragment, "host", None)
         return self._streams.follow(self._table, render, Audience.SEAT)
 
-    @get(f"/live/seat/{SEAT}", guard=sitting)
+    @get(f"/live/seat/{SEAT_PART}", guard=sitting)
     def live_seat(self, seat: Seat) -> Response:
         """Stream the page of a seat. Once the seat is freed, the stream only leads away from it."""
 

@@ -34,7 +34,7 @@ from companion.core.i18n import say
 from web.context import PageContext
 from web.error_pages import status_of
 from web.rendering.answers import Nothing
-from web.routes.api.body import SEAT, Body
+from web.routes.api.body import SEAT_PART, Body
 from web.security.auth import Auth
 
 Guard = Callable[[dict[str, Any]], None]
@@ -153,9 +153,9 @@ def post(path: str, body: type[Body] | None = Body, **more: Any) -> Callable[[Me
     return _declare(Route(path, "POST", body=body, **more))
 
 
-def seat_post(door: str, guard: Guard = own_seat, **more: Any) -> Callable[[Method], Method]:
+def seat_post(name: str, guard: Guard = own_seat, **more: Any) -> Callable[[Method], Method]:
     """Declare a POST route below `/api/seat`, for the browser that has the seat."""
-    return post(f"/api/seat/{SEAT}/{door}", guard=guard, **more)
+    return post(f"/api/seat/{SEAT_PART}/{name}", guard=guard, **more)
 
 
 def form(path: str, **more: Any) -> Callable[[Method], Method]:
@@ -164,19 +164,19 @@ def form(path: str, **more: Any) -> Callable[[Method], Method]:
 
 
 _ACTORS: Mapping[str, tuple[str, Guard]] = {
-    "seat": (f"/api/seat/{SEAT}", sitting),
+    "seat": (f"/api/seat/{SEAT_PART}", sitting),
     "table": ("/api/table", at_table),
     "host": ("/api/host", host_only),
 }
 
 
-def shared(door: str, *actors: str, **more: Any) -> Callable[[Method], Method]:
+def shared(name: str, *actors: str, **more: Any) -> Callable[[Method], Method]:
     """Declare one POST route for each of several actors: a seat, the table screen, the host."""
 
     def declare(method: Method) -> Method:
         for actor in actors:
             start, guard = _ACTORS[actor]
-            method = post(f"{start}/{door}", guard=guard, by=actor, **more)(method)
+            method = post(f"{start}/{name}", guard=guard, by=actor, **more)(method)
         return method
 
     return declare

@@ -15,7 +15,7 @@ from companion.table.state import Question
 from web.rendering.answers import HelpJson
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture
-from web.routes.api.body import Body, Entered
+from web.routes.api.body import Body, EnterOrders
 from web.routes.route import PageGroup, at_table, get, post, seat_post
 
 
@@ -54,7 +54,7 @@ class RulesPages(PageGroup):
         )
 
     @seat_post("help")
-    def help(self, seat: Seat, body: Entered) -> HelpJson:
+    def help(self, seat: Seat, body: EnterOrders) -> HelpJson:
         """Return a seat's options after the orders entered so far, as a fragment of its page."""
         table, games = self.page_context.table, self._games
         view = table.view(seat)

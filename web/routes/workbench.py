@@ -27,7 +27,7 @@ from companion.core.ports import PanelView
 from web.features import Workbench
 from web.rendering.answers import WorkbenchJson, WorldJson
 from web.rendering.json_view import answer_of
-from web.routes.api.body import Body, Text
+from web.routes.api.body import Body, ShortText
 from web.routes.route import PageGroup, get, post
 from web.server.sse import Audience, message
 
@@ -42,7 +42,7 @@ class Put(Body, frozen=True):
     """Move a piece to a square, or to a point of the picture."""
 
     id: int
-    square: Text | None = None
+    square: ShortText | None = None
     x: Px | None = None
     y: Px | None = None
 
@@ -56,20 +56,20 @@ class Flip(Body, frozen=True):
 class Hand(Body, frozen=True):
     """A hand over a square, or null for no hand."""
 
-    square: Text | None
+    square: ShortText | None
 
 
 class Tiles(Body, frozen=True):
     """Order tiles behind a seat's wall, by their letters from left to right."""
 
     seat: Seat
-    letters: Text
+    letters: ShortText
 
 
 class Finger(Body, frozen=True):
     """A key of the panel."""
 
-    button: Text
+    button: ShortText
 
 
 @dataclass

@@ -394,7 +394,7 @@ BY_HAND: Mapping[str, Words] = {
     ),
 }
 """Settings with a file or an address of this machine, which the page may not write: anybody with
-the host key uses it from a phone.
+the owner key uses it from a phone.
 """
 
 WORDS = {**ON_PAGE, **BY_HAND}

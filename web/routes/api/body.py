@@ -7,55 +7,58 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-Text = Annotated[str, Meta(max_length=200)]
-Long = Annotated[str, Meta(max_length=4000)]
+ShortText = Annotated[str, Meta(max_length=200)]
+"""A name, code or other short field."""
+LongText = Annotated[str, Meta(max_length=4000)]
+"""An action in the notation. Those of some games are long."""
 
-SEAT = "<any(south, north):seat>"
+SEAT_PART = "<any(south, north):seat>"
+"""Part of a route's address that names a seat, passed on as `seat`."""
 
 
 class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base class of all request bodies. Empty by itself."""
 
 
-class Moment(Body, frozen=True):
+class AtMoment(Body, frozen=True):
     """A request about one turn."""
 
-    moment: Text
+    moment: ShortText
 
 
 class GameName(Body, frozen=True):
     """A game by its name."""
 
-    game: Text
+    game: ShortText
 
 
 class Confirm(Body, frozen=True):
     """Confirm that the board is right. `force` overrules the camera."""
 
-    moment: Text
+    moment: ShortText
     stage: int
     force: bool = False
 
 
-class Read(Body, frozen=True):
+class ReadHeadline(Body, frozen=True):
     """Confirm that a headline of a stage has been read. `told` is its number, counted from 0."""
 
-    moment: Text
+    moment: ShortText
     stage: int
     told: int
 
 
-class Entered(Body, frozen=True):
+class EnterOrders(Body, frozen=True):
     """The orders entered so far, in the notation."""
 
-    moment: Text
-    entered: Text
+    moment: ShortText
+    entered: ShortText
 
 
-class Laid(Body, frozen=True):
+class LayTiles(Body, frozen=True):
     """Whether a seat’s order tiles are laid, and in which moment."""
 
-    moment: Text
+    moment: ShortText
     is_ready: bool
 
 

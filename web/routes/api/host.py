@@ -9,7 +9,7 @@ from flask import Response, jsonify
 
 from companion.core.kit import Seat
 from web.rendering.answers import NewHostKey, Picture
-from web.routes.api.body import Body, Text
+from web.routes.api.body import Body, ShortText
 from web.routes.route import PageGroup, host_only, post
 from web.templating.icons import start_board
 
@@ -17,7 +17,7 @@ from web.templating.icons import start_board
 class NewGame(Body, frozen=True):
     """Start a game with options."""
 
-    game: Text
+    game: ShortText
     options: dict[str, Any] = msgspec.field(default_factory=dict)
     seed: int | None = None
 
@@ -26,16 +26,16 @@ class FreeSeat(Body, frozen=True):
     """Free a seat. `sitting` identifies the person, as given by the owner’s page."""
 
     seat: Seat
-    sitting: Text | None = None
+    sitting: ShortText | None = None
 
 
 class SwapSeats(Body, frozen=True):
     """Swap both sides. `sittings` identifies the person at each seat."""
 
-    sittings: dict[Seat, Text] = msgspec.field(default_factory=dict)
+    sittings: dict[Seat, ShortText] = msgspec.field(default_factory=dict)
 
 
-class HostDoors(PageGroup):
+class HostRoutes(PageGroup):
     """The routes under `/api/host`, for requests with the host key."""
 
     name = "api"

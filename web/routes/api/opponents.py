@@ -12,21 +12,21 @@ from companion.table.state import About
 from web.context import PageContext
 from web.rendering.answers import AdviceJson, MachineSeated, Seated
 from web.rendering.json_view import answer_of
-from web.routes.api.body import SEAT, Body, GameName, Text
+from web.routes.api.body import SEAT_PART, Body, GameName, ShortText
 from web.routes.route import PageGroup, post, seat_post, shared
 
 
 class Ask(Body, frozen=True):
     """Let a character play. `code` is the join code."""
 
-    name: Text
-    code: Text = ""
+    name: ShortText
+    code: ShortText = ""
 
 
 class Leave(Body, frozen=True):
     """Remove the machine from a seat. `code` is the join code."""
 
-    code: Text = ""
+    code: ShortText = ""
 
 
 class Question(Body, frozen=True):
@@ -36,7 +36,7 @@ class Question(Body, frozen=True):
     The machine's reasons are told once its action is known to everybody.
     """
 
-    moment: Text
+    moment: ShortText
     about: About
 
 
@@ -47,7 +47,7 @@ class Opponents(PageGroup):
 
     name = "opponents"
 
-    @post(f"/api/seat/{SEAT}/machine")
+    @post(f"/api/seat/{SEAT_PART}/machine")
     def machine(self, seat: str, body: Ask) -> MachineSeated:
         """Let a character play a free seat, or replace another character."""
         self.page_context.let_in(body.code)
@@ -65,7 +65,7 @@ class Opponents(PageGroup):
         self._table.machines.seat(Seat(seat), body.name)
         return {"seat": Seat(seat), "name": body.name}
 
-    @post(f"/api/seat/{SEAT}/machine-leaves")
+    @post(f"/api/seat/{SEAT_PART}/machine-leaves")
     def machine_leaves(self, seat: str, body: Leave) -> Seated:
         """Remove the machine from a seat."""
         self.page_context.let_in(body.code)

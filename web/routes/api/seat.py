@@ -23,13 +23,13 @@ from web.rendering.board_picture import own_square
 from web.rendering.json_view import answer_of, plain_view
 from web.rendering.piece_controls import plain_plays
 from web.routes.api.body import (
-    SEAT,
+    SEAT_PART,
+    AtMoment,
     Body,
-    Entered,
-    Laid,
-    Long,
-    Moment,
-    Text,
+    EnterOrders,
+    LayTiles,
+    LongText,
+    ShortText,
 )
 from web.routes.route import PageGroup, get, own_seat, post, seat_post, sitting
 
@@ -37,43 +37,43 @@ from web.routes.route import PageGroup, get, own_seat, post, seat_post, sitting
 class Take(Body, frozen=True):
     """Sit down. `code` is the join code on the table's own screen, if one is needed."""
 
-    name: Text = ""
-    code: Text = ""
+    name: ShortText = ""
+    code: ShortText = ""
 
 
 class HandIn(Body, frozen=True):
     """An order. `salt` prevents others from guessing it by its receipt."""
 
-    moment: Text
-    action: Long
-    salt: Text = ""
+    moment: ShortText
+    action: LongText
+    salt: ShortText = ""
 
 
 class Start(Body, frozen=True):
     """Start a game with one of its presets."""
 
-    game: Text
+    game: ShortText
     preset: int = 0
 
 
-class SeatDoors(PageGroup):
+class SeatRoutes(PageGroup):
     """The routes under `/api/seat`, for the browser that has the seat."""
 
     name = "api"
 
-    @get(f"/api/seat/{SEAT}/view", guard=own_seat)
+    @get(f"/api/seat/{SEAT_PART}/view", guard=own_seat)
     def seat_view(self, seat: Seat) -> ViewJson:
-        """Return what a seat may know. Its own order is returned by `mine`."""
+        """Return what a seat may know. Its own order is returned by `own_order`."""
         return plain_view(self._table.view(seat))
 
-    @get(f"/api/seat/{SEAT}/plays", guard=own_seat)
+    @get(f"/api/seat/{SEAT_PART}/plays", guard=own_seat)
     def plays(self, seat: Seat) -> PlaysJson:
         """Return the moves that a seat can tap on its board now, empty if it is not on turn."""
         moment = self._table.view(seat).moment
         plays = plain_plays(self._table.coaching.plays(seat, moment))
         return answer_of(PlaysJson, moment=moment, plays=plays)
 
-    @post(f"/api/seat/{SEAT}/take", answer=Seated)
+    @post(f"/api/seat/{SEAT_PART}/take", answer=Seated)
     def take(self, seat: str, body: Take) -> Response:
         """Sit down. A cookie with the seat's token is set."""
         self.page_context.let_in(body.code)
@@ -109,7 +109,7 @@ class SeatDoors(PageGroup):
         return {"receipt": receipt}
 
     @seat_post("take-back")
-    def take_back(self, seat: Seat, body: Moment) -> TakenBack:
+    def take_back(self, seat: Seat, body: AtMoment) -> TakenBack:
         """Take back an order and return it, or null if this browser has not handed it in."""
         # read first, because it is gone afterwards
         sealed = self._table.view(seat).own.sealed
@@ -117,16 +117,17 @@ class SeatDoors(PageGroup):
         return {"action": sealed.action if sealed else None}
 
     @seat_post("plan")
-    def plan(self, seat: Seat, body: Entered) -> Picture:
+    def plan(self, seat: Seat, body: EnterOrders) -> Picture:
         """Draw where the orders entered so far would lead. Nothing is stored."""
         squares = self._table.coaching.plan(seat, body.moment, body.entered)
         view = self._table.view(seat)
         # North sees the board rotated by half a turn
-        drawing = plan_svg(view, squares, own_square(view, seat), 2 if seat is Seat.NORTH else 0)
+        quarters = 2 if seat is Seat.NORTH else 0
+        drawing = plan_svg(view, squares, own_square(view, seat), quarters)
         return {"svg": drawing}
 
     @seat_post("mine")
-    def mine(self, seat: Seat) -> OwnOrder:
+    def own_order(self, seat: Seat) -> OwnOrder:
         """Return the own sealed order. Pages ask only while its owner looks."""
         view = self._table.view(seat)
         sealed, pad = view.own.sealed, view.own.pad
@@ -140,7 +141,7 @@ class SeatDoors(PageGroup):
         return {"action": sealed.action, "orders": orders}
 
     @seat_post("tiles")
-    def tiles(self, seat: Seat, body: Laid) -> None:
+    def tiles(self, seat: Seat, body: LayTiles) -> None:
         """Report whether the seat's tiles are laid behind its wall."""
         self._table.lay_tiles(seat, body.moment, body.is_ready)
 
@@ -155,7 +156,7 @@ class SeatDoors(PageGroup):
         self._table.offer_draw(seat)
 
     @seat_post("ask-back")
-    def ask_back(self, seat: Seat, body: Moment) -> None:
+    def ask_back(self, seat: Seat, body: AtMoment) -> None:
         """Ask to take back the last turn, or agree to the other seat's request."""
         self._table.ask_back(seat, body.moment)
 
@@ -169,7 +170,8 @@ class SeatDoors(PageGroup):
         """Start a game with one of its presets."""
         game = self._games.get(body.game)
         if game is None:
-            self._table.new_game(body.game, {})  # the table says that there is none
+            # raises the table's own refusal of an unknown game
+            self._table.new_game(body.game, {})
             return
         ways = game.presets
         if not 0 <= body.preset < len(ways):

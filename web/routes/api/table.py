@@ -16,16 +16,16 @@ from companion.table.seats.staff_call import StaffBell
 from web.rendering.answers import StaffCall, ViewJson
 from web.rendering.json_view import plain_view
 from web.routes.api.body import (
-    SEAT,
+    SEAT_PART,
+    AtMoment,
     Body,
     Confirm,
     GameName,
-    Laid,
-    Long,
-    Moment,
-    Read,
+    LayTiles,
+    LongText,
+    ReadHeadline,
     Rematch,
-    Text,
+    ShortText,
 )
 from web.routes.route import PageGroup, at_table, get, post, shared
 from web.security.auth import is_own_screen
@@ -34,11 +34,11 @@ from web.security.auth import is_own_screen
 class Act(Body, frozen=True):
     """An action for the seat on turn by somebody at the table."""
 
-    moment: Text
-    action: Long
+    moment: ShortText
+    action: LongText
 
 
-class LaidBy(Laid, frozen=True):
+class LayTilesOf(LayTiles, frozen=True):
     """Whether the tiles of the given seat are laid."""
 
     seat: Seat
@@ -48,10 +48,10 @@ class GoOn(Body, frozen=True):
     """Who takes over a seat. `sitting` identifies the sitting whose phone is gone."""
 
     by: Literal["pad", "machine", "phone"]
-    sitting: Text
+    sitting: ShortText
 
 
-class SharedDoors(PageGroup):
+class SharedRoutes(PageGroup):
     """The routes that seats, the table screen and the host have in common."""
 
     name = "api"
@@ -69,7 +69,7 @@ class SharedDoors(PageGroup):
         self._table.resume(by)
 
     @shared("read", "seat", "table")
-    def read(self, by: str, body: Read) -> None:
+    def read(self, by: str, body: ReadHeadline) -> None:
         """Confirm that the headline has been read."""
         self._table.read(by, body.moment, body.stage, body.told)
 
@@ -109,7 +109,7 @@ class SharedDoors(PageGroup):
             )
 
 
-class TableDoors(PageGroup):
+class TableRoutes(PageGroup):
     """The routes of the table as a whole."""
 
     name = "api"
@@ -125,7 +125,7 @@ class TableDoors(PageGroup):
         self._table.act(body.moment, body.action, at_s=g.at_s)
 
     @post("/api/table/back", guard=at_table)
-    def table_back(self, body: Moment) -> None:
+    def table_back(self, body: AtMoment) -> None:
         """Take back the last turn. The table raises unless anybody may do so."""
         self._table.undo(body.moment)
 
@@ -135,11 +135,11 @@ class TableDoors(PageGroup):
         self._table.begin_chosen()
 
     @post("/api/table/tiles", guard=at_table)
-    def table_tiles(self, body: LaidBy) -> None:
+    def table_tiles(self, body: LayTilesOf) -> None:
         """Report at the table screen whether a seat's tiles are laid."""
         self._table.lay_tiles(body.seat, body.moment, body.is_ready)
 
-    @post(f"/api/seat/{SEAT}/go-on", guard=at_table)
+    @post(f"/api/seat/{SEAT_PART}/go-on", guard=at_table)
     def go_on(self, seat: str, body: GoOn) -> None:
         """Let the pad, the machine or another phone continue for a seat whose phone is gone."""
         gone, features = Seat(seat), self._features

@@ -19,7 +19,7 @@ from companion.games import event_cues
 from companion.maintenance.panel_check import CheckRoom, PanelCheck, Trial
 from web.rendering.answers import TrialJson
 from web.rendering.json_view import answer_of
-from web.routes.api.body import Body, Text
+from web.routes.api.body import Body, ShortText
 from web.routes.route import PageGroup, get, host_only, post
 from web.server.sse import Audience, message
 
@@ -64,14 +64,14 @@ def cues() -> Labels:
 class Light(Body, frozen=True):
     """A lamp by name, and whether it is lit."""
 
-    lamp: Text
+    lamp: ShortText
     on: bool
 
 
 class PlayCue(Body, frozen=True):
     """A cue by its name."""
 
-    cue: Text
+    cue: ShortText
 
 
 @dataclass

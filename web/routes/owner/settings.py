@@ -31,7 +31,7 @@ from companion.maintenance.settings.rows import (
 from companion.maintenance.settings.words import PAD_PARTS
 from companion.maintenance.upkeep import Upkeep
 from web.rendering.answers import SettingsSaved
-from web.routes.api.body import Body, Text
+from web.routes.api.body import Body, ShortText
 from web.routes.history import day
 from web.routes.route import PageGroup, form, get, host_only, host_page, post
 from web.server.server import MAX_UPLOAD_BYTES
@@ -62,7 +62,7 @@ _FRONT = frozenset(
 class Change(Body, frozen=True):
     """New values as typed, by the dotted names of their settings."""
 
-    values: dict[Text, Text]
+    values: dict[ShortText, ShortText]
 
 
 class Reset(Body, frozen=True):
