@@ -204,7 +204,13 @@ def test_every_answer_of_a_whole_game_is_as_described(watched: Watched, game: st
         tour.client.post("/api/seat/south/resign")
     watched.look()
     assert tour.client.get("/api/view")["outcome"]
-    assert {"api.view", "api.seat_view", "api.own_order", "api.hand_in", "bench.state"} <= watched.seen
+    assert {
+        "api.view",
+        "api.seat_view",
+        "api.own_order",
+        "api.hand_in",
+        "bench.state",
+    } <= watched.seen
 
 
 def test_every_other_answer_is_as_described(watched: Watched) -> None:
