@@ -31,7 +31,9 @@ _MAX_STEPS = 1.9
 them.
 """
 _MIN_STEP_MM = 8.0
-"""Minimum distance in mm along the fan to order two cards without a proof."""
+"""Minimum distance in mm along the fan to order two cards without a proof. Twice as much for cards
+that lie across each other.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,6 +183,7 @@ def fan_order(cards: Sequence[OpenCard], seat_up: float, deck: Deck) -> tuple[st
     # The rest is ordered as a fan is laid.
     along = _distances(cards, seat_up, deck)
     names = [card.name for card in cards]
+    is_read = UNREAD not in names
     # Whether the card of the row lies lower than that of the column.
     before = above.T.copy()
     for i, j in combinations(range(len(cards)), 2):
@@ -188,8 +191,9 @@ def fan_order(cards: Sequence[OpenCard], seat_up: float, deck: Deck) -> tuple[st
             continue
         before[i, j] = along[i] < along[j]
         before[j, i] = not before[i, j]
-        # Too near to each other: either may be the upper one.
-        if abs(along[i] - along[j]) < _MIN_STEP_MM:
+        # Too near to each other, or across each other: either may be the upper one.
+        bend = abs(math.sin(cards[i].turn - cards[j].turn))
+        if abs(along[i] - along[j]) < _MIN_STEP_MM * (1 + bend):
             names[i] = names[j] = UNREAD
 
     # The position of a card is the number of cards below it.
@@ -198,7 +202,6 @@ def fan_order(cards: Sequence[OpenCard], seat_up: float, deck: Deck) -> tuple[st
         return guess
 
     # From the bottom to the top, with a place for cards that may be hidden.
-    is_read = all(card.name != UNREAD for card in cards)
     fan = [names[order[0]]]
     for lower, upper in pairwise(order):
         is_wide = abs(along[upper] - along[lower]) > _MAX_STEPS * deck.step_mm
