@@ -133,7 +133,7 @@ class CameraSettings(_Section, frozen=True):
         return self.size == "auto" and is_small_machine()
 
 
-Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9:]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?$")]
+HostName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9:]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?$")]
 """A name or address of a machine, without a port."""
 
 
@@ -148,7 +148,7 @@ class WebSettings(_Section, frozen=True):
     """Maximum number of spectators."""
     join: Literal["open", "code"] = "open"
     """Who may sit down: everybody, or who enters the code of the table screen."""
-    names: tuple[Name, ...] = ()
+    names: tuple[HostName, ...] = ()
     """Further names under which the pages are asked for."""
     proxies: tuple[str, ...] = ()
     """Addresses or networks of proxies whose forwarded headers count, such as `172.30.32.0/23`."""
@@ -353,7 +353,7 @@ def _tree_of(text: str) -> dict[str, Any]:
 def settings_of(tree: Mapping[str, Any], name: str) -> Settings:
     """Make settings from sections and their values. Raises `ConfigError` that names the place."""
     current: dict[str, Any] = {
-        name: dict(part) if isinstance(part, Mapping) else part for name, part in tree.items()
+        key: dict(part) if isinstance(part, Mapping) else part for key, part in tree.items()
     }
     for section, entry in _retired_in(tree):
         del current[section][entry]

@@ -67,11 +67,11 @@ def square_words(kit: Kit, seen: SquareSeen) -> str:
 
 
 def _square(kit: Kit, square: SquareSeen, scale: float) -> str:
-    """Draw a shutter for an unknown square, a dot for a free one, else the outlined piece."""
+    """Draw a hatched patch for an unknown square, a dot for a free one, else the outlined piece."""
     corners = [complex(*corner) for corner in square.corners_px]
     centre = sum(corners) / len(corners)
     # side of a square with the same area, because perspective distorts the outline
-    side = math.sqrt(_area(corners))
+    side = math.sqrt(_area_px2(corners))
     if not square.known:
         return f'<polygon class="unread" points="{_points(corners)}"/>'
     if kit.deck:
@@ -127,7 +127,7 @@ def _points(outline: Sequence[complex]) -> str:
     return " ".join(f"{point.real:.1f},{point.imag:.1f}" for point in outline)
 
 
-def _area(outline: Sequence[complex]) -> float:
-    """Return the area by the shoelace formula."""
+def _area_px2(outline: Sequence[complex]) -> float:
+    """Return the area in square pixels by the shoelace formula."""
     edges = itertools.pairwise([*outline, outline[0]])
     return abs(sum((start.conjugate() * end).imag for start, end in edges)) / 2

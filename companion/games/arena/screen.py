@@ -19,6 +19,7 @@ from companion.games.arena.orders import (
     parse_orders,
 )
 from companion.games.arena.state import State, is_spawning
+from companion.games.arena.turn import ARM_STAGE, ATTACK_STAGE, DEFEND_STAGE, MOVE_STAGE
 from companion.games.arena.words import counted_points, counted_robots
 from companion.games.base import Stage
 from companion.games.screen import Badge, BoardUi, Direction, OrderKind, OrderSheet, Unit, UnitOrder
@@ -98,36 +99,44 @@ def _hint(state: State) -> str:
 def opened(
     state: State, actions: Mapping[Seat, Orders], stages: Sequence[Stage], stage: int
 ) -> Mapping[Seat, tuple[UnitOrder, ...]]:
-    """Return each robot's order if the stage that carries it out has been shown.
+    """Return each robot's order, blank until the stage that carries it out has been shown.
 
     After the last stage all orders are open.
     """
     shown = {str(part.title) for part in stages[: stage + 1]}
-    is_all = stage + 1 >= len(stages)
+    is_last_stage = stage + 1 >= len(stages)
     orders = {}
     for seat, robots in zip(SEATS, state.robots, strict=True):
         codes = dict(actions[seat].given)
         orders[seat] = tuple(
-            _open_order(str(robot.number), codes.get(robot.number, NOTHING), shown, is_all=is_all)
+            _open_order(
+                str(robot.number),
+                codes.get(robot.number, NOTHING),
+                shown,
+                is_last_stage=is_last_stage,
+            )
             for robot in robots
         )
     return orders
 
 
 _REVEALED = {
-    DEFEND: ("Defend", UnitOrder("", DEFEND, _DEFEND.label, _DEFEND.drawing)),
-    DESTRUCT: ("Armed", UnitOrder("", DESTRUCT, _DESTRUCT.label, _DESTRUCT.drawing)),
+    DEFEND: (DEFEND_STAGE, UnitOrder("", DEFEND, _DEFEND.label, _DEFEND.drawing)),
+    DESTRUCT: (ARM_STAGE, UnitOrder("", DESTRUCT, _DESTRUCT.label, _DESTRUCT.drawing)),
     NOTHING: ("", UnitOrder("", NOTHING, say("no order"))),
 }
 """For each order the title of the stage that carries it out, and what is then shown."""
 for _code, _number in MOVES.items():
     _words = joined(" ", (_MOVE.label, WORDS[_number]))
     # the arrow is drawn pointing up, so north needs no rotation
-    _REVEALED[_code] = "Moves", UnitOrder("", _code, _words, _MOVE.drawing, 90 * _number)
+    _REVEALED[_code] = MOVE_STAGE, UnitOrder("", _code, _words, _MOVE.drawing, 90 * _number)
 for _code, _number in ATTACKS.items():
     _words = joined(" ", (_ATTACK.label, WORDS[_number]))
     # the blade is drawn pointing right, so north is rotated back by a quarter turn
-    _REVEALED[_code] = "Attacks", UnitOrder("", _code, _words, _ATTACK.drawing, 90 * _number - 90)
+    _REVEALED[_code] = (
+        ATTACK_STAGE,
+        UnitOrder("", _code, _words, _ATTACK.drawing, 90 * _number - 90),
+    )
 
 
 def order_words(number: int, code: str) -> str:
@@ -135,9 +144,9 @@ def order_words(number: int, code: str) -> str:
     return say("{unit}: {order}", unit=str(number), order=_REVEALED[code][1].words)
 
 
-def _open_order(unit: str, code: str, shown: Collection[str], *, is_all: bool) -> UnitOrder:
+def _open_order(unit: str, code: str, shown: Collection[str], *, is_last_stage: bool) -> UnitOrder:
     stage, order = _REVEALED[code]
-    if is_all or stage in shown:
+    if is_last_stage or stage in shown:
         return replace(order, unit=unit)
     return UnitOrder(unit)
 

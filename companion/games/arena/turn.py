@@ -469,12 +469,17 @@ def _end_by_count(turn: _Turn, counts: list[int], points: list[int]) -> None:
     turn.end(winner, text, "winning")
 
 
+DEFEND_STAGE = say("Defend")
+ARM_STAGE = say("Armed")
+MOVE_STAGE = say("Moves")
+ATTACK_STAGE = say("Attacks")
+"""Titles of the stages that carry out orders."""
 _STAGES: tuple[tuple[str, Callable[[_Turn], None]], ...] = (
-    (say("Defend"), _shelter),
-    (say("Armed"), _arm),
-    (say("Moves"), _move),
+    (DEFEND_STAGE, _shelter),
+    (ARM_STAGE, _arm),
+    (MOVE_STAGE, _move),
     (say("Spawn"), _spawn),
-    (say("Attacks"), _attack),
+    (ATTACK_STAGE, _attack),
     (say("Self-destruct"), _blow_up),
     (say("End of the turn"), _end),
 )

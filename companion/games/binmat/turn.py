@@ -91,7 +91,7 @@ class _Turn(TurnLog):
                 self._pass()
 
     def state_after(self) -> State:
-        """Return the position after the turn, with its outcome."""
+        """End the game if the defender has won, and return the position after the turn."""
         before = self.before
         passes = list(before.passes)
         has_passed = self.events[0].kind is BinmatEvent.PASS
