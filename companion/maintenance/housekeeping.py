@@ -1,9 +1,9 @@
 """Background work while nobody waits for it: disk space, old games, dates, and checks of stored
 games.
 
-It runs in its own thread, with a round every few seconds. Each step holds the journal's lock only
-for one game, some milliseconds. Games are removed and checked only while no game is on and nobody
-has used the table for a while.
+It runs in its own thread, with a round every few seconds. Each removal or check of a game holds
+the journal's lock on its own, for some milliseconds. Games are removed and checked only while no
+game is on and nobody has used the table for a while.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _MAX_NAMED = 8
 
 
 class Housekeeping(Closeable):
-    """Does the housekeeping of one table. `step` is one round. A context manager whose `close` may
+    """Does the housekeeping of one table. A context manager whose `close` may
     be called twice.
     """
 
@@ -82,7 +82,7 @@ class Housekeeping(Closeable):
             self._thread.start()
 
     def close(self) -> None:
-        """Stop after the current step."""
+        """Stop after the current round."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join(timeout=10)
@@ -91,15 +91,15 @@ class Housekeeping(Closeable):
 
     def _run(self) -> None:
         lower_priority(TIDYING)
-        self.step()
+        self.run_round()
         while not self._stop.wait(ROUND_S):
-            self.step()
+            self.run_round()
 
-    def step(self) -> None:
+    def run_round(self) -> None:
         """Do one round. An error in one part affects neither the other parts nor the table."""
         self._attempt(self._measure_space)
         wall_s, now_s = self._clock.wall_s(), self._clock.monotonic_s()
-        self._attempt(lambda: self._journal.clock_was_set(wall_s, now_s))
+        self._attempt(lambda: self._journal.correct_dates(wall_s, now_s))
         if self._is_quiet():
             self._attempt(self._remove_old_games)
             self._attempt(self._check_games)
@@ -138,9 +138,13 @@ class Housekeeping(Closeable):
             self._unremovable.clear()  # there may be room now
             if not self.space.may_begin:
                 self._journal.database.tighten()
-            self._table.disk_is(sentence, self.space.may_begin)
+            self._table.report_disk(sentence, self.space.may_begin)
 
     def _is_quiet(self) -> bool:
+        """Return whether no game is on and nobody has used the table for a while.
+
+        Any change at the table also lets games be removed that could not be removed before.
+        """
         now = self._table.progress()
         state = (now.number, now.moment, now.phase)
         if state != self._last_state:

@@ -174,7 +174,7 @@ class Journal(Closeable):
         """Return whether the date of the wall clock may be right."""
         return self.database.look(lambda db: self._run_at(db, at, now_s)).is_right
 
-    def clock_was_set(self, at: float, now_s: float) -> bool:
+    def correct_dates(self, at: float, now_s: float) -> bool:
         """Correct the dates of this run if the wall clock was set. Return whether it was. Raises
         `JournalError`.
         """

@@ -353,7 +353,7 @@ class Table(Closeable):
         with self._store.hold_for_device():
             self._store.publish(replace(self._store.live, has_own_wifi=is_own))
 
-    def disk_is(self, sentence: str, may_begin: bool) -> None:
+    def report_disk(self, sentence: str, may_begin: bool) -> None:
         """Show how full the disk is, and set whether it has enough room for a game."""
         with self._store.hold_for_device():
             self._store.has_room = may_begin

@@ -99,7 +99,7 @@ def test_what_people_are_told_when_the_disk_is_full(tmp_path: Path) -> None:
     with a_house(tmp_path, free=lambda _: free) as (played, house, album, _):
         played.begin()
         free = 5_000_000
-        house.step()
+        house.run_round()
         played.table.step()
         assert played.view.devices.notices == (house.space.sentence,)
         played.turn("UUS", "UUS")
@@ -112,7 +112,7 @@ def test_what_people_are_told_when_the_disk_is_full(tmp_path: Path) -> None:
             with pytest.raises(JournalError, match="The disk is full: no game can start"):
                 begin()
         free = 10**9
-        house.step()
+        house.run_round()
         played.table.step()
         assert played.view.devices.notices == ()
         played.table.rematch()
@@ -193,18 +193,18 @@ def test_old_games_go_while_nobody_plays_and_never_the_one_on_the_table(tmp_path
         journal = journal_of(played.table)
         number = history.import_game(msgspec.json.encode(made_game("arena", 1, 2)))
         before = database_of(journal).execute("PRAGMA page_count").fetchone()[0]
-        house.step()
+        house.run_round()
         assert len(journal.games()) == 25, "somebody was here just now"
         played.begin()
         for _ in range(2):
-            house.step()
+            house.run_round()
             played.wait(QUIET_S + 1)
         assert len(journal.games()) == 26, "a game is on"
         played.table.abandon()
-        house.step()
+        house.run_round()
         played.wait(QUIET_S + 1)
         for _ in range(25):
-            house.step()
+            house.run_round()
         assert journal.games() == [25, 27]
         assert album.games() == (25,)
         assert [line.number for line in history.lines()] == [27, number, 25]
@@ -217,15 +217,15 @@ def test_games_go_by_their_age_unless_nobody_knows_what_day_it_is(tmp_path: Path
     day_s = 86_400.0
     with a_house(tmp_path, keep="days", days=3) as (played, house, album, _):
         play_games(played, album, 5, apart_s=day_s)
-        house.step()
+        house.run_round()
         played.wait(QUIET_S + 1)
         played.clock.set_wall(1000.0)
         for _ in range(5):
-            house.step()
+            house.run_round()
         assert journal_of(played.table).games() == [1, 2, 3, 4, 5]
         played.clock.set_wall(1_700_000_000.0 + played.clock.monotonic_s())
         for _ in range(5):
-            house.step()
+            house.run_round()
         assert journal_of(played.table).games() == [4, 5], "three days and a minute ago is too long"
 
 
@@ -240,11 +240,11 @@ def test_other_damaged_games_are_found_beside_the_table(tmp_path: Path) -> None:
     with a_house(path.parent) as (played, house, _, history):
         assert played.view.devices.notices == ()
         played.table.abandon()
-        house.step()
+        house.run_round()
         played.wait(QUIET_S + 1)
-        house.step()
+        house.run_round()
         while house.unchecked:  # a busy machine checks fewer of them a round
-            house.step()
+            house.run_round()
         played.table.step()
         assert played.view.devices.notices == (
             "Games damaged on the disk: 2. All others are intact.",
@@ -265,7 +265,7 @@ def test_the_date_of_a_game_is_mended_when_the_clock_gets_set(tmp_path: Path) ->
         assert history.lines()[0].begun == 0.0, "nobody knows"
         assert history.lines()[0].length_s == 100.0
         clock.set_wall(1_750_000_100.0)
-        journal_of(played.table).clock_was_set(clock.wall_s(), clock.monotonic_s())
+        journal_of(played.table).correct_dates(clock.wall_s(), clock.monotonic_s())
         assert (history.lines()[0].begun, history.lines()[0].length_s) == (1_750_000_000.0, 100.0)
         played.begin()
         clock.advance(50.0)

@@ -82,7 +82,7 @@ def test_a_clock_that_was_once_ahead_is_right_after_it_was_set(path: Path) -> No
     clock = FakeClock(100.0, 2_200_000_000.0)
     with Journal(path) as journal:
         journal.append(0, FreeSeat(Seat.SOUTH), clock.wall_s(), clock.monotonic_s())
-        assert journal.clock_was_set(1_764_000_000.0, 110.0)
+        assert journal.correct_dates(1_764_000_000.0, 110.0)
     with Journal(path) as journal:
         assert journal.knows_date(1_764_000_500.0, 5.0)
         assert not journal.knows_date(1_763_999_980.0, 5.0), "that is before the last input"

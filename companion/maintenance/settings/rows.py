@@ -22,11 +22,11 @@ from companion.core.i18n import decimal_mark, say
 from companion.core.kit import SEAT_WORDS, SEATS, Seat
 from companion.maintenance.settings.file import flat
 from companion.maintenance.settings.words import (
-    AT_ONCE,
     BY_HAND,
-    CAMERAS,
+    CAMERA_PATTERN,
     PAD_PARTS,
     SECTIONS,
+    WITHOUT_RESTART,
     WORDS,
     Words,
 )
@@ -110,7 +110,7 @@ class SettingRow:
     def takes(self, value: Any) -> bool:
         """Return whether the settings page may write this value."""
         if self.key == "camera.source":
-            return isinstance(value, str) and re.fullmatch(CAMERAS, value) is not None
+            return isinstance(value, str) and re.fullmatch(CAMERA_PATTERN, value) is not None
         return self.page
 
     def typed(self, value: Any) -> str:
@@ -249,7 +249,7 @@ def kept_by_hand(here: Settings, wanted: Settings) -> dict[str, object]:
 
 def works_at_once(key: str) -> bool:
     """Return whether a change of this setting takes effect without a restart."""
-    return key in AT_ONCE or key.rpartition(".")[0] in AT_ONCE
+    return key in WITHOUT_RESTART or key.rpartition(".")[0] in WITHOUT_RESTART
 
 
 # ---- inside --------------------------------------------------------------------------------------

@@ -21,17 +21,17 @@ class Words:
     choices: Mapping[Any, str] = field(default_factory=dict)
 
 
-CAMERAS = (
+CAMERA_PATTERN = (
     r"auto|none|picamera(:([0-9]{1,3}|[a-z][a-z0-9_]{2,31}|/base/[a-zA-Z0-9_@/,.-]{1,150}))?"
     r"|usb:[^/\\]{1,100}"
 )
-"""Camera sources that are devices. The settings page writes no others.
+"""Regular expression of camera sources that are devices. The settings page writes no others.
 
 After `picamera:` follows a number, a sensor, or libcamera's id, which is not a file path. Pictures
 as a source are for tests at the machine itself.
 """
 
-AT_ONCE = frozenset(
+WITHOUT_RESTART = frozenset(
     {
         "table",
         "voice",
