@@ -42,7 +42,7 @@ class RenderedBlock:
 
     piece: int
     top: Callable[[], Bgr] = field(repr=False)
-    rgb: str
+    side_colour: str
     width_mm: float
     depth_mm: float
     height_mm: float
@@ -96,7 +96,7 @@ def draw_block(picture: Bgr, stage: LitTable, block: RenderedBlock) -> None:
     top, foot = enlarged(top), enlarged(foot)
     hull = cv2.convexHull(np.vstack([top, foot]).astype(np.float32))
     cv2.fillPoly(cover, [_sixteenths(np.asarray(hull, np.float64))], 255, cv2.LINE_AA, _SHIFT)
-    _draw_walls(colours, top, foot, bgr_of(block.rgb))
+    _draw_walls(colours, top, foot, bgr_of(block.side_colour))
     art = scenery.top(block.top(), stage.view.seed + block.piece)
     for quad, shares in strips:
         _draw_top(colours, cover, art, enlarged(quad), shares)

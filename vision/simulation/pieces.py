@@ -26,16 +26,16 @@ _PILE_GAP_MM = 12.0
 
 
 @dataclass(frozen=True, eq=False)
-class Top:
-    """One face of a piece: its name, a function for its picture, colour of the sides, size, and
-    seat.
+class RenderedFace:
+    """One face of a piece: its name, a function for its picture, colour of the sides as `#rrggbb`,
+    size, and seat.
 
     `marker` is the id on it. It is None on a card, which shows its marker twice, or none.
     """
 
     name: str
     picture: Callable[[], Bgr]
-    rgb: str
+    side_colour: str
     width_mm: float
     depth_mm: float
     height_mm: float
@@ -48,14 +48,14 @@ class Piece:
     """A physical piece. `tops` are its faces, and `shown` is the index of the upper one."""
 
     id: int
-    tops: tuple[Top, ...]
+    tops: tuple[RenderedFace, ...]
     shown: int = 0
     x_mm: float = 0.0
     y_mm: float = 0.0
     turn_deg: float = 0.0
 
     @property
-    def top(self) -> Top:
+    def top(self) -> RenderedFace:
         """The face that is up."""
         return self.tops[self.shown]
 
@@ -105,7 +105,8 @@ class MovablePieces(ABC):
     def take(self, free: list[Piece], name: str, wanted: Collection[str]) -> Piece:  # noqa: ARG002 - cards need it
         """Take a free piece that has this face, and turn the face up.
 
-        A piece that already shows the face is preferred. Raises KeyError if there is none.
+        A piece that already shows the face is preferred. `wanted` has all faces of the layout that
+        is being set up. Raises KeyError if there is none.
         """
         fitting = [p for p in free if any(top.name == name for top in p.tops)]
         if not fitting:
@@ -130,7 +131,7 @@ class Tags(MovablePieces):
         self._places: dict[int, tuple[float, float]] = {}
 
     def all(self) -> list[Piece]:
-        """Return every physical piece."""
+        """Return every physical piece, and note its place beside the board for `put_beside`."""
         tags = enumerate(self._kit.tags)
         pieces = [
             Piece(number, tuple(self._top(face, marker) for face, marker in piece))
@@ -143,13 +144,15 @@ class Tags(MovablePieces):
         }
         return pieces
 
-    def _top(self, face: Face, marker: int) -> Top:
+    def _top(self, face: Face, marker: int) -> RenderedFace:
         kit = self._kit
         width, depth = kit.tops_mm[face.name]
         own = kit.sides[face.seat].rgb if face.seat else _NEUTRAL_RGB
-        rgb = STONE if self._covers_several(face.name) else own
+        colour = STONE if self._covers_several(face.name) else own
         picture = partial(self._picture, marker)
-        return Top(face.name, picture, rgb, width, depth, face.height_mm, face.seat, marker)
+        return RenderedFace(
+            face.name, picture, colour, width, depth, face.height_mm, face.seat, marker
+        )
 
     def _picture(self, marker: int) -> Bgr:
         return unpacked(self._printed().tops[marker])
@@ -228,11 +231,11 @@ class Tags(MovablePieces):
         stacks: list[list[RenderedBlock]] = []
         for piece in pieces:
             block = _block(piece, 0.0)
-            is_below = partial(self._overlap, block)
+            overlaps = partial(self._overlap, block)
             # A piece that overlaps several stacks joins them into one.
-            under = [stack for stack in stacks if any(map(is_below, stack))]
+            under = [stack for stack in stacks if any(map(overlaps, stack))]
             z_mm = max(
-                (b.z_mm + b.height_mm for stack in under for b in stack if is_below(b)), default=0.0
+                (b.z_mm + b.height_mm for stack in under for b in stack if overlaps(b)), default=0.0
             )
             stacks = [stack for stack in stacks if stack not in under]
             below = sorted((b for stack in under for b in stack), key=lambda b: b.z_mm)
@@ -265,8 +268,10 @@ class Cards(MovablePieces):
         """Return the deck, face down."""
         deck, white = self._deck, "#d8d8d4"
         size = deck.width_mm, deck.height_mm, CARD_THICK_MM
-        back = Top(BACK, lambda: unpacked(self._printed().back), white, *size)
-        faces = [Top(card.name, partial(self._front, card), white, *size) for card in deck.cards]
+        back = RenderedFace(BACK, lambda: unpacked(self._printed().back), white, *size)
+        faces = [
+            RenderedFace(card.name, partial(self._front, card), white, *size) for card in deck.cards
+        ]
         return [Piece(number, (face, back), shown=1) for number, face in enumerate(faces)]
 
     def _front(self, card: Card) -> Bgr:
@@ -330,5 +335,5 @@ def _block(piece: Piece, z_mm: float) -> RenderedBlock:
     """Return the block of a piece at this base height."""
     top, place = piece.top, (piece.x_mm, piece.y_mm, z_mm, piece.turn_deg)
     return RenderedBlock(
-        piece.id, top.picture, top.rgb, top.width_mm, top.depth_mm, top.height_mm, *place
+        piece.id, top.picture, top.side_colour, top.width_mm, top.depth_mm, top.height_mm, *place
     )
