@@ -3,6 +3,7 @@
 CompanionError
 ├── Malformed (ValueError)          text, option or body of the wrong form
 ├── Illegal (ValueError)            well-formed, but against the rules or the moment
+├── Ambiguous (ValueError)          kept for games written for version 1.0
 ├── Stale (RuntimeError)            belongs to a turn or a game that is past
 ├── ConfigError (ValueError)        a wrong settings file
 └── SystemTrouble (OSError)         a file, device or port that cannot be used
@@ -84,6 +85,18 @@ class Illegal(CompanionError, ValueError):
 def wrong_phase(message: str) -> Illegal:
     """Return the refusal of an action that is not possible now."""
     return Illegal(Refusal.WRONG_PHASE, message)
+
+
+class Ambiguous(CompanionError, ValueError):
+    """Several legal actions match, so that somebody has to choose. Kept for games written for
+    version 1.0.
+    """
+
+    kind = "ambiguous"
+
+    def __init__(self, message: str, choices: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.choices = choices
 
 
 class Stale(CompanionError, RuntimeError):
