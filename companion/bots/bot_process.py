@@ -1,4 +1,4 @@
-"""Run an opponent in a separate process, which gets only one seat's views over a socket."""
+"""Run an opponent in a separate process, which gets only one seat's views over two pipes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import hashlib
 import hmac
 import os
 import re
+import select
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -114,26 +114,28 @@ class BotProcess(Closeable):
         for name in ("PATH", "VIRTUAL_ENV"):
             if name in os.environ:
                 environment[name] = os.environ[name]
-        # a socket and not two pipes, because it has time-outs
-        self._socket, theirs = socket.socketpair()
         try:
             self.child = subprocess.Popen(
                 list(command),
-                stdin=theirs.fileno(),
-                stdout=theirs.fileno(),
+                # pipes and not a socket, which no program can open as /dev/stdin or /dev/stdout
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                bufsize=0,
                 cwd=_ROOT,
                 env=environment,
                 start_new_session=True,
             )
         except (OSError, ValueError, IndexError) as error:
-            self._socket.close()
             reason = (error.strerror if isinstance(error, OSError) else None) or "not a command"
             raise BotFailure(f"The opponent’s program cannot be started: {reason}") from None
-        finally:
-            theirs.close()
         limit_process(self.child.pid, MAX_MEMORY_BYTES)
         self._is_open = True
+        if self.child.stdin is None or self.child.stdout is None:
+            raise AssertionError("the child was started with pipes")
+        self._pipes = (self.child.stdin, self.child.stdout)
+        for pipe in self._pipes:
+            os.set_blocking(pipe.fileno(), False)
 
     def new(self, seat: Seat, options: Mapping[str, Any], deadline_s: float) -> None:
         """Start a game in a seat. `deadline_s` is the timeout of the reply."""
@@ -176,7 +178,8 @@ class BotProcess(Closeable):
         """Kill the child. May be called twice, and while another thread waits for a reply."""
         self._end()
         with self._call_lock:
-            self._socket.close()
+            for pipe in self._pipes:
+                pipe.close()
 
     def _end(self) -> None:
         """Kill the child and its session."""
@@ -201,8 +204,7 @@ class BotProcess(Closeable):
             if not self._is_open:
                 raise BotFailure("The opponent has ended")
             try:
-                self._socket.settimeout(deadline_s)
-                self._socket.sendall(line)
+                self._write(line, ends_s)
                 answer = self._read_line(ends_s)
             except TimeoutError:
                 self._fail(f"did not answer within {deadline_s:g} s")
@@ -215,15 +217,25 @@ class BotProcess(Closeable):
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             self._fail("answered nonsense")
 
+    def _write(self, line: bytes, ends_s: float) -> None:
+        """Send a line to the child. Raises `TimeoutError`."""
+        pipe = self._pipes[0].fileno()
+        remaining = memoryview(line)
+        while remaining:
+            _wait_for(pipe, select.POLLOUT, ends_s)
+            with contextlib.suppress(BlockingIOError):
+                remaining = remaining[os.write(pipe, remaining) :]
+
     def _read_line(self, ends_s: float) -> bytes:
         """Return one line of the child, without its end. Raises `TimeoutError`."""
+        pipe = self._pipes[1].fileno()
         answer = bytearray()
         while not answer.endswith(b"\n"):
-            left_s = ends_s - time.monotonic()
-            if left_s <= 0:
-                raise TimeoutError
-            self._socket.settimeout(left_s)
-            chunk = self._socket.recv(_CHUNK)
+            _wait_for(pipe, select.POLLIN, ends_s)
+            try:
+                chunk = os.read(pipe, _CHUNK)
+            except BlockingIOError:
+                continue
             if not chunk:
                 self._fail("has ended")
             answer += chunk
@@ -233,6 +245,15 @@ class BotProcess(Closeable):
             if b"\n" in answer[:-1]:
                 self._fail("answered more than it was asked")
         return bytes(answer[:-1])
+
+
+def _wait_for(pipe: int, event: int, ends_s: float) -> None:
+    """Wait until a pipe is ready. Raises `TimeoutError` at `ends_s`."""
+    poll = select.poll()
+    poll.register(pipe, event)
+    left_s = ends_s - time.monotonic()
+    if left_s <= 0 or not poll.poll(left_s * 1000):
+        raise TimeoutError
 
 
 def _clean_reason(reason: str | _Sentence) -> str:

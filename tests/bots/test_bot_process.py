@@ -81,6 +81,15 @@ def test_any_program_that_speaks_the_protocol() -> None:
     assert chosen(answer) == Choice("UUS", 3, ("a", "b"))
 
 
+def test_a_program_may_open_its_streams_by_name() -> None:
+    ask = "head -n1 /dev/stdin > /dev/null"
+    answers = ('{"ready": true}', '{"action": "UUS"}')
+    script = "; ".join(f"{ask}; echo '{answer}' > /dev/stdout" for answer in answers)
+    with BotProcess(["sh", "-c", script]) as bot:
+        bot.new(Seat.SOUTH, {}, LONG_S)
+        assert bot.choose({}, LONG_S).action == "UUS"
+
+
 def test_its_reasons_are_lines_that_can_be_shown() -> None:
     why = ["\u202eup\n\tand\0 up", "\u200f \a", "ÿ👩\u200d🚀", "x" * 500]
     assert chosen({"action": "UUS", "why": why}).why == ("up and up", "ÿ👩\u200d🚀", "x" * 400)
