@@ -198,7 +198,7 @@ class Placing:
 
 @dataclass(frozen=True)
 class Duellist:
-    """One side of a face-off: its piece, square and task, and the strengths that count."""
+    """One side of a face-off: its piece and square, what it does, and the strengths that count."""
 
     face: str
     square: Square

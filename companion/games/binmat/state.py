@@ -13,7 +13,7 @@ from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
 from companion.games.base import Options, Outcome, plain_outcome
-from companion.games.binmat.cards import DECK, Cards, parse_card
+from companion.games.binmat.cards import CARDS, DECK, Cards, parse_card
 from companion.games.binmat.combat import ATTACKER, DEFENDER, Edition
 
 LANES = range(6)
@@ -66,11 +66,18 @@ def check_options(options: BinmatOptions) -> None:
         for card in options.deck:
             parse_card(card)
         counts = Counter(options.deck)
-        if wrong := [card for card in DECK if counts[card] != 1]:
+        if twice := [card for card in DECK if counts[card] > 1]:
             text = say(
                 "Option deck: {card} is there {times} times, expected each card once",
-                card=wrong[0],
-                times=counts[wrong[0]],
+                card=twice[0],
+                times=counts[twice[0]],
+            )
+            raise Malformed(text)
+        if missing := CARDS - set(options.deck):
+            text = say(
+                "Option deck: {cards} cards, expected all 78: {card} is missing",
+                cards=len(options.deck),
+                card=min(missing),
             )
             raise Malformed(text)
 

@@ -129,14 +129,39 @@ def _duel(state: State, course: Course) -> Duel:
     """Return both sides of the present face-off."""
     mover = course.mover
     other = course.face_offs[state.won].defender
-    text = label_of(state, course)
+    start = state.places[mover]
+    square = state.places[other]
     strengths = tuple(ROLE_OF[piece].attack for piece in course.movers)
-    attacker = Duellist(PIECE_NAMES[mover], SQUARES[state.places[mover]], text, strengths)
-    strengths = (ROLE_OF[other].defence,)
-    defender = Duellist(PIECE_NAMES[other], SQUARES[state.places[other]], text, strengths)
+    attacker = Duellist(PIECE_NAMES[mover], SQUARES[start], _attack_text(state, course), strengths)
+    text = say("is in the way on {square}", square=NAMES[square])
+    if course.kind is Kind.TACKLE:
+        text = say("has the ball on {square}", square=NAMES[square])
+    elif course.kind is Kind.PASS:
+        text = say("intercepts on {square}", square=NAMES[square])
+    defender = Duellist(PIECE_NAMES[other], SQUARES[square], text, (ROLE_OF[other].defence,))
     # South's side comes first, whichever side attacks.
     pair = (attacker, defender) if state.seat == 0 else (defender, attacker)
     return Duel(dict(zip(SEATS, pair, strict=True)), _HINTS[course.kind])
+
+
+def _attack_text(state: State, course: Course) -> str:
+    """Return the action of the attacker in a face-off."""
+    start = NAMES[state.places[course.mover]]
+    if course.kind is Kind.TACKLE:
+        if len(course.movers) == 1:
+            return say("tackles from {start}", start=start)
+        second = course.movers[1]
+        role = ROLE_OF[second].name
+        square = NAMES[state.places[second]]
+        parts = {"start": start, "role": role, "square": square}
+        return say("tackles from {start} with {role} on {square}", **parts)
+    if course.kind is Kind.PASS:
+        return say("passes from {start} to {end}", start=start, end=NAMES[course.ball])
+    if course.end == IN_GOAL:
+        return say("runs from {start} into goal", start=start)
+    if NAMES[course.end] == start:
+        return say("runs from {start} and comes back", start=start)
+    return say("runs from {start} to {end}", start=start, end=NAMES[course.end])
 
 
 # ---- what can be tapped --------------------------------------------------------------------------

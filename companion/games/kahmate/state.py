@@ -81,9 +81,8 @@ class Course:
     """What an action leads to: its face-offs in order, and the squares of mover and ball if all
     are won.
 
-    Two actions with the same course
-    have the same consequences. For a tackle, `ball` is the square of the ball if the attack wins by
-    2 or less.
+    Two actions with the same course have the same consequences. For a tackle, `ball` is the square
+    of the ball if the attack wins by 2 or less.
     """
 
     kind: Kind

@@ -100,26 +100,33 @@ def test_a_tackle_that_waits_is_shown_as_a_duel() -> None:
     assert duel is not None
     assert duel.hint == "A lead of more than 2 takes the ball."
     assert duel.sides == {
-        SOUTH: Duellist("blue big", Square.parse("e5"), "Tackle e6 from e5 and f6", (2, 1)),
-        NORTH: Duellist("pink smart", Square.parse("e6"), "Tackle e6 from e5 and f6", (1,)),
+        SOUTH: Duellist("blue big", Square.parse("e5"), "tackles from e5 with tough on f6", (2, 1)),
+        NORTH: Duellist("pink smart", Square.parse("e6"), "has the ball on e6", (1,)),
     }
     assert GAME.board_ui(TACKLED, SOUTH).duel is None
 
 
 @pytest.mark.parametrize(
-    ("state", "text", "label"),
+    ("state", "text", "sides"),
     [
-        (at("R@d6 T@d4", "S@d5", "d6"), "d6*d4", "Pass d6 to d4"),
-        (at("T@d4", "S@d5 B@d6", "h6"), "d4-d5-d4", "Run d4 to d4"),
+        (
+            at("R@d6 T@d4", "S@d5", "d6"),
+            "d6*d4",
+            ["passes from d6 to d4", "intercepts on d5"],
+        ),
+        (
+            at("T@d4", "S@d5 B@d6", "h6"),
+            "d4-d5-d4",
+            ["runs from d4 and comes back", "is in the way on d5"],
+        ),
     ],
 )
-def test_runs_and_passes_that_wait_are_shown_as_duels(state: State, text: str, label: str) -> None:
+def test_runs_and_passes_that_wait_are_shown_as_duels(
+    state: State, text: str, sides: list[str]
+) -> None:
     duel = GAME.board_ui(do(state, text).state, NORTH).duel
     assert duel is not None
-    assert [(side.text, str(side.square)) for side in duel.sides.values()] == [
-        (label, "d6" if "*" in text else "d4"),
-        (label, "d5"),
-    ]
+    assert [side.text for side in duel.sides.values()] == sides
 
 
 # ---- what can be tapped --------------------------------------------------------------------------
