@@ -80,9 +80,10 @@ class MachineVoice(Closeable):
 
     def step(self) -> None:
         """Speak all waiting sentences."""
-        with suppress(IndexError):  # none is left
-            while True:
-                self._speak(*self._waiting.popleft())
+        while self._waiting:
+            with suppress(IndexError):  # `hush` has just emptied the queue
+                text, language = self._waiting.popleft()
+                self._speak(text, language)
 
     def close(self) -> None:
         """Stop speaking and end the thread."""
