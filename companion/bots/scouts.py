@@ -8,12 +8,12 @@ begun, and which positions its turns have led to.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import inf
-from operator import or_
-from typing import Any
+from operator import attrgetter, itemgetter, or_
+from typing import Any, NamedTuple
 
 from companion.bots.base import (
     Bot,
@@ -38,11 +38,17 @@ from companion.games.scouts.board import AROUND, FILES, NAMES, SQUARES, squares_
 from companion.games.scouts.moves import decisions, rock_decision, rock_placings, shortest
 from companion.games.scouts.notation import read
 from companion.games.scouts.screen import play_of
-from companion.games.scouts.state import Position, lay_rock, masks_after, pass_turn
-from companion.games.scouts.state import move_scout as after_play
+from companion.games.scouts.state import (
+    Position,
+    lay_rock,
+    masks_after,
+    move_scout,
+    pass_turn,
+)
 from companion.games.screen import Play
 
 _SURE = WIN / 2
+"""Value from which on a game is won, in however many turns."""
 _REPETITION_COST = 2.0
 """Penalty in ranks for each earlier turn of this game that led to the same position."""
 _MAX_FOLLOW_UP = 6.0
@@ -50,8 +56,11 @@ _MAX_FOLLOW_UP = 6.0
 _ROCK_VALUE = 3.0
 """Value of a rock that is not laid yet."""
 _MAX_TURNS = 150
-_LAST_HOPES = 120
+"""Maximum number of turns that are considered in a position."""
+_LOST_WIDTH = 120
+"""Number of turns searched for a way out if the game seems lost."""
 _ROCKS_TRIED = 24
+"""Maximum number of placings of a rock that are compared."""
 _DECISIVE_LEAD = 40.0
 """Lead in ranks that usually decides a game."""
 _SET_UPS = ("cdefb", "decfg", "dcefb")
@@ -75,7 +84,8 @@ class Strength:
         A level without search compares only its own scouts, upper and lower. While both sides
         wander about, the whole position would not repeat for very long.
         """
-        return node if self.widths else (node[0], node[2])
+        own, _, own_low, *_ = node
+        return node if self.widths else (own, own_low)
 
 
 STRENGTHS = {
@@ -85,10 +95,18 @@ STRENGTHS = {
 }
 
 Plays = tuple[tuple[int, int], ...]
-Turn = tuple[float, Plays, Node]
-"""First estimate of a turn's value, its plays (masks of origin and target), and the node after
-it.
-"""
+"""Plays of one turn, each by the masks of its origin and target."""
+
+
+class Turn(NamedTuple):
+    """A turn: its estimated value, its plays, and the node after it."""
+
+    value: float
+    plays: Plays
+    after: Node
+
+
+_value_of = attrgetter("value")
 
 
 class ScoutsBot(Bot):
@@ -119,8 +137,8 @@ class ScoutsBot(Bot):
             return Choice(".", search.nodes)
         # a level without search lays no rocks
         rock = search.rock(position, turn) if self._strength.widths else None
-        self._remember(position, turn[1], rock)
-        self._visits[self._strength.known_by(turn[2])] += 1
+        self._remember(position, turn.plays, rock)
+        self._visits[self._strength.known_by(turn.after)] += 1
         self._why = search.reasons(position, turn, rock) + search.outlook(position, turn, rock)
         return Choice(self._plan[position], search.nodes, self._why)
 
@@ -138,8 +156,8 @@ class ScoutsBot(Bot):
         turn = search.best(position)
         if turn is None or len(tried.squares) < 2:
             return None
-        after = after_play(position, 1 << tried.squares[0], 1 << tried.squares[-1])
-        return share_of_game(turn[0] - search.after(after), _DECISIVE_LEAD)
+        after = move_scout(position, 1 << tried.squares[0], 1 << tried.squares[-1])
+        return share_of_game(turn.value - search.value_from(after), _DECISIVE_LEAD)
 
     def _search(self, position: Position) -> _Search:
         terrain = Terrain(self._values, position.stone, position.may_stack)
@@ -156,7 +174,7 @@ class ScoutsBot(Bot):
         self._plan = {}
         for origin, target in plays:
             self._plan[position] = _play_of(position, origin, target).text
-            position = after_play(position, origin, target)
+            position = move_scout(position, origin, target)
         if rock is not None and not position.is_won:
             self._plan[position] = str(rock_decision(*rock))
             position = lay_rock(position, *rock)
@@ -174,7 +192,7 @@ def _words(position: Position, steps: Plays) -> Iterator[str]:
     """Yield the plays of a turn in words."""
     for origin, target in steps:
         yield _play_of(position, origin, target).label
-        position = after_play(position, origin, target)
+        position = move_scout(position, origin, target)
 
 
 class _Search:
@@ -207,17 +225,17 @@ class _Search:
             node, self.seat, value, position.due, position.played
         ):
             visits = self.visits.get(self.strength.known_by(after), 0)
-            turns.append((score - _REPETITION_COST * visits, plays, after))
+            turns.append(Turn(score - _REPETITION_COST * visits, plays, after))
         turns.sort(key=_value_of, reverse=True)
         self.ranked = turns
         # no search for a winning turn, or for a level that does not search
-        if not turns or turns[0][0] >= _SURE or not self.strength.widths:
+        if not turns or turns[0].value >= _SURE or not self.strength.widths:
             return turns[0] if turns else None
         ranked = turns
         for widths in self.strength.widths:
             ranked = self._ranked(ranked, widths)
-        if ranked[0][0] <= -_SURE:  # seems lost: search more turns for a way out
-            ranked = self._ranked(turns[:_LAST_HOPES], (_LAST_HOPES,))
+        if ranked[0].value <= -_SURE:  # seems lost: search more turns for a way out
+            ranked = self._ranked(turns[:_LOST_WIDTH], (_LOST_WIDTH,))
         self.ranked = ranked
         return ranked[0]
 
@@ -231,7 +249,7 @@ class _Search:
             # negamax: the value is that of the side that plays next
             window = (-inf, -alpha - boredom)
             score = -self._turn_value(swapped(after), -value, widths[1:], window) - boredom
-            ranked.append((score, plays, after))
+            ranked.append(Turn(score, plays, after))
             alpha = max(alpha, score)
         return sorted(ranked, key=_value_of, reverse=True)
 
@@ -244,21 +262,22 @@ class _Search:
         """
         self.nodes += 1
         terrain = self.terrain
-        turns: list[Turn] = []
+        # plain tuples, because there are thousands of them
+        turns: list[tuple[float, Plays, Node]] = []
         for gain, origin, target in terrain.moves(node, seat, played):
             first = (origin, target)
             after = masks_after(node, seat, origin, target)
             if gain >= WIN:
-                return [(WIN, (first,), after)]
+                return [Turn(WIN, (first,), after)]
             seconds = terrain.moves(after, seat, target) if due > 1 else []
             if not seconds:
                 turns.append((value + gain, (first,), after))
             for more, start, end in seconds:
                 if more >= WIN:
                     end_node = masks_after(after, seat, start, end)
-                    return [(WIN, (first, (start, end)), end_node)]
+                    return [Turn(WIN, (first, (start, end)), end_node)]
                 turns.append((value + gain + more, (first, (start, end)), after))
-        turns.sort(key=_value_of, reverse=True)
+        turns.sort(key=itemgetter(0), reverse=True)
         return _distinct_turns(turns, seat)
 
     def _turn_value(
@@ -305,11 +324,11 @@ class _Search:
             return value
         if firsts[0][0] >= WIN:
             return WIN
-        # `most` is an upper bound for the gain of a second play
         best = -inf
-        most = firsts[0][0] + _MAX_FOLLOW_UP
+        # an upper bound for the gain of a second play
+        most_follow_up = firsts[0][0] + _MAX_FOLLOW_UP
         for gain, origin, target in firsts:
-            if value + gain + most <= best:
+            if value + gain + most_follow_up <= best:
                 break
             after = masks_after(node, seat, origin, target)
             seconds = terrain.moves(after, seat, target)
@@ -326,7 +345,7 @@ class _Search:
 
         Return None if it is better kept.
         """
-        position = _after_plays(position, turn[1])
+        position = _after_plays(position, turn.plays)
         runners = position.foe & position.intel
         if position.is_won or not runners:
             return None
@@ -356,50 +375,52 @@ class _Search:
         self.nodes += search.nodes
         return value - _ROCK_VALUE if covered else value
 
-    def after(self, position: Position) -> float:
+    def value_from(self, position: Position) -> float:
         """Return the value of the best turn that continues from here."""
         if position.is_won:
             return WIN
         if position.due and (turn := self.best(position)):
-            return turn[0]
+            return turn.value
         node = position[:6]
         widths = self.strength.widths[-1] if self.strength.widths else ()
-        ended: Turn = (self.terrain.value(node, self.seat), (), node)
-        return self._ranked([ended], (1, *widths[1:]))[0][0]
+        ended = Turn(self.terrain.value(node, self.seat), (), node)
+        return self._ranked([ended], (1, *widths[1:]))[0].value
 
     def reasons(
         self, position: Position, turn: Turn, rock: tuple[int, int] | None
     ) -> tuple[str, ...]:
         """Return the reasons for a turn as sentences, the most important first."""
-        score, _, node = turn
-        before = position[:6]
+        own, _, _, foe_low, intel, _ = turn.after
         words = []
-        if score >= _SURE:
+        if turn.value >= _SURE:
             words.append(say("This brings intel home."))
-        elif score <= -_SURE:
+        elif turn.value <= -_SURE:
             words.append(say("Nothing stops the other side’s scout any more: this is a last try."))
-        if node[3].bit_count() > before[3].bit_count():
+        if foe_low.bit_count() > position.foe_low.bit_count():
             words.append(say("This buries a scout of the other side."))
         if rock is not None:
             words.append(say("The rock blocks the way home of a scout with intel."))
-        if (node[0] & node[4]).bit_count() > (before[0] & before[4]).bit_count():
+        if (own & intel).bit_count() > (position.own & position.intel).bit_count():
             words.append(say("This gathers intel."))
-        words.append(
-            say(
-                "As far as one can see ahead, this side’s scouts then get farther than the other "
-                "side’s."
+        if not words:
+            words.append(
+                say(
+                    "As far as one can see ahead, this side’s scouts then get farther than the "
+                    "other side’s."
+                )
             )
-        )
         return tuple(words)
 
     def outlook(
         self, position: Position, turn: Turn, rock: tuple[int, int] | None
     ) -> tuple[str, ...]:
-        """Return the other side's best answer to a turn, and the second best turn."""
-        score, plays, _ = turn
-        if abs(score) >= _SURE:
+        """Return the other side's best answer to a turn, and the second best turn.
+
+        The second best turn is from the last call of `best`, which must have been for `position`.
+        """
+        if abs(turn.value) >= _SURE:
             return ()
-        after = _after_plays(position, plays)
+        after = _after_plays(position, turn.plays)
         terrain = self.terrain
         if rock is None:
             after = pass_turn(after)
@@ -409,32 +430,29 @@ class _Search:
         widths = self.strength.widths[-1][1:] if self.strength.widths else ()
         strength = replace(self.strength, widths=(widths,) if widths else ())
         answer = _Search(terrain, after.seat, strength, {}).best(after)
-        second_score, second_plays, _ = self.ranked[1] if len(self.ranked) > 1 else (score, (), ())
+        second = self.ranked[1] if len(self.ranked) > 1 else turn._replace(plays=())
         return reasons_of(
-            expected_reply(_words(after, answer[1] if answer else ())),
+            expected_reply(_words(after, answer.plays if answer else ())),
             second_best(
-                _words(position, second_plays), share_of_game(score - second_score, _DECISIVE_LEAD)
+                _words(position, second.plays),
+                share_of_game(turn.value - second.value, _DECISIVE_LEAD),
             ),
         )
 
 
 def _after_plays(position: Position, plays: Plays) -> Position:
     for origin, target in plays:
-        position = after_play(position, origin, target)
+        position = move_scout(position, origin, target)
     return position
 
 
-def _distinct_turns(turns: list[Turn], seat: int) -> list[Turn]:
+def _distinct_turns(turns: Iterable[tuple[float, Plays, Node]], seat: int) -> list[Turn]:
     """Return the best turns with the nodes after them, one for each node."""
     done: dict[Node, Turn] = {}
     for score, plays, after in turns:
         node = masks_after(after, seat, *plays[1]) if len(plays) > 1 else after
         if node not in done:
-            done[node] = (score, plays, node)
+            done[node] = Turn(score, plays, node)
             if len(done) == _MAX_TURNS:
                 break
     return list(done.values())
-
-
-def _value_of(turn: Turn) -> float:
-    return turn[0]
