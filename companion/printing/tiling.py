@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from companion.core.errors import Malformed
 from companion.core.kit import Board
@@ -114,6 +114,7 @@ class Tiling:
     spots_x: Sequence[float] = ()
     """Preferred places for a cross along a horizontal joint, where it hides no label."""
     spots_y: Sequence[float] = ()
+    """The same along a vertical joint."""
 
     @property
     def across(self) -> int:
@@ -137,12 +138,17 @@ class Tiling:
         columns = _spans((whole.left, *self.cuts_x, whole.right))
         rows = _spans((whole.bottom, *self.cuts_y, whole.top))
         return tuple(
-            Window(column, row, Extent(x[0], y[0], x[1], y[1]), Extent(x[2], y[2], x[3], y[3]))
+            Window(
+                column,
+                row,
+                core=Extent(x.low, y.low, x.high, y.high),
+                printed=Extent(x.printed_low, y.printed_low, x.printed_high, y.printed_high),
+            )
             for row, y in enumerate(rows)
             for column, x in enumerate(columns)
         )
 
-    def joints(self) -> Iterator[tuple[float, float]]:
+    def crosses(self) -> Iterator[tuple[float, float]]:
         """Yield the places of two crosses on every edge that two pages share. Both pages print
         them.
         """
@@ -167,12 +173,21 @@ def _pair(low: float, high: float, spots: Sequence[float]) -> tuple[float, float
     )
 
 
-def _spans(edges: tuple[float, ...]) -> list[tuple[float, float, float, float]]:
-    """Return for each part between two edges: core low and high, printed low and high."""
+class _Span(NamedTuple):
+    """A page along one axis: its core, and what is printed of it."""
+
+    low: float
+    high: float
+    printed_low: float
+    printed_high: float
+
+
+def _spans(edges: tuple[float, ...]) -> list[_Span]:
+    """Return the span of each page between two edges."""
     last = len(edges) - 2
     return [
         # a page extends beyond its lower joint by a bleed, beyond its upper one by a flap
-        (low, high, low - BLEED_MM * (part > 0), high + FLAP_MM * (part < last))
+        _Span(low, high, low - BLEED_MM * (part > 0), high + FLAP_MM * (part < last))
         for part, (low, high) in enumerate(pairwise(edges))
     ]
 
@@ -226,9 +241,9 @@ def tile_board(board: Board, width_mm: float, height_mm: float, foot_mm: float) 
         spots_x = [(n + 0.5) * board.pitch_mm for n in range(board.files)]
         spots_y = [(n + 0.5) * board.rank_pitch_mm for n in range(board.ranks)]
     tilings = []
-    for landscape, across, down in ((False, width_mm, height_mm), (True, height_mm, width_mm)):
-        cuts_x = _cuts(extent.left, extent.right, across, seams_x)
-        cuts_y = _cuts(extent.bottom, extent.top, down - foot_mm, seams_y)
+    for landscape, room_x, room_y in ((False, width_mm, height_mm), (True, height_mm, width_mm)):
+        cuts_x = _cuts(extent.left, extent.right, room_x, seams_x)
+        cuts_y = _cuts(extent.bottom, extent.top, room_y - foot_mm, seams_y)
         if cuts_x is not None and cuts_y is not None:
             tilings.append(Tiling(extent, landscape, cuts_x, cuts_y, spots_x, spots_y))
     if not tilings:
@@ -255,7 +270,10 @@ def _cuts(low: float, high: float, room: float, seams: list[float]) -> tuple[flo
         fitting = [
             cuts
             for cuts in combinations(seams, count)
-            if all(end - start <= room + 1e-6 for _, _, start, end in _spans((low, *cuts, high)))
+            if all(
+                span.printed_high - span.printed_low <= room + 1e-6
+                for span in _spans((low, *cuts, high))
+            )
         ]
         if fitting:
             return min(

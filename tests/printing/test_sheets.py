@@ -221,7 +221,7 @@ def test_any_board_is_cut_into_pages_that_fit_and_meet(
     for x, y in board.corner_centres_mm.values():
         assert all(abs(cut - x) >= reach for cut in tiling.cuts_x)
         assert all(abs(cut - y) >= reach for cut in tiling.cuts_y)
-    for cross_x, cross_y in tiling.joints():
+    for cross_x, cross_y in tiling.crosses():
         pages = [
             w
             for w in tiling.windows

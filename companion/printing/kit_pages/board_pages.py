@@ -46,7 +46,7 @@ def print_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, room: Extent
         for marker, (corner_x, corner_y) in kit.board.corner_centres_mm.items():
             pen.marker(marker, corner_x, corner_y, kit.board.corner_mm)
         _strips(pen, kit, tiling.cuts_x)
-        for number, cross in enumerate(tiling.joints(), start=1):
+        for number, cross in enumerate(tiling.crosses(), start=1):
             with pen.at(*cross):
                 pen.line((-4, 0), (4, 0), width=0.25)
                 pen.line((0, -4), (0, 4), width=0.25)

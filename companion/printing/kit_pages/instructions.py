@@ -17,15 +17,19 @@ from companion.printing.pdf_pen import HATCH, INK, INK_2, RULE, TILE_2, WHITE, P
 from companion.printing.tiling import Extent, Tiling
 
 _TEXT_SIZES_MM = (4.0, 3.8, 3.6, 3.4, 3.2, 3.0, 2.8, 2.6, 2.4)
+"""Text sizes, largest first. The first one that fits all steps on the page is used."""
 _PICTURE_SCALES = (1.0, 0.85, 0.7, 0.6)
-"""Text sizes and picture scales, largest first. The first pair that fits all steps on the page is
-used.
-"""
-_HEAD_MM, _FIGURE_MM = 6.4, 14.0
-_TEXT_X, _PICTURE_WIDTH, _PICTURE_HEIGHT = 16.0, 58.0, 36.0
-"""Heights of a step's title and of its number, left edge of its text, and size of its picture, all
-in mm.
-"""
+"""Scales of the pictures, largest first. All of them are tried before a smaller text."""
+_HEAD_MM = 6.4
+"""Height of a step's title."""
+_FIGURE_MM = 14.0
+"""Height of a step's number."""
+_TEXT_X = 16.0
+"""Left edge of a step's text in mm."""
+_PICTURE_WIDTH = 58.0
+"""Width of a step's picture in mm."""
+_PICTURE_HEIGHT = 36.0
+"""Height of a step's picture in mm."""
 
 _PRINT = (
     say(
@@ -115,7 +119,7 @@ Picture = Callable[[Pen], None]
 """Draws in a box of 58 x 36 mm, with the origin at its lower left corner."""
 
 
-class _Setting(NamedTuple):
+class _Fit(NamedTuple):
     """Measures for all steps: the page's width within its margins and the text size, both in mm,
     and the scale of the pictures.
     """
@@ -150,55 +154,55 @@ def print_instructions(pen: Pen, kit: Kit, tiling: Tiling, room: Extent, kinds: 
     pen.sign(left, top - 40, width, 18, words=say("Print at 100 % on matt paper"))
     steps = tuple(_steps(kit, tiling, kinds))
     y = top - 44.0
-    setting, spare = _setting(kit, steps, width, y - floor)
-    scale = setting.pictures
+    fit, spare = _largest_fit(kit, steps, width, y - floor)
+    scale = fit.pictures
     # the spare height goes between the steps, up to a limit
     gap = min(6.0, spare / len(steps))
     for number, step in enumerate(steps, start=1):
         pen.line((left, y), (right, y), width=0.5)
         with pen.at(left, y):
-            height = _print_text(pen, number, step, setting)
+            height = _print_text(pen, number, step, fit)
         picture_y = y - _PICTURE_HEIGHT * scale - 3
         with pen.at(right - _PICTURE_WIDTH * scale, picture_y, scale=scale):
             step.picture(pen)
         y -= height + gap
 
 
-def _setting(
+def _largest_fit(
     kit: Kit, steps: tuple[_Step, ...], width: float, height: float
-) -> tuple[_Setting, float]:
-    """Return the largest setting that fits, and the spare height."""
-    # each setting is measured by drawing on a page that is thrown away
+) -> tuple[_Fit, float]:
+    """Return the largest measures that fit, and the spare height."""
+    # each try is drawn on a page that is thrown away
     scratch = Pen("")
     # pictures shrink before the text does
     for text_mm, pictures in product(_TEXT_SIZES_MM, _PICTURE_SCALES):
-        setting = _Setting(width, text_mm, pictures)
-        spare = height - sum(_print_text(scratch, 0, step, setting) for step in steps)
+        fit = _Fit(width, text_mm, pictures)
+        spare = height - sum(_print_text(scratch, 0, step, fit) for step in steps)
         if spare >= 0:
-            return setting, spare
+            return fit, spare
     raise ValueError(
         f"the notes in the kit of {kit.game} do not fit the page of instructions: make them shorter"
     )
 
 
-def _print_text(pen: Pen, number: int, step: _Step, setting: _Setting) -> float:
+def _print_text(pen: Pen, number: int, step: _Step, fit: _Fit) -> float:
     """Draw a step's text below its rule: big figure, title and paragraphs. The origin is the left
     end of the rule.
 
     Return the height of the step, including its picture.
     """
     pen.text(0, -3 - 0.72 * _FIGURE_MM, str(number), _FIGURE_MM, bold=True)
-    y = pen.paragraph(_TEXT_X, -2.2, setting.width - _TEXT_X, step.title, _HEAD_MM, bold=True)
+    y = pen.paragraph(_TEXT_X, -2.2, fit.width - _TEXT_X, step.title, _HEAD_MM, bold=True)
     for words in step.paragraphs:
         y = pen.paragraph(
             _TEXT_X,
             y,
-            setting.width - _TEXT_X - _PICTURE_WIDTH * setting.pictures - 6,
+            fit.width - _TEXT_X - _PICTURE_WIDTH * fit.pictures - 6,
             words,
-            setting.text_mm,
+            fit.text_mm,
         )
         y -= 1.5
-    return max(2.3 - y, _PICTURE_HEIGHT * setting.pictures + 6)
+    return max(2.3 - y, _PICTURE_HEIGHT * fit.pictures + 6)
 
 
 def _steps(kit: Kit, tiling: Tiling, kinds: list[str]) -> Iterator[_Step]:
