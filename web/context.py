@@ -154,7 +154,7 @@ class PageContext:
         """Return the live part of a page for one viewer (None for spectators).
 
         It is drawn once per change and language. `own_screen` means that this machine's screen
-        asks, so the fragment may show the host key. `at_table` means that the viewer may know how
+        asks, so the fragment may show the owner key. `at_table` means that the viewer may know how
         to join. Concurrent requests wait for the same drawing.
         """
         key = FragmentKey(page, viewer, own_screen, at_table, spoken(), request.script_root)

@@ -37,7 +37,7 @@ class Site:
     `join_urls` returns the addresses of the first page, the best one for phones first.
     `signing_key` signs the cookies of seats and host. `host_key` is what a person types to become
     the host, and `make_host_key` creates and stores a new one. `compiled` is a folder for compiled
-    templates. `key_command` is the command that shows the host key on the machine.
+    templates. `key_command` is the command that shows the owner key on the machine.
     """
 
     settings: WebSettings

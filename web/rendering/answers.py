@@ -331,7 +331,7 @@ class TakenBack(TypedDict):
 
 
 class NewHostKey(TypedDict):
-    """The new host key."""
+    """The new owner key."""
 
     host_key: str
 

@@ -1,4 +1,4 @@
-"""The host's pages: the host key, and the set-up of game, options and seats."""
+"""The host's pages: the owner key, and the set-up of game, options and seats."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BACK = (
     "/host/hub",
     "/host/hub/game",
 )
-"""Pages that may ask for the host key and to which it leads back."""
+"""Pages that may ask for the owner key and to which it leads back."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class HostPages(PageGroup):
 
     @get("/owner")
     def owner(self) -> Any:
-        """Lead the owner in. People at the machine see the host key until it is first used."""
+        """Lead the owner in. People at the machine see the owner key until it is first used."""
         if not self.page_context.is_newcomer():
             return redirect("/host")
         urls = self.page_context.join_urls()

@@ -44,7 +44,7 @@ _GUARD_SCHEMES: Mapping[Guard | None, list[dict[str, list[str]]]] = {
 """Security schemes of a route, by its guard."""
 _SCHEMES = {
     "hostKey": ("header", "X-Host-Key", "What a person types as host"),
-    "host": ("cookie", "host", "Set by POST /host with the host key"),
+    "host": ("cookie", "host", "Set by POST /host with the owner key"),
     "south": ("cookie", "seat_south", "Set by taking the seat"),
     "north": ("cookie", "seat_north", "Set by taking the seat"),
 }

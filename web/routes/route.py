@@ -48,18 +48,18 @@ T = TypeVar("T")
 
 
 def host_only(_: dict[str, Any]) -> None:
-    """Permit only the host."""
+    """Permit only the owner."""
     current_app.extensions["guard"].require_host()
 
 
 def host_page(_: dict[str, Any]) -> None:
-    """Permit only the host. Everybody else gets the page for entering the host's key."""
+    """Permit only the owner. Everybody else gets the page for entering the owner's key."""
     if not current_app.extensions["guard"].is_host():
         abort(ask_for_key(request.path))
 
 
 def ask_for_key(back: str, error: str = "") -> Response:
-    """Return the page for entering the host's key, which leads back to a page afterwards."""
+    """Return the page for entering the owner's key, which leads back to a page afterwards."""
     page = render_template(current_app.extensions["key_page"], error=error, back=back)
     return make_response(page, 403)
 

@@ -1,4 +1,4 @@
-"""Authentication: signed cookies for seats and host, the host's key, and a check of the request's
+"""Authentication: signed cookies for seats and host, the owner's key, and a check of the request's
 origin.
 """
 
@@ -29,7 +29,7 @@ COOKIE_MARK_LENGTH = 8
 MAX_OFFERED_NAMES = 4
 """Maximum number of names that are remembered in a browser."""
 TRIES, TRIES_S = 5, 30.0
-"""Maximum number of wrong host keys per address, and the period in seconds for which they count."""
+"""Maximum number of wrong owner keys per address, and the seconds for which they count."""
 
 
 class ForeignOrigin(CompanionError, PermissionError):
@@ -39,7 +39,7 @@ class ForeignOrigin(CompanionError, PermissionError):
 
 
 class Auth:
-    """Authenticates requests. Its only state is the host key and recent wrong keys.
+    """Authenticates requests. Its only state is the owner key and recent wrong keys.
 
     `seat_nonce` returns the nonce that the cookie of a seat must carry now, None for a free seat.
     """
@@ -171,7 +171,7 @@ class Auth:
         return hashlib.sha256(_plain_key(self.host_key).encode()).hexdigest()
 
     def change_host_key(self) -> str:
-        """Replace the host key and return it. Raises `Illegal`, `JournalError`."""
+        """Replace the owner key and return it. Raises `Illegal`, `JournalError`."""
         if self.site.make_host_key is None:
             raise wrong_phase(say("The owner’s key cannot be changed here"))
         self.host_key = self.site.make_host_key()
@@ -203,7 +203,7 @@ class Auth:
             )
 
     def fits(self, key: str) -> bool:
-        """Return whether this is the host key.
+        """Return whether this is the owner key.
 
         Raises `Illegal` after too many wrong keys.
         """
@@ -301,5 +301,5 @@ def refuse_foreign() -> None:
 
 
 def _plain_key(key: str) -> str:
-    """Return a host key in lower case without dashes and spaces."""
+    """Return an owner key in lower case without dashes and spaces."""
     return "".join(key.split()).replace("-", "").lower()

@@ -36,7 +36,7 @@ class SwapSeats(Body, frozen=True):
 
 
 class HostRoutes(PageGroup):
-    """The routes under `/api/host`, for requests with the host key."""
+    """The routes under `/api/host`, for requests with the owner key."""
 
     name = "api"
 

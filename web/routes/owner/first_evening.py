@@ -28,7 +28,7 @@ PAGES = ("language", "camera", "print", "seats")
 class FirstEvening(PageGroup):
     """The routes under `/host/first`.
 
-    Until the questions are answered, the machine's own screen needs no host key, as it shows that
+    Until the questions are answered, the machine's own screen needs no owner key, as it shows that
     key anyway.
     """
 
