@@ -5,6 +5,7 @@ every language.
 from __future__ import annotations
 
 import re
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -172,6 +173,40 @@ def test_a_spectator_who_is_late_sees_every_event_in_its_order() -> None:
         assert shown == expected
     room.remove("a")
     assert [version for version, _ in delayed.since(19)] == [20, 21], "and that the table is gone"
+
+
+@pytest.mark.parametrize(
+    ("path", "pages", "most"), [("/", "wall", 2), ("/watch/1", "spectators", 17)]
+)
+def test_drawings_of_the_past_are_dropped(
+    path: str, pages: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The wall keeps its latest drawing, a table those of its last sixteen records."""
+
+    class Drawing(str):
+        __slots__ = ("__weakref__",)
+
+    alive: weakref.WeakValueDictionary[int, Drawing] = weakref.WeakValueDictionary()
+    drawn = 0
+
+    def draw(*_: object, **__: object) -> Drawing:
+        nonlocal drawn
+        drawn += 1
+        alive[drawn] = drawing = Drawing(drawn)
+        return drawing
+
+    monkeypatch.setattr(f"web.hub.{pages}.render_template", draw)
+    room = Room("", FakeClock())
+    room.put(RoomTable("a", 1, ""))
+    delayed = room.delayed("a")
+    assert delayed is not None
+    with hub_pages(room, FakeClock()) as app:
+        for _ in range(1000):
+            room.change()
+            delayed.change()
+            page(app, path)
+        assert drawn == 2000, "the whole page and its part that changes"
+        assert len(alive) <= most
 
 
 @pytest.mark.parametrize(

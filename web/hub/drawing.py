@@ -7,7 +7,6 @@ nothing raises.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -33,27 +32,29 @@ from web.rendering.cards import lanes_picture, lanes_sign
 from web.templating.phrases import PLAIN_SIDES
 
 _MAX_DRAWINGS = 512
-_MAX_FRAGMENTS = 3200
-"""Maximum number of fragments that are kept: the latest sixteen of each of 200 tables."""
 
 
 class Fragments:
-    """Drawn fragments, each shared by all viewers with the same language and address."""
+    """The latest drawn fragments of pages, each shared by all viewers with the same language and
+    address. `max_versions` of each page are kept.
+    """
 
-    def __init__(self) -> None:
-        self._drawn: OrderedDict[tuple[object, ...], str] = OrderedDict()
-        self._lock = threading.Lock()
+    def __init__(self, max_versions: int) -> None:
+        self._max_versions = max_versions
+        self._pages: dict[tuple[object, ...], tuple[threading.Lock, dict[object, str]]] = {}
 
-    def get(self, *key: object, draw: Callable[[], str]) -> str:
-        """Return the fragment with this key. Draw it if there is none yet."""
-        key = (*key, spoken(), request.script_root)
-        # many viewers wake at once: with the lock only the first one draws
-        with self._lock:
-            if key not in self._drawn:
-                self._drawn[key] = draw()
-            if len(self._drawn) > _MAX_FRAGMENTS:
-                self._drawn.popitem(last=False)
-            return self._drawn[key]
+    def get(self, page: object, version: object, draw: Callable[[], str]) -> str:
+        """Return the fragment of a page at a version. Draw it if there is none yet."""
+        key = (page, spoken(), request.script_root)
+        lock, versions = self._pages.setdefault(key, (threading.Lock(), {}))
+        # many viewers wake at once: with the lock only the first one draws, and no other page waits
+        with lock:
+            if version not in versions:
+                versions[version] = draw()
+                if len(versions) > self._max_versions:
+                    # a dict iterates in order of insertion, so the first one is the oldest
+                    del versions[next(iter(versions))]
+            return versions[version]
 
 
 @dataclass(frozen=True)

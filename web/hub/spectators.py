@@ -11,7 +11,7 @@ from werkzeug.exceptions import NotFound
 
 from companion.table.session import Phase
 from web.hub.drawing import Fragments, seats_of, sentence
-from web.hub.room import DelayedTable, Room, RoomTable, ShownRecord, delay_text
+from web.hub.room import MAX_RECENT, DelayedTable, Room, RoomTable, ShownRecord, delay_text
 from web.routes.route import get
 from web.server.sse import LOOK_S, Streams, message
 
@@ -27,7 +27,8 @@ class SpectatorPages:
     def __init__(self, room: Room, streams: Streams) -> None:
         self._room = room
         self._streams = streams
-        self._fragments = Fragments()
+        # no stream asks for older versions than these
+        self._fragments = Fragments(MAX_RECENT)
 
     @get("/watch")
     def choose(self) -> str:
@@ -86,8 +87,10 @@ class SpectatorPages:
     def _fragment(
         self, page: str, table: RoomTable, version: int, shown: ShownRecord | None
     ) -> str:
-        key = (page, table.id, version, self._room.delay_s)
-        return self._fragments.get(*key, draw=lambda: self._draw(page, table, shown))
+        drawn_for = (version, self._room.delay_s)
+        return self._fragments.get(
+            (page, table.id), drawn_for, lambda: self._draw(page, table, shown)
+        )
 
     def _draw(self, page: str, table: RoomTable, shown: ShownRecord | None) -> str:
         delay_s = self._room.delay_s

@@ -44,7 +44,7 @@ class WallPages(HubGroup):
         super().__init__(hub)
         self._door = door
         self._words = TournamentWords(hub.league, hub.room)
-        self._fragments = Fragments()
+        self._fragments = Fragments(max_versions=1)
 
     @get("/")
     def page(self) -> str:
@@ -63,7 +63,7 @@ class WallPages(HubGroup):
     def _fragment(self, own: bool) -> str:
         # the code on the wall may have expired
         self._door.step()
-        return self._fragments.get(own, self._room.version, draw=lambda: self._draw(own))
+        return self._fragments.get(own, self._room.version, lambda: self._draw(own))
 
     def _pairing(self, table: str) -> Mapping[Seat, str]:
         """Return the names of the players whom the current round seats at a table."""
