@@ -119,6 +119,7 @@ class HubStore:
         self._client: Client | None = None
         self._is_closing = False
         self._flood = Buckets(FLOOD, time.monotonic)
+        self._has_last_records = False
         self._record_error: CompanionError | None = None
         self._is_full = False
         self._checked_s = -CHECK_INTERVAL_S
@@ -229,7 +230,9 @@ class HubStore:
             # a lower sequence number than before means that this is another store
             if records_info.state.last_seq < self._league.results.sequence:
                 self._league.results.restart_sequence()
-            await self._load_last_records(stream)
+            # later the room itself knows what it has shown, and each record comes in turn
+            if not self._has_last_records:
+                await self._load_last_records(stream)
             handlers = {
                 ALL_STATES: self._on_state,
                 ALL_PAIRS: self._on_pair_message,
@@ -332,6 +335,7 @@ class HubStore:
                 self._room.record(table.id, record, _total_age_s(last.headers, last.time))
             except (NotFoundError, Malformed):
                 continue
+        self._has_last_records = True
 
     async def _on_record(self, message: Msg) -> None:
         table, number = table_of(message.subject), message.metadata.sequence.stream

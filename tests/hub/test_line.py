@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hub_tools import (
@@ -48,7 +49,7 @@ from companion.hub.subjects import (
     state_subject,
 )
 from companion.hub_server.app import Hub
-from companion.table.public.messages import PublicState
+from companion.table.public.messages import PublicRecord, PublicState
 from companion.table.seats.staff_call import Call
 
 
@@ -130,6 +131,30 @@ def test_a_journal_that_was_brought_back_goes_on_in_another_epoch(
     assert epochs == sorted(epochs)
     assert set(epochs) == {0, 1}
     other.close()
+
+
+def test_the_room_shows_nothing_before_its_result_is_stored_and_leaves_nothing_out(
+    hub: Hub, table: TableAtHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown, take, show = [], hub.league.results.take, hub.room.record
+    refusals = iter((SystemTrouble(say("The disk is full")),) * 2)
+
+    def refuse_twice(*given: Any) -> None:
+        if len(shown) == 2 and (refusal := next(refusals, None)):
+            raise refusal
+        take(*given)
+
+    def note(sender: str, record: PublicRecord, age_s: float) -> None:
+        if sender == table.member.table:
+            shown.append(record.entry)
+        show(sender, record, age_s)
+
+    monkeypatch.setattr(hub.league.results, "take", refuse_twice)
+    monkeypatch.setattr(hub.room, "record", note)
+    table.play(2)
+    whole(hub, table)
+    assert next(refusals, None) is None
+    assert shown == table.entries()
 
 
 def test_a_hub_that_hangs_holds_no_table_up(tmp_path: Path) -> None:
