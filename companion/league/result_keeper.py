@@ -80,7 +80,6 @@ class ResultKeeper:
             self.sequence = max(self.sequence, sequence)
             if undone:
                 self._file.changed()
-                self._tournaments.seat_boards()
 
     def save_positions(self) -> None:
         """Write the positions in tables' records if they are due. Raises `SystemTrouble`."""

@@ -106,8 +106,6 @@ class TournamentKeeper:
                 verdicts = (_verdict_text(tournament, place) for tournament in (before, after))
                 line = replace(line, before=next(verdicts), after=next(verdicts))
             self._store(after, line)
-            # the action may have opened boards that have no table yet
-            self.seat_boards()
 
     def pair_round(self, number: int) -> None:
         """Pair the next round and assign tables to its boards. Raises a `CompanionError`."""
@@ -122,14 +120,11 @@ class TournamentKeeper:
     def seat_boards(self) -> None:
         """Assign free tables to boards that wait for one."""
         with self._file.lock:
-            for number, tournament in self._tournaments.items():
-                occupied = {table for other in self.all() for table in director.open_tables(other)}
-                free = [table for table in self._free_tables() if table not in occupied]
-                fresh = director.seat(tournament, free)
-                if fresh != tournament:
-                    self._file.write(put("tournaments", number, fresh))
-                    self._tournaments[number] = fresh
-                    self._file.changed()
+            seated = self._seated(self._tournaments)
+            if changes := self._changes(seated):
+                self._file.write(*changes)
+                self._tournaments = seated
+                self._file.changed()
 
     def board_of(self, table: str) -> tuple[Tournament, MatchBoard] | None:
         """Return the open board that was paired at a table, with its tournament. None if there is
@@ -159,15 +154,9 @@ class TournamentKeeper:
                 changed, line = self._report(changed, kept)
                 lines.append(line)
             tournaments[number] = changed
-        return tournaments, [
-            *(
-                put("tournaments", number, tournament)
-                for number, tournament in tournaments.items()
-                # tournaments are immutable, so a different object means a change
-                if tournament is not self._tournaments[number]
-            ),
-            *map(add_line, lines),
-        ]
+        # the table may be free again
+        tournaments = self._seated(tournaments)
+        return tournaments, [*self._changes(tournaments), *map(add_line, lines)]
 
     def replace_all(self, tournaments: Mapping[int, Tournament]) -> None:
         """Replace all tournaments with those that have just been written."""
@@ -186,6 +175,26 @@ class TournamentKeeper:
             return tournament, replace(line, what="refused", after=why)
         return fresh, replace(line, place=place, after=_verdict_text(fresh, place))
 
+    def _seated(self, tournaments: Mapping[int, Tournament]) -> dict[int, Tournament]:
+        """Return all tournaments with free tables assigned to boards that wait for one."""
+        seated = dict(tournaments)
+        for number, tournament in tournaments.items():
+            if tournament.is_over:
+                continue
+            occupied = {table for other in seated.values() for table in director.open_tables(other)}
+            free = [table for table in self._free_tables() if table not in occupied]
+            seated[number] = director.seat(tournament, free)
+        return seated
+
+    def _changes(self, tournaments: Mapping[int, Tournament]) -> list[Statement]:
+        """Return the statements that store what differs from the current tournaments."""
+        return [
+            put("tournaments", number, tournament)
+            for number, tournament in tournaments.items()
+            # tournaments are immutable, so a different object means a change
+            if tournament is not self._tournaments.get(number)
+        ]
+
     def _known(self, number: int) -> Tournament:
         tournament = self._tournaments.get(number)
         if tournament is None:
@@ -196,8 +205,11 @@ class TournamentKeeper:
         return LogLine(tournament, self._clock.wall_s(), who, what)
 
     def _store(self, tournament: Tournament, line: LogLine) -> None:
-        self._file.write(put("tournaments", tournament.id, tournament), add_line(line))
-        self._tournaments[tournament.id] = tournament
+        # the change may have opened boards that have no table yet
+        seated = self._seated({**self._tournaments, tournament.id: tournament})
+        # one write, so that a refusal means that nothing has changed
+        self._file.write(*self._changes(seated), add_line(line))
+        self._tournaments = seated
         self._file.changed()
 
 

@@ -4,13 +4,17 @@ refused with its reason.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from hub_room import league_of
+from inside import league_file_of
 from league_tools import GAME, begun, open_places
 
-from companion.core.errors import Illegal, Malformed
+from companion.core.clock import FakeClock
+from companion.core.errors import Illegal, Malformed, SystemTrouble
 from companion.core.kit import Seat
 from companion.league import director
 from companion.league.results import GameResult, Player, StoredResult
@@ -129,3 +133,31 @@ def test_whoever_has_withdrawn_may_come_back() -> None:
     tournament = director.enter(director.withdraw(tournament, 2), [2], 0.0)
     assert tournament.entrant(2).until == 0
     assert director.withdraw(begun(people=4), 2).entrant_of(2) is None
+
+
+def test_a_pairing_and_its_tables_are_stored_at_once_or_not_at_all(
+    tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with league_of(tmp_path, clock, "a") as league:
+        file, tournaments = league_file_of(league), league.tournaments
+        made = tournaments.add(
+            director.new_tournament("Cup", System.SWISS, GAME, {}, rounds=2, minutes=0, team_size=1)
+        )
+        for name in ("Mara", "Jonas"):
+            tournaments.enter(made.id, [league.cards.make(name).number])
+        before, write, writes = tournaments.find(made.id), file.write, 0
+
+        def refuse_the_first(*statements: Any) -> None:
+            nonlocal writes
+            writes += 1
+            if writes == 1:
+                raise SystemTrouble("The disk is full")
+            write(*statements)
+
+        monkeypatch.setattr(file, "write", refuse_the_first)
+        with pytest.raises(SystemTrouble):
+            tournaments.pair_round(made.id)
+        assert tournaments.find(made.id) == before
+        tournaments.pair_round(made.id)
+        assert tournaments.board_of("a")
+        assert writes == 2
