@@ -23,7 +23,7 @@ from vision.pose.pose import Points, rectangle_corners_mm
 UNREAD = "X"
 """Stands for a card that is there and was not read."""
 _MAX_APART_MM, _MAX_APART_DEG = 6.0, 12.0
-"""Maximum difference between the middles and the directions that both markers of a card give."""
+"""Maximum deviation of both markers of a card from their distance and from its direction."""
 _MIN_ON_TOP_MM = 5.0
 """Minimum distance in mm by which a marker reaches into the outline of a card beneath it."""
 _MAX_STEPS = 1.9
@@ -130,18 +130,18 @@ def _card_place(deck: Deck, quads: Sequence[Points]) -> _Place | None:
     if len(quads) > 2:
         return None
     corner = _corner(deck)
-    places = [_place_by_marker(corner, quad) for quad in quads]
-    if len(places) == 1:
-        return places[0]
-    # Two markers of one card are half a turn apart.
-    (x_1, y_1, turn_1), (x_2, y_2, turn_2) = places
-    bend = math.remainder(turn_2 - turn_1 - math.pi, 2 * math.pi)
-    if math.hypot(x_1 - x_2, y_1 - y_2) > _MAX_APART_MM or abs(bend) > math.radians(_MAX_APART_DEG):
-        return None
+    place = _place_by_marker(corner, quads[0])
+    if len(quads) == 1:
+        return place
     # The line between both markers gives the direction more precisely than either of them.
-    across, along = (quads[0].mean(axis=0) - quads[1].mean(axis=0)).tolist()
+    one, other = quads[0].mean(axis=0), quads[1].mean(axis=0)
+    across, along = (one - other).tolist()
     turn = math.atan2(along, across) - math.atan2(corner[1], corner[0])
-    return (x_1 + x_2) / 2, (y_1 + y_2) / 2, turn
+    off_mm = math.hypot(across, along) - 2 * math.hypot(*corner)
+    bend = math.remainder(place[2] - turn, 2 * math.pi)
+    if abs(off_mm) > _MAX_APART_MM or abs(bend) > math.radians(_MAX_APART_DEG):
+        return None
+    return *((one + other) / 2).tolist(), turn
 
 
 def _place_by_marker(corner: Points, quad: Points) -> _Place:
