@@ -7,7 +7,7 @@ after another, and plays them by the rules. After the last one the same game con
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from itertools import groupby
 from typing import Any
 
@@ -23,15 +23,22 @@ class LessonStep:
     `head` announces the step in at most 40 characters and `why` explains it. `tasks` says to each
     seat what it has to do. `after` says what has happened. `shows` lists event kinds that must
     occur in the step, repeated for several events of a kind.
+
+    `told` is the older name of `tasks`, kept for games written for version 1.0.
     """
 
     title: str
     orders: Mapping[Seat, str]
     head: str
     why: str
-    tasks: Mapping[Seat, str]
-    after: str
+    tasks: Mapping[Seat, str] = field(default_factory=dict)
+    after: str = ""
     shows: tuple[EventKind, ...] = ()
+    told: InitVar[Mapping[Seat, str] | None] = None
+
+    def __post_init__(self, told: Mapping[Seat, str] | None) -> None:
+        if told is not None:
+            object.__setattr__(self, "tasks", told)
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 import pytest
 
 from companion.core.drawings import DRAWINGS
+from companion.core.kit import Seat
 from companion.games import GAMES
 from companion.games.base import Event, Game
 from companion.games.help import possibilities, public_possibilities
@@ -51,6 +53,13 @@ def test_a_lesson_shows_what_it_promises_in_words_that_fit(game: Game[Any, Any])
         assert not Counter(step.shows) - Counter(event.kind for event in events), step.title
         assert len(step.head) <= SIGN_LETTERS, step.head
         assert step.tasks.keys() == step.orders.keys() == game.to_act(state)
+
+
+def test_a_lesson_of_version_1_0_is_still_taken() -> None:
+    tasks = {Seat.SOUTH: "Press up."}
+    step = LessonStep("Steps", {Seat.SOUTH: "UII"}, "Go", "Try it", told=tasks, after="It went")
+    assert step == LessonStep("Steps", {Seat.SOUTH: "UII"}, "Go", "Try it", tasks, "It went")
+    assert replace(step, head="Run").tasks == tasks
 
 
 @EACH
