@@ -241,7 +241,8 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
             why_not=None,
             fans_before=reading.fans,
         )
-        if session.phase is Phase.ORDERS:
+        # What was read last stays while no camera sees a board.
+        if session.phase is Phase.ORDERS and reading.game is not None:
             live = replace(live, markers_before=reading.markers)
     if session.phase is not Phase.LOBBY or (before.seats and not session.seats):
         live = replace(live, chosen=None)

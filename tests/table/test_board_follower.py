@@ -13,7 +13,7 @@ from table_tools import Played, hands_follow
 from companion.core.errors import Stale
 from companion.core.grid import Square
 from companion.core.kit import Layout, Seat
-from companion.core.ports import Alarm, Cue, Reading
+from companion.core.ports import Alarm, CameraState, CameraStatus, Cue, Reading
 from companion.table.board_check import tops
 from companion.table.listeners import TableListener
 from companion.table.session import Phase
@@ -150,6 +150,15 @@ def test_a_scout_on_one_that_looks_the_same_is_told_by_its_marker(played: Played
     assert now(played)[sq("d1")] == ("white scout", "white scout")
     press(played, SOUTH)
     assert played.view.sign.seats == {NORTH}
+
+
+def test_markers_stay_known_while_the_camera_is_away(played: Played) -> None:
+    begin(played)
+    marked(played, now(played), {"c1": 30, "d1": 31})
+    played.table.camera_is(CameraStatus(CameraState.TROUBLE))
+    tap(played, "g1-g2", ".", "g10-g9", "f10-f9", ".")
+    marked(played, lay(now(played), c1=None), {"d1": 30})
+    assert played.view.match.log[-1].endswith("White dashes c1 to d1.")
 
 
 def marked(played: Played, layout: Layout, markers: dict[str, int], unknown: str = "") -> None:
