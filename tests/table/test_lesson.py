@@ -4,15 +4,21 @@ be skipped.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from inside import session_of
+from msgspec import structs
 from table_tools import Played, both_seats, playing
 
 from companion.core.clock import FakeClock
 from companion.core.errors import Illegal, Malformed
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
+from companion.games.base import Step
+from companion.table.prompts.guide import guide_of
 from companion.table.session import Phase
 
 SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
@@ -89,6 +95,34 @@ def test_a_lesson_outlives_a_restart_until_it_is_skipped(tmp_path: Path, name: s
         assert again.view.guide is None, "a turn that is taken back brings no guide back"
     with playing(tmp_path, FakeClock(9000.0)) as again:
         assert again.view.guide is None
+
+
+def test_a_game_says_itself_where_its_keys_lead(
+    played: Played, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a game from outside the same key may lead both seats the same way."""
+    turn = GAMES["outbuffered"].apply
+
+    def alike(*asked: Any) -> Step[Any]:
+        step = turn(*asked)
+        stages = []
+        for stage in step.stages:
+            orders = {
+                seat: structs.replace(order, on_board=order.drawing)
+                for seat, order in stage.orders.items()
+            }
+            stages.append(replace(stage, orders=orders))
+        return replace(step, stages=tuple(stages))
+
+    def first_drawing() -> str:
+        guide = guide_of(session_of(played.table))
+        assert guide is not None
+        return guide.orders[NORTH][0].drawing
+
+    begin(played, "outbuffered")
+    assert first_drawing() == "order-down"
+    monkeypatch.setattr(GAMES["outbuffered"], "apply", alike)
+    assert first_drawing() == "order-up"
 
 
 def test_another_order_is_asked_again_and_changes_nothing(played: Played) -> None:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from companion.core.i18n import listed, say
 from companion.core.kit import Seat
+from companion.games.base import AnyGame
 from companion.games.lesson import Lesson, LessonStep
 from companion.games.spelling import SpelledOrder, Way, spell_action, ways_of
-from companion.table.session import Phase, Session, Viewer
+from companion.table.session import Phase, Session, Viewer, chance
 from companion.table.state import TableState
 
 
@@ -56,19 +58,37 @@ def guide_of(session: Session) -> GuideView | None:
     for seat, text in step.orders.items():
         orders[seat] = spell_action(game, state, seat, text)
         ways[seat] = ways_of(game, state, seat, text)
-    orders[Seat.NORTH] = tuple(
-        replace(order, drawing=_TURNED.get(order.drawing, order.drawing))
-        for order in orders.get(Seat.NORTH, ())
-    )
     return GuideView(
         lesson,
         step,
         number,
         lesson.part_of(number),
         session.phase is Phase.STAGES and session.stage + 1 == len(session.stages),
-        orders,
+        _as_on_board(game, state, step, orders),
         ways,
     )
+
+
+def _as_on_board(
+    game: AnyGame, state: Any, step: LessonStep, orders: Mapping[Seat, tuple[SpelledOrder, ...]]
+) -> Mapping[Seat, tuple[SpelledOrder, ...]]:
+    """Return orders with their drawings as they lead on a picture with South below."""
+    if game.board_ui(state, None) or game.card_ui(state, None):
+        north = []
+        for order in orders.get(Seat.NORTH, ()):
+            north.append(replace(order, drawing=_TURNED.get(order.drawing, order.drawing)))
+        return {**orders, Seat.NORTH: tuple(north)}
+    actions = {seat: game.parse(text) for seat, text in step.orders.items()}
+    # A game of keys says itself where they lead, in the orders that its stages reveal.
+    stages = game.apply(state, actions, chance(0, 0)).stages
+    on_board = {}
+    for seat, spelled in orders.items():
+        drawn = []
+        for order, stage in zip(spelled, stages, strict=False):
+            shown = stage.orders.get(seat)
+            drawn.append(replace(order, drawing=shown.on_board) if shown else order)
+        on_board[seat] = tuple(drawn)
+    return on_board
 
 
 def waiting_words(session: Session, seats: Collection[Seat]) -> str:
