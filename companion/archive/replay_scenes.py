@@ -14,7 +14,7 @@ from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games import game_named
 from companion.games.base import Game, Outcome, Step
-from companion.games.spelling import SpelledOrder, spell_action
+from companion.games.spelling import SpelledOrder, spell_legal_action
 from companion.table.board_check import hand_moves
 from companion.table.seats.machine_seats import MachineTurn, plain
 from companion.table.session import chance
@@ -155,8 +155,7 @@ class Replay:
         Raises a `CompanionError` for any other action.
         """
         state = self.turns[turn - 1].state
-        self.game.check(state, seat, self.game.parse(action))
-        return spell_action(self.game, state, seat, action)
+        return spell_legal_action(self.game, state, seat, action)
 
     def scene(self, place: int) -> ReplayStep:
         """Return one scene. Raises `IndexError`."""

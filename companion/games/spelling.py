@@ -8,6 +8,7 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
+from companion.core.errors import Illegal, Refusal
 from companion.core.grid import Square
 from companion.core.i18n import listed, say
 from companion.core.kit import SEATS, Seat
@@ -55,6 +56,21 @@ def spell_action(game: AnyGame, state: Any, seat: Seat, notation: str) -> tuple[
         return (SpelledOrder("", notation, notation),)
     keys = [next(key for key in grammar.keys if key.pad == pad) for pad in grammar.spell(notation)]
     return tuple(SpelledOrder(key.drawing, key.initial or key.letter, key.label) for key in keys)
+
+
+def spell_legal_action(
+    game: AnyGame, state: Any, seat: Seat, notation: str
+) -> tuple[SpelledOrder, ...]:
+    """Return an action of a seat that is to act, in words and drawings.
+
+    Raises a `CompanionError` if the seat is not to act or the action is not legal.
+    """
+    if seat not in game.to_act(state):
+        raise Illegal(
+            Refusal.NOT_TO_ACT, say("{side!c} cannot act now", side=game.sides[seat].name)
+        )
+    game.check(state, seat, game.parse(notation))
+    return spell_action(game, state, seat, notation)
 
 
 def lesson_reminder(game: AnyGame, state: Any, seat: Seat, notation: str) -> str:

@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from companion.core.drawings import DRAWINGS
+from companion.core.errors import Illegal, Refusal
 from companion.core.kit import Seat
 from companion.games import GAMES
 from companion.games.base import Event, Game
 from companion.games.help import possibilities, public_possibilities
 from companion.games.lesson import Lesson, LessonStep
-from companion.games.spelling import choice_of, play_of, spell_action, ways_of
+from companion.games.spelling import choice_of, play_of, spell_action, spell_legal_action, ways_of
 
 EACH = pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
 SIGN_LETTERS = 40
@@ -53,6 +54,16 @@ def test_a_lesson_shows_what_it_promises_in_words_that_fit(game: Game[Any, Any])
         assert not Counter(step.shows) - Counter(event.kind for event in events), step.title
         assert len(step.head) <= SIGN_LETTERS, step.head
         assert step.tasks.keys() == step.orders.keys() == game.to_act(state)
+
+
+def test_only_a_seat_that_is_to_act_has_its_action_spelled() -> None:
+    game = GAMES["scouts"]
+    state, step, _ = next(played(game))
+    ((seat, text),) = step.orders.items()
+    assert spell_legal_action(game, state, seat, text)
+    with pytest.raises(Illegal) as refused:
+        spell_legal_action(game, state, seat.other, text)
+    assert refused.value.reason is Refusal.NOT_TO_ACT
 
 
 def test_a_lesson_of_version_1_0_is_still_taken() -> None:

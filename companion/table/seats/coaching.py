@@ -15,7 +15,7 @@ from companion.core.i18n import Verbatim, joined, say
 from companion.core.kit import Seat
 from companion.games.help import possibilities
 from companion.games.screen import Play, Possible
-from companion.games.spelling import SpelledOrder, spell_action
+from companion.games.spelling import SpelledOrder, spell_action, spell_legal_action
 from companion.table.records import AskCoach
 from companion.table.seats.machine_seats import MachineTurn, state_before, turn_of
 from companion.table.session import Phase, Session, turn_is_over
@@ -152,15 +152,14 @@ class Coaching:
         exists.
         """
         session = self._store.session
-        game, moments = session.playing, [turn.moment for turn in session.turns]
+        moments = [turn.moment for turn in session.turns]
         if moment in moments:
             state = state_before(session, moments.index(moment))
         elif moment == session.moment:
             state = session.state
         else:
             raise turn_is_over()
-        game.check(state, seat, game.parse(action))
-        return spell_action(game, state, seat, action)
+        return spell_legal_action(session.playing, state, seat, action)
 
     def reasons(self, seat: Seat, moment: str) -> MachineReasons:
         """Return the reasons of the machine opposite a seat. The game is not marked as coached.
