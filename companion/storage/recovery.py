@@ -232,6 +232,7 @@ def record_of(content: bytes) -> AnyRecord | None:
     except (
         msgspec.DecodeError,
         UnicodeDecodeError,
+        RecursionError,
         TypeError,
     ):
         # A damaged value may be of any type.

@@ -52,15 +52,16 @@ def journals(folder: Path, number: int) -> Iterator[Probe]:
 
 DAMAGE = st.lists(st.tuples(st.integers(0, 2**20), st.binary(min_size=1, max_size=16)), max_size=6)
 """Pieces of a file that are written over, with what."""
+CUT = st.one_of(st.just(0), st.just(0), st.integers(0, 2**16))
 
 
-def damaged(content: bytes, places: list[tuple[int, bytes]]) -> bytes:
-    """A file with some bytes written over."""
+def damaged(content: bytes, places: list[tuple[int, bytes]], cut: int) -> bytes:
+    """A file with some bytes written over, and its end missing."""
     found = bytearray(content)
     for at, come in places:
         start = at % max(1, len(found))
         found[start : start + len(come)] = come
-    return bytes(found)
+    return bytes(found[: len(found) - cut % max(1, len(found))])
 
 
 def play(table: Table, game: str, turns: int, seed: int) -> None:
@@ -95,13 +96,13 @@ def history(folder: Path, number: int) -> Iterator[Probe]:
     odd = st.lists(come, min_size=3, max_size=9)
 
     def check(case: Any) -> tuple[str, int]:
-        which, way, values, edits, places = case
+        which, way, values, edits, places, cut = case
         content = files[which % len(files)]
         if way == "value":
             game = changed(json.loads(content), Random(which), values, 0.02)
             content = json.dumps(game).encode(errors="replace")
         elif way == "bytes":
-            content = damaged(content, places)
+            content = damaged(content, places, cut)
         else:
             content = mended(content.decode(), edits).encode(errors="replace")
         try:
@@ -121,6 +122,7 @@ def history(folder: Path, number: int) -> Iterator[Probe]:
             odd,
             EDITS,
             DAMAGE,
+            CUT,
         )
         yield Probe(cases, check)
 

@@ -170,6 +170,20 @@ def test_a_damaged_end_is_cut_said_and_set_aside_and_the_game_goes_on(path: Path
     assert [row[0] for row in rows(damaged_files(path)[0])][-2:] == last[-2:]
 
 
+@pytest.mark.parametrize("game", [1, 3])
+def test_a_deeply_nested_record_is_damage_like_any_other(path: Path, game: int) -> None:
+    content, _ = made_journal(path.with_name("made.sqlite"))
+    path.write_bytes(content)
+    options = "[" * 5000 + "]" * 5000
+    record = f'{{"is":"new_game","game":"scouts","number":3,"seed":1,"options":{{"x":{options}}}}}'
+    changed(
+        path,
+        f"UPDATE entries SET record = CAST('{record}' AS BLOB) "
+        f"WHERE id = (SELECT max(id) FROM entries WHERE game = {game})",
+    )
+    assert problems_after(path.parent, path.read_bytes(), None) == []
+
+
 @pytest.mark.parametrize("games", [1, 3])
 def test_a_game_whose_beginning_is_lost_leaves_its_number_behind(path: Path, games: int) -> None:
     made_journal(path, games)

@@ -17,7 +17,7 @@ from companion.table.board_check import tops
 FEW = {
     "events": 12,
     "twins": 8,
-    "journals": 3,
+    "journals": 6,
     "history": 12,
     "notation": 120,
     "hub-requests": 15,
