@@ -1,4 +1,4 @@
-"""The commands that print: `kit` and `card`. The kit printer makes the PDFs."""
+"""Provide the commands `kit` and `card`, which write PDFs to print."""
 
 from __future__ import annotations
 
@@ -84,7 +84,9 @@ def kit(options: argparse.Namespace) -> None:
     *_SHEETS,
 )
 def card(options: argparse.Namespace) -> None:
-    address = f"http://{options.address.removeprefix('http://').rstrip('/')}/"
-    pdf = KitPrinter(GAMES).join_card((address,), None, options.paper, options.language)
+    address = options.address.rstrip("/")
+    if not address.startswith(("http://", "https://")):
+        address = f"http://{address}"
+    pdf = KitPrinter(GAMES).join_card((f"{address}/",), None, options.paper, options.language)
     write_file(options.output, pdf)
     print(f"{options.output}: print it, and fold it along the dashes.")
