@@ -36,6 +36,13 @@ except ImportError:
 T = TypeVar("T")
 ANSWER_TIMEOUT_S = 10.0
 MAX_ANSWER = 16_384
+_UNREADABLE = (
+    OSError,
+    ValueError,
+    HTTPException,  # a body that is cut off
+    RecursionError,  # deeply nested JSON
+)
+"""Exceptions of a request, and of an answer that cannot be read."""
 
 
 class JoinAnswer(msgspec.Struct, frozen=True):
@@ -131,11 +138,12 @@ def _ask(url: str, request: Mapping[str, str], kind: type[T], ca: str) -> T:
             return msgspec.json.decode(answer.read(MAX_ANSWER), type=kind)
     except urllib.error.HTTPError as error:
         try:
-            message = str(msgspec.json.decode(error.read(MAX_ANSWER))["error"]["message"])
-        except (msgspec.MsgspecError, KeyError, TypeError, OSError):
+            with error:
+                message = str(msgspec.json.decode(error.read(MAX_ANSWER))["error"]["message"])
+        except (*_UNREADABLE, KeyError, TypeError):
             message = say("There is no hub at {address}", address=url)
         raise SystemTrouble(message) from None
-    except (OSError, ValueError, HTTPException, msgspec.MsgspecError) as error:
+    except _UNREADABLE as error:
         reason = getattr(error, "reason", error)
         raise SystemTrouble(
             say("The hub at {address} does not answer: {error}", address=url, error=str(reason))

@@ -35,7 +35,7 @@ class Choices:
                 self._stored = msgspec.json.decode(read_file(path, MAX_TEXT), type=_StoredChoices)
             except FileNotFoundError:
                 pass  # nothing was chosen yet
-            except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 log.warning(
                     "What was chosen last cannot be read from %s: the defaults are offered", path
                 )

@@ -39,7 +39,8 @@ def test_ready_starts_what_was_played_last_when_no_board_lies_there(
 
 def test_rubbish_in_the_file_of_choices_is_no_trouble(tmp_path: Path) -> None:
     path = tmp_path / "choices.json"
-    for rubbish in (b"{", b"\xff", b'{"last": 3}'):
+    nested = b'{"options": {"scouts": {"a": ' + b"[" * 8000
+    for rubbish in (b"{", b"\xff", b'{"last": 3}', nested):
         path.write_bytes(rubbish)
         assert Choices(path).last == ""
     choices = Choices(tmp_path / "missing" / "choices.json")
