@@ -35,7 +35,7 @@ _SUPPLY = say(
 )
 
 
-def board(machine: Machine) -> Finding:
+def model_and_memory(machine: Machine) -> Finding:
     """Return the model of the machine, and its memory."""
     name, memory = probes.model(machine), probes.memory(machine)
     if memory is None:
@@ -109,12 +109,12 @@ def power(machine: Machine) -> Iterator[Finding]:
 # ---- the disk ------------------------------------------------------------------------------------
 
 
-def free_bytes(folder: Path) -> int:
-    """Return the free bytes on the disk of a folder, which need not exist. 0 if unknown."""
+def free_bytes(folder: Path) -> int | None:
+    """Return the free bytes on the disk of a folder, which need not exist. None if unknown."""
     try:
         return shutil.disk_usage(_existing(folder)).free
     except OSError:
-        return 0
+        return None
 
 
 def is_writable(folder: Path) -> bool:
@@ -129,7 +129,7 @@ def _existing(folder: Path) -> Path:
 
 def space(machine: Machine, folder: Path) -> Finding:
     """Return whether games can be saved, and whether the disk is nearly full."""
-    existing, free = _existing(folder), free_bytes(folder) // 1_000_000
+    existing, free_space = _existing(folder), free_bytes(folder)
     mount = probes.volume(machine, existing)
     if mount and mount.read_only:
         text = say(
@@ -144,6 +144,10 @@ def space(machine: Machine, folder: Path) -> Finding:
             folder=str(existing),
         )
         return fail("disk", text)
+    if free_space is None:
+        text = say("It is not known how much space is free for {folder}.", folder=str(folder))
+        return note("disk", text)
+    free = free_space // 1_000_000
     if free < MIN_FREE_BYTES // 1_000_000:
         text = say(
             "Only {free} MB are free for {folder}: make room.", free=free, folder=str(folder)
@@ -155,7 +159,7 @@ def space(machine: Machine, folder: Path) -> Finding:
     return ok("disk", text)
 
 
-def forgetful(machine: Machine, folder: Path) -> str:
+def memory_only_warning(machine: Machine, folder: Path) -> str:
     """Return a warning for the pages if everything in a folder is lost when the power goes off.
 
     Empty otherwise.
@@ -175,7 +179,7 @@ def disk_health(machine: Machine, folder: Path) -> Iterator[Finding]:
     disk = probes.disk(machine, mount.device) if mount else None
     if disk is None:
         return
-    name = " ".join(filter(None, (disk.kind, disk.name))) or mount.device if mount else ""
+    name = " ".join(filter(None, (disk.kind, disk.name)))
     if disk.errors:
         text = say_n(
             "The file system has found {n} error on {disk}: {advice}.",
@@ -238,9 +242,9 @@ def quick_look(machine: Machine, folder: Path) -> Iterator[Finding]:
 
 def thorough_look(machine: Machine, folder: Path) -> Iterator[Finding]:
     """Yield all checks of the machine."""
-    yield board(machine)
+    yield model_and_memory(machine)
     yield from quick_look(machine, folder)
-    if sentence := forgetful(machine, folder):
+    if sentence := memory_only_warning(machine, folder):
         yield fail("disk", sentence)
     yield clock(machine)
     yield versions(machine)

@@ -178,11 +178,12 @@ class ServiceHealth(Closeable):
     def _judge_journal(self) -> None:
         """Check whether the journal can be written, and log a change."""
         path, fault = self._companion.journal.path, self._write_fault()
+        free = self._free_bytes
         can_write = os.access(path, os.W_OK) and machinery.is_writable(self._folder)
         state = "ok"
         if not can_write or fault not in (None, WriteFault.FULL):
             state = "unwritable"
-        elif fault is WriteFault.FULL or self._free_bytes < FULL_BYTES:
+        elif fault is WriteFault.FULL or (free is not None and free < FULL_BYTES):
             state = "full"
         if state != self._journal:
             self._journal = state
@@ -207,7 +208,9 @@ class ServiceHealth(Closeable):
         """
         if self._companion.simulation is not None:
             return
-        if (sentence := machinery.forgetful(self.machine, self._folder)) != self._memory_notice:
+        if (
+            sentence := machinery.memory_only_warning(self.machine, self._folder)
+        ) != self._memory_notice:
             self._memory_notice = sentence
             self._companion.table.notice("memory", sentence)
             log.warning(
@@ -250,7 +253,7 @@ class ServiceHealth(Closeable):
         elif "trouble" in (camera, pins) or journal == "full" or machine in _TROUBLE:
             status = Status.DEGRADED
         uptime_s = self._clock.monotonic_s() - self._begun_s
-        free_mb = self._free_bytes // 1_000_000
+        free_mb = (self._free_bytes or 0) // 1_000_000
         return Health(status, __version__, uptime_s, late, journal, camera, pins, free_mb, machine)
 
     def line(self) -> str:

@@ -168,15 +168,23 @@ def test_a_file_system_that_can_only_be_read_is_a_failure(
         (199, Grade.FAIL, "Only 199 MB are free for "),
         (499, Grade.WARN, "Make room soon."),
         (500, Grade.OK, "500 MB are free"),
+        (None, Grade.NOTE, "It is not known how much space is free for "),
     ],
 )
 def test_space(
-    pi: Pi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_mb: int, grade: Grade, words: str
+    pi: Pi,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    free_mb: int | None,
+    grade: Grade,
+    words: str,
 ) -> None:
     asked: list[Path] = []
 
     def usage(path: Path) -> Usage:
         asked.append(path)
+        if free_mb is None:
+            raise OSError(path)
         return Usage(0, 0, free_mb * 1_000_000)
 
     monkeypatch.setattr("shutil.disk_usage", usage)
@@ -208,7 +216,7 @@ def test_games_that_are_kept_in_memory_only_are_a_fault(
     pi.write("proc/self/mountinfo", mounts)
     for mark in marks:
         pi.write(mark, "")
-    sentence = doctor.forgetful(pi.machine, Path("/var/lib/tabletop-companion"))
+    sentence = doctor.memory_only_warning(pi.machine, Path("/var/lib/tabletop-companion"))
     assert ("they are lost when the power goes off" in sentence) is is_lost
 
 
