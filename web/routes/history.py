@@ -191,14 +191,17 @@ class HistoryPages(PageGroup):
             return None
         view, action = known
         key = (replay.line.number, view.moment, seat, action)
-        if key not in self._hints:
-            self._hints[key] = coach.review(
+        hint = self._hints.get(key)
+        if hint is None:
+            hint = coach.review(
                 view, action, lambda *asked: replay.spell_action(turn, seat, asked[-1])
             )
-            # drop the oldest judgement
+            self._hints[key] = hint
+            # drop the oldest judgement, unless another request has just done so
             if len(self._hints) > _MAX_HINTS:
-                del self._hints[next(iter(self._hints))]
-        return self._hints[key]
+                oldest, *_ = self._hints
+                self._hints.pop(oldest, None)
+        return hint
 
     def _scene(self, replay: Replay, place: int) -> dict[str, Any]:
         """Return the template values of a scene."""
