@@ -157,8 +157,12 @@ function close() {
   stream = null;
 }
 
-// A connection can die without a word.
-setInterval(() => { if (stream && performance.now() - heard > SILENCE_MS) open(); }, LOOK_MS);
+// A connection can die without a word. A new one takes the notice away.
+setInterval(() => {
+  if (!stream || performance.now() - heard <= SILENCE_MS) return;
+  tell(offline);
+  open();
+}, LOOK_MS);
 document.addEventListener('visibilitychange', () => (document.hidden ? close() : open()));
 addEventListener('pagehide', close);
 addEventListener('pageshow', event => { if (event.persisted) open(); });
