@@ -9,6 +9,7 @@ it before anything is opened, and keeps what it replaces in `before-restore`.
 
 from __future__ import annotations
 
+import errno
 import re
 import shutil
 import sqlite3
@@ -64,12 +65,13 @@ _JOURNAL = "journal.sqlite"
 """Name of the journal that the games are restored to. Backups of version 1.0 contain such a file
 themselves.
 """
-_JSON_FILES = ("lenses.json", "choices.json")
+_LENSES, _CHOICES = "lenses.json", "choices.json"
+_JSON_FILES = (_LENSES, _CHOICES)
 MAX_MEMBER_BYTES = {
     _NOTE: 16_000,
     _SETTINGS: 256_000,
-    "lenses.json": 1_000_000,
-    "choices.json": 1_000_000,
+    _LENSES: 1_000_000,
+    _CHOICES: 1_000_000,
     _GAMES: 500_000_000,
 }
 """Maximum size of each member in bytes.
@@ -149,20 +151,42 @@ def make_backup(
             if path.exists():
                 archive.write(path, name)
         album = PhotographFolder(settings.photographs_path)
-        pictures = list(_pictures(album, left_out)) if photographs else []
-        for path in pictures:
-            # JPEG does not compress any further
-            archive.write(path, f"{_ALBUM}/{path.parent.name}/{path.name}", zipfile.ZIP_STORED)
-        note = BackupNote(FORMAT, __version__, clock.wall_s(), games, len(pictures), left_out)
+        pictures = _write_photographs(archive, album, left_out) if photographs else 0
+        note = BackupNote(FORMAT, __version__, clock.wall_s(), games, pictures, left_out)
         archive.writestr(_NOTE, msgspec.json.format(msgspec.json.encode(note)))
     return note
 
 
-def _pictures(album: PhotographFolder, left_out: int) -> Iterator[Path]:
+def _write_photographs(archive: zipfile.ZipFile, album: PhotographFolder, left_out: int) -> int:
+    """Write the photographs of all games but one, newest first, and return their number.
+
+    Older ones are left out when the backup would exceed what a restore accepts.
+    """
+    written = archive.infolist()
+    # the note is written last
+    max_pictures = MAX_MEMBERS - len(written) - 1
+    free = MAX_BYTES - sum(entry.file_size for entry in written) - MAX_MEMBER_BYTES[_NOTE]
+    pictures = 0
+    for path in _newest_first(album, left_out):
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            continue  # the running service has just deleted it
+        free -= len(content)
+        if free < 0 or pictures == max_pictures:
+            break
+        # JPEG does not compress any further
+        name = f"{_ALBUM}/{path.parent.name}/{path.name}"
+        archive.writestr(name, content, zipfile.ZIP_STORED)
+        pictures += 1
+    return pictures
+
+
+def _newest_first(album: PhotographFolder, left_out: int) -> Iterator[Path]:
     """Yield the photographs of all games but one."""
-    for game in album.games():
+    for game in reversed(album.games()):
         if game != left_out:
-            for moment in album.moments(game):
+            for moment in reversed(album.moments(game)):
                 yield album.path(game, moment)
 
 
@@ -263,8 +287,8 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
                 shutil.copy(settings_file, before / _SETTINGS)  # keeps the mode
             SettingsFile(settings_file).replace(read_file(restored, MAX_TEXT))
             restored.unlink()
-        for name in ("lenses.json", "choices.json", _ALBUM, _DRAWN, _JOURNAL):
-            if forget and name != "lenses.json":
+        for name in (*_JSON_FILES, _ALBUM, _DRAWN, _JOURNAL):
+            if forget and name != _LENSES:
                 _move(state, name, before)
             elif (under_way / name).exists():
                 _move(state, name, before)
@@ -449,6 +473,9 @@ def _disk_errors() -> Iterator[None]:
         raise JournalError(say("The games cannot be copied: {why}", why=str(error))) from None
     except OSError as error:
         why = why_refused(error)
-        raise SystemTrouble(
-            say("Backup and restore cannot write ({why}): free some space on the disk.", why=why)
-        ) from None
+        words = say("The backup’s files cannot be read or written: {why}.", why=why)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            words = say(
+                "Backup and restore cannot write ({why}): free some space on the disk.", why=why
+            )
+        raise SystemTrouble(words) from None
