@@ -86,6 +86,9 @@ def test_a_choice_offers_all_values_of_its_type() -> None:
         ("web.port", "70000", "Enter a whole number from 0 to 65535."),
         ("web.port", "80.5", "Enter a whole number from 0 to 65535."),
         ("voice.volume", "nan", "Enter a number from 0 to 1."),
+        ("camera.field_of_view_deg", "null", "Enter a number from "),
+        ("camera.field_of_view_deg", "nan", "Enter a number from "),
+        ("web.port", "inf", "Enter a whole number from 0 to 65535."),
         ("camera.fps", "0", "Enter a number from 0.1 to 60."),
         ("table.theme", "pink", "Choose one"),
         ("camera.source", "", "This may not be empty."),
@@ -106,6 +109,7 @@ def test_what_does_not_fit_is_told_with_what_would(key: str, text: str, words: s
 
 def test_what_people_type_is_understood() -> None:
     assert ROWS["voice.volume"].read(" 0,25 ") == 0.25
+    assert repr(ROWS["web.port"].read("+080")) == "80", "a whole number"
     assert ROWS["panel.silent"].read("yes") is True
     assert ROWS["camera.mains_hz"].read("60") == 60
     assert ROWS["panel.buzzer"].read("") == ""

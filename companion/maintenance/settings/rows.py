@@ -77,6 +77,9 @@ class FieldKind(StrEnum):
     LIST = "list"
 
 
+_NUMBERS = (FieldKind.WHOLE, FieldKind.NUMBER, FieldKind.PIN)
+
+
 def _figure(number: float) -> float | int:
     """Return a bound as written in a sentence: `60` without decimals, or a float, whose decimal
     mark follows the language.
@@ -138,8 +141,6 @@ class SettingRow:
         match self.kind:
             case FieldKind.LIST:
                 return text.replace(",", " ").split()
-            case FieldKind.WHOLE | FieldKind.NUMBER | FieldKind.PIN:
-                value = text.replace(",", ".")
             case FieldKind.YES_NO:
                 value = {"yes": True, "no": False}.get(text)
             case FieldKind.TEXT if not text:
@@ -147,8 +148,11 @@ class SettingRow:
             case FieldKind.TEXT if len(text) > self.longest or not text.isprintable():
                 raise Malformed(say("Enter at most {number} characters.", number=self.longest))
         try:
+            if self.kind in _NUMBERS:
+                # unlike `convert`, this takes a sign and leading zeros, and no `null`
+                value = float(text.replace(",", "."))
             return msgspec.convert(value, self.type, strict=False)
-        except msgspec.ValidationError:
+        except (ValueError, msgspec.ValidationError):
             raise Malformed(self._help()) from None
 
     def _help(self) -> str:
@@ -168,7 +172,7 @@ class SettingRow:
     @property
     def range_words(self) -> str:
         """Return the minimum and maximum as a sentence. Empty if it is not a number."""
-        if self.kind not in (FieldKind.WHOLE, FieldKind.NUMBER, FieldKind.PIN):
+        if self.kind not in _NUMBERS:
             return ""
         return say("{low} to {high}.", low=_figure(self.low), high=_figure(self.high))
 
