@@ -49,6 +49,7 @@ class RatingRow:
 
 def ladder(games: Iterable[StoredResult], machines: bool = False) -> tuple[RatingRow, ...]:
     """Return the ratings of everybody who has played, strongest first.
+
     The machine counts as an opponent if `machines` is set, but it is not listed. Raises
     `SystemTrouble` if the library is not installed.
     """

@@ -96,7 +96,7 @@ def test_a_disk_that_fills_stops_comforts_first_then_new_games(tmp_path: Path) -
 
 def test_what_people_are_told_when_the_disk_is_full(tmp_path: Path) -> None:
     free = 10**9
-    with a_house(tmp_path, free=lambda _: free) as (played, house, album, _):
+    with a_house(tmp_path, free=lambda _: free) as (played, house, album, history):
         played.begin()
         free = 5_000_000
         house.run_round()
@@ -106,8 +106,9 @@ def test_what_people_are_told_when_the_disk_is_full(tmp_path: Path) -> None:
         played.finish_stages()
         with pytest.raises(OSError, match="No space left"):
             album.keep(1, "1.1", b"picture")
-        assert not house.space.has_room
         played.table.resign(Seat.SOUTH)
+        assert history.picture(1) == b"picture"
+        assert [*tmp_path.rglob("*.picture")] == [], "it is drawn and not kept"
         for begin in (played.table.rematch, lambda: played.table.host_starts("arena", {})):
             with pytest.raises(JournalError, match="The disk is full: no game can start"):
                 begin()
@@ -115,6 +116,8 @@ def test_what_people_are_told_when_the_disk_is_full(tmp_path: Path) -> None:
         house.run_round()
         played.table.step()
         assert played.view.devices.notices == ()
+        assert history.picture(1) == b"picture"
+        assert len([*tmp_path.rglob("*.picture")]) == 1
         played.table.rematch()
 
 
@@ -164,6 +167,7 @@ def a_house(
             clock,
             on_table=lambda: played.table.progress().number,
             album=album,
+            paint=lambda *_: b"picture",
             has_room=lambda: space.has_room,
         )
         with Housekeeping(
