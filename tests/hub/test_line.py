@@ -137,11 +137,11 @@ def test_the_room_shows_nothing_before_its_result_is_stored_and_leaves_nothing_o
     hub: Hub, table: TableAtHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown, take, show = [], hub.league.results.take, hub.room.record
-    refusals = iter((SystemTrouble(say("The disk is full")),) * 2)
+    refusals = [SystemTrouble("The disk is full")] * 2
 
     def refuse_twice(*given: Any) -> None:
-        if len(shown) == 2 and (refusal := next(refusals, None)):
-            raise refusal
+        if refusals and len(shown) == 2:
+            raise refusals.pop()
         take(*given)
 
     def note(sender: str, record: PublicRecord, age_s: float) -> None:
@@ -153,7 +153,7 @@ def test_the_room_shows_nothing_before_its_result_is_stored_and_leaves_nothing_o
     monkeypatch.setattr(hub.room, "record", note)
     table.play(2)
     whole(hub, table)
-    assert next(refusals, None) is None
+    assert not refusals
     assert shown == table.entries()
 
 
