@@ -144,10 +144,9 @@ def test_the_room_shows_nothing_before_its_result_is_stored_and_leaves_nothing_o
             raise refusals.pop()
         take(*given)
 
-    def note(sender: str, record: PublicRecord, age_s: float) -> None:
-        if sender == table.member.table:
-            shown.append(record.entry)
-        show(sender, record, age_s)
+    def note(table: str, record: PublicRecord, *given: Any) -> None:
+        shown.append(record.entry)
+        show(table, record, *given)
 
     monkeypatch.setattr(hub.league.results, "take", refuse_twice)
     monkeypatch.setattr(hub.room, "record", note)

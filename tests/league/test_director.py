@@ -140,14 +140,14 @@ def test_a_pairing_and_its_tables_are_stored_at_once_or_not_at_all(
     tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with league_of(tmp_path, clock, "a") as league:
-        file, tournaments = league_file_of(league), league.tournaments
+        tournaments = league.tournaments
         made = tournaments.add(
             director.new_tournament("Cup", System.SWISS, GAME, {}, rounds=2, minutes=0, team_size=1)
         )
         for name in ("Mara", "Jonas"):
             tournaments.enter(made.id, [league.cards.make(name).number])
         before, writes = tournaments.find(made.id), Mock(side_effect=[SystemTrouble(), None])
-        monkeypatch.setattr(file, "write", writes)
+        monkeypatch.setattr(league_file_of(league), "write", writes)
         with pytest.raises(SystemTrouble):
             tournaments.pair_round(made.id)
         assert tournaments.find(made.id) == before
