@@ -108,7 +108,7 @@ def test_what_does_not_fit_is_told_with_what_would(key: str, text: str, words: s
 
 def test_what_people_type_is_understood() -> None:
     assert ROWS["voice.volume"].read(" 0,25 ") == 0.25
-    assert repr(ROWS["web.port"].read("+080")) == "80", "a whole number"
+    assert repr(ROWS["web.port"].read("+080")) == "80"
     assert ROWS["panel.silent"].read("yes") is True
     assert ROWS["camera.mains_hz"].read("60") == 60
     assert ROWS["panel.buzzer"].read("") == ""

@@ -108,7 +108,7 @@ def test_what_people_are_told_when_the_disk_is_full(tmp_path: Path) -> None:
             album.keep(1, "1.1", b"picture")
         played.table.resign(Seat.SOUTH)
         assert history.picture(1)
-        assert not [*tmp_path.rglob("*.picture")], "it is drawn and not kept"
+        assert not [*tmp_path.rglob("*.picture")]
         for begin in (played.table.rematch, lambda: played.table.host_starts("arena", {})):
             with pytest.raises(JournalError, match="The disk is full: no game can start"):
                 begin()
