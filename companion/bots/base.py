@@ -101,7 +101,8 @@ class Bot(ABC):
     Budgets are counted in nodes, never in seconds, so that a game can be replayed and every move
     checked. A bot must never raise on a view of a running game in which its seat has to act.
 
-    :param options: the game's options, as `Game.options` takes them :param level: one of `LEVELS`
+    :param options: the game's options, as `Game.options` takes them
+    :param level: one of `LEVELS`
     """
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:

@@ -71,8 +71,9 @@ def card_matrix(
 
     After a tie, the remaining cards are assumed to come at random.
 
-    :param ahead: the attack's strength without cards, minus the defence's :param stake: value of
-    each end of the face-off for the attack :param pip: value of a pip that stays in hand
+    :param ahead: the attack's strength without cards, minus the defence's
+    :param stake: value of each end of the face-off for the attack
+    :param pip: value of a pip that stays in hand
     """
     by_much, by_little, loses = stake
     rows = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import attrgetter
 from random import Random
 
 from companion.bots.kahmate.evaluation import (
@@ -19,6 +20,14 @@ from companion.games.kahmate.state import EMPTY, Course, Kind, State
 
 _FREE_BALL = 25.0
 _SPEED_LEFT = 8.0
+"""Potential of an unfinished round: of a loose ball, and of each step that a carrier may still run.
+"""
+_REPEAT_COST = 12.0
+"""Penalty for each time that the position after the round has been on the board before."""
+_DARE_BONUS = 1.5
+"""Bonus of a face-off for every quiet round."""
+_IDLE_COST, _MORE_IDLE_COST = 4.0, 2.0
+"""Penalty of a round without any play, and how much it grows for every quiet round."""
 _IMPATIENCE = 0.8
 """Bonus of each rank that the ball gains, for every quiet round. It makes a waiting carrier
 impatient.
@@ -69,8 +78,11 @@ STRENGTHS = {
     ),
 }
 MAX_NODES = 8_000
+_REPLY_DEPTH = 2
+"""Number of plays in the other side’s answer."""
 _MAX_TRIED = 3
 """Maximum number of rounds that are answered for a play that is judged."""
+_value_of = attrgetter("value")
 _OVERLOOKED_SHARE = 0.34
 """Share of the threats of a try that a level with `overlooks` misses."""
 
@@ -100,12 +112,16 @@ class Candidate:
 
 @dataclass
 class Search:
-    """The search for one decision. `nodes` counts the states that were evaluated."""
+    """The search for one decision.
+
+    `quiet_rounds` is the number of rounds since the last face-off, and `visits` how often each
+    position was on the board. `nodes` counts the states that were evaluated.
+    """
 
     strength: Strength
     seed: int
-    quiet: int = 0
-    met: dict[tuple[object, ...], int] = field(default_factory=dict)
+    quiet_rounds: int = 0
+    visits: dict[tuple[object, ...], int] = field(default_factory=dict)
     nodes: int = 0
     ranked: list[Candidate] = field(default_factory=list)
     """The rounds of the last comparison, best first."""
@@ -141,7 +157,7 @@ class Search:
         candidates = _ranked(self.rounds(state, strength.width, strength.depth, all_meetings=True))
         best = candidates[: max(1, strength.replies)]
         tried = [line for line in candidates if line.first[1] == course][:_MAX_TRIED]
-        if candidates[0].value < TRY - 1:
+        if strength.replies and candidates[0].value < TRY - 1:
             # a line may be both among the best and tried, but is answered only once
             lines = {id(line): line for line in (*candidates[: strength.replies], *tried)}
             for line in lines.values():
@@ -159,13 +175,13 @@ class Search:
         """
         after = candidate.ends[0].after
         key = key_of(after) if after is not None else (str(candidate.first[0]),)
-        points = -12.0 * self.met.get(key, 0)
+        points = -_REPEAT_COST * self.visits.get(key, 0)
         if after is not None:
-            points += _IMPATIENCE * min(self.quiet, 40) * _ranks_gained(state, after)
+            points += _IMPATIENCE * min(self.quiet_rounds, 40) * _ranks_gained(state, after)
         if candidate.dares:
-            points += 1.5 * self.quiet
+            points += _DARE_BONUS * self.quiet_rounds
         elif candidate.first == END_ROUND and not state.ran:
-            points -= 4.0 + 2.0 * self.quiet
+            points -= _IDLE_COST + _MORE_IDLE_COST * self.quiet_rounds
         if self.strength.noise:
             points += Random(f"{self.seed} {key}").gauss(0, self.strength.noise)
         return points
@@ -186,7 +202,7 @@ class Search:
         rounds = self.rounds(
             state,
             self.strength.reply_width,
-            2,
+            _REPLY_DEPTH,
             all_meetings=False,
         )
         return max(rounds, key=_value_of)
@@ -294,10 +310,6 @@ def outcomes(at: State, course: Course) -> tuple[End, ...]:
 def _round_end(chance: float, at: State) -> End:
     """Return the end of a round in this state."""
     return End(chance, end_round(at), try_chance(at))
-
-
-def _value_of(candidate: Candidate) -> float:
-    return candidate.value
 
 
 def _ranked(candidates: list[Candidate]) -> list[Candidate]:
