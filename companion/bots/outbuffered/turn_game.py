@@ -21,8 +21,8 @@ class TurnGame:
 
     Buffers that always have the same effect are merged.
 
-    :param table: index of the end of each pair of buffers, own buffers by rows :param values: value
-    of each end for the own side
+    :param table: index of the end of each pair of buffers, own buffers by rows
+    :param values: value of each end for the own side
     """
 
     def __init__(
@@ -80,24 +80,26 @@ def balance(payoff: Matrix, guess: Vector | None, trust: float) -> tuple[Vector,
     """
     rows, columns = payoff.shape
     across = np.ascontiguousarray(payoff.T)
-    regret = np.zeros(rows, np.float32)
-    regrets = np.zeros(columns, np.float32)
-    sums = np.zeros(rows, np.float32)
-    other_sums = np.zeros(columns, np.float32)
+    my_regret = np.zeros(rows, np.float32)
+    their_regret = np.zeros(columns, np.float32)
+    my_sum = np.zeros(rows, np.float32)
+    their_sum = np.zeros(columns, np.float32)
     mine = np.full(rows, 1 / rows, np.float32)
     theirs = np.full(columns, 1 / columns, np.float32)
-    fixed = payoff @ guess * np.float32(trust) if guess is not None else np.zeros(rows, np.float32)
+    gain_from_guess = (
+        payoff @ guess * np.float32(trust) if guess is not None else np.zeros(rows, np.float32)
+    )
     free = np.float32(1 - trust)
     for number in range(1, _ROUNDS + 1):
-        gain = fixed + free * (payoff @ theirs)
+        gain = gain_from_guess + free * (payoff @ theirs)
         # regret matching+: both sides answer the other's mix of this round
-        mine = _match_regrets(regret, gain - mine @ gain)
+        mine = _match_regrets(my_regret, gain - mine @ gain)
         loss = across @ mine
-        theirs = _match_regrets(regrets, theirs @ loss - loss)
-        sums += number * mine
-        other_sums += number * theirs
-    mine = sums / sums.sum()
-    theirs = other_sums / other_sums.sum()
+        theirs = _match_regrets(their_regret, theirs @ loss - loss)
+        my_sum += number * mine
+        their_sum += number * theirs
+    mine = my_sum / my_sum.sum()
+    theirs = their_sum / their_sum.sum()
     return mine, theirs, float((across @ mine).min())
 
 
@@ -122,21 +124,28 @@ def soft(value: Vector, temperature: float) -> Vector:
 
 def kinds_of_player(game: TurnGame, balanced: Vector) -> list[Vector]:
     """Return the mix of each kind of player as the other side, over the distinct columns."""
-    payoff = -game.payoff
-    columns = payoff.shape[1]
-    idle = payoff[0]
-    naive = payoff.mean(axis=0)
-    beginner = soft(-payoff.mean(axis=1), 0.05)
-    expects_beginner = payoff.T @ beginner
-    careful = payoff.min(axis=0)
+    their_payoff = -game.payoff
+    columns = their_payoff.shape[1]
+    idle = their_payoff[0]
+    naive = their_payoff.mean(axis=0)
+    beginner = soft(-their_payoff.mean(axis=1), 0.05)
+    expects_beginner = their_payoff.T @ beginner
+    careful = their_payoff.min(axis=0)
     return [
+        # any buffer
         np.full(columns, 1 / columns, np.float32),
+        # the mix of `balance`
         balanced,
+        # the best answers to any buffer, exactly and with slips
         soft(naive, 0.01),
         soft(naive, 0.05),
+        # the best answers to an idle side
         soft(idle, 0.02),
+        # the best answers to a beginner, exactly, and with slips to most beginners
         soft(expects_beginner, 0.01),
         soft(0.75 * expects_beginner + 0.25 * naive, 0.05),
+        # the best of the worst cases
         soft(careful, 0.02),
-        soft(payoff.max(axis=0), 0.05),
+        # the best of the best cases
+        soft(their_payoff.max(axis=0), 0.05),
     ]
