@@ -28,7 +28,7 @@ LESSON = Lesson(
             why=say(
                 "A scout jumps over the one beside it, friend or not, and may jump on at once."
             ),
-            tasks={SOUTH: say("Jump over both black scouts in one move: c6, then c10.")},
+            tasks={SOUTH: say("Jump over both black scouts in one move: from c6 to c10.")},
             after=say("Two jumps, one move. On the far rank a scout turns over: it has intel."),
             shows=(ScoutsEvent.JUMP, ScoutsEvent.INTEL),
         ),
