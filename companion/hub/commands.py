@@ -61,7 +61,11 @@ class SettingsAsked(_Command, frozen=True):
 
 
 class HubCommand(_Command, frozen=True):
-    """One message to a table. `pair` says that the hub has a game at two tables for it."""
+    """One message to a table. Each field is a command of its own.
+
+    `staff` answers the table's call: somebody is coming, or it is done. `pair` says that the hub
+    has a game at two tables for it.
+    """
 
     staff: Literal["", "coming", "done"] = ""
     pair: bool = False
@@ -69,7 +73,7 @@ class HubCommand(_Command, frozen=True):
     settings: SettingsAsked | None = None
 
 
-_command = msgspec.json.Decoder(HubCommand)
+_decoder = msgspec.json.Decoder(HubCommand)
 _encoder = msgspec.json.Encoder(order="deterministic")
 
 
@@ -90,7 +94,7 @@ def encode_command(command: HubCommand) -> bytes:
 
 def read_command(payload: bytes) -> HubCommand:
     """Decode and validate a command. Raises `Malformed`."""
-    command: HubCommand = decode_message(_command, payload, MAX_COMMAND_BYTES)
+    command: HubCommand = decode_message(_decoder, payload, MAX_COMMAND_BYTES)
     if command.wish and command.wish.pairing:
         for name in command.wish.pairing.names.values():
             words(name)

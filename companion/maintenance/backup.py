@@ -17,6 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
@@ -164,16 +165,16 @@ def _write_photographs(archive: zipfile.ZipFile, album: PhotographFolder, left_o
     """
     written = archive.infolist()
     # the note is written last
-    max_pictures = MAX_MEMBERS - len(written) - 1
+    number = MAX_MEMBERS - len(written) - 1
     free = MAX_BYTES - sum(entry.file_size for entry in written) - MAX_MEMBER_BYTES[_NOTE]
     pictures = 0
-    for path in _newest_first(album, left_out):
+    for path in islice(_newest_first(album, left_out), number):
         try:
             content = path.read_bytes()
         except FileNotFoundError:
             continue  # the running service has just deleted it
         free -= len(content)
-        if free < 0 or pictures == max_pictures:
+        if free < 0:
             break
         # JPEG does not compress any further
         name = f"{_ALBUM}/{path.parent.name}/{path.name}"

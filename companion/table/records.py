@@ -76,7 +76,10 @@ class Commit(Record, frozen=True, tag="commit"):
 
 
 class Contribute(Record, frozen=True, tag="contribute"):
-    """A seat's contribution to chance in older versions. It is needed to replay their games."""
+    """A seat's contribution to chance in older versions. It is needed to replay their games.
+
+    `by` is where it came from: the seat's phone or its pad.
+    """
 
     seat: Seat
     commitment: str
@@ -87,8 +90,8 @@ class Contribute(Record, frozen=True, tag="contribute"):
 class NewGame(Record, frozen=True, tag="new_game"):
     """A game begins with its set-up. `score` is the match so far.
 
-    `chance` is the source of the seed. Without it, the host has chosen the `seed` (`is_chosen`), an
-    older version has drawn it, or the game uses no chance.
+    `chance` is the source of the seed. Without it, the owner has chosen the `seed` (`is_chosen`),
+    an older version has drawn it, or the game uses no chance.
     """
 
     game: str
@@ -107,7 +110,10 @@ class NewGame(Record, frozen=True, tag="new_game"):
 
 
 class Begin(Record, frozen=True, tag="begin"):
-    """The pieces are in place. `by` is who confirmed it: `camera`, a seat, `host` or `table`."""
+    """The pieces are in place.
+
+    `by` is who confirmed it: `camera`, a seat, `host` (the owner) or `table`.
+    """
 
     by: str
     now_s: float = 0.0
@@ -215,11 +221,14 @@ class AskCoach(Record, frozen=True, tag="ask_coach"):
 
 
 class Abandon(Record, frozen=True, tag="abandon"):
-    """The host ends the game without a result."""
+    """The owner ends the game without a result."""
 
 
 class Disclose(Record, frozen=True, tag="disclose"):
-    """A finished game can no longer be undone, so everything hidden in it may be shown."""
+    """A finished game can no longer be undone, so everything hidden in it may be shown.
+
+    `by` is who asked for it: a seat, or `host` for the owner.
+    """
 
     by: str
 

@@ -121,7 +121,7 @@ def _check_ball(state: State, changes: Changes) -> None:
     """Raise `Illegal` for a moved ball that is no legal pass or kick."""
     start = state.ball
     ends = _squares_with(changes, BALL)
-    # The ball has no new square, or other things have changed as well.
+    # Only a ball that has left its square for one other is judged, and only if nothing else moved.
     occupied = {square for square, (before, _) in changes.items() if before}
     if len(ends) != 1 or occupied - {start, ends[0]} or start not in occupied:
         return
