@@ -181,7 +181,7 @@ def _in_parts(look: Look, memory: Memory, last: Look) -> tuple[Look, Memory] | N
     # Corner markers of other kits: another board is being put on the table.
     new, foreign = [], set[int]()
     for other in memory.kits.values():
-        if other is not kit:
+        if other.game != kit.game:
             foreign.update(other.board.corners)
     for sighting in scan_parts(luma, boxes, 0.4 * tag_px):
         if sighting.marker in foreign:
