@@ -26,17 +26,18 @@ from vision.pose.pose import Pose
 log = logging.getLogger(__name__)
 
 _SAVE_S = 300.0
-_LEAST_VIEWS = 20
+_MIN_VIEWS = 20
 _SURE = 0.03
 """Maximum relative standard deviation of a focal length that is kept."""
 _MISFIT = 1.0 / 1280
 """Maximum error of the board's corners with a usable lens, in widths of the picture."""
-_FARTHEST = 0.35
-"""Maximum difference between a learned and the nominal focal length, as a logarithm. `_FARTHEST_K1`
-is the one of k1.
+_MAX_LOG_OFFSET = 0.35
+_MAX_LOG_OFFSET_BY_LINES = 1.2
+"""Maximum difference between a learned and the nominal focal length, as a logarithm: by markers
+alone, and by whole boards.
 """
-_FARTHEST_K1 = 0.14
-_FARTHEST_TOLD = 1.2
+_MAX_K1_OFFSET = 0.14
+"""Maximum difference between a learned and the nominal k1."""
 
 
 class KeptLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -96,7 +97,7 @@ class LensShelf:
         self._kept = _load(path) if path else {}
         self._changed = False
         self._next_s: float | None = None
-        self._told = False
+        self._failure_logged = False
 
     def lens_of(self, camera: Camera) -> tuple[Lens, bool]:
         """Return the lens of a camera, and whether it was calibrated and must not be changed."""
@@ -118,9 +119,9 @@ class LensShelf:
         self.save()
 
     def note(self, camera: Camera, tuner: LensTuner, pose: Pose | None) -> None:
-        """Do the same as `learn` without writing the file."""
+        """Keep a learned lens at once if it is more certain, without writing the file."""
         key = self._key(camera)
-        if not key or tuner.views < _LEAST_VIEWS or tuner.exact or pose is None or pose.markers < 3:
+        if not key or tuner.views < _MIN_VIEWS or tuner.exact or pose is None or pose.markers < 3:
             return
         if pose.rms_px > _MISFIT * pose.size[0]:
             return
@@ -154,7 +155,7 @@ class LensShelf:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             content = msgspec.json.format(msgspec.json.encode(self._kept))
             replace_file(self._path, content)
-            self._changed, self._told = False, False
+            self._changed, self._failure_logged = False, False
         except OSError as error:
             sentence = (
                 f"{self._path}: the lenses cannot be kept: {error.strerror}: "
@@ -162,9 +163,9 @@ class LensShelf:
             )
             if strict:
                 raise CameraError(sentence) from error
-            if not self._told:
+            if not self._failure_logged:
                 log.warning("%s", sentence)
-            self._told = True
+            self._failure_logged = True
 
     def _key(self, camera: Camera) -> str:
         """Return the key of a lens: the camera, the size of its picture, and its crop."""
@@ -183,7 +184,11 @@ def _is_far(tuner: LensTuner, nominal: Lens) -> bool:
         abs(math.log(tuner.lens.focal_ratio / nominal.focal_ratio)),
         abs(tuner.lens.k1 - nominal.k1),
     )
-    return off > _FARTHEST_TOLD if tuner.told_by_lines else off > _FARTHEST or bend > _FARTHEST_K1
+    return (
+        off > _MAX_LOG_OFFSET_BY_LINES
+        if tuner.told_by_lines
+        else off > _MAX_LOG_OFFSET or bend > _MAX_K1_OFFSET
+    )
 
 
 def _load(path: Path) -> dict[str, KeptLens]:

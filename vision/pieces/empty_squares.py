@@ -84,17 +84,16 @@ def empty_among(bare: Bare, board: Board, shot: Snapshot, squares: Iterable[Squa
 
 
 def shaded_among(
-    board: Board, shot: Snapshot, squares: Iterable[Square], most: int
+    board: Board, shot: Snapshot, squares: Iterable[Square], max_failures: int
 ) -> tuple[set[Square], set[Square]]:
-    """Return the squares that are bare under shadows with edges, and those whose test failed,
-    `most` at most.
+    """Return the squares that are bare under shadows with edges, and those whose test failed.
 
     None of `squares` is bare in plain light. A failed test takes some ten times as long, as every
-    light is tried.
+    light is tried. So the search ends after `max_failures` of them.
     """
     cells, shaded, vain = cells_of(board), set[Square](), set[Square]()
     for square in squares:
-        if len(vain) == most:
+        if len(vain) == max_failures:
             break
         is_clear = shot.glare[shot.row[square]] <= _MAX_GLARE
         is_bare = is_clear and _shows_shaded(cells, shot, square)
@@ -142,12 +141,13 @@ def _shows_paper(
     is_usual = (own >= 0.8) & (own <= 1.25)
     values = tones / np.where(is_usual, own, 1)[:, None]
     number, shares = np.maximum(visible.sum(axis=1), 1), []
-    for is_so in (values < _DARK, values < _DIM, values > _BRIGHT):
-        shares.append((is_so & visible).sum(axis=1) / number)
+    for in_band in (values < _DARK, values < _DIM, values > _BRIGHT):
+        shares.append((in_band & visible).sum(axis=1) / number)
     dark, below, bright = shares
     dim = below - dark
 
-    # Limits are stricter for a square with a known look, as it has just failed that comparison.
+    # Limits on the shares of bright, dark and dim pixels, which are glints, specks and shadows.
+    # They are stricter for a square with a known look, as it has just failed that comparison.
     is_known = np.array([square in bare for square in squares])
     good = (visible.mean(axis=1) >= _MIN_SEEN) & (bright <= 0.12)
     good &= dark <= np.where(is_known, 0.01, 0.03)
@@ -176,7 +176,7 @@ def _shows_known(shot: Snapshot, square: Square, known: Known) -> bool:
     if visible.mean() < _MIN_SEEN:
         return False
 
-    # A small overall change of brightness is due to the light.
+    # An overall change of brightness by up to 18 % is due to the light.
     level = float(np.median(tone[visible] / np.maximum(known.tone[visible], 0.05)))
     if 0.85 <= level <= 1.18:
         tone = tone / level
@@ -228,7 +228,7 @@ def _shows_shaded(cells: SquareCells, shot: Snapshot, square: Square) -> bool:
     # All visible parts of its outline have to be present, but for a few.
     there = ~np.isnan(depths)
     missing = there & (np.where(there, depths, 0) < _MIN_LINE_SHARE * shot.line_share)
-    return bool(there.sum() >= 3 and missing.sum() <= _MAX_MISSING * there.sum())
+    return bool(there.sum() >= _MIN_LINES and missing.sum() <= _MAX_MISSING * there.sum())
 
 
 def _has_outline(shot: Snapshot, rows: NDArray[np.int_], needed: Tone, is_shaded: Mask) -> Mask:
@@ -243,6 +243,7 @@ def _has_outline(shot: Snapshot, rows: NDArray[np.int_], needed: Tone, is_shaded
     # Shade reduces the depth of a line by the same factor.
     shade = np.where(there, shade, 1)
     missing = there & (np.where(there, lines, 0) < needed * np.minimum(1, shade))
+    # In plain light one part in six may be missing.
     good = missing.sum(axis=1) <= there.sum(axis=1) / 6
     # If no outline is visible, as in glare, a bare square cannot be recognised.
     clear = there & ~missing & (lines >= LINE)

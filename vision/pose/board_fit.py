@@ -32,10 +32,11 @@ inwards together, so these errors do not average out.
 _SEARCH_SIGMAS = 3.0
 """Search range of a line, in standard deviations of its predicted position."""
 _MIN_REACH_PX, _FINAL_REACH_PX = 2.0, 3.0
+"""Minimum search range of a line: to decide whether it is clear, and to measure it."""
 _CONVERGED_PX = 1.0
 """Once all visible lines are in use, the fit has converged when no line moves by more than this."""
 _MIN_GAIN = 1e-2
-"""Steps with a smaller expected gain in misfit are not was_clear."""
+"""Steps whose predicted gain in misfit is smaller are not tried."""
 _MAX_REACH_SHARE = 0.36
 """A line is used only if its search range is at most this share of the distance to the next
 line.
@@ -211,6 +212,7 @@ class _Problem:
         lines: tuple[Points, Lines] | None = None,
     ) -> None:
         self.start = start
+        self.corner_count = len(evidence.points_px)
         self._evidence, self._tags = evidence, _TagScene(evidence.tags)
         self._weights = 1 / np.maximum(lens_spread, 1e-7)
 
@@ -236,8 +238,8 @@ class _Problem:
     @property
     def number(self) -> int:
         """Number of observed coordinates."""
-        corners, tags = len(self._evidence.points_px), len(self._evidence.tags)
-        return 2 * corners + 8 * tags + len(self._lines_px)
+        tags = len(self._evidence.tags)
+        return 2 * self.corner_count + 8 * tags + len(self._lines_px)
 
     def pose(self, change: Points) -> Pose:
         """Return the start pose with a change applied."""
@@ -255,26 +257,26 @@ class _Problem:
         pose, evidence = self.pose(change), self._evidence
         seen_px, by_place, by_lens = pose.project(self._points_mm)
         slopes = np.hstack([by_place, by_lens])
-        number = len(evidence.points_px)
-        corners = seen_px[:number] - evidence.points_px
+        corner_count = self.corner_count
+        corners = seen_px[:corner_count] - evidence.points_px
 
         # A line constrains only the direction across it.
-        lines = ((seen_px[number:] - self._lines_px) * self._normals).sum(axis=1)
-        line_slopes = slopes[2 * number :].reshape(-1, 2, 9)
+        lines = ((seen_px[corner_count:] - self._lines_px) * self._normals).sum(axis=1)
+        line_slopes = slopes[2 * corner_count :].reshape(-1, 2, 9)
         across = (line_slopes * self._normals[:, :, None]).sum(axis=1)
         tags = self._tags.misfits_px(pose).ravel()
         if self._by_tags is None or not len(self._normals):
             # They are slow, and change little once lines hold the pose.
             self._by_tags = self._tag_slopes(change, tags)
         prior = self._weights * (self._off + change[6:])
-        rest = [corners.ravel() / _CORNER_PX, tags / _CORNER_PX, lines / _LINE_PX, prior]
+        residuals = [corners.ravel() / _CORNER_PX, tags / _CORNER_PX, lines / _LINE_PX, prior]
         all_slopes = [
-            slopes[: 2 * number] / _CORNER_PX,
+            slopes[: 2 * corner_count] / _CORNER_PX,
             self._by_tags / _CORNER_PX,
             across / _LINE_PX,
             np.hstack([np.zeros((3, 6)), np.diag(self._weights)]),
         ]
-        return np.concatenate(rest), np.vstack(all_slopes)
+        return np.concatenate(residuals), np.vstack(all_slopes)
 
     def _tag_slopes(self, change: Points, tags: Points) -> Points:
         """Return (8 T, 9): derivatives of the tags' residuals (8 T,) by pose and lens."""
@@ -289,51 +291,50 @@ class _Problem:
         return slopes
 
 
-def _robust(rest: Points) -> tuple[Points, float]:
+def _robust(residuals: Points) -> tuple[Points, float]:
     """Return Huber weights of the residuals, and half the robust sum of squares.
 
     The last three residuals (the prior) always have full weight.
     """
-    size = np.abs(rest)
+    size = np.abs(residuals)
     # Huber: beyond the bound the cost grows linearly, not quadratically.
     weights = np.minimum(1.0, _HUBER_BOUND / np.maximum(size, 1e-9))
     weights[-3:] = 1.0
     costs = np.where(
-        size <= _HUBER_BOUND, 0.5 * rest**2, _HUBER_BOUND * (size - 0.5 * _HUBER_BOUND)
+        size <= _HUBER_BOUND, 0.5 * residuals**2, _HUBER_BOUND * (size - 0.5 * _HUBER_BOUND)
     )
-    costs[-3:] = 0.5 * rest[-3:] ** 2
+    costs[-3:] = 0.5 * residuals[-3:] ** 2
     return weights, float(costs.sum())
 
 
 def _least_squares(problem: _Problem) -> Fit:
     """Solve a problem by Levenberg-Marquardt with Huber weights. The result has a covariance."""
     change, damping = np.zeros(9), 1e-3
-    rest, slopes = problem.at(change)
-    weights, cost = _robust(rest)
+    residuals, slopes = problem.at(change)
+    weights, cost = _robust(residuals)
     for _ in range(_ROUNDS):
         # normal equations of the linearised problem
         weighted = slopes * weights[:, None]
         normal = slopes.T @ weighted
-        fall = -weighted.T @ rest
+        descent = -weighted.T @ residuals
         # More damping makes the step shorter and safer.
-        step = np.linalg.solve(normal + damping * np.diag(np.diag(normal)), fall)
+        step = np.linalg.solve(normal + damping * np.diag(np.diag(normal)), descent)
         # the gain that the linearised problem predicts
-        if step @ (fall - 0.5 * normal @ step) < _MIN_GAIN:
+        if step @ (descent - 0.5 * normal @ step) < _MIN_GAIN:
             break
-        trial_rest, trial_slopes = problem.at(change + step)
-        trial_weights, trial = _robust(trial_rest)
-        if trial < cost:
+        trial_residuals, trial_slopes = problem.at(change + step)
+        trial_weights, trial_cost = _robust(trial_residuals)
+        if trial_cost < cost:
             change = change + step
-            rest, slopes = trial_rest, trial_slopes
-            weights, cost = trial_weights, trial
+            residuals, slopes = trial_residuals, trial_slopes
+            weights, cost = trial_weights, trial_cost
             damping /= 10
         else:
             damping *= 10
 
     # the root mean square residual of the corners
     pose = problem.pose(change)
-    seen = 2 * len(problem._evidence.points_px)
-    corners = rest[:seen] * _CORNER_PX
+    corners = residuals[: 2 * problem.corner_count] * _CORNER_PX
     rms = float(np.sqrt(2 * (corners**2).mean()))
 
     # cost is half the sum of squares, so that only residuals of twice the expected size count
