@@ -109,19 +109,16 @@ class Step(Generic[S]):
 
 @dataclass(frozen=True)
 class Outcome:
-    """The end of a game: the winning seats (none for a draw) and the reason as a sentence.
-
-    The reason has at most 40 characters.
-    """
+    """The end of a game: the winning seats (none for a draw) and the reason as a sentence."""
 
     winners: frozenset[Seat]
     reason: str
 
-    def event(self, rule: str, why: str | None = None) -> Event:
+    def event(self, rule: str) -> Event:
         """Return the final event: a win or a draw."""
         winner = next(iter(self.winners), None)
         kind = CommonEvent.WON if winner else CommonEvent.TIE
-        return Event(kind, self.reason, winner, why=why, rule=rule)
+        return Event(kind, self.reason, winner, rule=rule)
 
 
 @dataclass(frozen=True)

@@ -56,13 +56,11 @@ class TurnLog:
         self._staged = len(self.events)
         self.headlines = []
 
-    def end(
-        self, winner: Seat | int | None, reason: str, rule: str, why: str | None = None
-    ) -> None:
+    def end(self, winner: Seat | int | None, reason: str, rule: str) -> None:
         """End the game. Without a winner it is a draw."""
         seat = SEATS[winner] if isinstance(winner, int) else winner
         self.outcome = Outcome(frozenset({seat} if seat else ()), reason)
-        self.events.append(self.outcome.event(rule, why))
+        self.events.append(self.outcome.event(rule))
 
     def step_to(self, state: S) -> Step[S]:
         """Return the step to a state, with everything that was recorded."""

@@ -61,11 +61,7 @@ def finale(room: Room) -> Finale:
 def test_a_win_by_the_rules_says_how_and_has_no_story_of_its_own(room: Room) -> None:
     seat_both(room)
     told = win(room)
-    assert (told.how, told.turns, told.winners) == (
-        "Purple brings lime’s flag home to a1.",
-        2,
-        (SOUTH,),
-    )
+    assert (told.how, told.turns, told.winners) == ("Home with lime’s flag.", 2, (SOUTH,))
     assert told.turning is None, "the winner led from the beginning"
     assert told.fits
 

@@ -448,24 +448,34 @@ def _end_by_count(turn: _Turn, counts: list[int], points: list[int]) -> None:
     """End the game after the last turn. More robots win, with hit points as the tie-break."""
     # tuples compare by robots first, then by points
     scores = list(zip(counts, points, strict=True))
-    if scores[0] == scores[1]:
-        robots = counted_robots(counts[0])
+    winner = None if scores[0] == scores[1] else scores.index(max(scores))
+    side = winner or 0
+    parts = {
+        "turn": turn.number,
+        "robots": counted_robots(counts[side]),
+        "side": NAMES[side],
+        "other": NAMES[1 - side],
+    }
+    more_points = counted_points(points[side])
+    if winner is None:
         text = say(
-            "{robots} and {points} each: a draw.", robots=robots, points=counted_points(points[0])
+            "Turn {turn} was the last one: {robots} and {points} each, a draw.",
+            points=more_points,
+            **parts,
         )
-        turn.end(None, text, "winning")
-        return
-    winner = scores.index(max(scores))
-    numbers, words = (counts, counted_robots)
-    if counts[0] == counts[1]:
-        numbers, words = (points, counted_points)
-    text = say(
-        "{side!c} has {more}, {other} {fewer}.",
-        side=NAMES[winner],
-        more=words(numbers[winner]),
-        other=NAMES[1 - winner],
-        fewer=numbers[1 - winner],
-    )
+    elif counts[0] != counts[1]:
+        text = say(
+            "Turn {turn} was the last one: {side} has {robots}, {other} {fewer}.",
+            fewer=counts[1 - side],
+            **parts,
+        )
+    else:
+        text = say(
+            "Turn {turn} was the last one, {robots} each: {side} has {points}, {other} {fewer}.",
+            points=more_points,
+            fewer=points[1 - side],
+            **parts,
+        )
     turn.end(winner, text, "winning")
 
 

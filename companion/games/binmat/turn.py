@@ -358,4 +358,4 @@ def _why_defender_wins(state: State) -> str | None:
     # cards in the attacker deck do not count for the attacker (ruling)
     if state.hands[1] or any(state.attack) or any(can_draw(state, lane) for lane in LANES):
         return None
-    return say("{role!c} has no card and none to draw.", role=ROLES[ATTACKER])
+    return say("{role!c} has no card, and no lane to draw from.", role=ROLES[ATTACKER])

@@ -160,7 +160,7 @@ class _ActionLog(TurnLog):
         # A face-off of this turn is only in `changes` so far.
         quiet = state.turn - self.changes.get("last_face_off", state.last_face_off)
         if state.turn == options.round_limit:
-            text = say("Turn {number} was the last one: a draw.", number=state.turn)
+            text = say("Turn {number} was the last one, without a try: a draw.", number=state.turn)
             self.end(None, text, "limits")
         elif options.quiet_limit and quiet >= options.quiet_limit:
             text = say("{number} turns without a face-off: a draw.", number=quiet)
@@ -267,7 +267,7 @@ def _complete(log: _ActionLog, course: Course) -> None:
         log.add(KahmateEvent.BALL, state.seat, text, "loose-ball", at=NAMES[state.ball])
     log.ball = course.ball
     if course.end == IN_GOAL:
-        reason = say("{piece!c} scores a try.", piece=PIECE_NAMES[mover])
+        reason = say("{piece!c} carries the ball into goal: a try.", piece=PIECE_NAMES[mover])
         log.end(state.seat, reason, "try")
         if not log.tallies:
             title = say("Try")

@@ -139,7 +139,8 @@ def _end_at_limit(turn: _Turn, quiet: int) -> None:
     if number == options.turn_limit:
         turn.end(None, say("Turn {number} was the last one: a draw.", number=number), "ties")
     elif options.quiet_limit and quiet >= options.quiet_limit:
-        turn.end(None, say("{number} quiet turns: a draw.", number=quiet), "ties")
+        text = say("{number} turns without a flag taken or a robot hit: a draw.", number=quiet)
+        turn.end(None, text, "ties")
 
 
 def _end_headline(turn: _Turn, outcome: Outcome) -> Headline:
@@ -319,7 +320,7 @@ def _check_homecoming(turn: _Turn) -> None:
     bases = turn.terrain.bases
     home = [s for s in (SOUTH, NORTH) if turn.flags[1 - s] is None and turn.robots[s] == bases[s]]
     if len(home) == 2:
-        turn.end(None, say("Both bring the flag home: a draw."), "ties")
+        turn.end(None, say("Both bring the flag home in the same step: a draw."), "ties")
     elif home:
         seat = home[0]
         reason = say(
@@ -388,17 +389,22 @@ def _send_back(turn: _Turn, hit: list[int]) -> None:
     shut_out = [s for s in hit if starts[s] in (turn.robots[1 - s], turn.flags[s])]
     if len(shut_out) == 2:
         turn.off_board = True
-        turn.end(None, say("Neither robot can return: a draw."), "start-blocked")
+        text = say("Neither robot can return to its start tile: a draw.")
+        turn.end(None, text, "start-blocked")
     elif shut_out:
         turn.off_board = True
         loser = shut_out[0]
         winner = 1 - loser
         start = starts[loser]
-        text = say("{side!c} cannot return to {square}.", side=NAMES[loser], square=start)
-        why = say("Its own flag is there.")
+        words = {"side": NAMES[winner], "loser": NAMES[loser], "square": str(start)}
+        text = say(
+            "{side!c} wins: {loser} cannot return to {square}, its own flag is there.", **words
+        )
         if turn.robots[winner] == start:
-            why = say("{side!c} is there.", side=NAMES[winner])
-        turn.end(winner, text, "start-blocked", why)
+            text = say(
+                "{side!c} wins: {loser} cannot return to {square}, {side} is there.", **words
+            )
+        turn.end(winner, text, "start-blocked")
     else:
         for seat in hit:
             start = starts[seat]

@@ -136,7 +136,7 @@ def test_a_side_without_robots_loses_even_if_the_next_turn_would_spawn() -> None
     assert winners(step) == {SOUTH}
     assert step.state.outcome is not None
     assert step.state.outcome.reason == "Coral has no robot left."
-    assert GAME.how_it_ended(step.state) == "Coral has no robot left."
+    assert GAME.how_it_ended(step.state) == "Coral has no robots."
     assert step.events[-1].kind == "won"
     assert GAME.to_act(step.state) == frozenset()
     assert list(GAME.legal_actions(step.state, SOUTH)) == []
@@ -145,9 +145,24 @@ def test_a_side_without_robots_loses_even_if_the_next_turn_would_spawn() -> None
 @pytest.mark.parametrize(
     ("south", "north", "winner", "reason"),
     [
-        ({1: ("a1", 1), 2: ("b1", 1)}, {1: "i9"}, {SOUTH}, "Petrol has 2 robots, coral 1."),
-        ({1: ("a1", 9)}, {3: "i9"}, {NORTH}, "Coral has 30 points, petrol 9."),
-        ({1: "a1"}, {3: "i9"}, set(), "1 robot and 30 points each: a draw."),
+        (
+            {1: ("a1", 1), 2: ("b1", 1)},
+            {1: "i9"},
+            {SOUTH},
+            "Turn 30 was the last one: petrol has 2 robots, coral 1.",
+        ),
+        (
+            {1: ("a1", 9)},
+            {3: "i9"},
+            {NORTH},
+            "Turn 30 was the last one, 1 robot each: coral has 30 points, petrol 9.",
+        ),
+        (
+            {1: "a1"},
+            {3: "i9"},
+            set(),
+            "Turn 30 was the last one: 1 robot and 30 points each, a draw.",
+        ),
     ],
 )
 def test_after_the_last_turn_robots_count_then_points(

@@ -74,7 +74,7 @@ GOLDEN_EVENTS = [
         "Petrol robot 2 attacks north and hits coral robot 1 on a4: 12 points.",
         "Coral robot 1 attacks south and hits petrol robot 2 on a3: 12 points.",
         "Coral robot 1 leaves the board.",
-        "Coral has 60 points, petrol 42.",
+        "Turn 8 was the last one, 2 robots each: coral has 60 points, petrol 42.",
     ],
 ]
 

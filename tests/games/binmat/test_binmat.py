@@ -216,7 +216,7 @@ def test_win_conditions_the_defender_when_the_attacker_is_out_of_cards() -> None
     step = play(state, "p2#5")
     assert step.state.outcome
     assert step.state.outcome.winners == {DEFENDER}
-    assert step.state.outcome.reason == "Attacker has no card and none to draw."
+    assert step.state.outcome.reason == "Attacker has no card, and no lane to draw from."
     for still in (
         at(state, north="5&"),
         at(state, attack="5&"),

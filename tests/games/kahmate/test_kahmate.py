@@ -166,7 +166,7 @@ GOLDEN_EVENTS = [
     "Pink ends the turn.",
     "Pink regular stands up on c4.",
     "Blue fast runs from b9 into goal.",
-    "Blue fast scores a try.",
+    "Blue fast carries the ball into goal: a try.",
 ]
 GOLDEN_END = {
     "c3": ["blue regular"],
@@ -192,7 +192,10 @@ def test_golden_game() -> None:
     assert sentences == GOLDEN_EVENTS
     assert plain_layout(GAME.expected(state)) == GOLDEN_END
     assert state.outcome is not None
-    assert (state.outcome.winners, state.outcome.reason) == ({SOUTH}, "Blue fast scores a try.")
+    assert (state.outcome.winners, state.outcome.reason) == (
+        {SOUTH},
+        "Blue fast carries the ball into goal: a try.",
+    )
 
 
 def test_chance_is_needed_until_ball_and_beginner_are_chosen() -> None:

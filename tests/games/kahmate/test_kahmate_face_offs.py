@@ -79,8 +79,9 @@ def test_the_last_round_without_a_try_is_a_tie() -> None:
     assert step.state.outcome is not None
     assert (step.state.outcome.winners, step.state.outcome.reason) == (
         frozenset(),
-        "Turn 3 was the last one: a draw.",
+        "Turn 3 was the last one, without a try: a draw.",
     )
+    assert GAME.how_it_ended(step.state) == "Turn 3 was the last."
     assert step.events[-1].kind == "tie"
     assert not GAME.to_act(step.state)
 
@@ -93,4 +94,5 @@ def test_rounds_in_a_row_without_a_face_off_are_a_tie_and_a_face_off_counts_anew
     tied = do(fought, ".", ".", ".").state
     assert tied.outcome is not None
     assert tied.outcome.reason == "3 turns without a face-off: a draw."
+    assert GAME.how_it_ended(tied) == "3 turns, no face-off."
     assert GAME.dump(do(fought, ".").state)["quiet"] == 1
