@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -12,11 +13,19 @@ import msgspec
 
 from companion.bots import bot_for
 from companion.bots.base import Bot, Choice, Verdict
+from companion.bots.bot_engine import BotEngine
 from companion.bots.bot_process import BotFailure
 from companion.bots.machine_players import THINK_S
 from companion.core.i18n import plain_words
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES, game_named
+from companion.games.engine import Engine
+
+
+def ask(engine: Engine | BotEngine, request: object) -> dict[str, Any]:
+    answer = json.loads(engine.answer(json.dumps(request).encode()))
+    assert isinstance(answer, dict)
+    return answer
 
 
 def bot_of(name: str, seat: Seat, level: int, seed: int = 1, **options: Any) -> Bot:

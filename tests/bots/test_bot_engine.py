@@ -6,9 +6,9 @@ import io
 import json
 import subprocess
 import sys
-from typing import Any
 
 import pytest
+from bot_tools import ask
 
 from companion.bots import bot_for, knows
 from companion.bots.base import Bot, Choice
@@ -29,12 +29,6 @@ START = {
     "expected": {},
     "outcome": None,
 }
-
-
-def ask(engine: BotEngine, request: object) -> dict[str, Any]:
-    answer = json.loads(engine.answer(json.dumps(request).encode()))
-    assert isinstance(answer, dict)
-    return answer
 
 
 def test_the_protocol_as_documented() -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import msgspec
 import pytest
 from bot_tools import Programs, bot_of, is_legal, states
+from history_tools import SHORT
 from inside import session_of
 from table_tools import Played, playing
 
@@ -23,9 +23,6 @@ from companion.core.kit import Seat
 from companion.games import game_named
 
 KEY = b"k" * 32
-GAMES: Mapping[str, dict[str, Any]] = {
-    "outbuffered": {}, "scouts": {}, "arena": {}, "kahmate": {}, "binmat": {"way": "full"},
-}  # fmt: skip
 
 
 @pytest.fixture
@@ -143,18 +140,18 @@ def test_one_question_at_a_time(played: Played) -> None:
         coach.ask(Seat.SOUTH, moment_of(played), "now")
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", SHORT)
 def test_a_judge_finds_nothing_better_than_its_own_choice(name: str) -> None:
     game, losses = game_named(name), []
     count = 2 if name == "binmat" else 4  # many hidden hands are dealt there
-    for state in states(name, count, 30, **GAMES[name]):
+    for state in states(name, count, 30, **SHORT[name]):
         seat = sorted(game.to_act(state))[0]
         view = json.loads(msgspec.json.encode(game.view(state, seat), enc_hook=plain_words))
         done = game.format(game.random_action(state, seat, Random(2)))
-        verdict = bot_of(name, seat, 3, **GAMES[name]).judge(view, done)
+        verdict = bot_of(name, seat, 3, **SHORT[name]).judge(view, done)
         assert is_legal(name, state, seat, verdict.best.action)
         assert verdict.loss is None or 0 <= verdict.loss <= 1
-        again = bot_of(name, seat, 3, **GAMES[name]).judge(view, verdict.best.action)
+        again = bot_of(name, seat, 3, **SHORT[name]).judge(view, verdict.best.action)
         assert again.loss is not None
         assert again.loss <= 0.01
         losses.append(verdict.loss or 0.0)

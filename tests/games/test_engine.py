@@ -5,18 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import Any
 
 import pytest
+from bot_tools import ask
 
 from companion.games import game_named
 from companion.games.engine import Engine
-
-
-def ask(engine: Engine, request: object) -> dict[str, Any]:
-    answer = json.loads(engine.answer(json.dumps(request).encode()))
-    assert isinstance(answer, dict)
-    return answer
 
 
 @pytest.fixture

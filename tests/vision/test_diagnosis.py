@@ -11,7 +11,7 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
-from reading_tools import rendered
+from reading_tools import KITS, rendered
 
 from companion.core.clock import FakeClock
 from companion.core.grid import Square
@@ -23,8 +23,6 @@ from vision.reading.board_reader import board_reader
 from vision.simulation.table import RenderedCamera
 from vision.simulation.view import default_view
 from vision.watcher import WatchListeners, board_watcher
-
-KITS = {name: game.kit(game.options({})) for name, game in GAMES.items()}
 
 
 class Looked:

@@ -6,19 +6,17 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from reading_tools import KITS
 
-from companion.games import GAMES
 from companion.printing.printed_kit import printed_table
 from vision.reading.board_reader import board_reader
 from vision.simulation.view import default_view
 
-KITS = {name: game.kit(game.options({})) for name, game in GAMES.items()}
 LIGHTS: dict[str, dict[str, Any]] = {
     "plain": {},
     "dim": {"light": 0.35, "noise": 3.0},
     "uneven": {"gradient": 0.45, "cast_bgr": (0.7, 0.9, 1.1), "turn_deg": 180.0},
 }
-CARDS_A_ZONE = 6
 
 
 @pytest.mark.parametrize("light", LIGHTS)
