@@ -99,8 +99,16 @@ def test_the_network_goes_and_comes_back(tmp_path: Path, window: WebDriver) -> N
         tap(window, "#hand-in")
         until("the seal", lambda: sealed(companion))
         says(window, "Waiting for lime")
+        window.execute_script(SILENT)
+        until("a word about silence", window.find_element(By.ID, "lost").is_displayed)
 
 
+SILENT = """
+window.EventSource = class { addEventListener() {} close() {} };
+const now = performance.now.bind(performance);
+performance.now = () => now() + 60000;
+"""
+"""The stream says nothing for a minute, and a new one finds a line that swallows all packets."""
 LOSES = """
 const real = window.fetch, kept = [];
 [window.salts, window.statuses] = [[], []];

@@ -356,7 +356,15 @@ def test_an_address_without_a_hub_is_said(address: str, words: str) -> None:
         join(address, "abcdef", "x", names=False)
 
 
-def test_a_hub_sends_the_machine_that_joins_to_no_other_address() -> None:
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 307 x\r\nLocation: /within\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 400 cut-off\r\nContent-Length: 9\r\n\r\n{}",
+        b"HTTP/1.1 400 nested\r\n\r\n" + b"[" * 8000,
+    ],
+)
+def test_a_hub_sends_the_machine_that_joins_to_no_other_address(answer: bytes) -> None:
     """Else whoever answers as a hub could have a table ask whatever stands in its owner's
     network.
     """
@@ -366,7 +374,7 @@ def test_a_hub_sends_the_machine_that_joins_to_no_other_address() -> None:
         line, _ = server.accept()
         with line:
             line.recv(65536)
-            line.sendall(b"HTTP/1.1 307 x\r\nLocation: /within\r\nContent-Length: 0\r\n\r\n")
+            line.sendall(answer)
         with pytest.raises(SystemTrouble, match="There is no hub at"):
             joining.result(60)
 

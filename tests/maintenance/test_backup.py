@@ -5,6 +5,7 @@ power cut.
 from __future__ import annotations
 
 import base64
+import errno
 import io
 import json
 import os
@@ -18,9 +19,9 @@ from companion.archive.photographs import PhotographFolder
 from companion.cli.main import main
 from companion.core.clock import FakeClock
 from companion.core.config import Settings, read_settings
-from companion.core.errors import JournalError, Malformed
+from companion.core.errors import JournalError, Malformed, SystemTrouble
 from companion.core.kit import Seat
-from companion.maintenance import games_file
+from companion.maintenance import backup, games_file
 from companion.maintenance.backup import (
     BEFORE,
     READY,
@@ -55,6 +56,8 @@ def fill(folder: Path, games: int = 2, unfinished: bool = False) -> Settings:
     album = PhotographFolder(settings.photographs_path)
     for game in range(1, games + 1 + unfinished):
         album.keep(game, f"{game}.0", b"picture")
+    # deleted while a backup is made
+    album.path(1, "1.9").symlink_to("gone")
     (folder / "lenses.json").write_text("{}")
     (folder / "choices.json").write_text('{"last": "scouts"}')
     (folder / "settings.toml").write_text(
@@ -108,6 +111,11 @@ def test_a_backup_holds_everything_but_keys_and_a_game_that_is_on(tmp_path: Path
     assert "photographs/1/1.0.jpg" not in str(
         zipfile.ZipFile(io.BytesIO(saved(settings, photographs=False))).namelist()
     )
+
+
+def test_only_a_full_disk_asks_for_space() -> None:
+    with pytest.raises(SystemTrouble, match="read or written: Permission"), backup._disk_errors():
+        raise OSError(errno.EACCES, "")
 
 
 def test_a_backup_comes_back_on_another_machine(tmp_path: Path) -> None:

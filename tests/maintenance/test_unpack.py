@@ -88,6 +88,8 @@ def test_free_space_and_number_are_looked_at_first(
     monkeypatch.setattr(backup, "MAX_MEMBERS", 3)
     with pytest.raises(Malformed, match="more than 3 files"):
         stage(here, content)
+    monkeypatch.setattr(backup, "MAX_MEMBERS", 5)
+    assert b"photographs/" not in saved(here), "the newest that a restore accepts"
 
 
 @pytest.mark.parametrize("kind", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])

@@ -260,6 +260,13 @@ def test_the_commands_write_sheets_in_a_language(
         assert file.read_bytes().startswith(b"%PDF-")
 
 
+def test_a_card_keeps_the_given_scheme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(KitPrinter, "join_card", lambda _, urls, *__: urls[0].encode())
+    file = tmp_path / "card.pdf"
+    main(["card", "https://table.local", "-o", str(file)])
+    assert file.read_text() == "https://table.local/"
+
+
 def test_the_commands_say_what_is_wrong_with_a_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
