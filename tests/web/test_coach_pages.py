@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 from table_tools import hands_follow
@@ -13,6 +14,7 @@ from web_fixtures import Place, error_of, open_place, page_of, view_of
 from companion.bots.base import Choice, Verdict, said_by_bot
 from companion.core.config import TableSettings
 from companion.core.kit import Seat
+from web.routes.history import HistoryPages
 
 SECRET = "This brings intel home."
 
@@ -128,6 +130,22 @@ def test_a_replay_asks_what_would_have_been_better(place: Place) -> None:
     assert "Left, right, shoot" in told
     assert place.browser().get("/history/1/turn/2/better").status_code == 404
     assert not place.table.view().seats[Seat.SOUTH].coached
+
+
+class RacedDict(dict[Any, Any]):
+    """A dictionary from which another thread takes the oldest key, just after it was read."""
+
+    def __iter__(self) -> Iterator[Any]:
+        keys = [*self.keys()]
+        del self[keys[0]]
+        return iter(keys)
+
+
+def test_two_requests_may_drop_the_same_judgement() -> None:
+    place: Any = MagicMock(_hints=RacedDict.fromkeys(range(200)))
+    replay: Any = MagicMock(known=lambda *_: (MagicMock(), "UUS"))
+    assert HistoryPages._review(place, replay, 1, Seat.SOUTH)
+    assert len(place._hints) == 200
 
 
 def settle(place: Place, *actions: str) -> None:
