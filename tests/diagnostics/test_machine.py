@@ -86,13 +86,13 @@ def graded(*findings: Finding) -> list[tuple[str, Grade]]:
 
 def test_the_board_and_its_memory(pi: Pi) -> None:
     assert probes.memory(pi.machine) == MachineMemory(8245, 7000)
-    assert doctor.board(pi.machine) == Finding(
+    assert doctor.model_and_memory(pi.machine) == Finding(
         "machine", Grade.OK, "Raspberry Pi 5 Model B Rev 1.0, 7000 of 8245 MB of memory are free."
     )
     pi.write("proc/meminfo", "MemTotal: 8245316 kB\nMemAvailable: 60000 kB\n")
-    assert doctor.board(pi.machine).grade is Grade.WARN
+    assert doctor.model_and_memory(pi.machine).grade is Grade.WARN
     pi.write("proc/meminfo", "nonsense")
-    assert doctor.board(pi.machine).text == "Raspberry Pi 5 Model B Rev 1.0."
+    assert doctor.model_and_memory(pi.machine).text == "Raspberry Pi 5 Model B Rev 1.0."
 
 
 @pytest.mark.parametrize(

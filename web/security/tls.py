@@ -223,7 +223,9 @@ class TlsTerminator:
         finally:
             # abort without a TLS shutdown, which would wait for a phone that is gone
             for _, writer in ends:
-                writer.transport.abort()
+                # a TLS transport of Python 3.11 that was closed twice has no protocol any more
+                with contextlib.suppress(AttributeError):
+                    writer.transport.abort()
             if not ends:
                 conn.close()
             far.close()
