@@ -1,13 +1,11 @@
-"""What Scouts refuses of rocks, of hands and of the pieces' sides: what is tried, and what is
-answered.
-"""
+"""What Scouts refuses of rocks: what is tried, and what is answered."""
 
-from scouts_tools import Example, at, gone, start
+from scouts_tools import Example, at
 
 from companion.games.scouts.legal import Reason
 
 LAID = {"white boulder": "d5 e5 d6 e6"}
-ROCKS_AND_HANDS: dict[Reason, list[Example]] = {
+ROCKS: dict[Reason, list[Example]] = {
     Reason.ROCK_SPENT: [
         Example(
             at("c4", rocks=LAID),
@@ -73,77 +71,6 @@ ROCKS_AND_HANDS: dict[Reason, list[Example]] = {
             "The rock does not fit on f6 and f7. It would touch the white boulder on e6.",
             "rocks",
             "e6",
-        ),
-    ],
-    Reason.NOT_YOUR_ROCK: [
-        Example(
-            at("c4"),
-            dict.fromkeys(("d5", "d6", "e5", "e6"), "black boulder"),
-            "The black boulder is not white’s. White is to move and lays only its own.",
-            "rocks",
-            "d5",
-        ),
-    ],
-    Reason.ROCK_MOVED: [
-        Example(
-            at("c4", rocks={"black rock": "e7 f7"}),
-            {"e7": None, "g7": "black rock"},
-            "The black rock is not moved. Once laid it stays on e7 f7.",
-            "rocks",
-            "e7",
-        ),
-        Example(
-            at("c4", rocks=LAID),
-            dict.fromkeys(("d5", "d6", "e5", "e6")),
-            "The white boulder is not moved. Once laid it stays on d5 e5 d6 e6.",
-            "rocks",
-            "d5",
-        ),
-    ],
-    Reason.TURNED_TOO_SOON: [
-        Example(
-            at("c4"),
-            {"c4": "white scout with intel"},
-            "The scout on c4 is turned over too soon. It gathers intel on rank 10.",
-            "intel",
-            "c4",
-        ),
-        Example(
-            at("c4", "e5"),
-            {"e5": "black scout with intel"},
-            "The scout on e5 is turned over too soon. It gathers intel on rank 1.",
-            "intel",
-            "e5",
-        ),
-        Example(
-            at("c4"),
-            gone("c4", "c5", "white scout with intel"),
-            "The scout on c5 is turned over too soon. It gathers intel on rank 10.",
-            "intel",
-            "c5",
-        ),
-        Example(
-            start(),
-            {"c1": "white scout with intel"},
-            "The scout on c1 is turned over too soon. It gathers intel on rank 10.",
-            "intel",
-            "c1",
-        ),
-    ],
-    Reason.TURNED_BACK: [
-        Example(
-            at("c4", intel="c4"),
-            {"c4": "white scout"},
-            "The scout on c4 shows its plain side. It has intel, so the eye stays up.",
-            "intel",
-            "c4",
-        ),
-        Example(
-            at("c10", intel="c10"),
-            gone("c10", "c9"),
-            "The scout on c9 shows its plain side. It has intel, so the eye stays up.",
-            "intel",
-            "c9",
         ),
     ],
 }

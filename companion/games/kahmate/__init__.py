@@ -10,7 +10,7 @@ from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
 from companion.games.base import Drawn, Game, Step, View
 from companion.games.kahmate import actions as notation
-from companion.games.kahmate import board, courses, faults, legal, moves, screen, turn
+from companion.games.kahmate import board, courses, legal, moves, screen, turn
 from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle
 from companion.games.kahmate.courses import course_of
 from companion.games.kahmate.events import KahmateEvent
@@ -69,7 +69,7 @@ class Kahmate(Game[State, Action]):
     plays = staticmethod(screen.plays)
     pad = staticmethod(screen.pad)
     laid_out = staticmethod(courses.laid_out)
-    why_not = staticmethod(faults.why_not)
+    why_not = staticmethod(legal.why_not)
 
     def kit(self, options: KahmateOptions) -> Kit:
         """Return twelve pieces with two faces, a ball, and a board of 8 x 11 squares."""

@@ -1,5 +1,7 @@
 """Checks of actions, with the sentence, rule and square of every refusal.
 
+Also what hands have tried on the board, and why it is refused.
+
 Sources: rulebook, "One round" and "Special Cases". Rulings, section 4.
 """
 
@@ -12,15 +14,31 @@ from typing import NoReturn
 from companion.core.errors import Illegal
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.games.kahmate.actions import Action, Card, Kick, Pass, Path, Placement, Run, Tackle
+from companion.games.base import FacesSeen, changed_tops
+from companion.games.kahmate.actions import (
+    Action,
+    BallPlay,
+    Card,
+    Kick,
+    Pass,
+    Path,
+    Placement,
+    Run,
+    Tackle,
+)
 from companion.games.kahmate.board import (
+    BALL,
+    DOWN_NAMES,
+    FILES,
     KICK_REACH,
     NAMES,
+    NUMBER_OF,
     OWN_LINE,
     OWN_RANK_WORDS,
     OWN_RANKS,
     PASS_REACH,
     PIECE_NAMES,
+    PIECES,
     ROLE_OF,
     SEAT_OF,
     SIDE_NAMES,
@@ -32,14 +50,15 @@ from companion.games.kahmate.board import (
     rank_of,
     ranks_ahead,
 )
-from companion.games.kahmate.state import EMPTY, RUNS, State
+from companion.games.kahmate.moves import runs
+from companion.games.kahmate.state import EMPTY, RUNS, State, layout_of
 
 _VERBS = {"run": say("run"), "tackle": say("tackle"), "pass": say("pass"), "kick": say("kick")}
 """The verb for each kind of action, used to ask for another piece."""
 
 
 class Reason(StrEnum):
-    """Reason why the game refuses an action or a change by hands."""
+    """Reason why the game refuses an action."""
 
     PLACING_DUE = "placing_due"
     ALREADY_PLACED = "already_placed"
@@ -71,7 +90,6 @@ class Reason(StrEnum):
     NO_CARRIER = "no_carrier"
     WAY_BLOCKED = "way_blocked"
     SAME_TACKLER = "same_tackler"
-    FLIPPED_BY_HAND = "flipped_by_hand"
 
 
 def refuse(reason: Reason, sentence: str, rule: str, square: int | None = None) -> NoReturn:
@@ -395,3 +413,60 @@ def _check_tackle(state: State, action: Tackle) -> None:
                     **names,
                 )
                 refuse(Reason.WAY_BLOCKED, sentence, "tackle", square)
+
+
+# ---- what hands have tried -----------------------------------------------------------------------
+
+
+def why_not(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
+    """Return the rule that hands of the seat on turn have broken with one piece or the ball.
+
+    None if the change is a legal action, or none at all.
+    """
+    if state.is_placing or state.course or state.outcome or seat.number != state.seat:
+        return None
+    action = _tried(state, seen)
+    try:
+        if action:
+            check(state, seat, action)
+    except Illegal as refusal:
+        return refusal
+    return None
+
+
+def _tried(state: State, seen: FacesSeen) -> BallPlay | None:
+    """Return the action that explains how the board has changed."""
+    tops = changed_tops(layout_of(state.places, state.down, state.ball), seen)
+    changes = {NUMBER_OF[square]: pair for square, pair in tops.items() if square in NUMBER_OF}
+    moved = [piece for piece in PIECES if changes.get(state.places[piece], ("", ""))[1] is None]
+    faces = {BALL}
+    if moved:
+        faces = {PIECE_NAMES[moved[0]], DOWN_NAMES[moved[0]]}
+        # The ball on top of a piece hides it on its new square.
+        if moved[0] == state.carrier:
+            faces.add(BALL)
+    ends = [square for square, (_, after) in changes.items() if after in faces]
+    if len(moved) > 1 or len(ends) != 1:
+        return None
+    end = ends[0]
+    if moved:
+        way = _straight_way(state.places[moved[0]], end)
+        if end == state.ball and state.other_carrier != EMPTY:
+            return Tackle((way[:-1],), end)
+        return next((run for run in runs(state, moved[0]) if run.path[-1] == end), Run(way))
+    if state.ball not in changes:
+        return None
+    # A ball that goes ahead and not to a team-mate can only be a kick.
+    mate = state.board[end] in TEAMS[state.seat]
+    is_kick = ranks_ahead(state.ball, end, state.seat) > 0 and not mate
+    return (Kick if is_kick else Pass)(state.ball, end)
+
+
+def _straight_way(start: int, end: int) -> Path:
+    """Return the path along the file and then along the rank."""
+    way = [start]
+    while rank_of(way[-1]) != rank_of(end):
+        way.append(way[-1] + (FILES if way[-1] < end else -FILES))
+    while way[-1] != end:
+        way.append(way[-1] + (1 if way[-1] < end else -1))
+    return tuple(way)

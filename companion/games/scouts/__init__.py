@@ -15,8 +15,7 @@ from companion.games.base import Game, Step, View
 from companion.games.pads import PadGrammar
 from companion.games.scouts.board import KIT, NAMES, ROCK_KINDS, SIDES, squares_in
 from companion.games.scouts.events import ScoutsEvent
-from companion.games.scouts.faults import why_not
-from companion.games.scouts.legal import check
+from companion.games.scouts.legal import check, why_not
 from companion.games.scouts.lesson import HELP, LESSON
 from companion.games.scouts.moves import legal_actions, random_action
 from companion.games.scouts.notation import Decision, Kind, read

@@ -1,31 +1,40 @@
-"""Checks of decisions in Scouts: every reason for a refusal, with its sentence for people."""
+"""Checks of decisions in Scouts: every reason for a refusal, with its sentence for people.
+
+Also what hands have tried on the board, and why it is refused.
+"""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 from companion.core.errors import Illegal
 from companion.core.i18n import joined, listed, say, say_n
+from companion.core.kit import Seat
+from companion.games.base import FacesSeen, changed_tops
 from companion.games.scouts.board import (
     AROUND,
+    BESIDE,
+    BOULDERS,
     FAR,
     HOME,
     NAMES,
+    NUMBERS,
     ROCK_FACES,
     ROCK_NAMES,
+    SCOUT_FACES,
     SEAT_NAMES,
     SQUARES,
     beside,
     squares_in,
 )
-from companion.games.scouts.moves import has_play, has_rock
+from companion.games.scouts.moves import chains, has_play, has_rock, rock_decision
 from companion.games.scouts.notation import Decision, Kind
-from companion.games.scouts.state import Position, State, is_stack
+from companion.games.scouts.state import Position, State, is_stack, layout_of
 
 
 class Reason(StrEnum):
-    """Reason why a decision or a change by hands is refused."""
+    """Reason why a decision is refused."""
 
     SETTING_UP = "setting_up"
     SET_UP_DONE = "set_up_done"
@@ -54,11 +63,6 @@ class Reason(StrEnum):
     ROCK_ON_SCOUT = "rock_on_scout"
     ROCK_ON_ROCK = "rock_on_rock"
     ROCK_TOUCHES = "rock_touches"
-    # Only hands can do these.
-    NOT_YOUR_ROCK = "not_your_rock"
-    ROCK_MOVED = "rock_moved"
-    TURNED_TOO_SOON = "turned_too_soon"
-    TURNED_BACK = "turned_back"
 
 
 def check(state: State, decision: Decision) -> None:
@@ -296,3 +300,71 @@ def _check_rock(position: Position, decision: Decision) -> None:
 def _first_square(mask: int) -> int:
     """Return the number of the lowest square in a mask."""
     return next(squares_in(mask))
+
+
+# ---- what hands have tried -----------------------------------------------------------------------
+
+
+_OWNERS = {face: seat for seat, faces in enumerate(SCOUT_FACES) for face in faces}
+
+
+def why_not(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
+    """Return the rule that hands of the seat on turn have broken with one scout or rock.
+
+    None if the change is a legal decision, or none at all.
+    """
+    if state.outcome or seat is not state.seat:
+        return None
+    refusals = []
+    for decision in _tried(state, seen):
+        try:
+            check(state, decision)
+        except Illegal as refusal:
+            refusals.append(refusal)
+        else:
+            return None
+    return refusals[0] if refusals else None
+
+
+def _tried(state: State, seen: FacesSeen) -> list[Decision]:
+    """Return the decisions that explain how the board has changed."""
+    position = state.position
+    layout = layout_of(position)
+    changes = changed_tops(layout, seen)
+    squares = [NUMBERS[str(square)] for square in changes]
+    now = {face for _, face in changes.values()}
+    if len(now) == 1 and now & {*ROCK_FACES[2 * position.seat :][:2]}:
+        return _rocks_on(squares)
+    if len(changes) == 1 and position.to_place:
+        is_new = None not in now and not any(square in layout for square in changes)
+        return [Decision(Kind.PLACE, (squares[0],))] if is_new else []
+    if len(changes) != 2:
+        return []
+    tried = []
+    for origin, target in permutations(changes):
+        before, remaining = changes[origin]
+        after = changes[target][1]
+        beneath = layout.get(origin, ())[-2:-1]
+        has_left = before and beneath == ((remaining,) if remaining else ())
+        if has_left and _OWNERS.get(before or "") == _OWNERS.get(after or "", -1):
+            tried.append(_way(position, NUMBERS[str(origin)], NUMBERS[str(target)]))
+    return tried
+
+
+def _rocks_on(squares: list[int]) -> list[Decision]:
+    """Return the rock that covers these squares, or nothing while it is not laid wholly."""
+    covered = sum(1 << square for square in squares)
+    is_rock = len(squares) == 2 and BESIDE[squares[0]] >> squares[1] & 1
+    if is_rock or covered == BOULDERS[min(squares)]:
+        return [rock_decision(1 if is_rock else 0, covered)]
+    return []
+
+
+def _way(position: Position, origin: int, target: int) -> Decision:
+    """Return the dash or the jumps by which a scout has most likely moved."""
+    if AROUND[origin] >> target & 1:
+        return Decision(Kind.DASH, (origin, target))
+    for chain in chains(position, origin):
+        if chain[-1] == target:
+            return Decision(Kind.JUMP, chain)
+    return Decision(Kind.JUMP, (origin, target))

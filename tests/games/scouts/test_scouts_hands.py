@@ -70,15 +70,18 @@ CASES: list[tuple[State, dict[str, str | None], str]] = [
     # what may have lain beneath is told from what cannot have come from anywhere
     (at("c4 h1", "h9", black_low="c4"), {"f4": "white scout"}, ""),
     (at("c4 h1", "h9", white_low="c4", low_intel="c4"), {"c4": "white scout with intel"}, ""),
+    # other sides up, a rock of the other side, one that was laid before
+    (after(start(), "@c1", "@c10"), {"c1": "white scout with intel"}, ""),
+    (PLAIN, {"d5": "black rock", "d6": "black rock"}, ""),
     (
-        after(start(), "@c1", "@c10"),
-        {"c1": "white scout with intel"},
-        "The scout on c1 is turned over too soon. It gathers intel on rank 10.",
+        at("c4", rocks={"white rock": "e7 f7"}),
+        {"e7": None, "g7": "white rock"},
+        "",
     ),
     (
         at("c3 h2", "c2 d1", intel="c3"),
         {"c3": None, "e1": "white scout with intel"},
-        "It ends on c1, where the scout brings intel home.",
+        "A jump goes along a file or a rank, never diagonally.",
     ),
 ]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 from scouts_examples import PLAYS
-from scouts_examples_rocks import ROCKS_AND_HANDS
+from scouts_examples_rocks import ROCKS
 from scouts_tools import GAME, after, at, do, legal
 
 from companion.core.errors import Malformed
@@ -98,7 +98,7 @@ def test_anything_else_is_malformed_and_says_what_was_expected(text: str, messag
     assert len(caught.value.message) < 140
 
 
-EXAMPLES = {**PLAYS, **ROCKS_AND_HANDS}
+EXAMPLES = {**PLAYS, **ROCKS}
 
 
 @pytest.mark.parametrize("reason", Reason)
