@@ -1,8 +1,8 @@
 """Journals with damage in them, and what must hold when one is opened.
 
 Whatever was done to the file: it opens, plays on, and holds only inputs as they were written; where
-any is missing, or something was set aside, `notice` says so. Only a log that has lost its end, or
-is gone, cannot be told from a whole one.
+any is missing, or something was set aside, `notice` says so. Only a log that is damaged or gone
+cannot be told from a whole one: SQLite reads it up to its first bad bit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ KINDS = (
     "no log", "log of rubbish", "log truncated", "log with flips", "log of another",
 )  # fmt: skip
 """What `damage` can do."""
-UNSEEN = ("no log", "log of rubbish", "log truncated")
+UNSEEN = (
+    "no log", "log of rubbish", "log truncated", "log with flips", "log of another",
+)  # fmt: skip
 """After these the journal is as it was some inputs before, and nothing says so."""
 PAGE = 4096
 
@@ -119,6 +121,7 @@ def problems_after(
         path.with_name("journal.sqlite-wal").write_bytes(log)
     problems = []
     with Journal(path) as journal:
+        journal.restore()
         notice = journal.notice
         kept: dict[int, Entry] = {}
         for game in (0, *journal.games()):

@@ -195,9 +195,6 @@ class PageContext:
         may_know_code = key.at_table or key.page == "host"
         gives_wifi = key.page == "table" and key.at_table and view.phase is Phase.LOBBY
         pads = SEATS if key.page == "workbench" else ()
-        minutes: Mapping[str, int] = {}
-        if features.past and view.phase is Phase.LOBBY:
-            minutes = features.past.minutes()
         with naming(table.player_names()):
             finale = None
             if features.past and view.phase is Phase.OVER:
@@ -212,7 +209,6 @@ class PageContext:
                 # the game, or the last one
                 finale=finale,
                 end=end_words(finale, key.viewer) if finale and view.match.outcome else None,
-                minutes=minutes,
                 plays=table.coaching.plays(acting, view.moment) if acting and names_plays else (),
                 coach=table.coaching.about(key.viewer) if key.viewer and features.coach else (),
                 # who may join, and how

@@ -29,7 +29,7 @@ from companion.archive.played_games import (
 from companion.archive.replay import GameFile, game_file
 from companion.archive.replay_scenes import OWNER_ENDED, Replay
 from companion.archive.scoresheet import write_sheet
-from companion.archive.statistics import PlayerRecord, records_of, typical_minutes
+from companion.archive.statistics import PlayerRecord, records_of
 from companion.archive.summaries import Summaries, is_imported
 from companion.archive.summary import Summary, digest_of, reason_of
 from companion.core.clock import Clock
@@ -78,8 +78,6 @@ class History:
         self._has_room = has_room
         self._lock = threading.RLock()
         self._replays: OrderedDict[tuple[int, str, str], Replay] = OrderedDict()
-        self._minutes: tuple[tuple[tuple[int, str], ...], Mapping[str, int]] | None = None
-        """Typical length of each game, with the newest game that was included."""
 
     # ---- the list --------------------------------------------------------------------------------
 
@@ -335,23 +333,11 @@ class History:
 
     def statistics(self) -> Sequence[PlayerRecord]:
         """Return the statistics of each player over all finished games, most games first."""
-        return records_of(self._finished_games())
-
-    def minutes(self) -> Mapping[str, int]:
-        """Return the typical length in minutes of each game that was played often enough here."""
-        newest = tuple(self._summaries.numbers()[:1])
-        with self._lock:
-            if self._minutes is None or self._minutes[0] != newest:
-                self._minutes = (newest, typical_minutes(self._finished_games()))
-            return self._minutes[1]
-
-    def _finished_games(self) -> list[tuple[GameLine, Summary]]:
         games = []
         for number, stamp in reversed(self._summaries.numbers()):
-            summary = self._summaries.summary(number, stamp)
-            if summary.is_over:
-                games.append((self._line(number, stamp), summary))
-        return games
+            if self._summaries.summary(number, stamp).is_over:
+                games.append(self._line(number, stamp))
+        return records_of(games)
 
 
 def _hides(summary: Summary) -> bool:

@@ -1,28 +1,21 @@
 """Statistics for each player and each game, from finished games.
 
 Players are identified by name, ignoring case. The last person at a seat counts as its player. A
-game against oneself does not count. Imported games count, but the times of their turns are unknown.
-The machine is not a player, and games against its characters are counted separately. A game in
-which a player asked the coach does not count for that player.
+game against oneself does not count. The machine is not a player, and games against its characters
+are counted separately. A game in which a player asked the coach does not count for that player.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from statistics import median
 
 from companion.archive.played_games import NOBODY, Ending, GameLine, SeatedPlayer
-from companion.archive.summary import Summary
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.table.session import MACHINE
-
-MAX_COMMANDS = 3
-ENOUGH_GAMES = 5
-"""Minimum number of games for an estimate of a game's length."""
 
 
 @dataclass
@@ -33,28 +26,12 @@ class Tally:
     games: int = 0
     wins: int = 0
     ties: int = 0
-    times_s: list[float] = field(default_factory=list)
-    """Seconds of each turn whose time is known."""
-    counts: Counter[str] = field(default_factory=Counter)
-    """Number of times that each command was given."""
 
-    def add(self, line: GameLine, seat: Seat, summary: Summary) -> None:
+    def add(self, line: GameLine, seat: Seat) -> None:
         """Add the result of one game."""
         self.games += 1
         self.wins += seat in line.winners
         self.ties += line.ending is Ending.TIE
-        self.times_s += summary.times.get(seat, ())
-        self.counts.update(summary.commands.get(seat, {}))
-
-    @property
-    def median_s(self) -> float | None:
-        """Return the median time of a turn in seconds, or None if no time is known."""
-        return median(self.times_s) if self.times_s else None
-
-    @property
-    def commands(self) -> list[tuple[str, int]]:
-        """Return the most frequent commands with their counts, highest first."""
-        return self.counts.most_common(MAX_COMMANDS)
 
 
 @dataclass
@@ -76,24 +53,24 @@ class PlayerRecord:
         """Return the results against each of the machine's characters, by name."""
         return sorted(self.machines.values(), key=lambda tally: tally.name)
 
-    def add(self, line: GameLine, seat: Seat, summary: Summary) -> None:
+    def add(self, line: GameLine, seat: Seat) -> None:
         """Add the result of one game."""
         machine = _machine(line, seat.other)
         if machine:
-            self.machines.setdefault(machine, Tally(Verbatim(machine))).add(line, seat, summary)
+            self.machines.setdefault(machine, Tally(Verbatim(machine))).add(line, seat)
             return
-        self.total.add(line, seat, summary)
+        self.total.add(line, seat)
         title = GAMES[line.game].title
-        self.titles.setdefault(title, Tally(title)).add(line, seat, summary)
+        self.titles.setdefault(title, Tally(title)).add(line, seat)
 
 
-def records_of(games: Iterable[tuple[GameLine, Summary]]) -> tuple[PlayerRecord, ...]:
+def records_of(games: Iterable[GameLine]) -> tuple[PlayerRecord, ...]:
     """Return the records of all players, most games first.
 
     `games` are finished games, oldest first. Abandoned ones do not count.
     """
     players: defaultdict[str, PlayerRecord] = defaultdict(PlayerRecord)
-    for line, summary in games:
+    for line in games:
         if line.ending is Ending.ABANDONED:
             continue
         for seat, name in _human_players(line):
@@ -101,26 +78,13 @@ def records_of(games: Iterable[tuple[GameLine, Summary]]) -> tuple[PlayerRecord,
                 player = players[name.casefold()]
                 # spelled as in the newest game
                 player.name = Verbatim(name)
-                player.add(line, seat, summary)
+                player.add(line, seat)
 
     def rank(record: PlayerRecord) -> tuple[int, str]:
         games = record.total.games + sum(tally.games for tally in record.against)
         return -games, record.name.casefold()
 
     return tuple(sorted(players.values(), key=rank))
-
-
-def typical_minutes(games: Iterable[tuple[GameLine, Summary]]) -> dict[str, int]:
-    """Return the median length in minutes of each game that was played to its end often enough."""
-    lengths_s: defaultdict[str, list[float]] = defaultdict(list)
-    for line, summary in games:
-        if line.ending is not Ending.ABANDONED and summary.length_s:
-            lengths_s[line.game].append(summary.length_s)
-    return {
-        game: max(1, round(median(lengths) / 60))
-        for game, lengths in lengths_s.items()
-        if len(lengths) >= ENOUGH_GAMES
-    }
 
 
 def _last_player(line: GameLine, seat: Seat) -> SeatedPlayer | None:

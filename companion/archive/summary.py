@@ -4,29 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from companion.archive.replay import GameFile, PlayedTurn, game_file
+from companion.core.clock import EARLIEST_S
 from companion.core.errors import CompanionError
 from companion.core.i18n import packed, say, unpacked
 from companion.core.kit import SEATS, Seat
-from companion.games import GAMES
-from companion.games.base import Game
 from companion.storage.journal import Entry
-from companion.table.records import (
-    FreeSeat,
-    HandIn,
-    MoveSeat,
-    NewGame,
-    Pause,
-    Resume,
-    TakeBack,
-    TakeSeat,
-)
+from companion.table.records import FreeSeat, MoveSeat, NewGame, Pause, TakeSeat
 from companion.table.remote.fold import advance
 from companion.table.remote.messages import REMOTE
 from companion.table.session import MACHINE, Phase, Session
@@ -40,8 +29,7 @@ class Summary(msgspec.Struct, frozen=True):
 
     `players` has name and door of everybody who sat at a seat, in order. If `is_over` is false,
     nobody has ended the game, or `trouble` says why it cannot be read. `reason` and `trouble` are
-    packed. `times` has the seconds of each turn, `commands` the number of times that each was
-    given.
+    packed.
     """
 
     game: str
@@ -54,8 +42,6 @@ class Summary(msgspec.Struct, frozen=True):
     winners: tuple[Seat, ...] = ()
     reason: Any = ""
     trouble: Any = ""
-    times: dict[Seat, tuple[float, ...]] = {}
-    commands: dict[Seat, dict[str, int]] = {}
     digest: str = ""
     is_chosen: bool = False
     is_disclosed: bool = False
@@ -82,7 +68,7 @@ def length_s(entries: Sequence[Entry]) -> float:
     total = 0.0
     for before, after in itertools.pairwise(entries):
         was_off = isinstance(after.record, Pause) and after.record.by == "restart"
-        total += 0.0 if was_off else min(max(after.at - before.at, 0.0), NAP_S)
+        total += 0.0 if was_off else min(max(after.now_s - before.now_s, 0.0), NAP_S)
     return total
 
 
@@ -120,7 +106,7 @@ def summary_of(entries: Sequence[Entry], broken: int | None, seated: Sequence[En
 
     `broken` is the first entry that cannot be read. `entries` begin with the game's `NewGame`.
     """
-    session, watch = Session(), _Stopwatch()
+    session = Session()
     trouble: Any = say("Input {number} cannot be read.", number=broken) if broken else ""
     for entry in entries:
         try:
@@ -128,16 +114,13 @@ def summary_of(entries: Sequence[Entry], broken: int | None, seated: Sequence[En
         except CompanionError as error:
             trouble = say("Its rules have changed since then ({error}).", error=error.message)
             break
-        watch.note(entry, session)
     head = entries[0].record
     if not isinstance(head, NewGame):
         head, trouble = NewGame("", 0, 0), say("Its beginning cannot be read.")
     outcome = session.outcome if session.phase is Phase.OVER and not trouble else None
-    sealed = (item for turn in session.turns if not turn.by_time for item in turn.sealed.items())
-    actions = ((seat, order.action) for seat, order in sealed)
     return Summary(
         game=head.game,
-        begun=round(entries[0].at, 3) if entries[0].is_dated else 0.0,
+        begun=round(entries[0].at, 3) if entries[0].at >= EARLIEST_S else 0.0,
         length_s=round(length_s(entries), 1),
         players=players_of(entries, seated),
         options=head.options,
@@ -146,8 +129,6 @@ def summary_of(entries: Sequence[Entry], broken: int | None, seated: Sequence[En
         winners=tuple(sorted(outcome.winners)) if outcome else (),
         reason=packed(outcome.reason) if outcome else "",
         trouble=packed(trouble),
-        times=watch.times(session) if outcome else {},
-        commands=_commands(session.playing, actions) if outcome else {},
         digest=digest_of(head.game, game_file(session).turns) if outcome else "",
         is_chosen=head.is_chosen,
         is_disclosed=session.is_disclosed,
@@ -160,8 +141,6 @@ def summary_of_file(played: GameFile, reason: str) -> Summary:
 
     `reason` is its end as a translatable sentence.
     """
-    orders = (item for turn in played.turns for item in turn.orders.items())
-    actions = ((seat, order.action) for seat, order in orders)
     outcome = played.outcome or {}
     return Summary(
         game=played.game,
@@ -176,64 +155,10 @@ def summary_of_file(played: GameFile, reason: str) -> Summary:
         is_over=True,
         winners=tuple(Seat(winner) for winner in outcome.get("winners", ())),
         reason=packed(reason),
-        commands=_commands(GAMES[played.game], actions),
         digest=digest_of(played.game, played.turns),
         is_chosen=played.is_chosen,
         coached=played.coached,
     )
-
-
-class _Stopwatch:
-    """Measures the time that each seat took for its actions, by wall clock and without pauses."""
-
-    def __init__(self) -> None:
-        self._asked_at: dict[str, float] = {}
-        self._times_s: dict[tuple[Seat, str], float] = {}
-        self._paused_at: float | None = None
-
-    def note(self, entry: Entry, session: Session) -> None:
-        """Process one input, with the session after it."""
-        record = entry.record
-        if isinstance(record, Pause):
-            self._paused_at = entry.at
-        elif (
-            isinstance(record, Resume)
-            and self._paused_at is not None
-            and session.moment in self._asked_at
-        ):
-            # shift the start by the length of the pause
-            self._asked_at[session.moment] += max(entry.at - self._paused_at, 0.0)
-        elif isinstance(record, HandIn) and record.moment in self._asked_at:
-            took = entry.at - self._asked_at[record.moment]
-            self._times_s[record.seat, record.moment] = min(max(took, 0.0), NAP_S)
-        elif isinstance(record, TakeBack):
-            self._times_s.pop((record.seat, record.moment), None)
-        if session.phase is Phase.ORDERS:
-            self._asked_at.setdefault(session.moment, entry.at)
-
-    def times(self, session: Session) -> dict[Seat, tuple[float, ...]]:
-        """Return the seconds of each seat's turns.
-
-        Turns that were taken back and turns that ended on time are left out.
-        """
-        moments = [turn.moment for turn in session.turns if not turn.by_time]
-        times_s = {}
-        for seat in SEATS:
-            took_s = (
-                self._times_s[seat, moment] for moment in moments if (seat, moment) in self._times_s
-            )
-            times_s[seat] = tuple(round(seconds, 1) for seconds in took_s)
-        return times_s
-
-
-def _commands(
-    game: Game[Any, Any], actions: Iterable[tuple[Seat, str]]
-) -> dict[Seat, dict[str, int]]:
-    """Return how often each seat gave each command."""
-    counts: dict[Seat, Counter[str]] = {seat: Counter() for seat in SEATS}
-    for seat, action in actions:
-        counts[seat].update(map(str, game.commands(game.parse(action))))
-    return {seat: dict(count) for seat, count in counts.items()}
 
 
 def reason_of(summary: Summary) -> str:

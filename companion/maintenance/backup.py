@@ -43,7 +43,6 @@ from companion.storage.disk_space import FULL_BYTES, free_bytes
 from companion.storage.format import left_beside
 from companion.storage.journal import Journal
 from companion.storage.opening import lock_journal
-from companion.storage.recovery import finish_rescue
 from companion.table.records import FreeSeat
 
 FORMAT = 2
@@ -268,8 +267,6 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
     if not ready.exists() and not under_way.exists():
         return ""
     with _disk_errors(), lock_journal(settings.journal_path):  # never move a journal in use
-        # rescued games are replaced as well, and must not come back later
-        finish_rescue(settings.journal_path)
         # this rename marks the beginning: after a power cut the next start continues from here
         if not under_way.exists():
             _clear(before)

@@ -1,9 +1,8 @@
 """Background work while nobody waits for it: disk space, old games, dates, and checks of stored
 games.
 
-It runs in its own thread, with a round every few seconds. Each removal or check of a game holds
-the journal's lock on its own, for some milliseconds. Games are removed and checked only while no
-game is on and nobody has used the table for a while.
+It runs in its own thread, with a round every few seconds. A round removes one game and checks one,
+and only while no game is on and nobody has used the table for a while.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import gc
 import logging
 import threading
-import time
 from collections.abc import Callable
 
 from companion.archive.history import History
@@ -33,8 +31,6 @@ QUIET_S = 60.0
 """Time in seconds without activity at the table before games are removed or checked."""
 RETURN_S = 30.0
 """Interval in seconds at which freed memory is returned to the system."""
-_ROUND_BUDGET_S = 0.05
-"""Time in seconds for one round of removals or checks."""
 _DAY_S = 86_400.0
 _PAGES = 64
 """Number of free database pages that a round returns to the disk."""
@@ -62,13 +58,11 @@ class Housekeeping(Closeable):
         self._clock = clock
         self.settings = settings
         self.space = space
-        journal.database.on_full = space.free_reserve
         self._reported = ""
         self._last_state: object = None
         self._since_s = clock.monotonic_s()
         self.unchecked: list[int] | None = None
         self._damaged: list[int] = []
-        self._unremovable: set[int] = set()
         self._return_s = clock.monotonic_s() + RETURN_S
         self.tasks: list[Callable[[], object]] = []
         """Work that other parts have done at the end of each round."""
@@ -87,7 +81,6 @@ class Housekeeping(Closeable):
         if self._thread is not None:
             self._thread.join(timeout=10)
             self._thread = None
-        self._journal.database.on_full = lambda: False
 
     def _run(self) -> None:
         lower_priority(TIDYING)
@@ -98,11 +91,9 @@ class Housekeeping(Closeable):
     def run_round(self) -> None:
         """Do one round. An error in one part affects neither the other parts nor the table."""
         self._attempt(self._measure_space)
-        wall_s, now_s = self._clock.wall_s(), self._clock.monotonic_s()
-        self._attempt(lambda: self._journal.correct_dates(wall_s, now_s))
         if self._is_quiet():
-            self._attempt(self._remove_old_games)
-            self._attempt(self._check_games)
+            self._attempt(self._remove_old_game)
+            self._attempt(self._check_game)
         self._attempt(self.return_memory)
         for task in self.tasks:
             self._attempt(task)
@@ -135,39 +126,23 @@ class Housekeeping(Closeable):
             if sentence:
                 log.warning("%s", sentence)
             self._reported = sentence
-            self._unremovable.clear()  # there may be room now
-            if not self.space.may_begin:
-                self._journal.database.tighten()
             self._table.report_disk(sentence, self.space.may_begin)
 
     def _is_quiet(self) -> bool:
-        """Return whether no game is on and nobody has used the table for a while.
-
-        Any change at the table also lets games be removed that could not be removed before.
-        """
+        """Return whether no game is on and nobody has used the table for a while."""
         now = self._table.progress()
         state = (now.number, now.moment, now.phase)
         if state != self._last_state:
             self._last_state, self._since_s = state, self._clock.monotonic_s()
-            self._unremovable.clear()
         is_between = now.phase in (Phase.LOBBY, Phase.OVER)
         return is_between and self._clock.monotonic_s() - self._since_s >= QUIET_S
 
     # ---- old games -------------------------------------------------------------------------------
 
-    def _remove_old_games(self) -> None:
-        """Remove some of the expired games, the oldest first."""
-        end_s = time.monotonic() + _ROUND_BUDGET_S
-        for number in self._old_games():
-            if number in self._unremovable:
-                continue
-            try:
-                self._history.remove(number)
-            except (CompanionError, OSError) as error:  # retry after a change
-                self._unremovable.add(number)
-                log.warning("game %d cannot be removed: %s", number, error)
-            if time.monotonic() >= end_s:
-                break
+    def _remove_old_game(self) -> None:
+        """Remove the oldest expired game, if there is one."""
+        for number in self._old_games()[:1]:
+            self._history.remove(number)
         self._journal.database.shrink(_PAGES)  # also pages left over from earlier rounds
 
     def _old_games(self) -> list[int]:
@@ -181,8 +156,6 @@ class Housekeeping(Closeable):
         if settings.keep == "games":
             old = self._journal.games()[: -settings.games]
             return [number for number in old if number != on_table]
-        if not self._journal.knows_date(self._clock.wall_s(), self._clock.monotonic_s()):
-            return []  # the date is unknown
         before = self._clock.wall_s() - settings.days * _DAY_S
         return [
             number
@@ -192,19 +165,17 @@ class Housekeeping(Closeable):
 
     # ---- checks ----------------------------------------------------------------------------------
 
-    def _check_games(self) -> None:
-        """Check some of the games that were not checked at the start of the service."""
+    def _check_game(self) -> None:
+        """Check a game that was not checked since the start of the service."""
         if self.unchecked is None:
             self.unchecked = self._journal.games()
-        end_s = time.monotonic() + _ROUND_BUDGET_S
-        while self.unchecked and time.monotonic() < end_s:
-            is_whole = self._journal.check(self.unchecked[-1])
-            number = self.unchecked.pop()
-            if not is_whole:
-                self._damaged.append(number)
-                sentence = say(
-                    "Games damaged on the disk: {numbers}. All others are intact.",
-                    numbers=listed(sorted(self._damaged)[:_MAX_NAMED]),
-                )
-                log.error("%s", sentence)
-                self._table.notice("damage", sentence)
+        if not self.unchecked or self._journal.check(self.unchecked[-1]):
+            del self.unchecked[-1:]
+            return
+        self._damaged.append(self.unchecked.pop())
+        sentence = say(
+            "Games damaged on the disk: {numbers}. All others are intact.",
+            numbers=listed(sorted(self._damaged)[:_MAX_NAMED]),
+        )
+        log.error("%s", sentence)
+        self._table.notice("damage", sentence)

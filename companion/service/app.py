@@ -121,7 +121,7 @@ class Companion(Closeable):
         """Reason why there is no panel, and what to do."""
         self.check: PanelTrial | None = None
         self.power: PowerKey | None = None
-        self.space = DiskSpace(settings.journal_path)
+        self.space = DiskSpace(settings.journal_path.parent)
         self.album = PhotographFolder(
             settings.photographs_path, settings.camera.photographs_mb, self._has_room
         )

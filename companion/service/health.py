@@ -39,7 +39,6 @@ from companion.service.device_findings import (
     settings_findings,
 )
 from companion.storage.disk_space import FULL_BYTES
-from companion.storage.write_faults import WriteFault
 from companion.table.listeners import TableListener
 
 if TYPE_CHECKING:
@@ -177,29 +176,21 @@ class ServiceHealth(Closeable):
 
     def _judge_journal(self) -> None:
         """Check whether the journal can be written, and log a change."""
-        path, fault = self._companion.journal.path, self._write_fault()
-        free = self._free_bytes
-        can_write = os.access(path, os.W_OK) and machinery.is_writable(self._folder)
+        database, free = self._companion.journal.database, self._free_bytes
+        if database.is_failing:
+            with suppress(JournalError):
+                database.try_to_write()
+        can_write = os.access(database.path, os.W_OK) and machinery.is_writable(self._folder)
         state = "ok"
-        if not can_write or fault not in (None, WriteFault.FULL):
-            state = "unwritable"
-        elif fault is WriteFault.FULL or (free is not None and free < FULL_BYTES):
+        if can_write and free is not None and free < FULL_BYTES:
             state = "full"
+        elif not can_write or database.is_failing:
+            state = "unwritable"
         if state != self._journal:
             self._journal = state
             level = logging.INFO if state == "ok" else logging.WARNING
             fields = log_fields("journal", state=state)
             log.log(level, "The journal’s disk: %s", state, extra=fields)
-
-    def _write_fault(self) -> WriteFault | None:
-        """Return why the last write to the journal failed. After a failure it tries again, until
-        one succeeds.
-        """
-        database = self._companion.journal.database
-        if database.fault is not None or database.gone_file():
-            with suppress(JournalError):
-                database.try_to_write()
-        return database.fault
 
     def _report_memory_only(self) -> None:
         """Say on every page if games are kept in memory only.

@@ -1,4 +1,4 @@
-"""The journal on disk. Read `format`, `opening`, `recovery`, `database`, then `journal`.
+"""The journal on disk. Read `format`, `opening`, `database`, then `journal`.
 
 May import `core`, `games` and `table`.
 """

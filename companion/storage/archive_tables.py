@@ -20,7 +20,7 @@ _STAMPS = """
 WITH RECURSIVE played(game) AS (
     SELECT MIN(game) FROM entries WHERE game > 0
     UNION ALL SELECT (SELECT MIN(game) FROM entries WHERE game > played.game) FROM played WHERE game IS NOT NULL)
-SELECT game, id, COALESCE(now_s + ahead_s, at), is_right FROM entries LEFT JOIN runs USING (run) WHERE id IN (
+SELECT game, id, at FROM entries WHERE id IN (
     SELECT (SELECT MAX(id) FROM entries WHERE entries.game = played.game) FROM played WHERE game IS NOT NULL)
 """  # noqa: E501
 """Jumps from game to game in the index, which takes some milliseconds for 500 games.
@@ -70,26 +70,20 @@ class ArchiveTables:
     def stamps(self) -> dict[int, str]:
         """Return a text for every game played here: the number and the time of its last input.
 
-        It changes with each input, and when the clock is set. Two journals never have the same.
+        It changes with each input. Two journals never have the same.
         """
-        return {int(game): _stamp(last, at) for game, last, at, _ in self._database.read(_STAMPS)}
+        return {int(game): _stamp(last, at) for game, last, at in self._database.read(_STAMPS)}
 
     def stamp(self, game: int) -> str | None:
         """Return the text of one game, as `stamps` has it. None if it was not played here."""
         rows = self._database.read(
-            "SELECT id, COALESCE(now_s + ahead_s, at) FROM entries LEFT JOIN runs USING (run) "
-            "WHERE game = ? ORDER BY id DESC LIMIT 1",
-            (game,),
+            "SELECT id, at FROM entries WHERE game = ? ORDER BY id DESC LIMIT 1", (game,)
         )
         return _stamp(*rows[0]) if rows and game > 0 else None
 
     def ended(self) -> list[tuple[int, float]]:
-        """Return the games played here with the Unix time of the last input, oldest first.
-
-        Games without a reliable date are left out.
-        """
-        rows = self._database.read(_STAMPS)
-        return sorted((int(game), float(at)) for game, _, at, is_right in rows if is_right != 0)
+        """Return the games played here with the Unix time of the last input, oldest first."""
+        return sorted((int(game), float(at)) for game, _, at in self._database.read(_STAMPS))
 
     def imported(self) -> dict[int, str]:
         """Return the digest of each imported game by its number. Digests identify games."""

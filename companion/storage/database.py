@@ -20,19 +20,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+import msgspec
+
 from companion.core.errors import JournalError
 from companion.core.i18n import joined, say
-from companion.storage.write_faults import WriteFault, advice, fault_of
+from companion.table.records import AnyRecord
 
 BUSY_MS = 5000
 """Timeout in milliseconds for a write while another program writes."""
-SHORT_LOG_PAGES = 50
-"""Length of the write-ahead log in pages when the disk is almost full. SQLite's default is 1,000
-pages (4 MB).
-"""
 START = bytes(16)
 """The digest before the first input of a game."""
 COLUMNS = "id, game, at, run, now_s, record, link"
+_decode = msgspec.json.Decoder(AnyRecord).decode
 _pack = struct.Struct(">qqdqd").pack
 T = TypeVar("T")
 
@@ -40,22 +39,13 @@ T = TypeVar("T")
 class Database:
     """One SQLite file with one connection. `path` is the file's path when it was opened.
 
-    `fault` is the reason why the last write failed, or None.
+    `is_failing` is whether the last write has failed.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self.connection = connection
         self.path = path
-        self.fault: WriteFault | None = None
-        self._log = path.with_name(f"{path.name}-wal")
-        self._places = {path: _place_of(path)}
-        """Device and inode of each file at the last write. SQLite creates its log at the first
-        write.
-        """
-        self.on_full: Callable[[], bool] = lambda: False
-        """Frees the reserve on a full disk. Returns whether there was one. Called with the lock
-        held.
-        """
+        self.is_failing = False
         self._lock = threading.Lock()
 
     def read(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
@@ -73,52 +63,21 @@ class Database:
                 ) from error
 
     def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run a transaction. Raises `JournalError`.
-
-        On a full disk it frees the reserve and tries again. It refuses to write to a file that was
-        removed or replaced, because the data would be lost with it.
-        """
+        """Run a transaction. Raises `JournalError`, and then nothing has changed."""
         with self._lock:
-            if gone := self.gone_file():
-                self.fault = WriteFault.GONE
-                words = say(
-                    "{file} was removed or replaced while the companion was running: nothing more "
-                    "is saved.",
-                    file=str(gone),
-                )
-                remedy = say("Put the file back, then restart the companion.")
-                raise JournalError(joined(" ", (words, remedy)))
+            self.is_failing = True
             try:
-                answer = self._transact_with_reserve(work)
+                # SQLite would go on writing to a file that was removed, and all would be lost.
+                if not self.path.exists():
+                    raise sqlite3.OperationalError("the file is gone")
+                answer = self._transact(work)
             except sqlite3.Error as error:
-                self.fault = fault_of(error, self.path)
                 words = say(
                     "That could not be saved ({error}): nothing has changed.", error=str(error)
                 )
-                remedy = advice(self.fault, self.path)
-                raise JournalError(joined(" ", (words, remedy))) from None
-            self.fault = None
-            if place := _place_of(self._log):
-                self._places[self._log] = place
+                raise JournalError(joined(" ", (words, advice(error, self.path)))) from None
+            self.is_failing = False
             return answer
-
-    def gone_file(self) -> Path | None:
-        """Return a file of the journal that was removed or replaced since the last write, or
-        None.
-        """
-        for file, place in self._places.items():
-            if _place_of(file) != place:
-                return file
-        return None
-
-    def _transact_with_reserve(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        try:
-            return self._transact(work)
-        except sqlite3.Error as error:
-            if fault_of(error, self.path) is not WriteFault.FULL or not self.on_full():
-                raise
-        self._shorten_log()
-        return self._transact(work)
 
     def try_to_write(self) -> None:
         """Test whether the file can be written, without changes. Raises `JournalError`."""
@@ -135,15 +94,6 @@ class Database:
                 self.connection.execute("ROLLBACK")
             raise
         return answer
-
-    def tighten(self) -> None:
-        """Keep the write-ahead log short from now on, because the disk is almost full."""
-        with self._lock, suppress(sqlite3.Error):
-            self._shorten_log()
-
-    def _shorten_log(self) -> None:
-        self.connection.execute(f"PRAGMA wal_autocheckpoint={SHORT_LOG_PAGES}")
-        self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def shrink(self, pages: int) -> None:
         """Return some free pages of the file to the disk."""
@@ -166,13 +116,16 @@ class Database:
             self.connection.close()
 
 
-def _place_of(path: Path) -> tuple[int, int] | None:
-    """Return device and inode of a file, or None if there is no file."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
+def advice(error: sqlite3.Error, path: Path) -> str:
+    """Return what to do about a write that has failed, as a sentence."""
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL:
+        return say("Free some space on the disk.")
+    if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
+        return say(
+            "The companion may not write to {file}: make the file and its folder its user's own.",
+            file=str(path),
+        )
+    return say("Restart the machine. If that does not help, save a backup and use a new card.")
 
 
 def is_damage(error: sqlite3.Error) -> bool:
@@ -221,6 +174,16 @@ def holds(before: bytes, row: Row) -> bool:
         return link_of(before, row) == row.link
     except (struct.error, TypeError, OverflowError):  # a value of another type: damage
         return False
+
+
+def record_of(content: bytes) -> AnyRecord | None:
+    """Return the record of a stored input. None if it is damaged."""
+    try:
+        record: AnyRecord = _decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError):
+        # A damaged value may be of any type.
+        return None
+    return record
 
 
 def link_all(db: sqlite3.Connection) -> None:

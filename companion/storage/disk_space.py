@@ -1,26 +1,18 @@
-"""Free space for the games, and a reserve for the game that is running.
-
-The reserve is an empty file of some megabytes beside the journal. It is deleted when the disk is
-full, so that the running game has room to its end. No other game may begin then. Photographs and
-pictures of games stop earlier.
-"""
+"""Free space for the games. Photographs and pictures of games stop before games do."""
 
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 
 from companion.core.i18n import say
 
-RESERVE_BYTES = 8_000_000
-"""Size of the reserve: far more than the longest game (0.1 MB), its write-ahead log, and other
-files of that time.
-"""
 SHORT_BYTES, FULL_BYTES = 64_000_000, 24_000_000
-"""Minimum free bytes for photographs and pictures of games, and for starting a game."""
+"""Minimum free bytes for photographs and pictures of games, and for starting a game. The longest
+game takes 0.1 MB.
+"""
 _EASE = 1.25
 """Factor on the limits for returning to a better level, so that a disk near the limit does not
 switch with every file.
@@ -44,18 +36,12 @@ def free_bytes(folder: Path) -> int:
 
 
 class DiskSpace:
-    """The free space beside one journal. `look` is called at intervals, `free_reserve` when a write
-    finds the disk full.
+    """The free space in one folder, measured by `look`. `free` returns the free bytes."""
 
-    Any thread may call. `free` returns the free bytes of a folder.
-    """
-
-    def __init__(self, journal: Path, free: Callable[[Path], int] = free_bytes) -> None:
-        self.reserve = journal.with_name(f"{journal.stem}.reserve")
+    def __init__(self, folder: Path, free: Callable[[Path], int] = free_bytes) -> None:
         self.level = DiskLevel.PLENTY
+        self._folder = folder
         self._free = free
-        self._lock = threading.Lock()
-        self._was_full = False
 
     @property
     def has_room(self) -> bool:
@@ -86,52 +72,18 @@ class DiskSpace:
         return ""
 
     def look(self) -> DiskLevel:
-        """Measure the free space, and restore the reserve if there is room for it."""
-        with self._lock:
-            try:
-                free = self._free(self.reserve.parent)
-            except OSError:
-                free = 0
-            # Restore the reserve only if enough space remains beside it.
-            has_reserve = self._has_reserve() or (
-                free >= self._bound(FULL_BYTES, self._was_full) + RESERVE_BYTES
-                and self._make_reserve()
-            )
-            if not has_reserve or free < self._bound(FULL_BYTES, self.level is DiskLevel.FULL):
-                self.level = DiskLevel.FULL
-            elif free < self._bound(SHORT_BYTES, self.level is not DiskLevel.PLENTY):
-                self.level = DiskLevel.SHORT
-            else:
-                self.level = DiskLevel.PLENTY
-            self._was_full = self.level is DiskLevel.FULL
-            return self.level
-
-    def free_reserve(self) -> bool:
-        """Delete the reserve, and return whether there was one. The level is `FULL` until `look`
-        finds room.
-        """
-        self.level = DiskLevel.FULL
+        """Measure the free space."""
         try:
-            self.reserve.unlink()
+            free = self._free(self._folder)
         except OSError:
-            return False
-        return True
+            free = 0
+        if free < self._bound(FULL_BYTES, self.level is DiskLevel.FULL):
+            self.level = DiskLevel.FULL
+        elif free < self._bound(SHORT_BYTES, self.level is not DiskLevel.PLENTY):
+            self.level = DiskLevel.SHORT
+        else:
+            self.level = DiskLevel.PLENTY
+        return self.level
 
-    def _bound(self, limit: int, is_below: bool) -> int:
-        return int(limit * _EASE) if is_below else limit
-
-    def _has_reserve(self) -> bool:
-        try:
-            return self.reserve.stat().st_size >= RESERVE_BYTES
-        except OSError:
-            return False
-
-    def _make_reserve(self) -> bool:
-        try:
-            with self.reserve.open("wb") as file:
-                os.posix_fallocate(file.fileno(), 0, RESERVE_BYTES)
-                os.fsync(file.fileno())
-        except OSError:
-            self.reserve.unlink(missing_ok=True)
-            return False
-        return True
+    def _bound(self, limit: int, is_below: bool) -> float:
+        return limit * _EASE if is_below else limit

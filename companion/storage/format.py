@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -39,10 +39,10 @@ CREATE TABLE cut (
 """  # noqa: E501
 """Exactly the schema of version 1.0, so that a return to that version needs no conversion.
 
-`facts` has a checksum of each row of `runs`. `cut` is no longer written.
+`runs`, `facts` and `cut` are no longer used.
 """
-BESIDE = ("keys", "runs", "facts", "clock", "imported", "removed", "forgotten")
-"""The side tables, which are outside the chain of checksums."""
+BESIDE = ("keys", "clock", "ends", "imported", "removed", "forgotten")
+"""The tables outside the chain of checksums that are in use."""
 VALID = {
     "INTEGER": "typeof({0}) = 'integer' AND {0} BETWEEN 0 AND 1000000000000",
     "REAL": "typeof({0}) = 'real' AND {0} BETWEEN -1e10 AND 1e11",
@@ -82,25 +82,11 @@ def _schema_of(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
     return sorted(plain, key=repr)
 
 
-@cache
-def columns_of(table: str) -> dict[str, str]:
-    """Return the columns of a table of this format with their types."""
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
-        make(db)
-        return {row[1]: row[2] for row in db.execute(f"PRAGMA table_info({table})")}
-
-
-def valid_row(table: str) -> str:
-    """Return the SQL condition that every value of a row is valid for its column."""
-    return " AND ".join(VALID[kind].format(name) for name, kind in columns_of(table).items())
-
-
 def has_valid_rows(db: sqlite3.Connection, table: str) -> bool:
     """Return whether every value of a table is valid for its column."""
-    return (
-        db.execute(f"SELECT 1 FROM {table} WHERE NOT ({valid_row(table)}) LIMIT 1").fetchone()
-        is None
-    )
+    columns = db.execute(f"PRAGMA table_info({table})").fetchall()
+    valid = " AND ".join(VALID[column[2]].format(column[1]) for column in columns)
+    return db.execute(f"SELECT 1 FROM {table} WHERE NOT ({valid}) LIMIT 1").fetchone() is None
 
 
 # ---- other formats -------------------------------------------------------------------------------
@@ -140,7 +126,6 @@ def free_name(path: Path, what: str) -> Path:
 def left_beside(path: Path) -> list[Path]:
     """Return the copies and damaged files that were kept beside a journal."""
     paths: list[Path] = []
-    for what in ("format-*", "damaged*", "rescued"):
-        with suppress(OSError):
-            paths += path.parent.glob(f"{path.stem}.{what}{path.suffix}*")
+    for what in ("format-*", "damaged*"):
+        paths += path.parent.glob(f"{path.stem}.{what}{path.suffix}*")
     return sorted(paths)

@@ -2,10 +2,7 @@
 
 One SQLite file per installation has many games. One service uses it at a time.
 
-Inputs are ordered by number and timed by the monotonic clock. The wall clock only dates them. For
-each start of the service (a run) the journal stores the offset of the wall clock from the monotonic
-clock. If the clock is set while the service runs, this corrects the dates of the whole run. A date
-that is known to be wrong is reported as unknown.
+Inputs are ordered by number and timed by the monotonic clock. The wall clock only dates them.
 """
 
 from __future__ import annotations
@@ -13,8 +10,6 @@ from __future__ import annotations
 import math
 import secrets
 import sqlite3
-import struct
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +17,6 @@ from typing import IO, Any
 
 import msgspec
 
-from companion.core.clock import EARLIEST_S
 from companion.core.errors import CompanionError, JournalError
 from companion.core.i18n import say
 from companion.core.ports import Closeable
@@ -37,23 +31,15 @@ from companion.storage.database import (
     is_damage,
     is_whole,
     link_of,
+    record_of,
 )
 from companion.storage.opening import GAMES, lock_journal, open_to_read, open_to_write
-from companion.storage.recovery import record_of
 from companion.table.records import AnyRecord, NewGame
 from companion.table.remote.fold import advance
 from companion.table.session import Session
 
-JUMP_S = 2.0
-"""Drift in seconds between wall clock and monotonic clock above which the wall clock counts as
-set.
-"""
-_READ = (
-    f"SELECT {COLUMNS}, ahead_s, is_right, value FROM entries LEFT JOIN runs USING (run)"
-    " LEFT JOIN facts ON name = 'run ' || entries.run"
-)
+_READ = f"SELECT {COLUMNS} FROM entries"
 _APPEND = f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
-_pack_run = struct.Struct(">qd?").pack
 _encode = msgspec.json.Encoder().encode
 
 
@@ -62,34 +48,14 @@ class Entry:
     """One accepted input: its number in the journal, its game (0 for none), its Unix time, and the
     record.
 
-    `is_dated` is False if the machine's clock was known to be wrong. `now_s` is the monotonic time
-    of its acceptance, 0 in older versions.
+    `now_s` is the monotonic time of its acceptance, 0 in older versions.
     """
 
     id: int
     game: int
     at: float
     record: AnyRecord
-    is_dated: bool = True
     now_s: float = 0.0
-
-
-@dataclass(frozen=True)
-class ServiceRun:
-    """One start of the service: the offset of the wall clock from the monotonic one in seconds, and
-    whether the date may be right.
-    """
-
-    number: int
-    ahead_s: float
-    is_right: bool
-
-    @property
-    def checksum(self) -> int:
-        """Return the CRC-32 of all fields. It is stored in `facts`, because the dates of all the
-        run's inputs depend on them.
-        """
-        return zlib.crc32(_pack_run(self.number, self.ahead_s, self.is_right))
 
 
 class Journal(Closeable):
@@ -97,14 +63,13 @@ class Journal(Closeable):
     file under both.
 
     Raises `JournalError` if another service uses the file, if it cannot be written, or if a newer
-    program has written it. `notice` says what was damaged and what is kept. With `read_only` it
+    program has written it. `notice` says what was damaged and what to do. With `read_only` it
     reads a journal that may be in use. `close` may be called twice.
     """
 
     def __init__(self, path: Path, read_only: bool = False) -> None:
         self.path = path
         self.notice = ""
-        self._run: ServiceRun | None = None
         self._lock_file: IO[str] | None = None
         if read_only:
             connection = open_to_read(path)
@@ -141,22 +106,18 @@ class Journal(Closeable):
     ) -> None:
         """Write several records as `append` does. Either all of them are stored, or none."""
 
-        def add(db: sqlite3.Connection) -> ServiceRun | None:
-            run = None if now_s is None else self._note_run(db, at, now_s)
+        def add(db: sqlite3.Connection) -> None:
             count, link = end_of(db, game)
             first = (db.execute("SELECT MAX(id) FROM entries").fetchone()[0] or 0) + 1
             for number, record in enumerate(records, first):
-                row = Row(
-                    number, game, at, run.number if run else 0, now_s or 0.0, _encode(record), b""
-                )
+                row = Row(number, game, at, 0, now_s or 0.0, _encode(record), b"")
                 link = link_of(link, row)
                 db.execute(_APPEND, row._replace(link=link))
             db.execute(
                 "INSERT OR REPLACE INTO ends VALUES (?, ?, ?)", (game, count + len(records), link)
             )
-            return run
 
-        self._run = self.database.write(add) or self._run
+        self.database.write(add)
 
     def note_clock(self, moment: str, now_s: float) -> None:
         """Record the time that the clock of a turn has reached. Raises `JournalError`."""
@@ -168,46 +129,11 @@ class Journal(Closeable):
         rows = self.database.read("SELECT now_s FROM clock WHERE moment = ?", (moment,))
         return rows[0][0] if rows and math.isfinite(rows[0][0]) else None
 
-    # ---- dates -----------------------------------------------------------------------------------
-
-    def knows_date(self, at: float, now_s: float) -> bool:
-        """Return whether the date of the wall clock may be right."""
-        return self.database.look(lambda db: self._run_at(db, at, now_s)).is_right
-
-    def correct_dates(self, at: float, now_s: float) -> bool:
-        """Correct the dates of this run if the wall clock was set. Return whether it was. Raises
-        `JournalError`.
-        """
-        if self._run is None or _run_later(self._run, at, now_s) == self._run:
-            return False
-        self._run = self.database.write(lambda db: self._note_run(db, at, now_s))
-        return True
-
-    def _run_at(self, db: sqlite3.Connection, at: float, now_s: float) -> ServiceRun:
-        run = self._run
-        return _run_begun(db, at, now_s) if run is None else _run_later(run, at, now_s)
-
-    def _note_run(self, db: sqlite3.Connection, at: float, now_s: float) -> ServiceRun:
-        """Return the run of the service at a time. Store it if it is new or the clock was set."""
-        run = self._run_at(db, at, now_s)
-        if run != self._run:
-            db.execute(
-                "INSERT OR REPLACE INTO runs VALUES (?, ?, ?)",
-                (run.number, run.ahead_s, run.is_right),
-            )
-            db.execute(
-                "INSERT OR REPLACE INTO facts VALUES (?, ?)", (f"run {run.number}", run.checksum)
-            )
-        return run
-
     # ---- reading ---------------------------------------------------------------------------------
 
     def entries(self, *games: int) -> list[Entry]:
         """Return the inputs of some games, or of all, up to the first damaged one."""
-        entries, broken = self._read(games)
-        if broken:
-            self.notice = _broken_words(broken, record_of(broken.record) is not None)
-        return entries
+        return self._read(games)[0]
 
     def readable_entries(self, game: int) -> tuple[list[Entry], int | None]:
         """Return the readable inputs of one game (0 for the seats), and the number of the first
@@ -227,7 +153,7 @@ class Journal(Closeable):
         entries: list[Entry] = []
         links: dict[int, bytes] = {}
         for values in self.database.read(f"{_READ} {which} ORDER BY id", games):
-            row, entry = Row(*values[:7]), _entry_of(values)
+            row, entry = Row(*values), _entry_of(values)
             if entry is None or not holds(links.get(row.game, START), row):
                 return entries, row
             links[row.game] = row.link
@@ -251,23 +177,26 @@ class Journal(Closeable):
 
     def restore(self) -> Session:
         """Return the last state of the table: its seats, and the last game folded from its
-        records.
+        records. A game that is damaged, or that the rules no longer accept, does not go on.
         """
-        session = Session()
-        games = self.games()
-        last = games[-1] if games else 0
+        session, why = Session(), ""
+        ends = self.database.read("SELECT MAX(game) FROM ends")[0][0] or 0
+        last = max(ends, *self.games(), 0)
+        if not self.check(last):
+            why = say("it was damaged on the disk")
         for entry in self.entries(0, last):
             try:
                 session, _ = advance(session, entry.record)
             except CompanionError as error:
-                self.notice = say(
-                    "Game {number} cannot be continued ({kind} entry {entry}): start a new one.",
-                    number=last,
-                    kind=error.kind,
-                    entry=entry.id,
-                )
-                return Session(seats=session.seats)
-        return session
+                # The message may hold a sealed order.
+                why = f"{error.kind}, entry {entry.id}"
+                break
+        if not why:
+            return session
+        self.notice = say(
+            "Game {number} cannot be continued ({why}): start a new one.", number=last, why=why
+        )
+        return Session(seats=session.seats)
 
     def fold(self, game: int) -> Session:
         """Return one game folded from its own records. Raises `JournalError` if there is no such
@@ -310,62 +239,6 @@ class Journal(Closeable):
 
 def _entry_of(values: tuple[Any, ...]) -> Entry | None:
     """Return the input in a row, whatever its checksum. None if its record cannot be read."""
-    row, run = Row(*values[:7]), _run_of(values)
+    row = Row(*values)
     record = record_of(row.record)
-    if record is None:
-        return None
-    if run is None:  # only the wall clock's time is known
-        return Entry(row.id, row.game, row.at, record, now_s=row.now_s)
-    return Entry(row.id, row.game, row.now_s + run.ahead_s, record, run.is_right, row.now_s)
-
-
-def _run_of(values: tuple[Any, ...]) -> ServiceRun | None:
-    """Return the run of the input in a row. None if an older version stored none, or if it is
-    damaged.
-    """
-    number, (ahead_s, is_right, checksum) = values[3], values[7:]
-    if not isinstance(ahead_s, float) or not isinstance(number, int):
-        return None
-    run = ServiceRun(number, ahead_s, is_right != 0)
-    return run if checksum in (None, run.checksum) else None  # older versions stored none
-
-
-def _broken_words(row: Row, is_legible: bool) -> str:
-    """Return a sentence on the first damaged input of a game."""
-    if not is_legible:
-        return say(
-            "Entry {number} of the journal cannot be read: the rest of its game is left out.",
-            number=row.id,
-        )
-    return say(
-        "Game {game} cannot be continued from entry {number} on: that entry does not follow the "
-        "one before it.",
-        game=row.game,
-        number=row.id,
-    )
-
-
-def _run_later(run: ServiceRun, at: float, now_s: float) -> ServiceRun:
-    """Return the run at a later input, with another offset if the clock was set."""
-    if abs(at - now_s - run.ahead_s) <= JUMP_S:
-        return run
-    return ServiceRun(run.number, at - now_s, at >= EARLIEST_S)
-
-
-def _run_begun(db: sqlite3.Connection, at: float, now_s: float) -> ServiceRun:
-    """Return the run of the service that begins at a time, after the last one in the journal.
-
-    A clock that is behind the end of that run was not set. A clock that has kept running since is
-    as right as it was.
-    """
-    number = (db.execute("SELECT MAX(run) FROM runs").fetchone()[0] or 0) + 1
-    read = db.execute(f"{_READ} ORDER BY id DESC LIMIT 1").fetchone()
-    last, last_at = None, 0.0
-    if read is not None:
-        row, last = Row(*read[:7]), _run_of(read)
-        last_at = row.at if last is None else row.now_s + last.ahead_s
-    is_right = at >= max(EARLIEST_S, last_at)
-    if last is not None and at >= EARLIEST_S:
-        ran_on = abs(at - now_s - last.ahead_s) <= JUMP_S
-        is_right = last.is_right if ran_on else is_right
-    return ServiceRun(number, at - now_s, is_right)
+    return None if record is None else Entry(row.id, row.game, row.at, record, row.now_s)

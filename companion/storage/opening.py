@@ -1,4 +1,4 @@
-"""Opens the journal's file: locks it, checks it, rescues it if damaged, and refuses other
+"""Opens the journal's file: locks it, checks it, sets it aside if damaged, and refuses other
 formats.
 """
 
@@ -8,28 +8,30 @@ import fcntl
 import logging
 import os
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import IO
 
 from companion.core.errors import JournalError, JournalInUse
-from companion.core.i18n import joined, say
-from companion.storage.database import BUSY_MS, is_damage, is_whole
+from companion.core.i18n import say
+from companion.storage.database import BUSY_MS, is_whole
 from companion.storage.format import (
     BESIDE,
     FORMAT,
+    free_name,
     has_our_tables,
     has_valid_rows,
     make,
     other_format,
     version_of,
 )
-from companion.storage.recovery import finish_rescue, rescue, rescue_words, transactions_in_log
 
 log = logging.getLogger(__name__)
 MAX_FORMAT = 1000
 """Highest format that any version will ever write. A file with a higher one is damaged."""
-GAMES = "SELECT DISTINCT game FROM entries WHERE game > 0 ORDER BY game"
+GAMES = (
+    "SELECT DISTINCT game FROM entries WHERE game > 0 AND typeof(game) = 'integer' ORDER BY game"
+)
 
 
 def lock_journal(path: Path) -> IO[str]:
@@ -61,36 +63,38 @@ def lock_journal(path: Path) -> IO[str]:
 def open_to_write(path: Path) -> tuple[sqlite3.Connection, str]:
     """Open a journal that this process has locked. Return it with a notice of damage, for people.
 
-    A damaged file is set aside, and its readable content is kept. Raises `JournalError`.
+    A damaged file is set aside, and a new one is begun. Raises `JournalError`.
     """
     notice = ""
     try:
-        finish_rescue(path)
-        with suppress(OSError):  # a file of version 1.0, no longer used
-            path.with_name(f"{path.name}-head").unlink()
+        for name in (f"{path.name}-head", f"{path.stem}.reserve"):
+            path.with_name(name).unlink(missing_ok=True)  # files of earlier versions
         _keep_private(path)
-        if _is_log_cut(path):
-            notice = say(
-                "The end of the journal was damaged: the last inputs may be lost. Compare the "
-                "board."
-            )
         if _is_damaged(path):
-            return _opened_after_rescue(path, notice)
-        db = _connected(path)
-        try:
-            if _ends_well(db):
-                return db, notice
-        except sqlite3.Error as error:
-            if not is_damage(error):
-                raise
-        db.close()
-        return _opened_after_rescue(path, notice)
+            notice = _set_aside(path)
+            log.error("%s", notice)
+        return _connected(path), notice
     except (sqlite3.Error, OSError) as error:
         if isinstance(error, JournalError):
             raise
         raise JournalError(
             say("The journal {file} cannot be opened: {error}", file=str(path), error=str(error))
         ) from None
+
+
+def _set_aside(path: Path) -> str:
+    """Rename a damaged file, or whatever is in its place. Return what to do, as a sentence."""
+    aside = free_name(path, "damaged")
+    # Move its log first. Beside a new file it would be taken for that file's log.
+    for suffix in ("-wal", "-shm", ""):
+        old = Path(f"{path}{suffix}")
+        if os.path.lexists(old):
+            old.rename(f"{aside}{suffix}")
+    return say(
+        "The journal was damaged: all games up to now are in {file}, and a new journal was begun. "
+        "Restore a backup, or try “sqlite3 {file} .recover”.",
+        file=aside.name,
+    )
 
 
 def open_to_read(path: Path) -> sqlite3.Connection:
@@ -147,7 +151,7 @@ def _is_damaged(path: Path) -> bool:
             # Check every page: 99 MB with 504,000 inputs took 0.3 s of a core of a PC.
             if db.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
                 return True
-            return not all(has_valid_rows(db, table) for table in BESIDE)
+            return not is_whole(db, 0) or not all(has_valid_rows(db, table) for table in BESIDE)
     except UnicodeDecodeError:  # SQLite's message contains damaged text
         return True
     except sqlite3.Error as error:
@@ -172,20 +176,6 @@ def _may_be_ours(db: sqlite3.Connection) -> bool:
         "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'entries'"
     ).fetchone()
     return is_table is not None and version_of(db) != FORMAT and 0 < version_of(db) <= MAX_FORMAT
-
-
-def _is_log_cut(path: Path) -> bool:
-    """Return whether SQLite reads less of the write-ahead log than was written."""
-    written = transactions_in_log(path)
-    if not written:
-        return False
-    try:
-        with closing(_connect(path.absolute().as_uri())) as db:
-            db.execute("SELECT 1 FROM sqlite_master").fetchall()  # makes SQLite read the log
-            _, frames, _ = db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-            return bool(0 <= frames < written)
-    except (sqlite3.Error, UnicodeDecodeError):  # the file is damaged, which `_is_damaged` finds
-        return False
 
 
 def _connected(path: Path) -> sqlite3.Connection:
@@ -222,20 +212,3 @@ def _connect(uri: str) -> sqlite3.Connection:
 def _read_text(content: bytes) -> str:
     # A flipped bit can turn a digest into text. The checksum detects that, so continue reading.
     return content.decode("utf-8", "replace")
-
-
-def _ends_well(db: sqlite3.Connection) -> bool:
-    """Return whether the newest game and the seats are complete and unchanged."""
-    games = [
-        db.execute(f"SELECT MAX(game) FROM {table}").fetchone()[0] or 0
-        for table in ("entries", "ends")
-    ]
-    db.execute(GAMES).fetchall()
-    return is_whole(db, 0) and is_whole(db, max(games))
-
-
-def _opened_after_rescue(path: Path, notice: str) -> tuple[sqlite3.Connection, str]:
-    rescued, aside = rescue(path)
-    words = joined(" ", (notice, rescue_words(rescued, aside)))
-    log.error("%s", words)
-    return _connected(path), words

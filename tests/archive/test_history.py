@@ -321,9 +321,6 @@ def test_players_are_told_apart_by_name_and_counted_by_game(room: Room) -> None:
     assert (bob.total.games, bob.total.wins) == (1, 1)
     (own,) = bob.by_game
     assert own.name == "Outbuffered"
-    assert own.median_s == 5.0  # two seconds until all is shown, one for South, two for North
-    assert sum(count for _, count in own.commands) <= 6
-    assert ann.total.median_s == 3.0
 
 
 def test_the_machine_is_counted_apart_and_is_no_player(room: Room) -> None:

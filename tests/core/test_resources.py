@@ -31,7 +31,7 @@ def test_memory_is_given_back_twice_a_minute(
             table,
             journal_of(table),
             history,
-            DiskSpace(journal_of(table).path),
+            DiskSpace(tmp_path),
             clock=played.clock,
             settings=HistorySettings(),
         ) as house:

@@ -297,7 +297,7 @@ def test_a_restore_can_be_called_off_and_games_can_be_forgotten(tmp_path: Path) 
     assert apply(here) == ""
     with Journal(here.journal_path) as journal:
         key = journal.key("host")
-    for name in ("journal.rescued.sqlite", "journal.format-2.sqlite", "journal.damaged-3.sqlite"):
+    for name in ("journal.format-2.sqlite", "journal.damaged-3.sqlite"):
         (tmp_path / name).write_bytes(b"games")
     stage_forgetting(here)
     assert "All games were deleted" in apply(here)

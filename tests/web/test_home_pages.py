@@ -9,24 +9,9 @@ from pathlib import Path
 import pytest
 from web_fixtures import HOST_KEY, Place, open_place, page_of
 
-from companion.archive.played_games import Ending, GameLine
-from companion.archive.statistics import ENOUGH_GAMES, typical_minutes
-from companion.archive.summary import Summary
 from companion.core.kit import Seat
 from companion.games import GAMES
 from companion.table.session import Phase
-
-
-def test_five_games_on_say_how_long_one_takes() -> None:
-    line = GameLine(1, "scouts", "", 1.0, 1.0, {}, (), 1, Ending.WON)
-    games = [
-        (line, Summary("scouts", 1.0, 60.0 * minutes, {}, {}, 3, True))
-        for minutes in (10, 11, 30, 12, 90)
-    ]
-    assert typical_minutes(games[: ENOUGH_GAMES - 1]) == {}
-    assert typical_minutes(games) == {"scouts": 12}
-    ended = [(replace(line, ending=Ending.ABANDONED), summary) for _, summary in games]
-    assert typical_minutes(ended) == {}
 
 
 def test_a_touch_chooses_and_seats_nobody(place: Place) -> None:

@@ -89,7 +89,6 @@ class HistoryPages(PageGroup):
             result=self._result,
             records=records,
             most=max((record.total.games for record in records), default=1),
-            seconds=seconds,
         )
 
     @get("/api/history")
@@ -296,13 +295,6 @@ def length(length_s: float) -> str:
     if minutes < 60:
         return say("{minutes} min", minutes=minutes)
     return say("{hours} h {minutes} min", hours=minutes // 60, minutes=minutes % 60)
-
-
-def seconds(median_s: float | None) -> str:
-    """Format the duration of a turn. Empty for None."""
-    if median_s is None:
-        return ""
-    return say("{seconds} s", seconds=round(median_s, 1) if median_s < 10 else round(median_s))
 
 
 def drawn(replay: Replay, scene: ReplayStep) -> Markup:
