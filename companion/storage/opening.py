@@ -92,7 +92,7 @@ def _set_aside(path: Path) -> str:
             old.rename(f"{aside}{suffix}")
     return say(
         "The journal was damaged: all games up to now are in {file}, and a new journal was begun. "
-        "Restore a backup, or try “sqlite3 {file} .recover”.",
+        "Restore a backup, or try “sqlite3 {file} .dump”.",
         file=aside.name,
     )
 

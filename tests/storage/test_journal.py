@@ -27,7 +27,7 @@ from companion.table.session import Phase
 
 SET_ASIDE = (
     "The journal was damaged: all games up to now are in journal.damaged.sqlite, and a new journal "
-    "was begun. Restore a backup, or try “sqlite3 journal.damaged.sqlite .recover”."
+    "was begun. Restore a backup, or try “sqlite3 journal.damaged.sqlite .dump”."
 )
 
 
