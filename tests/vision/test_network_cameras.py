@@ -111,25 +111,24 @@ def sending(*parts: bytes) -> Serve:
 
 
 @pytest.mark.parametrize("has_length", [True, False])
-def test_pictures_of_a_stream_are_read_newest_first(
-    has_length: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cv2, "imdecode", None)  # 4.11 writes beyond its memory (CVE-2025-53644)
+def test_pictures_of_a_stream_are_read_newest_first(has_length: bool) -> None:
     go, asked = threading.Event(), []
 
     def serve(connection: socket.socket) -> None:
         asked.append(connection.recv(4096))
-        connection.sendall(HEAD + part_of(jpeg_of(10), has_length) + b"--cut")
+        connection.sendall(HEAD)
+        for tone in (10,) * 40:  # FFmpeg looks at some kilobytes first
+            connection.sendall(part_of(jpeg_of(tone), has_length))
         go.wait(5)
-        for tone in (60, 120, 200):
-            connection.sendall(b"\r\n" + part_of(jpeg_of(tone), has_length))
-        connection.sendall(b"--cut\r\n")
+        for tone in (60, 120, *(200,) * 9):
+            connection.sendall(part_of(jpeg_of(tone), has_length))
         connection.recv(1)
 
     with server(serve) as port, camera_at(port) as camera:
         first = camera.frame()
         assert first.luma.shape == (120, 160)
         assert abs(int(first.luma[0, 0]) - 10) < 3
+        assert first.colours is not None
         go.set()
         tones: list[int] = []
 
@@ -141,8 +140,7 @@ def test_pictures_of_a_stream_are_read_newest_first(
         assert tones == sorted(tones)
         assert camera.name == f"127.0.0.1:{port}"
         assert camera.identity == f"network 127.0.0.1:{port}/video"
-    assert b"GET /video HTTP/1.1" in asked[0]
-    assert b"Authorization: Basic YW5uOnNlY3JldA==" in asked[0]
+    assert any(b"GET /video HTTP/1.1" in request for request in asked)
 
 
 @pytest.mark.parametrize("kind", ["http", "rtsp"])
@@ -162,24 +160,25 @@ def test_silence_is_said(parts: tuple[bytes, ...], monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(
-    ("parts", "said"),
+    "parts",
     [
-        ((b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>",), "not a picture: give the "
-                                                                         "address of its video"),
-        ((HEAD, part_of(jpeg_of(9)[:300] + b"\xff\xd9")), "not a picture"),
-        ((HEAD, b"x" * 5_000_000), "not a picture"),
-        ((b"HTTP/1.1 401 Unauthorized\r\n\r\n",), "asks for a password"),
-        ((b"HTTP/1.1 302 Found\r\nLocation: http://192.0.2.1/\r\n\r\n",), "answers 302: check the "
-                                                                          "address"),
-        ((b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 300 + b"\r\n",), "not a picture"),
+        (b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>",),
+        (b"HTTP/1.1 401 Unauthorized\r\n\r\n",),
+        (b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 300 + b"\r\n",),
     ],
-)  # fmt: skip
-def test_whatever_is_sent_is_said(parts: tuple[bytes, ...], said: str) -> None:
-    assert said in trouble_of(sending(*parts))
+)
+def test_whatever_else_is_sent_is_said(parts: tuple[bytes, ...]) -> None:
+    def serve(connection: socket.socket) -> None:
+        connection.recv(4096)
+        for part in parts:
+            connection.sendall(part)
+        connection.shutdown(socket.SHUT_RDWR)
+
+    assert "sends no video: check the address, its name and password" in trouble_of(serve)
 
 
 def test_a_flood_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "MAX_BYTES_PER_S", 400_000)
+    monkeypatch.setattr(stream, "MAX_RATE", 20)
     part = part_of(jpeg_of(9))
 
     def serve(connection: socket.socket) -> None:
@@ -188,11 +187,11 @@ def test_a_flood_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
         while True:
             connection.sendall(part * 20)
 
-    assert "sends too much: choose smaller pictures" in trouble_of(serve)
+    assert "sends too many pictures: choose fewer a second" in trouble_of(serve)
 
 
 def test_what_is_no_video_by_rtsp_is_said() -> None:
-    assert "not a picture" in trouble_of(sending(b"RTSP/1.0 404 Not Found\r\n\r\n"), "rtsp")
+    assert "sends no video" in trouble_of(sending(b"RTSP/1.0 404 Not Found\r\n\r\n"), "rtsp")
 
 
 @pytest.mark.parametrize(

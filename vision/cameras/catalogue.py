@@ -20,7 +20,7 @@ from vision.cameras.picamera import PiCamera
 from vision.cameras.ribbon import PiDevice, chosen, pi_devices
 from vision.cameras.usb import UsbCamera, usb_devices, usb_number
 from vision.network.phone import PHONE, PhoneCamera, PhoneLine
-from vision.network.stream import is_network, network_camera
+from vision.network.stream import NetworkCamera, is_network
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class CameraOpener:
         if source == PHONE and self._phone:
             return PhoneCamera(self._phone, self._clock)
         if is_network(source):
-            return network_camera(source, self._clock)
+            return NetworkCamera(source, self._clock)
         if kind == "picamera":
             return PiCamera(self._settings, self._clock, self._ribbon(which))
         if kind == "usb":
