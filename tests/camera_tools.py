@@ -115,19 +115,8 @@ class FakeCapture:
         return True, self._raw(luma)
 
     def _raw(self, luma: Any) -> Any:
-        """As the kernel hands it over: (H, W, 2) for YUYV, (3 H / 2, W) for planes, (1, bytes) for
-        MJPG.
-        """
-        fourcc = self.webcam.fourcc
-        if fourcc in ("YUYV", "UYVY"):
-            colour = np.full_like(luma, 128)
-            return np.dstack([luma, colour] if fourcc == "YUYV" else [colour, luma])
-        if fourcc == "NV12":
-            return np.vstack([luma, np.full((luma.shape[0] // 2, luma.shape[1]), 128, np.uint8)])
-        if fourcc == "GREY":
-            return luma
-        if fourcc != "MJPG":
-            return np.full((1, 5000), 7, np.uint8)
+        """As the kernel hands it over: (1, bytes) for MJPG."""
+        assert self.webcam.fourcc == "MJPG"
         data = cv2.imencode(
             ".jpg", cv2.cvtColor(luma, cv2.COLOR_GRAY2BGR), [cv2.IMWRITE_JPEG_QUALITY, 95]
         )[1].ravel()

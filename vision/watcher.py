@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,7 +17,7 @@ from companion.core.i18n import say
 from companion.core.kit import Kit, RowsSeen, RowsWanted
 from companion.core.ports import CameraStatus, Closeable, Frame, Reading
 from companion.core.resources import READING, lower_priority
-from vision.cameras.camera_link import SILENCE_S, CameraLink, Cameras
+from vision.cameras.camera_link import CLOSE_TIMEOUT_S, CameraLink, Cameras
 from vision.cameras.camera_report import CameraReport
 from vision.reading.board_reader import BoardReader
 from vision.tiles.tiles_beside import TilesBeside
@@ -46,9 +45,6 @@ SLOW, GLANCES = 0.5, 4.0
 frame period, no more are read for `GLANCES` times as long. The same holds at the start of the next
 movement. So the reader notices sooner that the hands have gone.
 """
-_MAX_REMEMBERED = 600
-_MIN_SLOW_SHARE = 0.02
-"""Minimum share of slow pictures among the remembered ones to be reported."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +157,7 @@ class Watcher(Closeable):
         self._stop.set()
         self.link.wake.set()
         if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(timeout=2 * SILENCE_S)
+            self._thread.join(timeout=CLOSE_TIMEOUT_S)
             if self._thread.is_alive():
                 _LOG.warning("the camera does not answer: its thread is left behind")
                 return
@@ -188,7 +184,7 @@ class Watcher(Closeable):
     def step(self) -> Reading | None:
         """Process one frame, even if it is not due yet.
 
-        Returns None if the camera gave none or is still in its pause.
+        Returns None if the camera fails or is still in its pause.
         """
         if self.link.is_exchanged():
             self._next_s = self._clock.monotonic_s()
@@ -200,17 +196,11 @@ class Watcher(Closeable):
         self._request_s = now
         try:
             frame = self.link.grab()
-            trouble = self.link.trouble(frame) if frame else ""
         except CameraError as error:
             self._handle_failure(error.message)
             return None
         finally:
             self._request_s = None
-        if frame is None:
-            return None
-        if trouble:
-            self._report.is_blank(trouble)
-            return None
         tiles = self._tiles
         begun_s = self._clock.monotonic_s()
         reading = self._reader.read(frame, glance=self.pace.glances(begun_s))
@@ -251,7 +241,6 @@ class Pace:
 
     def __init__(self, period_s: float) -> None:
         self.period_s = period_s
-        self._durations_s: deque[float] = deque(maxlen=_MAX_REMEMBERED)
         self._slow_s = 0.0
         self._is_stirred = False
         self._glances_until_s = 0.0
@@ -261,7 +250,6 @@ class Pace:
 
         Returns the minimum pause in seconds.
         """
-        self._durations_s.append(took_s)
         if is_stirred:
             if not self.glances(ended_s - took_s):
                 self._slow_s = took_s if took_s > SLOW * self.period_s else 0.0
@@ -274,17 +262,3 @@ class Pace:
     def glances(self, now_s: float) -> bool:
         """Return whether the next picture is only checked for movement."""
         return self._slow_s > 0 and (not self._is_stirred or now_s < self._glances_until_s)
-
-    @property
-    def sentence(self) -> str:
-        """Reductions of the reading rate lately, as a sentence. Empty if there were none."""
-        durations_s = list(self._durations_s)
-        hard = sorted(took_s for took_s in durations_s if took_s > self.period_s)
-        if len(hard) <= _MIN_SLOW_SHARE * len(durations_s):
-            return ""
-        return say(
-            "A picture of a changed board takes this machine {ms} ms. While hands move it reads "
-            "about {rate} a second and otherwise only looks whether they have gone.",
-            ms=f"{1000 * hard[len(hard) // 2]:.0f}",
-            rate=round(1 / ((1 + GLANCES) * hard[len(hard) // 2]), 1),
-        )

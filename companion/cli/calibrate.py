@@ -49,9 +49,7 @@ def measure(settings: Settings) -> LensFit:
     then.
     """
     with closing(open_camera(settings.camera, RealClock())) as camera:
-        first = camera.frame()  # shows how much of the sensor is used
-        if first is None:
-            raise CameraError(f"{camera.name} gives no picture: check the cable")
+        camera.frame()  # shows how much of the sensor is used
         work = Calibration(nominal_lens(settings.camera, camera))
         print(
             f"{camera.name}: hold the page in front of it; Ctrl-C stops without changing anything."
@@ -64,8 +62,8 @@ def measure(settings: Settings) -> LensFit:
 
 
 def _pictures(camera: Camera) -> Iterator[Luma]:
-    while (frame := camera.frame()) is not None:
-        yield frame.luma
+    while True:
+        yield camera.frame().luma
 
 
 def _collect_views(work: Calibration, pictures: Iterator[Luma]) -> None:

@@ -1,4 +1,4 @@
-"""The connection to a broker: a thread connects, reconnects, and publishes the newest state.
+"""The connection to a broker: paho's thread connects, reconnects, and publishes the newest state.
 
 Nobody waits for the broker. While it is away only the newest payload of each topic is kept. Every
 connection begins by publishing all of them.
@@ -10,13 +10,14 @@ import contextlib
 import logging
 import socket
 import ssl
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from companion.core.config import MqttSettings
 from companion.core.errors import CompanionError, trace_of
-from companion.core.files import MAX_TEXT, expand_path, open_file, read_file
+from companion.core.files import MAX_TEXT, expand_path, read_file
 from companion.core.i18n import say
 from companion.core.ports import Closeable
 from companion.diagnostics.findings import Finding, Grade
@@ -28,24 +29,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 ONLINE, OFFLINE = b"online", b"offline"
-FIRST_S, MAX_PAUSE_S = 1.0, 60.0
+FIRST_S, MAX_PAUSE_S = 1, 60
 """Pause in seconds after the first failure, and maximum pause. It doubles each time."""
 MAX_COMMAND = 64
 """Maximum size of a command in bytes. Longer messages are ignored."""
 GOODBYE_S = 1.0
-JOIN_S = 3.0
-
-
-CONNECT_S = 5.0
+CONNECT_S = 3.0
 KEEPALIVE_S = 30
-MAX_QUEUED = 128
-"""Maximum number of messages that wait for the broker's acknowledgement. Others wait until there is
-room.
-"""
-MAX_PACKET = 4096
-"""Maximum size in bytes of packets from the broker, whatever others publish under this table's
-topics.
-"""
 MAX_PASSWORD = 256
 
 
@@ -66,37 +56,14 @@ def make_client(settings: MqttSettings) -> Client:
         raise Refused(
             say("MQTT needs the package paho-mqtt: install it, or switch MQTT off.")
         ) from None
-    client = paho.Client(
-        CallbackAPIVersion.VERSION2,
-        protocol=MQTTProtocolVersion.MQTTv5,
-        # This module's own thread reconnects, after growing pauses.
-        reconnect_on_failure=False,
-    )
+    client = paho.Client(CallbackAPIVersion.VERSION2, protocol=MQTTProtocolVersion.MQTTv5)
     client.connect_timeout = CONNECT_S
-    client.max_queued_messages_set(MAX_QUEUED)
+    client.reconnect_delay_set(FIRST_S, MAX_PAUSE_S)
     if settings.user:
         client.username_pw_set(settings.user, password_of(settings.password_file))
     if settings.tls:
         client.tls_set_context(_trust(settings.ca_file))
     return client
-
-
-def connect(client: Client, settings: MqttSettings) -> None:
-    """Connect and log in. Raises OSError."""
-    from paho.mqtt.packettypes import PacketTypes  # noqa: PLC0415 - an optional package
-    from paho.mqtt.properties import Properties  # noqa: PLC0415
-
-    properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]  # paho's own lack of a type
-    properties.MaximumPacketSize = MAX_PACKET
-    client.connect(settings.host, settings.port, KEEPALIVE_S, properties=properties)
-
-
-def send_at_once(sock: object) -> None:
-    """Disable Nagle's algorithm. With it the second small message waits some 40 ms for the first
-    one's acknowledgement.
-    """
-    if isinstance(sock, socket.socket):
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 def password_of(path: str) -> str | None:
@@ -108,14 +75,14 @@ def password_of(path: str) -> str | None:
     if not path:
         return None
     try:
-        with open_file(path) as file:
-            text = file.read(MAX_PASSWORD + 5).decode("utf-8-sig").rstrip("\r\n")
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else say("not UTF-8 text")
+        text = read_file(path, MAX_PASSWORD).decode("utf-8-sig").rstrip("\r\n")
+    except OSError as error:
         raise Refused(
-            say("The password file {file} cannot be read: {why}.", file=path, why=why or "")
+            say("The password file {file} cannot be read: {why}.", file=path, why=error.strerror)
         ) from None
-    if not text or len(text) > MAX_PASSWORD or not text.isprintable():
+    except ValueError:
+        text = ""
+    if not text.isprintable() or not text:
         raise Refused(
             say("The password file {file} must contain one line: the password.", file=path)
         )
@@ -127,8 +94,7 @@ def _trust(ca_file: str) -> ssl.SSLContext:
     try:
         if ca_file:
             read_file(ca_file, MAX_TEXT)  # OpenSSL would read any file, even an endless one
-        cafile = str(expand_path(ca_file)) if ca_file else None
-        context = ssl.create_default_context(cafile=cafile)
+        context = ssl.create_default_context(cafile=str(expand_path(ca_file)) if ca_file else None)
     except OSError as error:
         why = error.strerror or type(error).__name__
         text = say("The broker certificate {file} cannot be read: {why}.", file=ca_file, why=why)
@@ -150,12 +116,11 @@ class _TidySocket(ssl.SSLSocket):
 
 
 class BrokerLine(Closeable):
-    """One connection to a broker, kept up by its own thread. `close` may be called twice.
+    """One connection to a broker, kept up by paho's thread. `close` may be called twice.
 
     `presence` is the topic of the table's availability (empty for none). `commands` are the topics
     to subscribe to. `on_message` receives topic, payload and whether it was a retained message.
-    `on_state` is called with whether the connection is up, at every change. Both are called in the
-    thread.
+    `on_state` is called with whether the connection is up, at every attempt and every change.
     """
 
     def __init__(
@@ -173,8 +138,6 @@ class BrokerLine(Closeable):
         self._on_state = on_state
         self._lock = threading.RLock()
         self._state: dict[str, bytes] = {}
-        self._told: dict[str, bytes] = {}
-        self._stop = threading.Event()
         self.is_connected = False
         """Whether the broker is connected."""
         self._client: Client | None = None
@@ -182,13 +145,31 @@ class BrokerLine(Closeable):
         self.sentence = say("Connecting to the broker {host}, port {port}.", host=host, port=port)
         """State of the connection as a sentence, and what to do about it."""
         self._refusal = ""
-        self._thread = threading.Thread(target=self._run, name="mqtt", daemon=True)
 
     # ---- from any thread ----
 
     def start(self) -> None:
         """Connect, and stay connected."""
-        self._thread.start()
+        settings = self._settings
+        try:
+            client = make_client(settings)
+        except Refused as error:
+            self._report(error.message)
+            return
+        client.on_socket_open = lambda _client, _data, sock: self._begin(sock)
+        client.on_connect = lambda client, _data, _flags, reason, _more: self._open(client, reason)
+        client.on_connect_fail = lambda _client, _data: self._report(
+            # paho calls this while it handles the error, and does not pass it on
+            loss_sentence(sys.exc_info()[1], settings)
+        )
+        client.on_disconnect = lambda *_: self._lose()
+        client.on_message = lambda _client, _data, message: self._receive(message)
+        # The last will: the broker publishes it if the table disappears.
+        if self._presence:
+            client.will_set(self._presence, OFFLINE, qos=1, retain=True)
+        self._client = client
+        client.connect_async(settings.host, settings.port, KEEPALIVE_S)
+        client.loop_start()
 
     def publish(self, state: Mapping[str, bytes], events: Iterable[tuple[str, bytes]] = ()) -> None:
         """Publish these topics as retained messages. An empty payload clears a topic.
@@ -197,77 +178,35 @@ class BrokerLine(Closeable):
         connected.
         """
         with self._lock:
-            self._state.update(state)
-            self._publish_changes()
-            if self.is_connected and self._client is not None:
+            fresh = {name: text for name, text in state.items() if self._state.get(name) != text}
+            self._state |= fresh
+            if self._client and self.is_connected:
+                for topic, payload in fresh.items():
+                    self._client.publish(topic, payload, retain=True)
                 for topic, payload in events:
-                    self._publish(self._client, topic, payload, retain=False)
+                    self._client.publish(topic, payload)
 
     def close(self, cleared: Iterable[str] = ()) -> None:
         """Disconnect, clear these topics at the broker, and end the thread."""
-        self._stop.set()
-        client = self._client
-        if client is not None and self.is_connected:
-            farewell = {self._presence: OFFLINE} if self._presence else {}
-            farewell |= dict.fromkeys(cleared, b"")
-            for topic, payload in farewell.items():
-                info = client.publish(topic, payload, qos=1, retain=True)
-                with contextlib.suppress(ValueError, RuntimeError):  # the broker is gone
-                    info.wait_for_publish(GOODBYE_S)
-        if client is not None:
-            client.disconnect()
-        if self._thread.is_alive():
-            self._thread.join(GOODBYE_S)
-            self._cut()
-            self._thread.join(JOIN_S)
+        client, self._client = self._client, None
+        if client is None:
+            return
+        farewell = {self._presence: OFFLINE} if self._presence else {}
+        for topic, payload in {**farewell, **dict.fromkeys(cleared, b"")}.items():
+            with contextlib.suppress(ValueError, RuntimeError):  # the broker is gone
+                client.publish(topic, payload, retain=True).wait_for_publish(GOODBYE_S)
+        client.disconnect()
+        client.loop_stop()
 
-    # ---- the thread ----
+    # ---- in paho's thread ----
 
-    def _run(self) -> None:
-        pause_s = FIRST_S
-        while not self._stop.is_set():
-            try:
-                reason = self._serve()
-            except Refused as error:
-                reason = error.message
-            except Exception as error:
-                reason = loss_sentence(error, self._settings)
-            # The pauses start again after a connection that was up.
-            pause_s = FIRST_S if self.is_connected else min(2 * pause_s, MAX_PAUSE_S)
-            with self._lock:
-                self.is_connected = False
-            if reason != self.sentence and not self._stop.is_set():
-                log.warning("MQTT: %s", reason)
-            self.sentence = reason
-            self._on_state(False)
-            self._stop.wait(pause_s)
-
-    def _serve(self) -> str:
-        """Run one connection from its start to its end. Return why it has ended, as a sentence."""
+    def _begin(self, sock: object) -> None:
+        """Prepare a new connection. Without Nagle's algorithm the second small message does not
+        wait some 40 ms for the first one's acknowledgement.
+        """
         self._refusal = ""
-        self._client = client = make_client(self._settings)
-        client.on_connect = lambda client, _data, _flags, reason, _more: self._open(client, reason)
-        client.on_message = lambda _client, _data, message: self._receive(message)
-        client.on_socket_open = lambda _client, _data, sock: send_at_once(sock)
-        # The last will: the broker publishes it if the table disappears.
-        if self._presence:
-            client.will_set(self._presence, OFFLINE, qos=1, retain=True)
-        connect(client, self._settings)
-        if not self._stop.is_set():
-            client.loop_forever()
-        host = self._settings.host
-        if self._refusal:
-            return self._refusal
-        if self.is_connected:
-            return say("The broker {host} has closed the connection.", host=host)
-        return say("The broker {host} does not answer.", host=host)
-
-    def _cut(self) -> None:
-        """Shut down a socket on which nothing moves, because it would block the thread."""
-        sock = self._client.socket() if self._client else None
         if isinstance(sock, socket.socket):
-            with contextlib.suppress(OSError, ValueError):  # closed meanwhile
-                sock.shutdown(socket.SHUT_RDWR)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def _open(self, client: Client, reason: ReasonCode) -> None:
         """Publish everything once the broker accepts the login, or note why it refuses."""
@@ -282,26 +221,28 @@ class BrokerLine(Closeable):
         with self._lock:
             self.is_connected = True
             # A new or restarted broker has none of the messages.
-            self._told = {}
-            if self._presence:
-                self._publish(client, self._presence, ONLINE, retain=True)
-            self._publish_changes()
+            online = {self._presence: ONLINE} if self._presence else {}
+            for topic, payload in {**online, **self._state}.items():
+                client.publish(topic, payload, retain=True)
         self._on_state(True)
 
-    # ---- telling and hearing ----
+    def _lose(self) -> None:
+        """Say why a connection has ended."""
+        host = self._settings.host
+        if self._refusal:
+            self._report(self._refusal)
+        elif self.is_connected:
+            self._report(say("The broker {host} has closed the connection.", host=host))
+        else:
+            self._report(say("The broker {host} does not answer.", host=host))
 
-    def _publish_changes(self) -> None:
-        """Publish what the broker does not have yet. The caller holds the lock."""
-        if not self.is_connected or self._client is None:
-            return
-        for topic, payload in self._state.items():
-            if self._told.get(topic) != payload:
-                if not self._publish(self._client, topic, payload, retain=True):
-                    return  # no room: try again at the next change
-                self._told[topic] = payload
-
-    def _publish(self, client: Client, topic: str, payload: bytes, *, retain: bool) -> bool:
-        return client.publish(topic, payload, qos=1, retain=retain).rc == 0
+    def _report(self, reason: str) -> None:
+        """Report that there is no connection."""
+        self.is_connected = False
+        if reason != self.sentence and self._client:
+            log.warning("MQTT: %s", reason)
+        self.sentence = reason
+        self._on_state(False)
 
     def _receive(self, message: MQTTMessage) -> None:
         """Handle a message from the broker. Its content must not end the connection."""
@@ -320,8 +261,6 @@ class BrokerLine(Closeable):
 def refusal_sentence(reason: str, settings: MqttSettings) -> str:
     """Return what the broker's answer means, and what to do about it."""
     host = settings.host
-    if reason == "Unsupported protocol version":
-        return say("The broker {host} does not speak MQTT 5: it needs a newer version.", host=host)
     if reason in ("Bad user name or password", "Not authorized"):
         return say(
             "The broker {host} refuses the user or the password: check [mqtt] user and "
@@ -331,7 +270,7 @@ def refusal_sentence(reason: str, settings: MqttSettings) -> str:
     return say("The broker {host} refuses the table: {why}.", host=host, why=reason)
 
 
-def loss_sentence(error: Exception, settings: MqttSettings) -> str:
+def loss_sentence(error: BaseException | None, settings: MqttSettings) -> str:
     """Return why there is no connection, and what to do about it."""
     host, port = settings.host, settings.port
     if isinstance(error, ssl.SSLError):
@@ -340,18 +279,12 @@ def loss_sentence(error: Exception, settings: MqttSettings) -> str:
             host=host,
             why=error.reason or type(error).__name__,
         )
-    if isinstance(error, OSError):
-        why = error.strerror or str(error) or type(error).__name__
-        return say(
-            "The broker {host} cannot be reached on port {port} ({why}): is it running there?",
-            host=host,
-            port=port,
-            why=why,
-        )
+    why = error.strerror if isinstance(error, OSError) else None
     return say(
-        "What answers on {host}, port {port}, does not speak MQTT: check [mqtt] port and tls.",
+        "The broker {host} cannot be reached on port {port} ({why}): is it running there?",
         host=host,
         port=port,
+        why=why or str(error),
     )
 
 

@@ -62,7 +62,6 @@ def description(settings: MqttSettings, version: str) -> Mapping[str, Any]:
         },
         "o": {"name": "tabletop-companion", "sw": version},
         "availability_topic": f"{base}/{topics.AVAILABILITY}",
-        "qos": 1,
         "cmps": components,
     }
 

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Protocol
@@ -52,7 +51,6 @@ from hardware.power import PowerKey
 from hardware.simulated import SimulatedPanelHands, simulated_panel
 from hardware.voice import MachineVoice
 from vision.cameras.camera_link import Cameras
-from vision.cameras.catalogue import CameraOpener
 from vision.diagnosis import BoardEye
 from vision.simulation.printed import PrintedKit
 from vision.simulation.table import RenderedCamera, SimulatedTable
@@ -333,9 +331,11 @@ class Companion(Closeable):
             "Simulation: a rendered table and a panel without pins, on the workbench page."
         )
         self._connect_panel(panel)
-        camera = partial(self._simulated_camera, world)
-        phone = CameraOpener(self.settings.camera, self.clock, self.board.phone).open
-        self._stack.enter_context(self.board).watch(Cameras(camera, phone))
+
+        def open_camera(source: str) -> Camera:
+            return self.board.open(source) if source else self._simulated_camera(world)
+
+        self._stack.enter_context(self.board).watch(Cameras(open_camera))
 
     def _simulated_camera(self, world: SimulatedTable) -> Camera:
         """Return the camera of the simulated table. May be overridden."""

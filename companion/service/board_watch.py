@@ -13,12 +13,12 @@ from companion.archive.photographs import Photographer, PhotographFolder
 from companion.core.clock import Clock
 from companion.core.config import Settings
 from companion.core.log_fields import log_fields
-from companion.core.ports import CameraOffer, CameraStatus, Closeable
+from companion.core.ports import Camera, CameraOffer, CameraStatus, Closeable
 from companion.games import GAMES
 from companion.table.listeners import TableListener
 from companion.table.table import Table
 from vision.cameras.camera_link import Cameras
-from vision.cameras.catalogue import CameraOpener, cameras
+from vision.cameras.catalogue import cameras, open_camera
 from vision.cameras.lenses import LensShelf
 from vision.diagnosis import SETTLED, SETTLED_IF_SMALL, BoardEye
 from vision.network.phone import PhoneLine
@@ -61,13 +61,16 @@ class BoardWatch(Closeable):
             return "No camera: switched off in the settings."
         if is_any and may_simulate and not cameras():
             return "No camera: none is connected."
-        opener = CameraOpener(settings, self._clock, self.phone)
         lenses = LensShelf(self._settings.lenses_path, settings)
         # A camera named in the settings is expected. Otherwise the watcher waits until one is
         # connected.
         expected = (lambda: bool(cameras())) if is_any else True
-        self.watch(Cameras(opener.open, opener.open, expected, lenses), _offers)
+        self.watch(Cameras(self.open, expected, lenses), _offers)
         return "The camera is being opened; the pages work already."
+
+    def open(self, source: str = "") -> Camera:
+        """Open the camera of a source, or that of the settings."""
+        return open_camera(self._settings.camera, self._clock, source, self.phone)
 
     def watch(
         self, watched: Cameras, offers: Callable[[], tuple[CameraOffer, ...]] = lambda: ()

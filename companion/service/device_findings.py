@@ -52,10 +52,9 @@ def profile(settings: CameraSettings) -> Iterator[Finding]:
 
 
 def remarks(watcher: Watcher | None) -> Iterator[Finding]:
-    """Yield oddities of the camera, and what the reading leaves out on a slow machine."""
-    for sentence in (watcher.link.oddity, watcher.pace.sentence) if watcher else ():
-        if sentence:
-            yield note("camera", sentence)
+    """Yield oddities of the camera."""
+    if watcher and watcher.link.oddity:
+        yield note("camera", watcher.link.oddity)
 
 
 def pads(panel: Panel | None, is_simulated: bool) -> Iterator[Finding]:

@@ -46,8 +46,7 @@ def test_a_covered_lens_is_noted(bus: UsbBus, tmp_path: Path) -> None:
     assert told(tmp_path)[0] == Finding(
         "camera",
         Grade.NOTE,
-        "usb:0, 1920 x 1080: The camera sees only black: take off the lens cap, or switch on a "
-        "lamp.",
+        "usb:0, 1920 x 1080: It is dark: switch on a lamp, or take off the lens cap.",
     )
 
 

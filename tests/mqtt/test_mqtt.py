@@ -294,7 +294,10 @@ def test_whoever_falls_silent_is_told_to_be_offline_by_the_broker(
         tell(companion)
         line = companion.broker.line
         assert line is not None
-        line._cut()
+        assert line._client
+        sock = line._client.socket()
+        assert isinstance(sock, socket.socket)
+        sock.shutdown(socket.SHUT_RDWR)
         ear.wait_for(lambda heard: ("will/availability", b"offline", False) in heard)
 
 
@@ -381,11 +384,9 @@ def test_the_password_is_one_line_of_a_file_and_nothing_else(tmp_path: Path) -> 
 
 def test_what_keeps_a_broker_away_is_said_in_words() -> None:
     mqtt = MqttSettings(host="broker")
-    assert "does not speak MQTT 5" in refusal_sentence("Unsupported protocol version", mqtt)
     assert (
         refusal_sentence("Server busy", mqtt) == "The broker broker refuses the table: Server busy."
     )
-    assert "does not speak MQTT" in loss_sentence(ValueError("rubbish"), mqtt)
     assert "unknown name" in loss_sentence(socket.gaierror(-2, "unknown name"), mqtt)
 
 
@@ -398,5 +399,5 @@ def test_a_topic_is_made_of_plain_words(topic: str) -> None:
 def test_nothing_runs_and_nothing_is_imported_while_it_is_off(tmp_path: Path) -> None:
     with told_table(tmp_path, MqttSettings()) as companion:
         assert companion.broker.line is None
-        assert not [thread for thread in threading.enumerate() if thread.name == "mqtt"]
+        assert not [thread for thread in threading.enumerate() if "paho" in thread.name]
         assert not companion.broker.bell.is_heard

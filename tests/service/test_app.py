@@ -49,16 +49,12 @@ def test_pages_do_not_wait_for_a_camera_that_takes_its_time(
 ) -> None:
     ready, opened = threading.Event(), threading.Event()
 
-    class Slow:
-        def __init__(self, *_: object) -> None:
-            pass
+    def open_slowly(*_: object) -> Camera:
+        opened.set()
+        assert ready.wait(60)
+        raise CameraError("It is broken")
 
-        def open(self, source: str | None = None) -> Camera:
-            opened.set()
-            assert ready.wait(60)
-            raise CameraError("It is broken")
-
-    monkeypatch.setattr("companion.service.board_watch.CameraOpener", Slow)
+    monkeypatch.setattr("companion.service.board_watch.open_camera", open_slowly)
     quiet = local_settings(
         tmp_path, camera=CameraSettings(source="usb:0"), panel=PanelSettings(enabled="no")
     )

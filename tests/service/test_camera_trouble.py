@@ -113,15 +113,9 @@ TROUBLES = [
         id="unplugged",
     ),
     pytest.param(
-        lambda house: setattr(house.webcam, "light", 0.02),
-        lambda house: setattr(house.webcam, "light", 1.0),
-        "The camera sees only black: take off the lens cap",
-        id="black",
-    ),
-    pytest.param(
         freeze,
         thaw,
-        "The camera usb:0 has sent the same picture for 15 s: unplug it and plug it in",
+        "The camera usb:0 sends the same picture again and again: unplug it",
         id="frozen",
     ),
 ]

@@ -14,9 +14,7 @@ from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings
 from companion.core.errors import CameraError
 from companion.core.ports import Camera
-from vision.cameras.catalogue import CameraChoice, CameraOpener, cameras, open_camera
-from vision.cameras.picamera import PiCamera
-from vision.cameras.ribbon import PiDevice
+from vision.cameras.catalogue import CameraChoice, cameras, open_camera
 from vision.oddities import oddity_of
 
 
@@ -114,25 +112,11 @@ def test_the_camera_that_is_named_is_the_one_that_opens(pi: PiHost) -> None:
     ):
         with opened(word):
             assert pi.opened[-1].camera.id == expected
-    with pytest.raises(CameraError, match="have changed places: trying again"):
-        PiCamera(CameraSettings(), FakeClock(), PiDevice(0, "imx219", IMX219))
     with pytest.raises(
         CameraError,
         match=r"No Raspberry Pi camera imx477 is connected \(.*imx708@1a, .*imx219@10\)",
     ):
         opened("picamera:imx477")
-
-
-def test_the_first_camera_stays_the_same_one_while_the_program_runs(pi: PiHost) -> None:
-    opener = CameraOpener(CameraSettings(source="picamera"), FakeClock())
-    pi.info[:] = [{"Model": "imx219", "Id": IMX219}]
-    opener.open().close()
-    pi.info.append({"Model": "imx708", "Id": IMX708})
-    opener.open().close()
-    assert pi.opened[-1].camera_properties["Model"] == "imx219"
-    del pi.info[0]
-    with pytest.raises(CameraError, match="imx219@10 is connected"):
-        opener.open()
 
 
 def test_two_cameras_of_one_name_are_listed_by_number(bus: UsbBus) -> None:
@@ -160,18 +144,6 @@ def test_auto_takes_the_pi_camera_first_then_usb_then_explains(bus: UsbBus, pi: 
         CameraError, match=r"No camera found: .*No Raspberry Pi camera.*USB camera 0 is missing"
     ):
         opened("auto")
-
-
-def test_a_camera_that_comes_back_under_another_number_is_known_again(bus: UsbBus) -> None:
-    opener = CameraOpener(CameraSettings(source="usb:0"), FakeClock())
-    webcam = bus.plug(0, Webcam())
-    opener.open().close()
-    bus.pull(0)
-    with pytest.raises(CameraError, match="USB camera 0 is missing"):
-        opener.open()
-    bus.plug(0, Webcam(), "Laptop", "B2")
-    bus.plug(4, webcam)
-    assert opener.open().name == "usb:4", "and no other one takes its place"
 
 
 def test_a_camera_is_found_by_words_of_its_name(bus: UsbBus) -> None:

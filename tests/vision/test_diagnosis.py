@@ -36,7 +36,7 @@ class Looked:
         reader = board_reader(KITS)
         reader.use(kit)
         self.eye = BoardEye(reader, "auto", lambda: ())
-        cameras = Cameras(lambda: RenderedCamera(self.table, self.clock))
+        cameras = Cameras(lambda _: RenderedCamera(self.table, self.clock))
         self.watcher = board_watcher(
             cameras, reader, self.clock, WatchListeners(on_look=self.eye.saw)
         )

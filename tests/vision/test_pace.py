@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from companion.core.i18n import translate
 from vision.watcher import GLANCES, REST, Pace
 
 
-def test_a_machine_in_time_reads_every_picture_and_has_nothing_to_say() -> None:
+def test_a_machine_in_time_reads_every_picture() -> None:
     pace = Pace(0.1)
     for number in range(100):
         assert pace.read(number * 0.1 + 0.02, 0.02, True) == pytest.approx(REST * 0.02)
         assert not pace.glances(number * 0.1 + 0.03)
-    assert pace.sentence == ""
 
 
 def test_while_hands_move_a_slow_machine_mostly_looks_whether_they_have_gone() -> None:
@@ -21,11 +19,6 @@ def test_while_hands_move_a_slow_machine_mostly_looks_whether_they_have_gone() -
     assert pace.read(10.0, 0.2, True) == pytest.approx(0.1)
     assert pace.glances(10.0 + 0.2 * GLANCES - 0.01)
     assert not pace.glances(10.0 + 0.2 * GLANCES + 0.01)
-    assert translate(pace.sentence) == (
-        "A picture of a changed board takes this machine 200 ms. While hands move it reads about "
-        "1.0 a second and "
-        "otherwise only looks whether they have gone."
-    )
 
 
 def test_a_board_at_rest_is_read_without_a_pause() -> None:

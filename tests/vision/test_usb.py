@@ -19,7 +19,7 @@ def opened(fps: float = 10.0, mains_hz: int = 50) -> UsbCamera:
     return UsbCamera(0, settings, FakeClock())
 
 
-@pytest.mark.parametrize("fourcc", ["MJPG", "YUYV", "UYVY", "NV12", "GREY"])
+@pytest.mark.parametrize("fourcc", ["MJPG", "YUYV"])
 @pytest.mark.parametrize("size", [None, (640, 480)])
 def test_every_format_gives_its_brightness_in_the_size_that_the_camera_sends(
     bus: UsbBus, fourcc: str, size: tuple[int, int] | None
@@ -82,9 +82,9 @@ def test_pictures_that_are_cut_off_are_left_out(bus: UsbBus) -> None:
     [
         (
             np.zeros((1080, 1920, 4), np.uint8),
-            "1080 x 1920 x 4 values of uint8 in the format MJPG, which is not read",
+            "sends what is not read here: choose a camera that sends MJPG or YUYV",
         ),
-        (np.zeros((48, 30), np.uint8), "48 x 30 values"),
+        (np.zeros((48, 30), np.uint8), "is not read here"),
         (np.frombuffer(b"RIFF" + b"\1" * 5000, np.uint8)[None], "only damaged pictures"),
     ],
 )
@@ -99,9 +99,7 @@ def test_an_unplugged_camera_says_so(bus: UsbBus) -> None:
     camera = opened()
     camera.frame()
     bus.pull(0)
-    with pytest.raises(
-        CameraError, match="usb:0 has stopped sending pictures: check its plug and cable"
-    ):
+    with pytest.raises(CameraError, match="usb:0 sends no pictures: check its plug and cable"):
         camera.frame()
     with pytest.raises(CameraError, match=r"USB camera 0 is missing \(/dev/video0\): plug it in"):
         opened()

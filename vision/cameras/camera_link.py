@@ -10,34 +10,37 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from companion.core.clock import Clock
 from companion.core.errors import CameraError
 from companion.core.i18n import say
 from companion.core.ports import Camera, Frame
-from vision.cameras.blank_detector import BlankDetector
 from vision.cameras.exposure import ExposureControl
 from vision.cameras.lenses import LensShelf
 from vision.cameras.source import Device, Locks
+from vision.detection.markers import Luma
 
 if TYPE_CHECKING:
     from vision.reading.board_reader import BoardReader
 
 _PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0)
-SILENCE_S = 3.0
-"""Timeout in seconds for a picture before the camera counts as being in trouble."""
+CLOSE_TIMEOUT_S = 6.0
+"""Maximum time in seconds until a camera has answered its last request."""
+FROZEN_S = 5.0
+"""Seconds after which a camera that repeats a picture has stopped. Every real picture has noise."""
 
 
 @dataclass(frozen=True)
 class Cameras:
     """How cameras are opened, and what is known of them.
 
-    `open` opens the camera of the settings, `open_other` one by its source (None where there are no
-    others). `expected` returns whether a camera that was never there is a fault; it is asked only
-    when none is found. `lenses` keeps what is learned about lenses.
+    `open` opens a camera by its source, that of the settings for an empty one. `expected` returns
+    whether a camera that was never there is a fault; it is asked only when none is found. `lenses`
+    keeps what is learned about lenses.
     """
 
-    open: Callable[[], Camera]
-    open_other: Callable[[str], Camera] | None = None
+    open: Callable[[str], Camera]
     expected: bool | Callable[[], bool] = True
     lenses: LensShelf | None = None
 
@@ -55,12 +58,13 @@ class CameraLink:
         """Name and crop of the camera whose lens the reader uses."""
         self._camera: Camera | None = None
         self._failures = 0
-        self._last_frame_s: float | None = None
-        self._sight = BlankDetector()
+        self._luma: Luma | None = None
+        """The last picture of a real camera, also over its reopening."""
+        self._changed_s = 0.0
+        """When a picture last differed from the one before."""
         self._light: ExposureControl | None = None
-        self._begun = False
         self._asking = threading.Lock()
-        self._source: str | None = None
+        self._source = ""
         self._changed = False
         self._wanted: Locks | None = None
         self._locks: Locks | None = None
@@ -82,8 +86,8 @@ class CameraLink:
         return odd.sentence if odd else ""
 
     @property
-    def source(self) -> str | None:
-        """Source that was chosen last. None for that of the settings."""
+    def source(self) -> str:
+        """Source that was chosen last. Empty for that of the settings."""
         return self._source
 
     def choose(self, source: str) -> None:
@@ -91,7 +95,7 @@ class CameraLink:
         written as in `[camera] source`, empty for that of the settings.
         """
         with self._asking:
-            self._source, self._changed, self._wanted = source or None, True, None
+            self._source, self._changed, self._wanted = source, True, None
         self.wake.set()
 
     def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
@@ -132,58 +136,45 @@ class CameraLink:
             changed, self._changed = self._changed, False
         if changed:
             self.drop()
-            self._failures = 0
-            self._sight = BlankDetector()
+            self._failures, self._luma = 0, None
         return changed
 
-    def grab(self) -> Frame | None:
-        """Return the next frame. Opens the camera if necessary.
-
-        Raises `CameraError`, also after `SILENCE_S` without a picture.
-        """
+    def grab(self) -> Frame:
+        """Return the next frame. Opens the camera if necessary. Raises `CameraError`."""
         self._set_locks()
         if self._camera is None:
-            self._begun = False
-            other = self._cameras.open_other
-            self._camera = other(self._source) if self._source and other else self._cameras.open()
-            self._last_frame_s = self._clock.monotonic_s()
-        frame = self._camera.frame()
-        now = self._clock.monotonic_s()
-        silent_s = now - (now if self._last_frame_s is None else self._last_frame_s)
-        if frame is None:
-            if silent_s >= SILENCE_S:
-                raise CameraError(
-                    say(
-                        "The camera {name} has sent no picture for {seconds} s: check its cable",
-                        name=self._camera.name,
-                        seconds=f"{silent_s:.0f}",
-                    )
-                )
-            return None
-        if not self._begun:
-            self._begin(self._camera, now)
-            self._begun = True
-        self._last_frame_s = now
+            self._camera = self._cameras.open(self._source)
+        camera = self._camera
+        frame = camera.frame()
+        now_s = self._clock.monotonic_s()
+        if isinstance(camera, Device):
+            self._require_change(frame.luma, now_s)
+            self._light = self._light or ExposureControl(camera, now_s)
+            self._light.see(frame.luma, now_s)
+            self._locks = camera.locks
+        self._failures = 0
+        self._use_lens(camera)
         return frame
 
-    def trouble(self, frame: Frame) -> str:
-        """Return why a real camera sees nothing, as a sentence. Empty if it sees something.
-
-        Raises `CameraError` when reopening the camera may help.
-        """
-        device = self._camera
-        if isinstance(device, Device):
-            now = self._clock.monotonic_s()
-            trouble = self._sight.trouble(device.name, frame.luma, now)
-            if trouble:
-                if self._sight.wants_reopening(now):
-                    raise CameraError(trouble)
-                return trouble
-            if self._light:
-                self._light.see(frame.luma, now)
-            self._locks = device.locks
-        self._failures = 0
-        return ""
+    def _require_change(self, luma: Luma, now_s: float) -> None:
+        """Raise `CameraError` when a real camera has repeated the same picture for long."""
+        before, self._luma = self._luma, luma
+        # A picture of one tone, burnt out, may well repeat itself. A few rows are compared first.
+        if (
+            before is None
+            or not np.array_equal(before[::64], luma[::64])
+            or not np.array_equal(before, luma)
+            or luma.min() == luma.max()
+        ):
+            self._changed_s = now_s
+        elif now_s - self._changed_s >= FROZEN_S:
+            raise CameraError(
+                say(
+                    "The camera {name} sends the same picture again and again: unplug it and plug "
+                    "it in again",
+                    name=self.camera,
+                )
+            )
 
     def learn(self, now_s: float, is_moving: bool) -> None:
         """Keep what a picture says about the lens, and tell the camera whether something moves."""
@@ -229,12 +220,11 @@ class CameraLink:
             if self._light and wanted.exposure is not None:
                 self._light.held = wanted.exposure
 
-    def _begin(self, camera: Camera, now_s: float) -> None:
-        """Start using a camera that has sent its first picture: its lens and its light."""
-        self._sight.begin(now_s)
-        self._light = ExposureControl(camera) if isinstance(camera, Device) else None
+    def _use_lens(self, camera: Camera) -> None:
+        """Have the reader use the lens of this camera. One that is reopened keeps what was
+        learned.
+        """
         which = (camera.identity, camera.zoom) if isinstance(camera, Device) else (camera.name, 1.0)
-        # A camera that is reopened keeps what was learned.
         if self._cameras.lenses and which != self._lens_of:
             self._reader.use_lens(*self._cameras.lenses.lens_of(camera))
         self._lens_of = which

@@ -56,11 +56,6 @@ class CameraReport:
             )
             self._say(CameraStatus(CameraState.NO_BOARD, joined(". ", (sentence, light))))
 
-    def is_blank(self, sentence: str) -> None:
-        """Report that the camera sends pictures but sees nothing."""
-        self._board_s = None
-        self._say(CameraStatus(CameraState.TROUBLE, sentence))
-
     def is_missed(self, sentence: str) -> None:
         """Report that the camera fails. That is no fault where there never was one."""
         self._board_s = None

@@ -47,15 +47,6 @@ def of_jpeg(sent: bytes) -> Colours | None:
     )
 
 
-def of_pairs(sent: Any, place: int) -> Colours:
-    """Return the colours of YUYV or UYVY, (height, width, 2). `place` is the index of the colour in
-    each pair.
-    """
-    half = sent[::EVERY, :, place]
-    width = half.shape[1] // EVERY * EVERY
-    return np.dstack([half[:, 1:width:EVERY], half[:, 0:width:EVERY]])
-
-
 def painted(luma: Luma, colours: Colours | None) -> NDArray[np.uint8]:
     """Combine brightness and colours of the same view into BGR. Without colours return the
     brightness.

@@ -14,14 +14,12 @@ _LOOK_S = 1.0
 _AGREE = 3
 """Number of checks in a row that have to agree."""
 _SETTLE_S = 8.0
-"""Seconds for which a camera is left alone after a request."""
-_SAID_S = 60.0
-"""Seconds for which people are told what the camera did about the light."""
+"""Seconds for which a camera is left alone after a request, and after it was opened."""
 _DARK, _BURNT = 80, 248
 """Limits of brightness (0 to 255): the lightest twentieth of a dark picture, and the median of an
 overexposed one.
 """
-_LONGER = say("It is dark: the camera exposes longer")
+DARK_WORDS = say("It is dark: switch on a lamp, or take off the lens cap")
 
 
 class ExposureControl:
@@ -31,12 +29,10 @@ class ExposureControl:
     While the exposure is locked by hand (`held`) nothing is requested.
     """
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Device, now_s: float) -> None:
         self._device = device
-        self._next_s: float | None = None
-        self._told: list[str] = []
-        self._slow = False
-        self._said_until_s = 0.0
+        self._next_s = now_s + _SETTLE_S
+        self._checks: list[str] = []
         self._asked = ""
         """Light for which the camera was adjusted last and which has not recovered since."""
         self.sentence = ""
@@ -46,53 +42,26 @@ class ExposureControl:
 
     def see(self, luma: Luma, now_s: float) -> None:
         """Check a picture if a check is due."""
-        if self._next_s is None:
-            self._next_s = now_s + _SETTLE_S  # a camera that was just opened is still measuring
         if now_s < self._next_s:
             return
         self._next_s = now_s + _LOOK_S
-        self._told = [*self._told, _light_of(luma)][-_AGREE:]
-        if len(self._told) == _AGREE and len(set(self._told)) == 1:
-            self._act_on_light(self._told[0], now_s)
-
-    def _act_on_light(self, light: str, now_s: float) -> None:
+        light = light_of(luma)
+        self._checks = [*self._checks, light][-_AGREE:]
+        if self._checks != [light] * _AGREE:
+            return
         if light == "good":
-            self.sentence = (
-                _LONGER if self._slow and now_s < self._said_until_s and not self.held else ""
-            )
-        elif self.held:
-            self.sentence = (
-                say("It is dark: unlock the exposure on the camera page")
-                if light == "dark"
-                else say("It is too bright: unlock the exposure on the camera page")
-            )
+            self._asked = self.sentence = ""
+        elif light != self._asked and not self.held and self._device.meter(light == "dark"):
+            self._asked, self.sentence = light, ""
+            self._checks, self._next_s = [], now_s + _SETTLE_S
         elif light == "dark":
-            if self._slow:
-                self.sentence = say("It is dark even at the longest exposure: switch on a lamp")
-            elif self._ask(True, now_s):
-                self.sentence = _LONGER
-            else:
-                self.sentence = say("It is dark: switch on a lamp")
+            self.sentence = DARK_WORDS
         else:
-            helps = self._asked != light and self._ask(False, now_s)
-            self.sentence = (
-                ""
-                if helps
-                else say("The picture is overexposed: turn the lamp away from the board")
-            )
-        self._asked = "" if light == "good" else light
-
-    def _ask(self, slow: bool, now_s: float) -> bool:
-        self._told = []
-        self._next_s = now_s + _SETTLE_S
-        if not self._device.meter(slow):
-            return False
-        self._slow = slow
-        self._said_until_s = now_s + _SAID_S
-        return True
+            self.sentence = say("The picture is overexposed: turn the lamp away from the board")
 
 
-def _light_of(luma: Luma) -> Literal["dark", "burnt", "good"]:
+def light_of(luma: Luma) -> Literal["dark", "burnt", "good"]:
+    """Return whether a picture is too dark, too bright, or neither."""
     middle, light = np.percentile(luma[::8, ::16], (50, 95))
     if light < _DARK:
         return "dark"

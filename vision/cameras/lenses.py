@@ -2,12 +2,11 @@
 one. They are kept in a file.
 
 The file is JSON by the camera's identity: `{"focal_ratio": 0.77, "k1": 0.01, "spread": 0.004,
-"exact": false}`, with `k2` and `fisheye` where the lens needs them.
+"exact": false, "k2": 0.0, "fisheye": false}`.
 """
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import math
 from pathlib import Path
@@ -47,27 +46,25 @@ class KeptLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     k1: float
     spread: float
     exact: bool = False
-    k2: float | msgspec.UnsetType = msgspec.UNSET
-    fisheye: bool | msgspec.UnsetType = msgspec.UNSET
+    k2: float = 0.0
+    fisheye: bool = False
     """Whether the lens needs the fisheye model instead of k1 alone."""
 
     @classmethod
     def of(cls, lens: Lens, spread: float, exact: bool = False) -> KeptLens:
         """Return the stored form of a lens, rounded."""
         focal_ratio, k1, k2 = round(lens.focal_ratio, 5), round(lens.k1, 5), round(lens.k2, 5)
-        more = k2 or msgspec.UNSET, lens.is_fisheye or msgspec.UNSET
-        return cls(focal_ratio, k1, round(spread, 5), exact, *more)
+        return cls(focal_ratio, k1, round(spread, 5), exact, k2, lens.is_fisheye)
 
     @property
     def lens(self) -> Lens:
         """The lens for the pose."""
-        bend = 0.0 if self.k2 is msgspec.UNSET else self.k2
-        return Lens(self.focal_ratio, self.k1, bend, self.fisheye is True)
+        return Lens(self.focal_ratio, self.k1, self.k2, self.fisheye)
 
     def is_sane(self) -> bool:
         """Return whether these values can belong to a lens."""
         # Every comparison with NaN is false.
-        is_bent_little = abs(self.k1) <= 1 and abs(self.lens.k2) <= 1
+        is_bent_little = abs(self.k1) <= 1 and abs(self.k2) <= 1
         return 0.2 <= self.focal_ratio <= 10 and is_bent_little and 0 <= self.spread < 1
 
 
@@ -88,7 +85,7 @@ class LensShelf:
     """The lens of each camera, with a file for what is learned. Without a file it is kept in
     memory.
 
-    Used by one thread. A file that cannot be read is set aside and logged.
+    Used by one thread. A file that cannot be read is logged, and replaced by the next one.
     """
 
     def __init__(self, path: Path | None, settings: CameraSettings) -> None:
@@ -97,7 +94,6 @@ class LensShelf:
         self._kept = _load(path) if path else {}
         self._changed = False
         self._next_s: float | None = None
-        self._failure_logged = False
 
     def lens_of(self, camera: Camera) -> tuple[Lens, bool]:
         """Return the lens of a camera, and whether it was calibrated and must not be changed."""
@@ -142,30 +138,29 @@ class LensShelf:
                 f"{camera.name} is no camera whose lens can be kept: measure with the camera itself"
             )
         self._kept[key] = KeptLens.of(lens, spread, exact=True)
-        self._changed = True
-        self.save(strict=True)
+        self._write()
 
-    def save(self, strict: bool = False) -> None:
-        """Write the file if something has changed. A failure is logged once, or raised if
-        `strict`.
-        """
-        if self._path is None or not self._changed:
+    def save(self) -> None:
+        """Write the file if something has changed. A failure is logged."""
+        if self._changed:
+            try:
+                self._write()
+            except CameraError as error:
+                log.warning("%s", error.message)
+
+    def _write(self) -> None:
+        """Write the file. Raises `CameraError`."""
+        self._changed = False
+        if self._path is None:
             return
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            content = msgspec.json.format(msgspec.json.encode(self._kept))
-            replace_file(self._path, content)
-            self._changed, self._failure_logged = False, False
+            replace_file(self._path, msgspec.json.format(msgspec.json.encode(self._kept)))
         except OSError as error:
-            sentence = (
+            raise CameraError(
                 f"{self._path}: the lenses cannot be kept: {error.strerror}: "
                 "make room, or mend state_dir"
-            )
-            if strict:
-                raise CameraError(sentence) from error
-            if not self._failure_logged:
-                log.warning("%s", sentence)
-            self._failure_logged = True
+            ) from error
 
     def _key(self, camera: Camera) -> str:
         """Return the key of a lens: the camera, the size of its picture, and its crop."""
@@ -196,20 +191,7 @@ def _load(path: Path) -> dict[str, KeptLens]:
         lenses = msgspec.json.decode(read_file(path, MAX_TEXT), type=dict[str, KeptLens])
     except FileNotFoundError:
         return {}
-    except OSError as error:
-        log.warning(
-            "%s: the kept lenses cannot be read: %s: nominal ones are used", path, error.strerror
-        )
-        return {}
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        aside = path.with_name(path.name + ".bad")
-        with contextlib.suppress(OSError):
-            path.replace(aside)
-        log.warning(
-            "%s: damaged: %s: set aside as %s, the cameras learn their lenses anew",
-            path,
-            error,
-            aside.name,
-        )
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        log.warning("%s: cannot be read: %s: the cameras learn their lenses anew", path, error)
         return {}
     return {key: lens for key, lens in lenses.items() if lens.is_sane()}

@@ -29,8 +29,8 @@ from vision.cameras.ribbon import (
     picamera2,
     reason_of,
 )
-from vision.cameras.sensors import Mode, choices, modes_of
-from vision.cameras.source import Device, Locks, Taken, shape_of
+from vision.cameras.sensors import Mode, choices
+from vision.cameras.source import Device, Locks, Taken, steady_exposure_s
 from vision.detection.markers import Luma
 from vision.oddities import oddity_of
 
@@ -104,26 +104,25 @@ class PiCamera(Device):
         self._set(AfMode=2, **self._rhythm())
 
     def _start_in_memory(self) -> None:
-        """Start the camera with the best sensor mode that fits into the contiguous memory."""
-        size, fps = self._settings.size_px, self._settings.fps
-        modes = modes_of(self.which.sensor)
-        tries: list[tuple[tuple[int, int], Mode | None]] = []
-        for px in dict.fromkeys((size, _SMALL_PX)):
-            tries += [(px, mode) for mode in choices(modes, px, fps)]
-        tries.append((_SMALL_PX if tries else size, None))  # None: libcamera chooses
-        for left, (px, mode) in zip(range(len(tries) - 1, -1, -1), tries, strict=True):
+        """Start the camera in the best sensor mode that fits into the contiguous memory, at last in
+        one of libcamera's choice.
+        """
+        size = self._settings.size_px
+        tries = [
+            (px, mode)
+            for px in dict.fromkeys((size, _SMALL_PX))
+            for mode in choices(self.which.sensor, px)
+        ]
+        for px, mode in tries:
             try:
                 self._start_with(px, mode)
             except Exception as error:
-                if not left or not is_short_of_memory(error):
+                if not is_short_of_memory(error):
                     raise
-                _log.warning(
-                    "No contiguous memory for a picture of %s x %s from %s: less is tried",
-                    *px,
-                    mode,
-                )
+                _log.warning("No contiguous memory for %s x %s from %s: less is tried", *px, mode)
             else:
                 return
+        self._start_with(_SMALL_PX if tries else size, None)
 
     def _start_with(self, size: tuple[int, int], mode: Mode | None) -> None:
         # One stream whose first plane is the brightness, so that no colours have to be converted.
@@ -147,16 +146,11 @@ class PiCamera(Device):
             raise
         except Exception as error:
             # TimeoutError, and whatever libcamera raises when the cable comes off
-            if isinstance(error, TimeoutError):
-                words = say(
-                    "The Raspberry Pi camera has stopped sending pictures: use a shorter ribbon "
-                    "cable"
-                )
-            else:
-                words = say(
-                    "The Raspberry Pi camera sends an error: {error}: use a shorter ribbon cable",
-                    error=str(error),
-                )
+            words = say(
+                "The Raspberry Pi camera has stopped sending pictures ({error}): use a shorter "
+                "ribbon cable",
+                error=str(error) or type(error).__name__,
+            )
             raise CameraError(words) from error
         return Taken(luma, None if tint is None else lambda: tint, self._age_s())
 
@@ -168,21 +162,6 @@ class PiCamera(Device):
         width, height = self.device.camera_configuration()["main"]["size"]
         with self._module.MappedArray(request, "main", write=False) as mapped:
             plane = np.asarray(mapped.array)
-            if (
-                plane.ndim != 2
-                or plane.dtype != np.uint8
-                or plane.shape[0] < height
-                or plane.shape[1] < width
-            ):
-                raise CameraError(
-                    say(
-                        "The Raspberry Pi camera sends {what} where a plane of {width} x {height} "
-                        "was asked for: update Picamera2",
-                        what=shape_of(plane),
-                        width=width,
-                        height=height,
-                    )
-                )
             return np.array(plane[:height, :width]), _tint_of(plane, width, height)
 
     def _age_s(self) -> float:
@@ -217,16 +196,21 @@ class PiCamera(Device):
         """Lock focus or exposure with the next picture, or make them automatic. None leaves one as
         it is.
         """
-        if focus is not None and self._locks.focus is not None:
-            self._locks = self._locks._replace(focus=focus)
-            self._due.add("focus") if focus else self._due.discard("focus")
-            if not focus:
-                self._set(AfMode=2)
-        if exposure is not None and self._locks.exposure is not None:
-            self._locks = self._locks._replace(exposure=exposure)
-            self._due.add("exposure") if exposure else self._due.discard("exposure")
-            if not exposure:
-                self._set(AeEnable=True, **self._rhythm())
+        wanted = {
+            "focus": (focus, self._locks.focus, {"AfMode": 2}),
+            "exposure": (exposure, self._locks.exposure, {"AeEnable": True, **self._rhythm()}),
+        }
+        for kind, (lock, before, free) in wanted.items():
+            if lock is None or before is None:
+                continue
+            if lock:
+                self._due.add(kind)
+            else:
+                self._due.discard(kind)
+                self._set(**free)
+        self._locks = Locks(
+            *(before if None in (lock, before) else lock for lock, before, _ in wanted.values())
+        )
         self._until_held = self._until_held or 1  # what is still settling is held when it has
 
     def meter(self, slow: bool) -> bool:
@@ -284,9 +268,7 @@ class PiCamera(Device):
         """Lock the exposure at whole periods of the lamps' flicker unless it is much shorter. The
         gain makes up for the difference.
         """
-        period_us = 500_000 / self._settings.mains_hz
-        periods = max(1, int(exposure_us / period_us))
-        held_us = round(periods * period_us) if exposure_us >= period_us / 2 else exposure_us
+        held_us = round(1e6 * steady_exposure_s(exposure_us / 1e6, self._settings.mains_hz))
         gain = max(1.0, gain * exposure_us / held_us) if exposure_us else gain
         self._set(AeEnable=False, ExposureTime=held_us, AnalogueGain=gain)
 

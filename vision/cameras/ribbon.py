@@ -89,13 +89,8 @@ def pi_devices() -> tuple[PiDevice, ...]:
         PiDevice(place, str(model.get("Model", "")), str(model.get("Id", "")))
         for place, model in enumerate(listed)
     )
-    return tuple(
-        device for device in devices if not _is_usb(device.id)
-    )  # libcamera lists USB cameras as well
-
-
-def _is_usb(identity: str) -> bool:
-    return "/usb" in identity or "-usb" in identity.lower()
+    # libcamera lists USB cameras as well
+    return tuple(device for device in devices if "usb" not in device.id.lower())
 
 
 def chosen(which: str) -> PiDevice:
@@ -150,9 +145,6 @@ def open_device(wanted: PiDevice) -> Any:
                 reason=reason_of(error),
             )
         ) from error
-    if device.camera.id != wanted.id:  # another one came or went since they were listed
-        close_device(device)
-        raise CameraError(say("The Raspberry Pi’s cameras have changed places: trying again"))
     return device
 
 

@@ -86,9 +86,8 @@ class Source(Closeable):
         ):
             raise CameraError(
                 say(
-                    "The camera {name} sends {what}, which is no picture: choose another one",
+                    "The camera {name} sends what is no picture: choose another one",
                     name=self.name,
-                    what=shape_of(luma),
                 )
             )
         return luma
@@ -136,10 +135,11 @@ class Device(Source):
         """
 
 
-def shape_of(picture: Any) -> str:
-    """Describe what a camera sent, for an error message."""
-    if not isinstance(picture, np.ndarray):
-        return say("nothing") if picture is None else say("a {type}", type=type(picture).__name__)
-    return say(
-        "{size} values of {type}", size=" x ".join(map(str, picture.shape)), type=str(picture.dtype)
-    )
+def steady_exposure_s(seconds: float, mains_hz: int) -> float:
+    """Return the nearest exposure that shows no flicker of lamps: whole periods of it, unless it is
+    shorter than half a period.
+    """
+    period_s = 0.5 / mains_hz
+    if seconds < period_s / 2:
+        return seconds
+    return max(1, int(seconds / period_s + 1e-6)) * period_s

@@ -21,7 +21,7 @@ from companion.core.files import is_video_device
 from companion.core.i18n import say
 from vision.cameras import colours
 from vision.cameras.colours import Colours
-from vision.cameras.source import Device, Locks, Taken, shape_of
+from vision.cameras.source import Device, Locks, Taken, steady_exposure_s
 from vision.detection.markers import Luma
 from vision.oddities import oddity_of
 
@@ -32,6 +32,7 @@ _DAMAGED = 5
 """Number of damaged pictures in a row that are reported as a bad cable."""
 _AUTO, _MANUAL = 3, 1
 """V4L2_EXPOSURE_APERTURE_PRIORITY, V4L2_EXPOSURE_MANUAL."""
+MJPG = cv2.VideoWriter.fourcc(*"MJPG")
 _UNITS_PER_S = 10_000
 """Exposure units in a second: V4L2_CID_EXPOSURE_ABSOLUTE counts 100 µs."""
 
@@ -102,7 +103,6 @@ class UsbCamera(Device):
         self.identity = known[number].identity if number in known else self.name
         self.oddity = oddity_of(self.identity, known[number].name if number in known else "")
         self._fps, self._mains_hz = settings.fps, settings.mains_hz
-        self._first, self._size = True, settings.size_px
         # Without this OpenCV waits ten seconds for a camera that was unplugged. It is read once,
         # before the first picture.
         os.environ.setdefault("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", str(_SILENCE_S))
@@ -127,19 +127,14 @@ class UsbCamera(Device):
                 )
             )
         # Most USB cameras send uncompressed pictures of this size only a few times a second.
-        self._device.set(cv2.CAP_PROP_FOURCC, cv2.VideoWriter.fourcc(*"MJPG"))
-        self._device.set(cv2.CAP_PROP_FRAME_WIDTH, self._size[0])
-        self._device.set(cv2.CAP_PROP_FRAME_HEIGHT, self._size[1])
+        self._device.set(cv2.CAP_PROP_FOURCC, MJPG)
+        self._device.set(cv2.CAP_PROP_FRAME_WIDTH, settings.size_px[0])
+        self._device.set(cv2.CAP_PROP_FRAME_HEIGHT, settings.size_px[1])
         self._device.set(cv2.CAP_PROP_BUFFERSIZE, 1)
-        # Raw data: colours are converted only when somebody needs them, and damaged JPEGs can be
-        # detected.
-        self._device.set(cv2.CAP_PROP_CONVERT_RGB, 0)
-        self._fourcc = _letters(self._device.get(cv2.CAP_PROP_FOURCC))
-        sentence = (
-            int(self._device.get(cv2.CAP_PROP_FRAME_WIDTH)),
-            int(self._device.get(cv2.CAP_PROP_FRAME_HEIGHT)),
-        )
-        self._size = sentence if min(sentence) > 0 else self._size
+        # JPEGs come as they are: damaged ones can be detected, and colours are decoded only when
+        # somebody needs them. OpenCV converts everything else into BGR.
+        is_jpeg = int(self._device.get(cv2.CAP_PROP_FOURCC)) == MJPG
+        self._device.set(cv2.CAP_PROP_CONVERT_RGB, 0 if is_jpeg else 1)
 
     # ---- pictures ----
 
@@ -148,7 +143,7 @@ class UsbCamera(Device):
             sent = self._read()
             luma = self._plane(sent)
             if luma is not None:
-                return Taken(luma, partial(self._colours_of, sent), self._age_s())
+                return Taken(luma, partial(_colours_of, sent), self._age_s())
         raise CameraError(
             say(
                 "USB camera {name} sends only damaged pictures: use a shorter cable, another "
@@ -169,90 +164,31 @@ class UsbCamera(Device):
                     error=" ".join(str(error.err).split()),  # OpenCV writes some in several lines
                 )
             ) from None
-        if good and picture is not None:
-            self._first = False
-            return picture
-        if self._first:
+        if not good or picture is None:
             raise CameraError(
                 say(
-                    "USB camera {name} gives no picture: close other programs that use it, or plug "
-                    "it in again",
+                    "USB camera {name} sends no pictures: check its plug and cable, and close "
+                    "other programs that use it",
                     name=self.name,
                 )
             )
-        raise CameraError(
-            say(
-                "USB camera {name} has stopped sending pictures: check its plug and cable",
-                name=self.name,
-            )
-        )
+        return picture
 
     def _plane(self, sent: Any) -> Luma | None:
-        """Return the brightness of a raw picture of any format. None if it is damaged.
+        """Return the brightness of BGR or of a JPEG. None if that is damaged.
 
-        Raises `CameraError` for a format that is not supported.
+        Raises `CameraError` for anything else.
         """
-        if not isinstance(sent, np.ndarray) or sent.dtype != np.uint8:
-            raise self._unreadable(sent)
-        width, height = self._size
-        # BGR: this camera is converted whatever is asked for
-        if sent.ndim == 3 and sent.shape[2] == 3:
-            return np.asarray(cv2.cvtColor(sent, cv2.COLOR_BGR2GRAY), np.uint8)
-        # YUYV: brightness and a colour by turns; UYVY the other way round
-        if sent.ndim == 3 and sent.shape[2] == 2:
-            return np.ascontiguousarray(sent[:, :, 1 if self._fourcc == "UYVY" else 0])
-        if sent.ndim == 3 and sent.shape[2] == 1:
-            sent = sent[:, :, 0]
-        if sent.ndim == 1 or 1 in sent.shape:
-            return self._decoded(sent.ravel())
-        # NV12, YU12: colour below
-        if sent.ndim == 2 and sent.shape[1] == width and sent.shape[0] == height * 3 // 2:
-            return np.ascontiguousarray(sent[:height])
-        if sent.ndim == 2 and min(sent.shape) >= 64:
-            return np.asarray(sent, np.uint8)
-        raise self._unreadable(sent)
-
-    def _colours_of(self, sent: Any) -> Colours | None:
-        width, height = self._size
-        if sent.ndim == 3 and sent.shape[2] == 3:
-            return colours.of_bgr(sent)
-        if sent.ndim == 3 and sent.shape[2] == 2:
-            return colours.of_pairs(sent, 0 if self._fourcc == "UYVY" else 1)
-        if sent.ndim == 2 and sent.shape == (height * 3 // 2, width):
-            rest = sent[height:].ravel()
-            if self._fourcc == "NV12":
-                pairs = rest.reshape(height // 2, width // 2, 2)
-                return colours.of_planes(pairs[:, :, 0], pairs[:, :, 1])
-            u, v = rest.reshape(2, height // 2, width // 2)
-            return colours.of_planes(u, v)
-        data = sent.ravel().tobytes()
-        return colours.of_jpeg(data.rstrip(b"\0")) if data.startswith(b"\xff\xd8") else None
-
-    def _decoded(self, data: Any) -> Luma | None:
-        """Return the brightness of a JPEG. None if it is cut off, because a decoder would fill the
-        rest with grey.
-        """
-        sent = data.tobytes().rstrip(b"\0")  # buffers are longer than the pictures in them
-        if not sent.startswith(b"\xff\xd8"):
-            if self._fourcc in ("MJPG", "JPEG"):
-                return None
-            raise self._unreadable(data)
-        if not sent.endswith(b"\xff\xd9"):
-            return None
-        try:
-            picture = cv2.imdecode(np.frombuffer(sent, np.uint8), cv2.IMREAD_GRAYSCALE)
-        except cv2.error:
-            return None
-        return None if picture is None else np.asarray(picture, np.uint8)
-
-    def _unreadable(self, sent: Any) -> CameraError:
-        return CameraError(
+        if isinstance(sent, np.ndarray) and sent.dtype == np.uint8:
+            if sent.ndim == 3 and sent.shape[2] == 3:
+                return np.asarray(cv2.cvtColor(sent, cv2.COLOR_BGR2GRAY), np.uint8)
+            if sent.ndim == 1 or 1 in sent.shape:
+                return _decoded(_jpeg_of(sent))
+        raise CameraError(
             say(
-                "USB camera {name} sends {what} in the format {format}, "
-                "which is not read here: choose a camera that sends MJPG or YUYV",
+                "USB camera {name} sends what is not read here: choose a camera that sends MJPG or "
+                "YUYV",
                 name=self.name,
-                what=shape_of(sent),
-                format=self._fourcc or say("unnamed"),
             )
         )
 
@@ -312,16 +248,11 @@ class UsbCamera(Device):
         return True
 
     def _expose(self, seconds: float) -> None:
-        """Fix the exposure. Times of at least half a flicker period become whole periods, so that
-        lamps do not flicker.
-        """
-        if seconds <= 0:
-            return
-        period_s = 0.5 / self._mains_hz
-        if seconds >= period_s / 2:
-            seconds = max(1, int(seconds / period_s + 1e-6)) * period_s
-        self._device.set(cv2.CAP_PROP_AUTO_EXPOSURE, _MANUAL)
-        self._device.set(cv2.CAP_PROP_EXPOSURE, max(1, round(seconds * _UNITS_PER_S)))
+        """Fix the exposure, so that lamps do not flicker."""
+        if seconds > 0:
+            steady_s = steady_exposure_s(seconds, self._mains_hz)
+            self._device.set(cv2.CAP_PROP_AUTO_EXPOSURE, _MANUAL)
+            self._device.set(cv2.CAP_PROP_EXPOSURE, max(1, round(steady_s * _UNITS_PER_S)))
 
 
 def _line(path: Path) -> str:
@@ -331,7 +262,23 @@ def _line(path: Path) -> str:
         return ""
 
 
-def _letters(fourcc: float) -> str:
-    code = int(fourcc)
-    text = "".join(chr(code >> shift & 255) for shift in (0, 8, 16, 24)) if code > 0 else ""
-    return text if text.isprintable() else ""
+def _jpeg_of(sent: Any) -> bytes:
+    """Return the bytes of a JPEG. The camera's buffer is longer."""
+    return bytes(sent.ravel().tobytes().rstrip(b"\0"))
+
+
+def _decoded(jpeg: bytes) -> Luma | None:
+    """Return the brightness of a JPEG. None if it is cut off, because a decoder would fill the rest
+    with grey.
+    """
+    if not jpeg.startswith(b"\xff\xd8") or not jpeg.endswith(b"\xff\xd9"):
+        return None
+    try:
+        picture = cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_GRAYSCALE)
+    except cv2.error:
+        return None
+    return None if picture is None else np.asarray(picture, np.uint8)
+
+
+def _colours_of(sent: Any) -> Colours | None:
+    return colours.of_bgr(sent) if sent.ndim == 3 else colours.of_jpeg(_jpeg_of(sent))

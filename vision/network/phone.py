@@ -15,7 +15,7 @@ from vision.cameras.source import Device, Taken
 from vision.network.newest import SILENCE_S, Newest
 
 PHONE = "phone"
-"""The source of an old phone in `CameraOpener.open`."""
+"""The source of an old phone in `open_camera`."""
 STILL_S, MOVING_S = 0.25, 0.1
 """Seconds between two pictures: four a second while nothing moves, ten otherwise."""
 MAX_JPEG_BYTES = 2_000_000

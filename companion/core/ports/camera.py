@@ -38,11 +38,8 @@ class Camera(Protocol):
 
     name: str
 
-    def frame(self) -> Frame | None:
-        """Wait for the next picture and return it.
-
-        None if there are no more. Raises `CameraError`.
-        """
+    def frame(self) -> Frame:
+        """Wait for the next picture and return it. Raises `CameraError`."""
 
     def close(self) -> None:
         """Release the device."""
