@@ -54,18 +54,13 @@ class _Edge(NamedTuple):
     at_s: float
 
 
-def _nothing(_: Press) -> None:
-    """Ignore a key that is let go."""
-
-
 class Panel(Closeable):
     """Buttons, lamps and buzzer as wired in the settings. A context manager whose `close` may be
     called twice.
 
-    `on_press` gets every `Press` in the panel's own thread, `on_release` the same when the key is
-    released. Their exceptions are logged. `problems` names the pins that cannot be used. Without a
-    `pin_factory` the machine's own is used, which may raise `PanelError`. Without `start` nothing
-    happens by itself: `step` does all that is due.
+    `on_press` gets every `Press` in the panel's own thread. Its exceptions are logged. `problems`
+    names the pins that cannot be used. Without a `pin_factory` the machine's own is used, which may
+    raise `PanelError`. Without `start` nothing happens by itself: `step` does all that is due.
     """
 
     def __init__(
@@ -74,15 +69,12 @@ class Panel(Closeable):
         clock: Clock,
         on_press: Callable[[Press], None],
         pin_factory: Any = None,
-        *,
-        on_release: Callable[[Press], None] = _nothing,
     ) -> None:
         self._settings = settings
         self._clock = clock
         self._on_press = on_press
         self.on_table_stroke: Callable[[Stroke, Press], None] | None = None
         """Listener for the table button instead of `on_press`."""
-        self._on_release = on_release
         self._edges: SimpleQueue[_Edge | None] = SimpleQueue()
         self.problems: tuple[str, ...] = ()
         """A sentence for every pin that cannot be used, with what to do."""
@@ -283,8 +275,6 @@ class Panel(Closeable):
             try:
                 if key.pin.key is PadKey.TABLE and self.on_table_stroke:
                     self.on_table_stroke(stroke, press)
-                elif stroke is Stroke.RELEASED:
-                    self._on_release(press)
                 elif stroke in (Stroke.PRESSED, Stroke.HELD) or (
                     is_long and key.pin.key is PadKey.BACK
                 ):
@@ -304,16 +294,11 @@ def _remedy(error: Exception) -> str:
     )
 
 
-def open_panel(
-    settings: PanelSettings,
-    clock: Clock,
-    on_press: Callable[[Press], None],
-    on_release: Callable[[Press], None] = _nothing,
-) -> Panel:
+def open_panel(settings: PanelSettings, clock: Clock, on_press: Callable[[Press], None]) -> Panel:
     """Open the panel on the machine's own pins.
 
     Raises `PanelError`, with what to do about it, if there are none or the panel is switched off.
     """
     if settings.enabled == "no":
         raise PanelError(say("The panel is switched off: set enabled to auto or yes in [panel]."))
-    return Panel(settings, clock, on_press, on_release=on_release)
+    return Panel(settings, clock, on_press)

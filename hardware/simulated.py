@@ -74,17 +74,14 @@ class SimulatedPanelHands:
 
 
 def simulated_panel(
-    settings: PanelSettings,
-    clock: Clock,
-    on_press: Callable[[Press], None],
-    on_release: Callable[[Press], None] = lambda _: None,
+    settings: PanelSettings, clock: Clock, on_press: Callable[[Press], None]
 ) -> tuple[Panel, SimulatedPanelHands]:
     """Return the panel on its own mock pins, and its hands.
 
     The caller closes the panel.
     """
     factory = MockFactory(revision=_BOARD, pin_class=MockPWMPin)
-    panel = Panel(settings, clock, on_press, factory, on_release=on_release)
+    panel = Panel(settings, clock, on_press, factory)
     for pin in factory.pins.values():
         # A mock pin remembers every state, so a pulsing lamp would fill the memory.
         pin.states = deque(pin.states, maxlen=_REMEMBERED_STATES)

@@ -96,7 +96,7 @@ def kept(
         Journal(folder / "journal.sqlite") as journal,
         Table(journal, clock, settings.table, Choices(folder / "choices.json")) as table,
     ):
-        panel, hands = simulated_panel(settings.panel, clock, table.press, table.release)
+        panel, hands = simulated_panel(settings.panel, clock, table.press)
         with panel:
             check, used, restarts = PanelTrial(panel, clock), [], []
 

@@ -155,7 +155,7 @@ class Tour:
             self.table.confirm("host", self.table.view().moment, 0, force=True)
         yield from screen_and_south(f"{name}-lesson")
         self.table.skip_lesson("host")
-        self.table.help("moves")
+        self.table.help(True)
         yield Stop(f"{name}-help-screen", "/")
         self.table.abandon()
         if len(GAMES[name].presets) > 1:

@@ -265,9 +265,7 @@ class Companion(Closeable):
 
     def _open_devices(self, may_simulate: bool) -> None:
         try:
-            panel = open_panel(
-                self.settings.panel, self.clock, self.table.press, self.table.release
-            )
+            panel = open_panel(self.settings.panel, self.clock, self.table.press)
         except PanelError as error:
             if self.settings.panel.enabled == "yes":
                 raise
@@ -316,9 +314,7 @@ class Companion(Closeable):
         # The PDF library must have no thread left when the process ends.
         self._stack.callback(world.settle)
         world.set_up(first.expected(first.setup(options, Random(0))) or {})
-        panel, hands = simulated_panel(
-            self.settings.panel, self.clock, self.table.press, self.table.release
-        )
+        panel, hands = simulated_panel(self.settings.panel, self.clock, self.table.press)
         self.simulation = Simulation(world, hands)
 
         def lay_out(kit: Kit | None) -> None:

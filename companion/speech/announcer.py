@@ -61,10 +61,7 @@ class Announcer:
         # A new listener hears no old news.
         if before is None:
             return
-        if before.moment != view.moment or (before.help, before.reasons) != (
-            view.help,
-            view.reasons,
-        ):
+        if before.moment != view.moment or before.help != view.help:
             self._said.clear()  # who asks once more hears it once more
         for text in sentences(before, view, self.everything):
             place = (view.moment, view.turn.stage, str.__str__(text))
@@ -93,8 +90,6 @@ def sentences(before: TableView, view: TableView, everything: bool) -> Iterator[
             for row in view.help
             if row.result
         )
-    if view.reasons and view.reasons != before.reasons:
-        yield from view.reasons.lines
     if view.match.draw_offer is not None and view.match.draw_offer is not before.match.draw_offer:
         yield view.match.offer
     if view.phase is Phase.OVER:

@@ -26,9 +26,6 @@ About = Literal["now", "last", "theirs"]
 """Subject of a question: the action that is due, the seat's own last public action, or the last one
 of the machine opposite.
 """
-Question = Literal["", "moves", "reasons"]
-"""A question from the table: what can be done now, or why the machine acted as it did."""
-NO_REASONS = say("The machine has nothing to explain right now")
 MAX_REASONS = 40
 """Maximum number of machine actions whose reasons are stored."""
 
@@ -106,11 +103,11 @@ class TableState:
     """The game that was chosen in the lobby. None while all are offered."""
     choices: tuple[str, ...] = ()
     why_not: Illegal | None = None
-    asked: Question = ""
-    """The question from the table that is answered on its screen."""
+    is_help_shown: bool = False
+    """Whether the table screen shows what can be done now."""
     reasons: Mapping[tuple[Seat, str], tuple[str, ...]] = field(default_factory=dict)
     """Reasons of machines for their actions, by seat and moment. Secret until the turn is open
-    (`open_reasons`).
+    (`coaching.open_reasons`).
     """
     laid: Mapping[Seat, str] = field(default_factory=dict)
     fans_before: Layout = field(default_factory=dict)
@@ -186,43 +183,6 @@ class TableState:
         return game is not None and self.reading.game == game.name
 
 
-def open_reasons(live: TableState, seat: Seat) -> Mapping[int, tuple[str, ...]]:
-    """Return a machine's reasons for its last turn with reasons.
-
-    The keys are the places of its actions in `Session.turns`, in order. Empty if nothing may be
-    shown. Reasons reveal the action, so those of a sealed action stay secret. In a game with hidden
-    information they are shown only after the game.
-    """
-    session = live.session
-    if (
-        not live.reasons
-        or session.game is None
-        or not session.is_machines(seat)
-        or session.remote is not None
-    ):
-        return {}
-    if session.game.hides(session.options) and not session.is_opened:
-        return {}
-    open_reasons: dict[int, tuple[str, ...]] = {}
-    number = None
-    for place in session.own_turns(seat):
-        turn = session.turns[place]
-        if reasons := live.reasons.get((seat, turn.moment)):
-            # A later turn with reasons replaces the earlier one.
-            if turn.number != number:
-                number, open_reasons = turn.number, {}
-            open_reasons[place] = reasons
-    return open_reasons
-
-
-def explaining_machine(live: TableState) -> Seat | None:
-    """Return the machine whose reasons for its last action may be shown. Of two machines, the later
-    one.
-    """
-    last = {max(reasons): seat for seat in SEATS if (reasons := open_reasons(live, seat))}
-    return last[max(last)] if last else None
-
-
 def with_session(live: TableState, session: Session, now_s: float) -> TableState:
     """Return the table's state with the session after a record, without what belonged to an older
     decision or step.
@@ -237,7 +197,7 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
             choices=(),
             laid={},
             tiles=NO_TILES,
-            asked="",
+            is_help_shown=False,
             why_not=None,
             fans_before=reading.fans,
         )

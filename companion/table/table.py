@@ -43,7 +43,7 @@ from companion.table.remote.remote_table import RemoteTable
 from companion.table.seats import seating
 from companion.table.seats.coaching import Coaching
 from companion.table.seats.machine_seats import MachineSeats
-from companion.table.seats.pads import Pads
+from companion.table.seats.pads import handle_press
 from companion.table.session import Phase, Viewer, named_sides
 from companion.table.state import WRITE_ERROR
 from companion.table.store import WRITE_AGAIN_S, RecordJournal, TableStore
@@ -89,7 +89,6 @@ class Table(Closeable):
         self.machines = MachineSeats(store)
         self.coaching = Coaching(store)
         self.remote = RemoteTable(store)
-        pads = Pads(store)
         store.followers = (turns.request_rows, commit_next)
         commit_next(store)
         self.choices = store.choices
@@ -118,8 +117,7 @@ class Table(Closeable):
         self.saw = store.as_input(self._board.saw)
         self.camera_is = store.as_input(self._board.camera_is)
         self.saw_rows = store.as_input(partial(turns.take_rows, store))
-        self.press = store.as_input(pads.press)
-        self.release = store.as_input(pads.release)
+        self.press = store.as_input(partial(handle_press, store))
 
     # ---- looking ---------------------------------------------------------------------------------
 

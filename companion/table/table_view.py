@@ -17,7 +17,6 @@ from companion.table.chance.game_chance import ChanceView
 from companion.table.prompts.guide import GuideView
 from companion.table.prompts.sign import Sign
 from companion.table.records import Score
-from companion.table.seats.coaching import MachineReasons
 from companion.table.session import Phase, Sealed, Viewer
 from companion.table.state import Instruction, TimedHeadline
 
@@ -166,7 +165,7 @@ class MatchView:
     outcome: Outcome | None
     draw_offer: Seat | None
     offer: str
-    """A sentence that a draw is offered and how a pad accepts it. Empty without an offer."""
+    """A sentence that a draw is offered. Empty without an offer."""
     back_wanted: Seat | None
     """The seat that wants to undo the last turn and waits for the other's consent."""
     can_undo: bool
@@ -224,10 +223,6 @@ class TableView:
     """The lesson of a guided first game at its current step. None without a lesson or after it."""
     help: tuple[Possible, ...]
     """What the rules allow now, if somebody at the table has asked. It contains nothing secret."""
-    reasons: MachineReasons | None
-    """The machine's reasons for its last action, if somebody at the table has asked."""
-    explains: Seat | None
-    """The machine that can be asked about its last action. None if there is none now."""
 
 
 @dataclass(frozen=True)

@@ -16,15 +16,7 @@ from companion.core.kit import RowFault, RowSeen, RowsSeen, RowsWanted, Seat
 from companion.core.ports import Cue, Signal, signal_to
 from companion.table.records import AskBack, Begin, HandIn, StageDone, Undo
 from companion.table.session import Phase
-from companion.table.state import (
-    NO_REASONS,
-    NO_TILES,
-    Question,
-    TileState,
-    explaining_machine,
-    instructions,
-    must_wait,
-)
+from companion.table.state import NO_TILES, TileState, instructions, must_wait
 from companion.table.store import TableStore
 
 MAX_SALT = 64
@@ -156,15 +148,11 @@ def read_on(store: TableStore, by: str) -> None:
         end_step(store, by)
 
 
-def show_help(store: TableStore, question: Question) -> None:
-    """Show the answer to a question from the table, or close it if the question is empty."""
-    live = store.live
-    if question and live.session.phase is not Phase.ORDERS:
+def show_help(store: TableStore, is_shown: bool) -> None:
+    """Show or close what can be done now, on the table screen."""
+    if is_shown and store.session.phase is not Phase.ORDERS:
         raise wrong_phase(say("There is nothing to decide now: do as the sign says"))
-    if question == "reasons" and explaining_machine(live) is None:
-        raise wrong_phase(NO_REASONS)
-    if live.asked != question:
-        store.publish(replace(live, asked=question))
+    store.publish(replace(store.live, is_help_shown=is_shown))
 
 
 def _require_open(store: TableStore, moment: str) -> None:

@@ -23,12 +23,10 @@ from companion.table.clocks.countdown import Countdown
 from companion.table.prompts.guide import guide_of
 from companion.table.prompts.sign import offer_words, sign_of
 from companion.table.remote.messages import OrderSealed
-from companion.table.seats.coaching import reasons_of
 from companion.table.session import Phase, Sealed, Session, Viewer
 from companion.table.state import (
     NO_DRAFT,
     TableState,
-    explaining_machine,
     headlines_of,
     instructions,
 )
@@ -76,9 +74,6 @@ def view_of(live: TableState, viewer: Viewer) -> TableView:
     """Return the table as `viewer` may see it."""
     session = live.session
     game = session.game
-    machine = explaining_machine(live) if live.reasons else None
-    is_asked = live.asked == "moves" and session.phase is Phase.ORDERS
-    is_explained = live.asked == "reasons" and machine is not None
     return TableView(
         version=live.version,
         viewer=viewer,
@@ -101,9 +96,7 @@ def view_of(live: TableState, viewer: Viewer) -> TableView:
         devices=DevicesView(live.camera, live.panel, tuple(filter(None, live.troubles.values()))),
         fairness=_fairness_view(session),
         guide=guide_of(session) if session.is_guided else None,
-        help=public_possibilities(session.playing, session.state) if is_asked else (),
-        reasons=reasons_of(live, machine) if is_explained and machine else None,
-        explains=machine,
+        help=public_possibilities(session.playing, session.state) if live.is_help_shown else (),
     )
 
 

@@ -87,8 +87,8 @@ def house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[House]:
     monkeypatch.setitem(sys.modules, "picamera2", None)
     built = House(bus, tmp_path)
 
-    def open_panel(settings: Any, clock: Any, on_press: Any, on_release: Any) -> Any:
-        panel, built.hands = simulated_panel(settings, clock, on_press, on_release)
+    def open_panel(settings: Any, clock: Any, on_press: Any) -> Any:
+        panel, built.hands = simulated_panel(settings, clock, on_press)
         return panel
 
     monkeypatch.setattr("companion.service.app.open_panel", open_panel)

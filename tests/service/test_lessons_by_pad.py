@@ -40,16 +40,13 @@ def at(tmp_path: Path) -> Iterator[PadRoom]:
 
 def test_binmat_says_that_its_lesson_needs_a_phone(at: PadRoom) -> None:
     at.begin("binmat")
-    assert at.sign() == "Defender: give the order on a phone"
-    assert (
-        str(at.table.view().sign.small) == "A pad cannot give it: go on by phone, at the same seat."
-    )
+    assert at.sign() == "Defender: do what is shown here"
+    assert str(at.table.view().sign.small).startswith("Not by this pad")
     moment = at.table.view().moment
     at.press(Seat.SOUTH, "a", "ready")
     assert at.table.view().moment == moment, "no key of a pad is taken for an order"
     at.table.play_by(Seat.SOUTH, "phone")
     at.look()
-    assert at.sign() == "Defender: do what is shown here"
     step = at.table.view().guide
     assert step
     at.table.hand_in(Seat.SOUTH, moment, step.step.orders[Seat.SOUTH])
@@ -84,8 +81,7 @@ def give(at: PadRoom, seat: Seat, step: LessonStep) -> str:
         at.table.hand_in(seat, at.table.view().moment, text)
         at.look()
         return "phone"
-    side = translate(GAMES[at.table.view().game or ""].sides[seat].name).capitalize()
-    assert at.sign().startswith(f"{side}: move as shown here")
+    assert str(at.table.view().sign.small).startswith("Not by this pad: move it on the board")
     at.hand_moves(seat, text)
     return "hand"
 

@@ -383,8 +383,8 @@ class Box:
 def box(machine: Machine, monkeypatch: pytest.MonkeyPatch, held: bool = False) -> Iterator[Box]:
     hands: list[SimulatedPanelHands] = []
 
-    def open_panel(settings: Any, clock: Any, on_press: Any, on_release: Any) -> Any:
-        panel, fingers = simulated_panel(settings, clock, on_press, on_release)
+    def open_panel(settings: Any, clock: Any, on_press: Any) -> Any:
+        panel, fingers = simulated_panel(settings, clock, on_press)
         hands.append(fingers)
         if held:
             fingers.press("table")

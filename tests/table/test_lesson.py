@@ -4,21 +4,15 @@ be skipped.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from inside import session_of
-from msgspec import structs
 from table_tools import Played, both_seats, playing
 
 from companion.core.clock import FakeClock
 from companion.core.errors import Illegal, Malformed
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
-from companion.games.base import Step
-from companion.table.prompts.guide import guide_of
 from companion.table.session import Phase
 
 SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
@@ -97,34 +91,6 @@ def test_a_lesson_outlives_a_restart_until_it_is_skipped(tmp_path: Path, name: s
         assert again.view.guide is None
 
 
-def test_a_game_says_itself_where_its_keys_lead(
-    played: Played, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In a game from outside the same key may lead both seats the same way."""
-    turn = GAMES["outbuffered"].apply
-
-    def alike(*asked: Any) -> Step[Any]:
-        step = turn(*asked)
-        stages = []
-        for stage in step.stages:
-            orders = {
-                seat: structs.replace(order, on_board=order.drawing)
-                for seat, order in stage.orders.items()
-            }
-            stages.append(replace(stage, orders=orders))
-        return replace(step, stages=tuple(stages))
-
-    def first_drawing() -> str:
-        guide = guide_of(session_of(played.table))
-        assert guide is not None
-        return guide.orders[NORTH][0].drawing
-
-    begin(played, "outbuffered")
-    assert first_drawing() == "order-down"
-    monkeypatch.setattr(GAMES["outbuffered"], "apply", alike)
-    assert first_drawing() == "order-up"
-
-
 def test_another_order_is_asked_again_and_changes_nothing(played: Played) -> None:
     begin(played, "outbuffered")
     moment = played.view.moment
@@ -190,7 +156,7 @@ def test_a_pad_is_told_its_key_where_ready_alone_is_the_order(played: Played) ->
         played.table.play_by(seat, "pad")
     begin(played, "scouts")
     follow(played, 1)
-    assert played.view.sign.text == "White: press ready"
+    assert played.view.sign.text == "White: do what is shown here"
     played.press(SOUTH, "ready")
     guide = played.view.guide
     assert guide is not None
@@ -200,34 +166,16 @@ def test_a_pad_is_told_its_key_where_ready_alone_is_the_order(played: Played) ->
 # ---- what can I do now? --------------------------------------------------------------------------
 
 
-def test_b_held_asks_for_help_and_enters_nothing(played: Played) -> None:
-    for seat in SEATS:
-        played.table.play_by(seat, "pad")
-    played.begin()
-    played.press(SOUTH, "U", "b")
-    played.press(SOUTH, "b", held=True)
-    view = played.view
-    assert view.seats[SOUTH].entered == 1, "B was no order"
-    words = [str(row.word) for row in view.help]
-    assert words == ["shoot", "up", "wait", "left", "down", "right"]
-    played.press(NORTH, "b")
-    played.press(NORTH, "b", held=True)
-    assert not played.view.help, "asked once more it goes"
-    played.press(SOUTH, "R", "S", "ready")
-    played.press(NORTH, "R", "S", "I", "ready")
-    assert played.view.phase is Phase.STAGES
-
-
 def test_help_of_the_table_says_the_same_whatever_is_sealed(played: Played) -> None:
     played.begin()
-    played.table.help("moves")
+    played.table.help(True)
     before = played.view.help
     played.hand_in(SOUTH, "UUS")
     assert played.view.help == before
     played.hand_in(NORTH, "UUS")
     assert not played.view.help, "a new moment, a new question"
     with pytest.raises(Illegal, match="do as the sign says"):
-        played.table.help("moves")
+        played.table.help(True)
 
 
 def test_everybody_is_asked_for_the_orders_of_a_lesson_and_who_gave_them_waits(

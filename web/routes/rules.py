@@ -11,7 +11,6 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.spelling import first_keys
 from companion.printing.rulebook import Illustration, illustrations
-from companion.table.state import Question
 from web.rendering.answers import HelpJson
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture
@@ -20,8 +19,8 @@ from web.routes.route import PageGroup, at_table, get, post, seat_post
 
 
 class Wanted(Body, frozen=True):
-    """Whether to show help on the table screen. With `reasons` it is the machine's reasons instead
-    of the rules.
+    """Whether to show help on the table screen. `reasons` has no effect since version 1.1: a seat's
+    page tells the machine's reasons.
     """
 
     is_wanted: bool
@@ -74,9 +73,8 @@ class RulesPages(PageGroup):
 
     @post("/api/table/help", guard=at_table)
     def table_help(self, body: Wanted) -> None:
-        """Show on the table screen what the rules allow, or the machine's reasons."""
-        question: Question = "reasons" if body.reasons else "moves"
-        self.page_context.table.help(question if body.is_wanted else "")
+        """Show on the table screen what the rules allow."""
+        self.page_context.table.help(body.is_wanted)
 
 
 def figure(shown: Illustration) -> Markup:

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from companion.core.i18n import listed, say
 from companion.core.kit import Seat
-from companion.games.base import AnyGame
 from companion.games.lesson import Lesson, LessonStep
 from companion.games.spelling import SpelledOrder, Way, spell_action, ways_of
-from companion.table.session import Phase, Session, Viewer, chance
+from companion.table.session import Phase, Session, Viewer
 from companion.table.state import TableState
 
 
@@ -58,37 +56,18 @@ def guide_of(session: Session) -> GuideView | None:
     for seat, text in step.orders.items():
         orders[seat] = spell_action(game, state, seat, text)
         ways[seat] = ways_of(game, state, seat, text)
+    north = []
+    for order in orders.get(Seat.NORTH, ()):
+        north.append(replace(order, drawing=_TURNED.get(order.drawing, order.drawing)))
     return GuideView(
         lesson,
         step,
         number,
         lesson.part_of(number),
         session.phase is Phase.STAGES and session.stage + 1 == len(session.stages),
-        _as_on_board(game, state, step, orders),
+        {**orders, Seat.NORTH: tuple(north)},
         ways,
     )
-
-
-def _as_on_board(
-    game: AnyGame, state: Any, step: LessonStep, orders: Mapping[Seat, tuple[SpelledOrder, ...]]
-) -> Mapping[Seat, tuple[SpelledOrder, ...]]:
-    """Return orders with their drawings as they lead on a picture with South below."""
-    if game.board_ui(state, None) or game.card_ui(state, None):
-        north = []
-        for order in orders.get(Seat.NORTH, ()):
-            north.append(replace(order, drawing=_TURNED.get(order.drawing, order.drawing)))
-        return {**orders, Seat.NORTH: tuple(north)}
-    actions = {seat: game.parse(text) for seat, text in step.orders.items()}
-    # A game of keys says itself where they lead, in the orders that its stages reveal.
-    stages = game.apply(state, actions, chance(0, 0)).stages
-    on_board = {}
-    for seat, spelled in orders.items():
-        drawn = []
-        for order, stage in zip(spelled, stages, strict=False):
-            shown = stage.orders.get(seat)
-            drawn.append(replace(order, drawing=shown.on_board) if shown else order)
-        on_board[seat] = tuple(drawn)
-    return on_board
 
 
 def waiting_words(session: Session, seats: Collection[Seat]) -> str:
@@ -109,20 +88,11 @@ def lesson_words(live: TableState, step: LessonStep, viewer: Viewer) -> tuple[st
         return waiting_words(session, awaited), step.why
     if len(people) > 1:
         return say("Both: give the orders shown here"), step.why
-    (seat,), name = people, sides[people[0]].name
-    if session.seats[seat].door != "pad":
-        return say("{side!c}: do what is shown here", side=name), step.why
-    # The keys that enter this order before ready, if the pad can enter it.
+    (seat,) = people
+    # The keys that enter this order, if a pad can enter it.
     text, grammar = step.orders[seat], session.playing.pad(session.state, seat)
     keys = grammar.spell(text) if grammar else ()
-    if grammar and grammar.text(keys) == text:
-        shown = say("{side!c}: do what is shown here", side=name)
-        return shown if keys else say("{side!c}: press ready", side=name), step.why
-    # The camera sees the board, so hands can enter what a pad cannot.
-    if live.sees_board and not live.has_cards and session.board is not None:
-        return say("{side!c}: move as shown here", side=name), say(
-            "By hand, on the board: the camera sees it."
-        )
-    return say("{side!c}: give the order on a phone", side=name), say(
-        "A pad cannot give it: go on by phone, at the same seat."
-    )
+    small = step.why
+    if session.seats[seat].door == "pad" and not (grammar and grammar.text(keys) == text):
+        small = say("Not by this pad: move it on the board, or go on by phone at the same seat.")
+    return say("{side!c}: do what is shown here", side=sides[seat].name), small

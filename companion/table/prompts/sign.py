@@ -407,23 +407,13 @@ def _over_sign(session: Session, viewer: Viewer) -> Sign:
 
 
 def offer_words(session: Session, viewer: Viewer) -> str:
-    """Return that a draw is offered, and how a pad accepts it.
-
-    A phone has a key for that. Empty without an offer.
-    """
-    seat, sides = session.draw_offer, session.playing.sides
+    """Return that a draw is offered. Empty without an offer."""
+    seat = session.draw_offer
     if seat is None:
         return ""
     if seat is viewer:
         return say("You offer a draw.")
-    if viewer is None and session.door_of(seat.other) == "pad":
-        return say(
-            "{side!c} offers a draw. {other!c} accepts by holding left and right on the pad, or "
-            "plays on.",
-            side=sides[seat].name,
-            other=sides[seat.other].name,
-        )
-    return say("{side!c} offers a draw.", side=sides[seat].name)
+    return say("{side!c} offers a draw.", side=session.playing.sides[seat].name)
 
 
 # ---- order tiles ----

@@ -5,13 +5,14 @@ Everybody may ask for a machine's reasons as soon as its action is public.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
 
 from companion.core.errors import wrong_phase
 from companion.core.grid import Square
-from companion.core.i18n import Verbatim, joined, say
+from companion.core.i18n import Verbatim, say
 from companion.core.kit import Seat
 from companion.games.help import possibilities
 from companion.games.screen import Play, Possible
@@ -19,51 +20,23 @@ from companion.games.spelling import SpelledOrder, spell_action, spell_legal_act
 from companion.table.records import AskCoach
 from companion.table.seats.machine_seats import MachineTurn, state_before, turn_of
 from companion.table.session import Phase, Session, turn_is_over
-from companion.table.state import NO_REASONS, About, TableState, open_reasons
+from companion.table.state import About, TableState
 from companion.table.store import TableStore
 
 MAX_ENTERED = 64
 """Maximum number of entered orders that are evaluated."""
-MAX_SPOKEN = 400
-"""Maximum number of letters of an engine's reasons on the table screen and in the voice. The best
-come first.
-"""
 Allowed = Literal["machine", "always", "never"]
 """Games with a coach: only against the machine, all, or none."""
 
 
 @dataclass(frozen=True)
 class MachineReasons:
-    """A machine's reasons: its name, the game's number of the turn (0: the set-up), its actions and
-    its words.
-    """
+    """A machine's reasons for its last turn: whose turn it was, its actions and its words."""
 
-    name: str
-    turn: int
+    heading: str
     action: str
     orders: tuple[SpelledOrder, ...]
     why: tuple[str, ...]
-
-    @property
-    def heading(self) -> str:
-        """Return whose turn is explained."""
-        name = Verbatim(self.name)
-        if self.turn:
-            return say("{name}, turn {turn}", name=name, turn=self.turn)
-        return say("{name}, at the start", name=name)
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """Return the text for table screen and voice: the actions, and the first reasons."""
-        orders = joined(", ", [order.whole for order in self.orders])
-        lines = [say("{whose}: {orders}.", whose=self.heading, orders=orders)]
-        length = 0
-        for line in self.why:
-            length += len(line)
-            if length > MAX_SPOKEN:
-                break
-            lines.append(line)
-        return tuple(lines)
 
 
 def _asked_of_coach(session: Session, seat: Seat, allowed: Allowed) -> list[About]:
@@ -88,23 +61,28 @@ def _asked_of_coach(session: Session, seat: Seat, allowed: Allowed) -> list[Abou
     return about
 
 
-def reasons_of(live: TableState, machine: Seat) -> MachineReasons:
-    """Return a machine's reasons for its last action. Raises `Illegal` if there are none to
-    show.
+def open_reasons(live: TableState, seat: Seat) -> Mapping[int, tuple[str, ...]]:
+    """Return a machine's reasons for its last turn with reasons.
+
+    The keys are the places of its actions in `Session.turns`, in order. Empty if nothing may be
+    shown. Reasons reveal the action, so those of a sealed action stay secret. In a game with hidden
+    information they are shown only after the game.
     """
-    session = live.session
-    reasons = open_reasons(live, machine)
-    if not reasons:
-        raise wrong_phase(NO_REASONS)
-    actions: list[str] = []
-    orders: list[SpelledOrder] = []
-    for place in reasons:
-        action = session.turns[place].sealed[machine].action
-        actions.append(action)
-        orders += spell_action(session.playing, state_before(session, place), machine, action)
-    why = dict.fromkeys(chain.from_iterable(reasons.values()))  # drops duplicates
-    name, number = session.seats[machine].name, session.turns[max(reasons)].number
-    return MachineReasons(name, number, "; ".join(actions), tuple(orders), tuple(why))
+    session, game = live.session, live.session.game
+    if game is None or not session.is_machines(seat) or session.remote is not None:
+        return {}
+    if game.hides(session.options) and not session.is_opened:
+        return {}
+    open_reasons: dict[int, tuple[str, ...]] = {}
+    number = None
+    for place in session.own_turns(seat):
+        turn = session.turns[place]
+        if reasons := live.reasons.get((seat, turn.moment)):
+            # A later turn with reasons replaces the earlier one.
+            if turn.number != number:
+                number, open_reasons = turn.number, {}
+            open_reasons[place] = reasons
+    return open_reasons
 
 
 class Coaching:
@@ -166,9 +144,24 @@ class Coaching:
 
         Raises `Stale` for another moment, and `Illegal` if there are none to show.
         """
-        live = self._store.live
-        live.session.require_now(moment)
-        return reasons_of(live, seat.other)
+        live, machine = self._store.live, seat.other
+        session = live.session
+        session.require_now(moment)
+        reasons = open_reasons(live, machine)
+        if not reasons:
+            raise wrong_phase(say("The machine has nothing to explain right now"))
+        actions: list[str] = []
+        orders: list[SpelledOrder] = []
+        for place in reasons:
+            action = session.turns[place].sealed[machine].action
+            actions.append(action)
+            orders += spell_action(session.playing, state_before(session, place), machine, action)
+        why = dict.fromkeys(chain.from_iterable(reasons.values()))  # drops duplicates
+        name, turn = Verbatim(session.seats[machine].name), session.turns[max(reasons)].number
+        heading = say("{name}, at the start", name=name)
+        if turn:
+            heading = say("{name}, turn {turn}", name=name, turn=turn)
+        return MachineReasons(heading, "; ".join(actions), tuple(orders), tuple(why))
 
     # ---- what a seat may do now ----
 
