@@ -72,9 +72,16 @@ UNSAFE = re.compile(
 forbid it."""
 
 
+RESTS = '/early.js"></script>'
+"""The script by which a key that comes under a finger, or in the place of another one, rests."""
+SENDS = re.compile(r"<button(?![^>]*type=.button)[^>]*>|<[^>]* data-post=[^>]*>")
+IS_KEY = re.compile(r'class="(?:[^"]* )?(?:key|whole|wkey|is-key|as-key|link)[ "]')
+"""What that script takes for a key; a link changes the language or passes over a page."""
+
+
 def astray(app: Flask, stops: Iterable[Stop], jar: CookieJar) -> Iterator[str]:
-    """The addresses outside the path in the pages that lie under it, and code inside of them, with
-    the name of their stop.
+    """The addresses outside the path in the pages that lie under it, code inside of them, and keys
+    that never rest, with the name of their stop.
     """
     browser = app.test_client(use_cookies=False)
     for stop in stops:
@@ -89,6 +96,9 @@ def astray(app: Flask, stops: Iterable[Stop], jar: CookieJar) -> Iterator[str]:
         is_whole = last is not None and f'id="{last[1]}"' in page
         if not is_whole and stop.path != "/here":  # which only holds two other pages
             yield f"{stop.name}: drawn before all of it has come"
+        if RESTS not in page and stop.path != "/here":
+            yield f"{stop.name}: its keys do not rest"
+        yield from (f"{stop.name}: {key}" for key in SENDS.findall(page) if not IS_KEY.search(key))
         addresses = [one or other for one, other in OWN_ADDRESS.findall(page)]
         assert addresses, (stop, answer.location)
         for address in addresses:
