@@ -94,19 +94,16 @@ lock: $(VENV)/.tests
 		--custom-compile-command "make lock" - -o companion/build.lock
 
 # Three tests more at once than there are cores, for many of them wait; a file stays together, for what its tests share,
-# and files that take long come first. Then those that time things, one by one, without reading all other files again;
-# pytest's status 5 only says that ARGS has chosen none of them.
-ALONE = $(if $(findstring tests,$(ARGS)),,$(shell grep -rl --include=*.py "pytest.mark.alone" tests))
+# and files that take long come first.
 test: $(VENV)/.tests tools
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not alone" $(ARGS) || [ $$? = 5 ]
-	$(BIN)/python -m pytest -m alone $(ALONE) $(ARGS) || [ $$? = 5 ]
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 # What a contributor runs in between: the ground, the rules, the panel and the layers, without a browser, rendered pictures
 # or a whole service; about a minute.
 QUICK := tests/core tests/games tests/hardware tests/test_layers.py
 quick: $(VENV)/.tests
 	$(BIN)/ruff check .
-	$(BIN)/python -m pytest -n $(JOBS) -m "not (browser or slow or alone)" $(QUICK) $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) -m "not (browser or slow)" $(QUICK) $(ARGS)
 
 test-opencv4: $(VENV4)/.tests
 	$(VENV4)/bin/python -m pytest -n $(JOBS) $(VISION) $(ARGS)

@@ -134,7 +134,6 @@ def begin(companion: Companion, game: str, **options: Any) -> None:
     until("the first decision", lambda: companion.table.view().phase is Phase.ORDERS)
 
 
-@pytest.mark.alone
 def test_an_order_reaches_a_page(companion: Companion, trace: Trace) -> None:
     begin(companion, "outbuffered")
     phone = Client(f"http://127.0.0.1:{companion.server.port}")
@@ -151,7 +150,6 @@ def test_an_order_reaches_a_page(companion: Companion, trace: Trace) -> None:
     trace.hold("order", TABLE, *PAGES)
 
 
-@pytest.mark.alone
 def test_a_picture_names_a_wrong_piece(companion: Companion, trace: Trace) -> None:
     assert companion.simulation
     begin(companion, "outbuffered")
@@ -165,7 +163,6 @@ def test_a_picture_names_a_wrong_piece(companion: Companion, trace: Trace) -> No
     trace.hold("picture", TABLE, CAMERA)
 
 
-@pytest.mark.alone
 def test_a_key_reaches_the_pages(companion: Companion, trace: Trace) -> None:
     assert companion.simulation
     begin(companion, "binmat", way="referee")
@@ -179,7 +176,7 @@ def test_a_key_reaches_the_pages(companion: Companion, trace: Trace) -> None:
     hands.press("north_ready")
     hands.release("north_ready")
     until("both seats", lambda: all(seat.door == "pad" for seat in table.view().seats.values()))
-    for _ in range(3):
+    for _ in range(5):
         view = table.view()
         key = f"{min(seat for seat in view.seats if view.seats[seat].awaited)}_ready"
         with trace.noting():
