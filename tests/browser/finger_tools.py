@@ -5,13 +5,18 @@ clock of the page's own.
 from __future__ import annotations
 
 import re
+import sqlite3
+from contextlib import closing
 
-from flask import Flask, request
+from flask import request
+from inside import app_of, database_of, journal_of, live_of, session_of, store_of
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import until
-from tour import SIZES, Stop, Walk, cdp, dress, visit
+from tour import SIZES, Stop, Tour, cdp, dress, visit
 
+from companion.core.kit import SEATS
 from companion.games import GAMES
+from companion.table.session import Phase
 
 OWN_CLOCK = """
 (() => {
@@ -35,13 +40,17 @@ is counted."""
 _FIND = """
 if (arguments[0]) for (const each of document.querySelectorAll('details')) each.open = true;
 window.keys = [...document.querySelectorAll('button, summary, a.key, a.sign, a.code, .board[tabindex] [data-at]')].filter(key =>
-  key.checkVisibility({ visibilityProperty: true }) && !key.matches(':disabled, [download], [data-wait], [data-wait] *, [href$=".pdf"], [href*=".csv"], [href*=".json"]'));
+  key.checkVisibility({ visibilityProperty: true }) && !key.matches(':disabled, [name=code], [download], [data-wait], [data-wait] *, [href$=".pdf"], [href*=".csv"], [href*=".json"]'));
 return keys.map(({ tagName, id, name, value, className, dataset, attributes, textContent }) => [
   tagName, id, name, value, dataset.post, dataset.body, dataset.arm, dataset.sure && 'sure', attributes.href?.value,
   id || dataset.post || dataset.at || /order|slot|card|ln|unit/.test(className) ? className.baseVal : textContent.trim(),
 ].map(each => String(each ?? '')).join('|'));
 """
 """What there is to be tapped, by what it does."""
+_READY = """
+return document.querySelector(':is(#hand-in, #commit).go') && document.getElementById('live')?.dataset.seat;
+"""
+"""The seat whose order is ready to be handed in."""
 _WHERE = """
 const key = keys[arguments[0]], box = () => key.getBoundingClientRect();
 if (box().top < 0 || box().bottom > innerHeight) key.scrollIntoView({ block: 'center' });
@@ -72,39 +81,93 @@ def alike(text: str) -> str:
 
 
 class Finger:
-    """Taps the keys of pages, as often as a hasty person does, and notes what is lost."""
+    """Taps the keys of a table's pages, as often as a hasty person does, and notes what is lost."""
 
-    def __init__(self, window: WebDriver) -> None:
+    def __init__(self, window: WebDriver, tour: Tour) -> None:
         self.window = window
+        self.tour = tour
         self.lost: list[str] = []
-        self.posts: list[str] = []
+        self._posts: list[str] = []
+        self._grave: set[str] = set()
         self._known: set[tuple[str, str]] = set()
         self._size = (0, 0)
+        app_of(tour.companion.server).before_request(self._note)
 
-    def listen(self, app: Flask) -> None:
-        """Note what is posted to these pages."""
+    def _note(self) -> None:
+        """Note what is posted."""
+        if request.method == "POST":
+            self._posts.append(f"{request.path} {request.get_data(as_text=True)}")
 
-        def note() -> None:
-            if request.method == "POST":
-                self.posts.append(f"{request.path} {request.get_data(as_text=True)}")
+    def look_at(self, stop: Stop) -> None:
+        """Tap what is new on a page, closed and with all its folds open."""
+        has_folds = "return Boolean(document.querySelector('details'))"
+        for is_open in (False, True):
+            if is_open and not self.window.execute_script(has_folds):
+                break
+            keys, is_fresh = self.open(stop, is_open), True
+            asks_first = (
+                "return [...document.querySelectorAll('[data-sure]')].map(key => key.dataset.post)"
+            )
+            self._grave.update(self.window.execute_script(asks_first))
+            for number, key in enumerate(keys):
+                name = (alike(stop.path), alike(key))
+                if name in self._known:
+                    continue
+                self._known.add(name)
+                if not is_fresh:
+                    self.open(stop, is_open)
+                if at := tuple(self.window.execute_script(_WHERE, number) or ()):
+                    self._tap_again_and_again(stop, at, is_open, keys)
+                    is_fresh = self._keys(is_open) == keys
 
-        app.before_request(note)
+    def _tap_again_and_again(
+        self, stop: Stop, at: tuple[float, float, str], is_open: bool, keys: list[str]
+    ) -> None:
+        """Tap a place and see what is lost; everything is as it was afterwards.
 
-    def version(self) -> int:
-        """How often what the pages show has changed; 0 where they show it before they answer."""
-        return 0
-
-    def is_new(self, page: str, key: str) -> bool:
-        """Was this key of such a page not tapped so far? Languages and links lead from everywhere
-        to the same page.
+        Where the first tap changes nothing there is one more.
         """
-        is_everywhere = key.startswith(("BUTTON||code", "A|"))
-        name = ("" if is_everywhere else page, alike(key))
-        is_new = name not in self._known
-        self._known.add(name)
-        return is_new
+        table, journal = self.tour.table, database_of(journal_of(self.tour.table))
+        self._posts.clear()
+        live = live_of(table)
+        with closing(sqlite3.connect(":memory:")) as saved:
+            journal.backup(saved)
+            kept, orders = self._facts(), self._orders()
+            self.tap(at, PAUSES_MS[0])
+            once = self._facts()
+            orders &= self._orders()  # a key may take back one of them
+            is_same = not self._posts and self._keys(is_open) == keys
+            for pause_ms in (0,) if is_same else PAUSES_MS[1:]:
+                self.tap(at, pause_ms)
+            if stop.path == "/here":  # one tap on its keys ends a game that is only tried
+                kept &= once
+            if lost := {*kept, *once, *orders} - {*self._facts(), *self._orders()}:
+                self.lost.append(f"{stop.name}, {at[2]}: {lost} by {self._posts}")
+            if table.version != live.version:
+                version = table.version
+                saved.backup(journal)
+                store_of(table).publish(live)
+                self._wait(version, RESTED_MS)
 
-    def open(self, walk: Walk, stop: Stop, is_open: bool) -> list[str]:
+    def _facts(self) -> set[str]:
+        """What must not get lost: who sits, a game, and what pages ask first or the camera says."""
+        view = self.tour.table.view()
+        facts = {f"{sits.name} sits" for sits in view.seats.values() if sits.name is not None}
+        if view.phase not in (Phase.LOBBY, Phase.OVER):
+            facts.add(f"game {session_of(self.tour.table).number}")
+        if not any('"force":true' in asked for asked in self._posts):
+            facts.add("what the camera sees")
+        if self._grave.isdisjoint(asked.split(" ")[0] for asked in self._posts):
+            facts.add("what pages ask about first")
+        return facts
+
+    def _orders(self) -> set[str]:
+        """Whose orders are sealed, or ready to be handed in."""
+        seats = self.tour.table.view().seats
+        ready = self.window.execute_script(_READY)
+        return {f"the order of {seat}" for seat in SEATS if seats[seat].receipt or seat == ready}
+
+    def open(self, stop: Stop, is_open: bool) -> list[str]:
         """Open a page; the keys that it has, where wanted also those in its folds."""
         is_large = stop.path in ("/", "/here") or stop.path.startswith("/host")
         size = SIZES["laptop" if is_large else "phone"]
@@ -112,39 +175,33 @@ class Finger:
             dress(self.window, size, "light")
             self._size = size
         # a switch that was tapped three times is not as it was
-        stored = {"origin": walk.client.url, "storageTypes": "local_storage"}
+        stored = {"origin": self.tour.client.url, "storageTypes": "local_storage"}
         cdp(self.window, "Storage.clearDataForOrigin", **stored)
-        visit(self.window, walk, stop)
-        self.wait(self.version(), RESTED_MS)
-        keys = self.keys(is_open)
+        visit(self.window, self.tour, stop)
+        self._wait(self.tour.table.version, RESTED_MS)
+        keys = self._keys(is_open)
         self.window.execute_script("window.pass(arguments[0])", RESTED_MS)
         return keys
 
-    def keys(self, is_open: bool) -> list[str]:
+    def _keys(self, is_open: bool) -> list[str]:
         """What the open page has to be tapped."""
         return list(self.window.execute_script(_FIND, is_open))
 
-    def place(self, number: int) -> tuple[float, float, str] | None:
-        """Where a key can be tapped, and its words."""
-        at = self.window.execute_script(_WHERE, number)
-        return tuple(at) if at else None
-
     def tap(self, at: tuple[float, float, str], pause_ms: int) -> None:
         """Tap a place, and let some time go by once all is shown that came of it."""
-        version = self.version()
+        version = self.tour.table.version
         for kind in ("mousePressed", "mouseReleased"):
             where = {"x": at[0], "y": at[1], "button": "left", "clickCount": 1}
             cdp(self.window, "Input.dispatchMouseEvent", type=kind, **where)
-        self.wait(version, pause_ms)
+        self._wait(version, pause_ms)
 
-    def wait(self, version: int, pause_ms: int) -> None:
+    def _wait(self, version: int, pause_ms: int) -> None:
         """Let some time go by once the page shows what came after this version."""
-        script = self.window.execute_script
-        until(
-            "all answers",
-            lambda: (
-                script(_STANDS, False, None)
-                and script(_STANDS, self.version() != version, pause_ms)
-            ),
-            pause_s=LOOK_S,
-        )
+
+        def stands() -> bool:
+            script = self.window.execute_script
+            if not script(_STANDS, False, None):
+                return False
+            return bool(script(_STANDS, self.tour.table.version != version, pause_ms))
+
+        until("all answers", stands, pause_s=LOOK_S)
