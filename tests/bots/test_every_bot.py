@@ -24,24 +24,24 @@ from companion.games.outbuffered.board import WALLS_MAP
 ARENA_SMALL = "nN.\n...\n.#.\n.Ss"
 ALL = frozenset(LEVELS)
 CASES: tuple[tuple[str, dict[str, Any], frozenset[int], int, int], ...] = (
-    *(("outbuffered", {}, frozenset({level}), 12 if level == 3 else 30, 30) for level in LEVELS),
-    ("outbuffered", {"quiet_limit": 5}, ALL, 12, 20),
+    *(("outbuffered", {}, frozenset({level}), 12, 30) for level in LEVELS),
+    ("outbuffered", {"quiet_limit": 5}, ALL, 8, 20),
     (
         "outbuffered",
         {"board": WALLS_MAP, "own_flag_blocks_base": True, "directions": "board"},
         ALL,
-        12,
+        8,
         30,
     ),
-    ("outbuffered", {"board": ".Nn\nsS."}, ALL, 12, 10),
+    ("outbuffered", {"board": ".Nn\nsS."}, ALL, 8, 10),
     ("scouts", {"stacking": "on"}, frozenset({1, 3}), 30, 150),
     ("scouts", {"stacking": "off"}, frozenset({2}), 30, 150),
     ("arena", {"board": ARENA_SMALL, "spawn_every": 0, "attack": 0}, frozenset({1}), 30, 30),
     ("arena", {"board": ARENA_WALLS, "blast": 50}, frozenset({2}), 30, 30),
     ("arena", {}, frozenset({3}), 30, 30),
-    *(("kahmate", {}, frozenset({level}), 8 if level == 3 else 30, 60) for level in LEVELS),
-    ("kahmate", {"round_limit": 20}, ALL, 8, 60),
-    ("kahmate", {"quiet_limit": 6}, ALL, 8, 40),
+    *(("kahmate", {}, frozenset({level}), 8, 60) for level in LEVELS),
+    ("kahmate", {"round_limit": 20}, ALL, 4, 60),
+    ("kahmate", {"quiet_limit": 6}, ALL, 4, 40),
     ("binmat", {"edition": "hackmud"}, frozenset({1, 3}), 30, 100),
     ("binmat", {"edition": "rulebook"}, frozenset({2}), 30, 100),
 )
@@ -96,7 +96,7 @@ def test_its_reasons_are_lines_that_it_has_looked_at(
     """
     monkeypatch.setitem(binmat.STRENGTHS, 3, replace(binmat.STRENGTHS[3], deals=(1, 1, 1)))
     game, told = GAMES[name], list[str]()
-    for number, state in enumerate(positions(name, 12, 60, "{}")):
+    for number, state in enumerate(positions(name, 6, 60, "{}")):
         seat = min(game.to_act(state), key=SEATS.index)
         why = said_by_bot(bot_of(name, seat, level, number).choose(game.view(state, seat)).why)
         assert all(
@@ -119,7 +119,7 @@ def test_its_reasons_are_lines_that_it_has_looked_at(
         ("outbuffered", (3, 2), 12, {"turn_limit": 12}),
         ("scouts", (2, 1), 60, {}),
         ("arena", (2, 1), 12, {}),
-        ("kahmate", (2, 1), 400, {"round_limit": 30}),
+        ("kahmate", (2, 1), 60, {"round_limit": 30}),
         ("binmat", (2, 2), 16, {}),
     ],
 )
