@@ -186,7 +186,7 @@ def test_statistics_are_plain_tables(place: Place) -> None:
     page = page_of(place.browser(), "/history")
     assert page.count('<section class="player">') == 2
     assert "<h2>Ann &amp; Co</h2><p>2 games, 0 won" in page
-    row = r'Outbuffered</th><td data-of="Games">1</td><td data-of="Wins">0</td>.*>3.0 s<'
+    row = 'Outbuffered</th><td data-of="Games">1</td><td data-of="Wins">0</td>'
     assert re.search(row, page), "on a phone each figure has its name with it"
     assert "/api/history/forget" not in page
     assert "/api/history/forget" in place.browser().get("/history", headers=HOST).text
