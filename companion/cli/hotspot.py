@@ -1,9 +1,9 @@
-"""`companion hotspot`: a Wi-Fi opened by this machine, with a profile of NetworkManager. It is
-optional.
+"""`companion hotspot` and `companion wifi`: the part of the machine's Wi-Fi that runs as root, by
+NetworkManager.
 
-The template of the profile is `systemd/hotspot.nmconnection`. The password is generated here and
-never given on a command line, where others could read it in the list of processes. Only the table's
-own QR code for phones shows it.
+`companion hotspot` opens a Wi-Fi for good. `companion wifi` carries out one request of the service.
+Passwords go to NetworkManager in files that only root may read, never on a command line, where
+others could read them in the list of processes.
 """
 
 from __future__ import annotations
@@ -13,27 +13,45 @@ import os
 import re
 import secrets
 import subprocess
-import sys
+import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
+from companion.cli.lamp import RUN
 from companion.cli.options import SETTINGS, argument, command, settings_path
 from companion.core.config import WifiSettings
-from companion.core.errors import Malformed, SystemTrouble
-from companion.core.files import as_owner_of, replace_file
-from companion.core.network import HOTSPOT_ADDRESS, HOTSPOT_NAMES, HOTSPOT_NAMES_FILE
-from companion.maintenance.own_wifi import ANSWER
+from companion.core.errors import CompanionError, Malformed, SystemTrouble
+from companion.core.files import as_owner_of, open_file, replace_file
+from companion.core.network import HOTSPOT_ADDRESS, HOTSPOT_NAMES, HOTSPOT_NAMES_FILE, Wifi
+from companion.maintenance.own_wifi import (
+    ANSWER,
+    MAX_REQUEST_BYTES,
+    REQUEST_FILE,
+    Trouble,
+    WifiAnswer,
+    WifiRequest,
+    require_valid,
+)
 from companion.maintenance.settings.file import SettingsFile
 
-CONNECTION = "tabletop-companion-hotspot"
-PROFILE = Path(f"etc/NetworkManager/system-connections/{CONNECTION}.nmconnection")
-TEMPLATE = "hotspot.nmconnection"
+_PROFILES = "NetworkManager/system-connections"
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 """Letters and digits of a password, without those that look alike."""
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,31}")
 COMMAND_TIMEOUT_S = 60.0
+PAGE_S = 2.0
+"""Pause in seconds before the machine leaves its own Wi-Fi, so that the phone gets its answer."""
+ATTEMPTS, AGAIN_S = 3, 5.0
+"""Number of attempts to open the own Wi-Fi, and seconds between them. During a boot the radio
+becomes available late.
+"""
+JOIN_S = "45"
+"""Timeout in seconds for joining a Wi-Fi, including an address. NetworkManager's own for the
+password is 25.
+"""
 
 Run = Callable[[Sequence[str]], tuple[int, str]]
 """Runs a command. Returns its exit status and its output."""
@@ -53,8 +71,15 @@ class NoHotspot(SystemTrouble):
     argument("--name", default="Table", help="name of the network (Table)"),
 )
 def hotspot(options: argparse.Namespace) -> None:
+    if os.geteuid() != 0:
+        raise NoHotspot("The network is the machine’s, not yours alone: sudo companion hotspot …")
     own = Hotspot(settings_path(options))
     print(own.open(options.name) if options.task == "on" else own.close())
+
+
+@command("wifi", "change the Wi-Fi as a page asks. Its unit runs it")
+def wifi(_: argparse.Namespace) -> int:
+    return run_wifi(RUN / REQUEST_FILE, ANSWER, WifiControl())
 
 
 def run_command(command: Sequence[str]) -> tuple[int, str]:
@@ -76,11 +101,19 @@ def run_command(command: Sequence[str]) -> tuple[int, str]:
     return result.returncode, (result.stderr or result.stdout).strip()
 
 
+@dataclass
 class Connection:
-    """One profile of NetworkManager, and its file."""
+    """One profile of NetworkManager, and its file.
 
-    def __init__(self, name: str, path: Path, run: Run) -> None:
-        self.name, self.path, self._run = name, path, run
+    A `kind` of `shared` is a hotspot with addresses from this machine, `auto` joins a network. With
+    `autoconnect` it is used at every start.
+    """
+
+    name: str
+    path: Path
+    run: Run
+    kind: str = "shared"
+    autoconnect: bool = True
 
     def text(self) -> str:
         """Return the current profile. Empty if there is none."""
@@ -89,15 +122,15 @@ class Connection:
         except OSError:
             return ""
 
-    def up(self, text: str, *options: str) -> tuple[int, str]:
+    def up(self, wifi: Wifi, *options: str) -> tuple[int, str]:
         """Write the profile and activate it. Return the exit status and the output.
 
         After a failure the former profile is restored, or this one is removed. Otherwise
         NetworkManager would try it at every start.
         """
         former = self.text()
-        self._load(text)
-        status, output = self._run(["nmcli", *options, "connection", "up", self.name])
+        self._load(self.profile(wifi))
+        status, output = self.run(["nmcli", *options, "connection", "up", self.name])
         if status and former:
             self._load(former)
         elif status:
@@ -105,22 +138,56 @@ class Connection:
         return status, output
 
     def _load(self, text: str) -> None:
-        write_profile(self.path, text)
-        self._run(["nmcli", "connection", "load", str(self.path)])
+        write_file(self.path, text, 0o600)
+        self.run(["nmcli", "connection", "load", str(self.path)])
 
     def forget(self) -> None:
         """Deactivate the profile and delete it."""
-        self._run(["nmcli", "connection", "delete", self.name])
+        self.run(["nmcli", "connection", "delete", self.name])
         self.path.unlink(missing_ok=True)
 
+    def profile(self, wifi: Wifi) -> str:
+        """Return NetworkManager's file for a Wi-Fi (nm-settings-keyfile(5)).
 
-@dataclass
+        The name is written as bytes, so that any name will do.
+        """
+        is_shared = self.kind == "shared"
+        lines = [
+            "[connection]",
+            f"id={self.name}",
+            # always the same, so that it replaces the former profile
+            f"uuid={uuid.uuid5(uuid.NAMESPACE_DNS, self.name)}",
+            "type=wifi",
+            f"autoconnect={str(self.autoconnect).lower()}",
+            f"autoconnect-priority={0 if is_shared else 10}",
+            "[wifi]",
+            f"ssid={''.join(f'{byte};' for byte in wifi.name.encode())}",
+            f"hidden={str(wifi.hidden).lower()}",
+            *(("mode=ap", "band=bg") if is_shared else ()),
+        ]
+        if wifi.password:
+            # in a key file a backslash starts an escape, and a space may get lost
+            password = wifi.password.replace("\\", "\\\\").replace(" ", "\\s")
+            lines += ["[wifi-security]", "key-mgmt=wpa-psk", f"psk={password}"]
+            lines += ["proto=rsn;", "pairwise=ccmp;"] if is_shared else []
+        lines += ["[ipv4]", f"method={self.kind}", "may-fail=false"]
+        lines += [f"address1={HOTSPOT_ADDRESS}/24"] if is_shared else []
+        lines += ["[ipv6]", f"method={'disabled' if is_shared else 'auto'}", ""]
+        return "\n".join(lines)
+
+
+# ---- a hotspot for good --------------------------------------------------------------------------
+
+
 class Hotspot:
-    """The hotspot of one machine. Tests replace `root` and `run`."""
+    """The hotspot that opens at every start. Tests replace `root` and `run`."""
 
-    settings: Path
-    root: Path = Path("/")
-    run: Run = run_command
+    def __init__(self, settings: Path, root: Path = Path("/"), run: Run = run_command) -> None:
+        self._settings, self._run = settings, run
+        name = "tabletop-companion-hotspot"
+        self._profile = Connection(name, root / f"etc/{_PROFILES}/{name}.nmconnection", run)
+        self._names_path = root / HOTSPOT_NAMES_FILE
+        self._answer_path = root / ANSWER.relative_to("/")
 
     def open(self, name: str) -> str:
         """Write the profile and the host names, activate the hotspot, and announce it to phones.
@@ -130,49 +197,37 @@ class Hotspot:
         `Malformed` for the name, and `NoHotspot` if NetworkManager refuses. Then nothing has
         changed.
         """
-        if not NAME.fullmatch(name):
-            raise Malformed(
-                "The name of a hotspot is 1 to 32 letters, digits, spaces, dots, dashes or "
-                "underscores"
-            )
-        self._require_root()
-        with as_owner_of(self.settings.parent):
-            settings = SettingsFile(self.settings).read().settings
-        profile = Connection(CONNECTION, self.root / PROFILE, self.run)
-        former = profile.text()
+        former = self._profile.text()
         # twelve of 32 letters have 60 bits of entropy
         password = _password_in(former) or "".join(secrets.choice(_LETTERS) for _ in range(12))
-        text = profile_text(CONNECTION, name, password, is_permanent=True)
+        require_valid(Wifi(name, password))
+        with as_owner_of(self._settings.parent):
+            port = SettingsFile(self._settings).read().settings.web.port
         names = "".join(f"address=/{host}/{HOTSPOT_ADDRESS}\n" for host in HOTSPOT_NAMES)
-        names_path = self.root / HOTSPOT_NAMES_FILE
-        write_profile(names_path, names, 0o644)
-        status, output = profile.up(text)
+        write_file(self._names_path, names, 0o644)
+        status, output = self._profile.up(Wifi(name, password))
         if status:
             if not former:
-                names_path.unlink()
+                self._names_path.unlink()
             raise NoHotspot(f"The hotspot cannot be opened: {output or 'nmcli failed'}")
-        (self.root / ANSWER.relative_to("/")).unlink(missing_ok=True)  # about the former hotspot
+        self._answer_path.unlink(missing_ok=True)  # about the former hotspot
         self._update_phones(WifiSettings(name, password))
-        port = settings.web.port
         return (
             f"The hotspot {name} is on, now and after every start: join it by the code on the "
-            "table screen, then "
-            f"http://{HOTSPOT_NAMES[0]}:{port}/ or http://{HOTSPOT_ADDRESS}:{port}/. It has no "
-            "internet "
-            "access unless the machine is connected by cable."
+            f"table screen, then http://{HOTSPOT_NAMES[0]}:{port}/ or "
+            f"http://{HOTSPOT_ADDRESS}:{port}/. It has no internet access unless the machine is "
+            "connected by cable."
         )
 
     def close(self) -> str:
         """Deactivate the hotspot and delete its profile. Return a summary."""
-        self._require_root()
-        (self.root / HOTSPOT_NAMES_FILE).unlink(missing_ok=True)
-        profile = Connection(CONNECTION, self.root / PROFILE, self.run)
-        former = profile.text()
+        self._names_path.unlink(missing_ok=True)
+        former = self._profile.text()
         if not former:
             return "The hotspot was not on."
-        profile.forget()
-        with as_owner_of(self.settings.parent):
-            wifi = SettingsFile(self.settings).read().settings.wifi
+        self._profile.forget()
+        with as_owner_of(self._settings.parent):
+            wifi = SettingsFile(self._settings).read().settings.wifi
         if wifi.password == _password_in(former):  # not another Wi-Fi set since
             self._update_phones(WifiSettings())
         return (
@@ -180,29 +235,20 @@ class Hotspot:
             "it on the settings page."
         )
 
-    def _require_root(self) -> None:
-        if self.root == Path("/") and os.geteuid() != 0:
-            raise NoHotspot(
-                "The network is the machine’s, not yours alone: sudo companion hotspot …"
-            )
-
     def _update_phones(self, wifi: WifiSettings) -> None:
         """Make the table screen show the code of this network, or none. A running service
         restarts.
         """
-        with as_owner_of(self.settings.parent):
-            owner = self.settings.stat() if self.settings.exists() else None
-            file = SettingsFile(self.settings)
-            changes = {
-                "wifi.name": wifi.name,
-                "wifi.password": wifi.password,
-                "wifi.hidden": wifi.hidden,
-            }
+        changes = {f"wifi.{name}": getattr(wifi, name) for name in ("name", "password", "hidden")}
+        with as_owner_of(self._settings.parent):
+            owner = self._settings.stat() if self._settings.exists() else None
+            file = SettingsFile(self._settings)
             file.change(changes, file.read().digest)
             # the settings file stays the service's own, also in a folder of root
             if owner and os.geteuid() == 0:
-                os.chown(self.settings, owner.st_uid, owner.st_gid)
-        self.run(["systemctl", "kill", "--signal=SIGUSR1", "--kill-whom=main", "companion.service"])
+                os.chown(self._settings, owner.st_uid, owner.st_gid)
+        service = ("--kill-whom=main", "companion.service")
+        self._run(["systemctl", "kill", "--signal=SIGUSR1", *service])
 
 
 def _password_in(profile: str) -> str:
@@ -210,36 +256,101 @@ def _password_in(profile: str) -> str:
     return match[1] if match else ""
 
 
-def profile_text(connection: str, name: str, password: str, *, is_permanent: bool) -> str:
-    """Return the profile of a hotspot. With `is_permanent` it opens at every start.
-
-    Raises `NoHotspot` if the template is missing.
-    """
-    installed = Path(sys.prefix) / "share/tabletop-companion/systemd" / TEMPLATE
-    form = installed if installed.is_file() else Path(__file__).parents[2] / "systemd" / TEMPLATE
-    try:
-        text = form.read_text(encoding="utf-8")
-    except OSError:
-        raise NoHotspot(
-            f"{TEMPLATE} is missing: install the companion as docs/install.md says"
-        ) from None
-    words = {
-        "ID": connection,
-        # always the same, so that it replaces the former profile
-        "UUID": str(uuid.uuid5(uuid.NAMESPACE_DNS, connection)),
-        "PERMANENT": str(is_permanent).lower(),
-        "NAME": name,
-        "PASSWORD": password,
-    }
-    for word, value in words.items():
-        text = text.replace(f"@{word}@", value)
-    return text
-
-
-def write_profile(path: Path, text: str, mode: int = 0o600) -> None:
+def write_file(path: Path, text: str, mode: int) -> None:
     """Write a file with these permissions from the first moment on. Raises `NoHotspot`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, text.encode(), mode)
     except OSError as error:
         raise NoHotspot(f"{path}: cannot be written: {error.strerror}") from None
+
+
+# ---- what the service asks for -------------------------------------------------------------------
+
+
+def run_wifi(request_path: Path, answer_path: Path, control: WifiControl) -> int:
+    """Carry out the request in a file and delete the file. Return the exit status."""
+    request = take_request(request_path)
+    try:
+        answer = control.carry_out(request)
+    except CompanionError as error:  # a profile that cannot be written
+        print(error.message)
+        answer = WifiAnswer(request.number, trouble="refused")
+    replace_file(answer_path, msgspec.json.encode(answer), 0o640)
+    return 1 if answer.trouble else 0
+
+
+def take_request(path: Path) -> WifiRequest:
+    """Read a request and delete its file. Raises `Malformed` for an invalid one, without quoting
+    it.
+    """
+    try:
+        with open_file(path, follow_link=False) as file:
+            request = msgspec.json.decode(file.read(MAX_REQUEST_BYTES), type=WifiRequest)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        raise Malformed("The request cannot be read.") from None
+    finally:
+        path.unlink(missing_ok=True)
+    networks = [network for network in (request.wifi, request.hotspot) if network]
+    if not networks:
+        raise Malformed("The request is incomplete.")
+    for network in networks:
+        require_valid(network)
+    return request
+
+
+class WifiControl:
+    """Controls NetworkManager on one machine. Tests replace `root`, `run` and `pause`."""
+
+    def __init__(
+        self,
+        root: Path = Path("/"),
+        run: Run = run_command,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._root, self._run, self._pause = root, run, pause
+        own, joined = "tabletop-companion-setup", "tabletop-companion-wifi"
+        # in memory: after a restart the machine looks for the Wi-Fi that it knows
+        own_path = root / f"run/{_PROFILES}/{own}.nmconnection"
+        self.own = Connection(own, own_path, run, autoconnect=False)
+        joined_path = root / f"etc/{_PROFILES}/{joined}.nmconnection"
+        self.joined = Connection(joined, joined_path, run, "auto")
+
+    def carry_out(self, request: WifiRequest) -> WifiAnswer:
+        """Carry out a request, and return its outcome."""
+        own, trouble = request.hotspot, self._readiness()
+        if request.wifi is None:
+            trouble = trouble or self._open(own)
+            return WifiAnswer(request.number, None if trouble else own, trouble)
+        self._pause(PAGE_S)
+        if not trouble:
+            status, output = self.joined.up(request.wifi, "--wait", JOIN_S)
+            trouble = trouble_of(output) if status else ""
+        if not trouble:
+            self.own.forget()
+            return WifiAnswer(request.number)
+        # a table that could not join must stay reachable
+        is_back = own is not None and not self._open(own)
+        return WifiAnswer(request.number, own if is_back else None, trouble)
+
+    def _readiness(self) -> Trouble:
+        """Switch the radio on. Return why it cannot be used, or an empty string."""
+        self._run(["nmcli", "radio", "wifi", "on"])
+        return "" if list(self._root.glob("sys/class/net/*/phy80211")) else "no_radio"
+
+    def _open(self, own: Wifi | None) -> Trouble:
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                self._pause(AGAIN_S)
+            if own and not self.own.up(own)[0]:
+                return ""
+        return "refused"
+
+
+def trouble_of(output: str) -> Trouble:
+    """Return why NetworkManager did not join, from its output (`nmc_device_reason_to_string` of
+    nmcli).
+    """
+    if "Secrets were required" in output:
+        return "password"
+    return "not_found" if "network could not be found" in output else "refused"

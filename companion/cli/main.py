@@ -19,7 +19,7 @@ from companion.bots import bot_engine
 from companion.bots.characters import CHARACTERS
 from companion.cli.backup import backup, restore
 from companion.cli.history import export, history, import_game, replay
-from companion.cli.hotspot import hotspot
+from companion.cli.hotspot import hotspot, wifi
 from companion.cli.hub import hub
 from companion.cli.lamp import lamp
 from companion.cli.options import (
@@ -35,7 +35,6 @@ from companion.cli.options import (
 )
 from companion.cli.printing import card, kit
 from companion.cli.running import host_key
-from companion.cli.wifi import wifi
 from companion.core.config import BotsSettings, Settings
 from companion.core.errors import CompanionError
 from companion.core.i18n import plain_words

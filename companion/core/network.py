@@ -22,7 +22,7 @@ from companion.core.kit import Seat
 ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
 """Letters and digits of codes, without those that look alike: no 0, 1, i, l, o."""
 HOTSPOT_ADDRESS = "10.42.0.1"
-"""Address of the machine in its own hotspot (`systemd/hotspot.nmconnection`)."""
+"""Address of the machine in its own hotspot (`companion.cli.hotspot`)."""
 HOTSPOT_NAMES = ("table.lan", "table")
 """Names of the machine in its own hotspot. Not `.local`, which older phones do not resolve."""
 HOTSPOT_NAMES_FILE = Path("etc/NetworkManager/dnsmasq-shared.d/tabletop-companion.conf")

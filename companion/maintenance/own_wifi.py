@@ -35,10 +35,6 @@ NO_ADDRESS_S = 120.0
 """Time in seconds without an address after which the own Wi-Fi opens."""
 ANSWER_S = 300.0
 """Timeout in seconds for an answer. One attempt at a Wi-Fi and three at the own one take 250."""
-LONELY_S = 600.0
-"""Time in seconds after which an own Wi-Fi that nobody has joined closes in favour of a known one.
-A slow router has started by then.
-"""
 FIRST_PASSWORD = "tabletop"
 """Password of the own Wi-Fi while the table has no owner, and when the table button opens it."""
 HOTSPOT_NET = HOTSPOT_ADDRESS.rpartition(".")[0] + "."
@@ -47,18 +43,16 @@ _PASSWORD = re.compile(r"([ -~]{8,63}|[0-9A-Fa-f]{64})?")
 _MAX_NAME_BYTES = 32
 """Maximum length of an SSID (IEEE 802.11, 9.4.2.2)."""
 
-Trouble = Literal["", "no_manager", "no_radio", "blocked", "password", "not_found", "refused"]
+Trouble = Literal["", "no_radio", "password", "not_found", "refused"]
 
 
 class WifiRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A request to root: open the own Wi-Fi, join another one, or close the own one in favour of a
-    known one.
+    """A request to root: join `wifi`, or open the own one if there is none to join.
 
-    `hotspot` is the own Wi-Fi to open or to keep. It is opened again when `wifi` cannot be joined.
+    `hotspot` is the own Wi-Fi. It is opened again when `wifi` cannot be joined.
     """
 
     number: str
-    task: Literal["open", "join", "close"]
     hotspot: Wifi | None = None
     wifi: Wifi | None = None
 
@@ -83,17 +77,6 @@ def require_valid(wifi: Wifi) -> None:
         )
 
 
-def has_guests() -> bool:
-    """Return whether any device was seen in the own Wi-Fi since it opened."""
-    try:
-        lines = Path("/proc/net/arp").read_text(encoding="ascii").splitlines()
-    except OSError:
-        # unknown: better to stay open than to disconnect somebody
-        return True
-    # 0x2: the device has answered (ATF_COM of the kernel)
-    return any(line.startswith(HOTSPOT_NET) and " 0x2 " in line for line in lines)
-
-
 class OwnWifi:
     """The service's side of the own Wi-Fi. `look` is one round. Every method may be called from any
     thread.
@@ -111,7 +94,6 @@ class OwnWifi:
         *,
         answer: Path = ANSWER,
         addresses: Callable[[], Sequence[InterfaceAddress]] = own_addresses,
-        guests: Callable[[], bool] = has_guests,
     ) -> None:
         self._request_path = folder / REQUEST_FILE
         self._answer_path = answer
@@ -119,7 +101,6 @@ class OwnWifi:
         self._password = password
         self._tell = tell
         self._addresses = addresses
-        self._guests = guests
         self._lock = threading.RLock()
         self._pending: WifiRequest | None = None
         self._since_s = clock.monotonic_s()
@@ -143,35 +124,26 @@ class OwnWifi:
         """Read an answer, or make the request that is due."""
         with self._lock:
             waited_s = self._clock.monotonic_s() - self._since_s
-            ips = {address.ip for address in self._addresses() if address.has_hardware}
             if self._pending is not None:
                 self._handle_answer(self._pending, waited_s)
                 return
-            # it may have been opened or closed from outside
-            if (HOTSPOT_ADDRESS in ips) is not (self.hotspot is not None):
-                self._adopt(HOTSPOT_ADDRESS in ips)
-            if self.hotspot is not None:
-                if waited_s >= LONELY_S and not self._guests():
-                    self._request("close", self.hotspot)
-            elif self._waits_for_address:
+            ips = {address.ip for address in self._addresses() if address.has_hardware}
+            # an earlier run of the service may have opened it, and anybody may close it
+            last = self._read_answer() if HOTSPOT_ADDRESS in ips else None
+            hotspot = last.hotspot if last else None
+            if hotspot != self.hotspot:
+                self.hotspot = hotspot
+                self._tell(hotspot is not None)
+            if self._waits_for_address:
                 # one address is enough: losing the network later opens nothing
                 self._waits_for_address = not ips
-                if self._waits_for_address and waited_s >= NO_ADDRESS_S:
+                if not ips and waited_s >= NO_ADDRESS_S:
                     self.open(self._password())
-
-    def _adopt(self, is_open: bool) -> None:
-        """Adopt the state of the machine: an earlier run of the service may have opened the own
-        Wi-Fi, and anybody may close it.
-        """
-        last = self._read_answer()
-        before, self.hotspot = self.hotspot, last.hotspot if last and is_open else None
-        if before != self.hotspot:
-            self._tell(self.hotspot is not None)
 
     def open(self, password: str) -> None:
         """Request the own Wi-Fi."""
         host = re.sub(r"[^A-Za-z0-9.-]", "", socket.gethostname().partition(".")[0])
-        self._request("open", Wifi(f"Tabletop {host}"[:_MAX_NAME_BYTES].rstrip(), password))
+        self._request(Wifi(f"Tabletop {host}"[:_MAX_NAME_BYTES].rstrip(), password))
 
     def join(self, wifi: Wifi) -> None:
         """Request to join another Wi-Fi. Raises `Malformed`, and `Illegal` while another request is
@@ -182,18 +154,13 @@ class OwnWifi:
             if self._pending is not None:
                 sentence = say("The table is changing its Wi-Fi: try again in a minute.")
                 raise Illegal(Refusal.WRONG_PHASE, sentence)
-            self._request("join", self.hotspot, wifi)
+            self._request(self.hotspot, wifi)
 
-    def _request(
-        self, task: Literal["open", "join", "close"], hotspot: Wifi | None, wifi: Wifi | None = None
-    ) -> None:
+    def _request(self, hotspot: Wifi | None, wifi: Wifi | None = None) -> None:
         with self._lock:
-            request = WifiRequest(secrets.token_hex(8), task, hotspot, wifi)
-            self._waits_for_address, self.trouble, self._since_s = (
-                False,
-                "",
-                self._clock.monotonic_s(),
-            )
+            request = WifiRequest(secrets.token_hex(8), hotspot, wifi)
+            self._waits_for_address, self.trouble = False, ""
+            self._since_s = self._clock.monotonic_s()
             try:
                 replace_file(self._request_path, msgspec.json.encode(request))
                 self._pending = request
@@ -212,9 +179,9 @@ class OwnWifi:
         else:
             return
         self._pending, self._since_s = None, self._clock.monotonic_s()
-        # after closing or a failed join, wait for an address again unless the own Wi-Fi is open
-        has_lost = request.task == "close" or (request.task == "join" and bool(self.trouble))
-        self._waits_for_address = has_lost and self.hotspot is None
+        # after a failed join, wait for an address again unless the own Wi-Fi is open
+        has_failed = request.wifi is not None and bool(self.trouble)
+        self._waits_for_address = has_failed and self.hotspot is None
         self._tell(self.hotspot is not None)
 
     def _read_answer(self) -> WifiAnswer | None:
@@ -231,15 +198,12 @@ def trouble_words(trouble: Trouble, name: str) -> str:
     """
     if not trouble:
         return ""
-    common = {
-        "no_manager": say("NetworkManager is not installed: sudo apt install network-manager."),
-        "no_radio": say("This machine has no Wi-Fi: plug in a cable."),
-        "blocked": say("The Wi-Fi is switched off by a switch on the machine."),
-    }
-    if trouble in common:
-        return common[trouble]
+    if trouble == "no_radio":
+        return say("This machine has no Wi-Fi: plug in a cable.")
     if not name:
-        return say("The table’s own Wi-Fi cannot be opened: sudo apt install dnsmasq-base.")
+        return say(
+            "The table’s own Wi-Fi cannot be opened: sudo apt install network-manager dnsmasq-base."
+        )
     if trouble == "password":
         return say("The password of the Wi-Fi {name} is wrong.", name=name)
     if trouble == "not_found":
