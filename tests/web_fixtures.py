@@ -22,7 +22,7 @@ from companion.bots.characters import cast
 from companion.bots.coach import Coach
 from companion.core.clock import FakeClock
 from companion.core.config import PanelSettings, TableSettings, WebSettings
-from companion.diagnostics.findings import Finding, Grade, Health, RefusalCounter, Status
+from companion.diagnostics.findings import Finding, Grade, Health, Status
 from companion.games import GAMES
 from companion.printing.kit_printer import KitPrinter
 from companion.printing.printed_kit import printed_table
@@ -41,7 +41,6 @@ class FakeHealth:
     """A service as well as a test wants it to be."""
 
     def __init__(self) -> None:
-        self.tally = RefusalCounter()
         self.now = Health(Status.OK, "1.2.3", 61.26, {}, "ok", "none", "none", 4321, Grade.OK)
         self.found: tuple[Finding, ...] = ()
 

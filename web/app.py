@@ -86,8 +86,6 @@ def create_app(
         "worker": page_context.worker,
         "page_context": page_context,
     }
-    if features.health:
-        app.extensions["refusals"] = features.health.tally
     app.jinja_env.globals.update(
         own_seats=guard.seats_of,
         key_command=site.key_command,
@@ -240,10 +238,6 @@ def create_base_app(
     @app.after_request
     def finish(answer: Response) -> Response:
         _set_headers(answer)
-        if kind := g.pop("refusal", ""):
-            refusals = app.extensions.get("refusals")
-            if refusals:
-                refusals.refused(kind)
         seconds = now_s() - g.at_s if "at_s" in g else 0.0
         # a stream lasts for hours, so its duration means nothing
         if seconds >= SLOW_S and answer.mimetype != "text/event-stream":

@@ -7,7 +7,7 @@ from __future__ import annotations
 import logging
 from http import HTTPStatus
 
-from flask import Flask, Response, current_app, g, jsonify, make_response, render_template, request
+from flask import Flask, Response, current_app, jsonify, make_response, render_template, request
 from werkzeug.exceptions import HTTPException
 
 from companion.core.errors import (
@@ -130,8 +130,6 @@ def _answer(
     reason: str | None = None,
     link: tuple[str, str] | None = None,
 ) -> Response:
-    # counted by kind when the answer is complete
-    g.refusal = kind
     link = link or current_app.extensions["paragraph"](rule)
     if wants_page():
         page = render_template(

@@ -23,7 +23,6 @@ from companion.core.network import addresses
 from companion.core.ports import Camera, Frame
 from companion.diagnostics import machine as machinery
 from companion.diagnostics import network
-from companion.diagnostics.certificate import certificate, validity
 from companion.diagnostics.findings import EXIT_STATUS, Finding, Grade, fail, note, ok, warn, worst
 from companion.diagnostics.own_pages import IS_COMPANION, ask_address, own_address
 from companion.diagnostics.probes import Machine
@@ -199,15 +198,14 @@ def _pins(settings: Settings) -> Iterator[Finding]:
 
 
 def _certificate(web: WebSettings) -> Iterator[Finding]:
-    """Yield whether the certificate can be used, and whether phones accept it today."""
+    """Yield whether the certificate can be used."""
     if not web.certificate:
         return
     try:
-        served = certificate_context(web.certificate, web.key)
+        certificate_context(web.certificate, web.key)
+        yield ok("https", "The certificate can be used.")
     except BadCertificate as error:
         yield fail("https", error.message)
-    else:
-        yield from certificate(validity(served, web.certificate, web.names), RealClock().wall_s())
 
 
 def _journal(settings: Settings) -> Iterator[Finding]:

@@ -4,8 +4,6 @@ it.
 
 from __future__ import annotations
 
-import threading
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -95,30 +93,8 @@ class Health:
     machine: Grade
 
 
-class RefusalCounter:
-    """Counts refused requests by kind, without their text. Any thread may use it."""
-
-    def __init__(self) -> None:
-        self._counts: Counter[str] = Counter()
-        self._reported: Counter[str] = Counter()
-        self._lock = threading.Lock()
-
-    def refused(self, kind: str) -> None:
-        """Count a refused request."""
-        with self._lock:
-            self._counts[kind] += 1
-
-    def news(self) -> Mapping[str, int]:
-        """Return the counts by kind since the last call."""
-        with self._lock:
-            fresh, self._reported = self._counts - self._reported, self._counts.copy()
-        return dict(sorted(fresh.items()))
-
-
 class HealthRoom(Protocol):
     """The interface through which pages query the health of the service, from any thread."""
-
-    tally: RefusalCounter
 
     def state(self) -> Health:
         """Return the current state. Takes almost no time."""

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from companion import DEBIAN_HOME, __version__
-from companion.core.i18n import joined, say, say_n
+from companion.core.i18n import joined, say
 from companion.diagnostics import probes
 from companion.diagnostics.findings import Finding, fail, note, ok, warn
 from companion.diagnostics.probes import Machine
@@ -173,26 +173,6 @@ def memory_only_warning(machine: Machine, folder: Path) -> str:
     )
 
 
-def disk_health(machine: Machine, folder: Path) -> Iterator[Finding]:
-    """Yield the errors that the file system has found on the disk."""
-    mount = probes.volume(machine, _existing(folder))
-    disk = probes.disk(machine, mount.device) if mount else None
-    if disk is None:
-        return
-    name = " ".join(filter(None, (disk.kind, disk.name)))
-    if disk.errors:
-        text = say_n(
-            "The file system has found {n} error on {disk}: {advice}.",
-            "The file system has found {n} errors on {disk}: {advice}.",
-            disk.errors,
-            disk=name,
-            advice=say("save a backup and use a new card"),
-        )
-        yield warn("disk", text)
-    else:
-        yield ok("disk", say("{disk}: no known errors.", disk=name))
-
-
 # ---- clock and versions --------------------------------------------------------------------------
 
 
@@ -207,9 +187,6 @@ def clock(machine: Machine) -> Finding:
         return ok("clock", now)
     if synchronised:
         return ok("clock", joined(" ", (now, say("It was set by the network."))))
-    if machine.glob("sys/class/rtc/rtc*"):  # a clock that runs without power
-        text = say("It was set by the machine’s own clock.")
-        return ok("clock", joined(" ", (now, text)))
     text = say("No network has set the clock: dates in the history may be wrong, games are not.")
     return note("clock", joined(" ", (now, text)))
 
@@ -226,18 +203,14 @@ def versions(machine: Machine) -> Finding:
         with suppress(importlib.metadata.PackageNotFoundError):
             lines.append(f"{title} {importlib.metadata.version(package)}")
     lines += [probes.system_name(machine), f"Linux {probes.kernel(machine)}"]
-    # available on a Raspberry Pi 4 or 5
-    if loader := machine.text("proc/device-tree/chosen/bootloader/version"):
-        lines.append(f"bootloader {loader[:10]}")
     return ok("versions", f"{', '.join(lines)}.")
 
 
 def quick_look(machine: Machine, folder: Path) -> Iterator[Finding]:
-    """Yield the checks of every minute: temperature, voltage, space, errors of the disk."""
+    """Yield the checks of every minute: temperature, voltage, space."""
     yield from warmth(machine)
     yield from power(machine)
     yield space(machine, folder)
-    yield from disk_health(machine, folder)
 
 
 def thorough_look(machine: Machine, folder: Path) -> Iterator[Finding]:

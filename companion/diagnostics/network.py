@@ -1,6 +1,4 @@
-"""The doctor's checks of how phones reach the table (addresses, name, hotspot, Wi-Fi) and of the
-service's unit.
-"""
+"""The doctor's checks of how phones reach the table: addresses, name, Wi-Fi."""
 
 from __future__ import annotations
 
@@ -8,14 +6,11 @@ import re
 import socket
 from collections.abc import Iterator, Sequence
 
-from companion.core.i18n import joined, say, say_n
+from companion.core.i18n import say
 from companion.diagnostics import probes
 from companion.diagnostics.findings import Finding, fail, note, ok
 from companion.diagnostics.probes import Machine
 
-UNIT = "companion.service"
-WEAK_DBM = -75
-"""Signal strength in dBm below which a Wi-Fi gets slow and drops connections."""
 _LOCAL = re.compile(r"(127\.0\.0\.1|\[?::1\]?|localhost)(:\d+)?")
 
 
@@ -62,51 +57,10 @@ def name(machine: Machine) -> Finding:
 
 
 def wifi(machine: Machine) -> Iterator[Finding]:
-    """Yield whether the Wi-Fi saves power, is weak or is blocked."""
+    """Yield whether the Wi-Fi is blocked."""
     if probes.is_radio_blocked(machine):
         text = say(
             "The Wi-Fi is blocked: set its country with sudo raspi-config, or run rfkill unblock "
             "wlan."
         )
         yield note("wifi", text)
-        return
-    for device in probes.wireless(machine):
-        troubles = []
-        if device.saves_power:
-            text = say(
-                "{name} is saving power, which can make phones wait: run sudo iw dev {name} set "
-                "power_save off.",
-                name=device.name,
-            )
-            troubles.append(text)
-        if device.signal_dbm is not None and device.signal_dbm < WEAK_DBM:
-            text = say(
-                "{name} has a weak Wi-Fi signal ({signal} dBm): move the machine.",
-                name=device.name,
-                signal=device.signal_dbm,
-            )
-            troubles.append(text)
-        if troubles:
-            yield note("wifi", joined(" ", troubles))
-        elif device.saves_power is False:
-            yield ok("wifi", say("{name} is not saving power.", name=device.name))
-
-
-def service(machine: Machine) -> Iterator[Finding]:
-    """Yield the state of the companion's systemd unit."""
-    unit = probes.unit(machine, UNIT)
-    if unit is None:
-        return
-    if unit.state == "failed":
-        text = say("The service has failed: journalctl -u {unit} says why.", unit=UNIT)
-        yield fail("service", text)
-    elif unit.restarts:
-        text = say_n(
-            "The service has restarted by itself {n} time: journalctl -u {unit} says why.",
-            "The service has restarted by itself {n} times: journalctl -u {unit} says why.",
-            unit.restarts,
-            unit=UNIT,
-        )
-        yield note("service", text)
-    else:
-        yield ok("service", say("{unit} is {state}.", unit=UNIT, state=unit.state))

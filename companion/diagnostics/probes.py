@@ -1,49 +1,25 @@
-"""Facts about the machine, read from `/proc`, `/sys` and a few commands. None or empty if not
-available.
+"""Facts about the machine, read from `/proc`, `/sys` and `/run`. None or empty if not available.
 
-Every probe is a pure function of a `Machine`: a folder that stands for `/`, and a way to run
-commands. Probes do not judge. The checks are in `machine` and `network`.
+Every probe is a pure function of a `Machine`: a folder that stands for `/`. Probes do not judge.
+The checks are in `machine` and `network`.
 """
 
 from __future__ import annotations
 
 import platform
 import re
-import shutil
-import subprocess
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-COMMAND_S = 2.0
-"""Timeout in seconds for a command."""
 _CONTAINER = (".dockerenv", "run/.containerenv")
 """Files by which Docker and Podman mark their containers."""
-Run = Callable[[Sequence[str]], str]
-
-
-def run_command(command: Sequence[str]) -> str:
-    """Return the output of a command.
-
-    Empty if it is missing, fails or times out. None of it is logged.
-    """
-    if shutil.which(command[0]) is None:
-        return ""
-    try:
-        result = subprocess.run(
-            command, capture_output=True, text=True, timeout=COMMAND_S, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
-        return ""
-    return result.stdout if result.returncode == 0 else ""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The machine to probe: the folder that stands for `/`, and a function that runs commands."""
+    """The machine to probe: the folder that stands for `/`."""
 
     root: Path = Path("/")
-    run: Run = run_command
 
     def text(self, path: str) -> str:
         """Return the text of a small file, without white space and null bytes at its ends.
@@ -94,7 +70,7 @@ def temperature_c(machine: Machine) -> float | None:
 
 
 def throttling(machine: Machine) -> int | None:
-    """Return the firmware's throttling flags, from the kernel's file or `vcgencmd`.
+    """Return the firmware's throttling flags, from the kernel's file.
 
     They are the bits of `vcgencmd get_throttled` in the Raspberry Pi documentation: 0 to 3 are for
     now, 16 to 19 for the time since the start.
@@ -102,8 +78,7 @@ def throttling(machine: Machine) -> int | None:
     for path in machine.glob("sys/devices/platform/soc*/*firmware/get_throttled"):
         if (bits := machine.number(path, 16)) is not None:
             return bits
-    _, _, digits = machine.run(["vcgencmd", "get_throttled"]).strip().partition("throttled=")
-    return int(digits, 16) if re.fullmatch(r"0x[0-9a-f]{1,8}", digits) else None
+    return None
 
 
 @dataclass(frozen=True)
@@ -180,74 +155,16 @@ def is_lost_at_power_off(machine: Machine, folder: Path) -> bool:
     return below.file_system in ("tmpfs", "ramfs")
 
 
-@dataclass(frozen=True)
-class Disk:
-    """A disk: its kind (`SD`, `MMC` or empty), its name, and the number of errors that the file
-    system has found on it.
-    """
-
-    kind: str
-    name: str
-    errors: int | None
-
-
-def disk(machine: Machine, device: str) -> Disk | None:
-    """Return the disk of a block device such as `179:2`.
-
-    None if it is not a disk, such as an overlay or a memory disk.
-    """
-    try:
-        part = (machine.root / "sys/dev/block" / device).resolve(strict=True)
-    except OSError:
-        return None
-    # the folder of a partition is inside the folder of its disk
-    whole = part.parent if (part / "partition").exists() else part
-    try:
-        at = f"{whole.relative_to(machine.root.resolve())}/device"
-    except ValueError:
-        return None
-    return Disk(
-        machine.text(f"{at}/type"),
-        machine.text(f"{at}/name") or machine.text(f"{at}/model") or whole.name,
-        machine.number(f"sys/fs/ext4/{part.name}/errors_count"),
-    )
-
-
 # ---- the clock -----------------------------------------------------------------------------------
 
 
 def is_synchronised(machine: Machine) -> bool | None:
-    """Return whether the clock was set by the network. None if unknown."""
-    if (machine.root / "run/systemd/timesync/synchronized").exists():
-        return True
-    answer = machine.run(["timedatectl", "show", "-p", "NTPSynchronized", "--value"]).strip()
-    return {"yes": True, "no": False}.get(answer)
+    """Return whether systemd has set the clock by the network. None if it does not do that."""
+    folder = machine.root / "run/systemd/timesync"
+    return (folder / "synchronized").exists() if folder.exists() else None
 
 
 # ---- the network ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Wireless:
-    """A wireless interface: whether it saves power, and its signal in dBm. None if unknown."""
-
-    name: str
-    saves_power: bool | None
-    signal_dbm: int | None
-
-
-def wireless(machine: Machine) -> tuple[Wireless, ...]:
-    """Return all wireless interfaces."""
-    quality = re.compile(r"^\s*(\w+):\s+\S+\s+\S+\s+(-\d+)", re.MULTILINE)
-    signals = dict(quality.findall(machine.text("proc/net/wireless")))
-    devices = []
-    for path in machine.glob("sys/class/net/*/wireless"):
-        name = path.split("/")[-2]
-        output = machine.run(["iw", "dev", name, "get", "power_save"])
-        saves = {"on": True, "off": False}.get(output.partition("Power save:")[2].strip())
-        signal = signals.get(name)
-        devices.append(Wireless(name, saves, int(signal) if signal else None))
-    return tuple(devices)
 
 
 def is_radio_blocked(machine: Machine) -> bool:
@@ -261,7 +178,7 @@ def is_radio_blocked(machine: Machine) -> bool:
     )
 
 
-# ---- versions and the service --------------------------------------------------------------------
+# ---- versions -----------------------------------------------------------------------------------
 
 
 def system_name(machine: Machine) -> str:
@@ -273,21 +190,3 @@ def system_name(machine: Machine) -> str:
 def kernel(machine: Machine) -> str:
     """Return the kernel's version and the kind of processor."""
     return f"{machine.text('proc/sys/kernel/osrelease')} {platform.machine()}".strip()
-
-
-@dataclass(frozen=True)
-class SystemdUnit:
-    """State of a systemd service (`active`, `failed` …), and how often systemd restarted it."""
-
-    state: str
-    restarts: int
-
-
-def unit(machine: Machine, name: str) -> SystemdUnit | None:
-    """Return the state of a service. None if it is unknown or there is no systemd."""
-    output = machine.run(["systemctl", "show", name, "-p", "LoadState,ActiveState,NRestarts"])
-    fields = dict(line.split("=", 1) for line in output.splitlines() if "=" in line)
-    if fields.get("LoadState") != "loaded":
-        return None
-    restarts = fields.get("NRestarts", "0")
-    return SystemdUnit(fields.get("ActiveState", ""), int(restarts) if restarts.isdecimal() else 0)

@@ -24,7 +24,6 @@ from companion.core.kit import SEATS, Kit
 from companion.core.log_fields import log_fields
 from companion.core.network import Wifi, host_key_text, page_urls
 from companion.core.ports import Camera, Closeable, Cue, Signal
-from companion.diagnostics.certificate import Validity, validity
 from companion.diagnostics.probes import Machine
 from companion.games import GAMES
 from companion.maintenance.housekeeping import Housekeeping
@@ -123,7 +122,6 @@ class Companion(Closeable):
         self.album = PhotographFolder(
             settings.photographs_path, settings.camera.photographs_mb, self._has_room
         )
-        self.certificate: Validity | None = None
         self.own_wifi: OwnWifi | None = None
         """Opens the table's own Wi-Fi. None outside of an installed service, which alone may do
         that.
@@ -249,7 +247,7 @@ class Companion(Closeable):
         """Open the health checks of the service, and the log of games."""
         health = ServiceHealth(self, Machine(), self.bundle, threads=self._threads)
         self.health = self._stack.enter_context(health)
-        self._stack.callback(GameLog(self.table, health.tally).refusals)
+        GameLog(self.table)
 
     @property
     def watcher(self) -> Watcher | None:
@@ -378,7 +376,6 @@ class Companion(Closeable):
             from web.security.tls import certificate_context  # noqa: PLC0415 - brings what only a certificate needs
 
             tls = certificate_context(web.certificate, web.key)
-            self.certificate = validity(tls, web.certificate, web.names)
         site = Site(
             web,
             self.urls,

@@ -142,4 +142,3 @@ def installation(
     yield network.reach(addresses)
     yield network.name(machine)
     yield from network.wifi(machine)
-    yield from network.service(machine)

@@ -7,8 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from companion import __version__
 from companion.core.errors import JournalError
@@ -17,12 +16,10 @@ from companion.core.log_fields import log_fields
 from companion.core.network import shown
 from companion.core.ports import CameraState, Closeable
 from companion.diagnostics import machine as machinery
-from companion.diagnostics.certificate import certificate
 from companion.diagnostics.findings import (
     Finding,
     Grade,
     Health,
-    RefusalCounter,
     Status,
     fail,
     note,
@@ -42,15 +39,8 @@ from companion.storage.disk_space import FULL_BYTES
 from companion.table.listeners import TableListener
 
 if TYPE_CHECKING:
-    from companion.core.clock import Clock
-    from companion.core.config import Settings
-    from companion.diagnostics.certificate import Validity
-    from companion.maintenance.own_wifi import OwnWifi
-    from companion.mqtt.adapter import MqttAdapter
-    from companion.storage.journal import Journal
+    from companion.service.app import Companion
     from companion.table.table import Table
-    from hardware.panel import Panel
-    from vision.watcher import Watcher
 
 log = logging.getLogger(__name__)
 TABLE, JOURNAL, CAMERA = "table", "journal", "camera"
@@ -62,39 +52,12 @@ seconds while it retries to open a camera, which may take a while longer.
 PULSE_S = 2.0
 LOOK_S = 60.0
 """Interval in seconds at which the machine is checked."""
-FRESH_S = 5.0
-"""Seconds for which the doctor's findings are cached, so that reloading a page runs no commands."""
 _CAMERA = {
     CameraState.SEES_BOARD: "ok",
     CameraState.NO_BOARD: "no_board",
     CameraState.TROUBLE: "trouble",
 }
 _TROUBLE = (Grade.WARN, Grade.FAIL)
-
-
-class Examined(Protocol):
-    """The parts of a service that are examined. A missing part is None."""
-
-    clock: Clock
-    settings: Settings
-    settings_path: Path
-    journal: Journal
-    table: Table
-    panel: Panel | None
-    broker: MqttAdapter
-    certificate: Validity | None
-    own_wifi: OwnWifi | None
-
-    @property
-    def watcher(self) -> Watcher | None:
-        """Return the watcher of the board, if there is a camera."""
-
-    @property
-    def simulation(self) -> object | None:
-        """Return the simulated table and fingers, if table and pins are simulated."""
-
-    def urls(self) -> tuple[str, ...]:
-        """Return the addresses of the table screen, the one for phones first."""
 
 
 class ServiceHealth(Closeable):
@@ -106,7 +69,7 @@ class ServiceHealth(Closeable):
 
     def __init__(
         self,
-        companion: Examined,
+        companion: Companion,
         machine: Machine,
         bundle: Callable[[], bytes],
         threads: bool = True,
@@ -116,7 +79,6 @@ class ServiceHealth(Closeable):
         self._clock = companion.clock
         self._folder = companion.settings.journal_path.parent
         self._begun_s = self._clock.monotonic_s()
-        self.tally = RefusalCounter()
         self.bundle = bundle
         self._watched_s = self._checked_journal_s = self._begun_s
         self._loops: dict[str, Callable[[], float]] = {}
@@ -132,8 +94,6 @@ class ServiceHealth(Closeable):
         self._findings: tuple[Finding, ...] = ()
         self._checked_s: float | None = None
         self._memory_notice = ""
-        self._examined: tuple[float, tuple[Finding, ...]] | None = None
-        self._examining = threading.Lock()
         self._stop = threading.Event()
         self._thread = (
             threading.Thread(target=self._run, name="health", daemon=True) if threads else None
@@ -165,10 +125,7 @@ class ServiceHealth(Closeable):
         self._judge_journal()
         if self._checked_s is None or now_s - self._checked_s >= LOOK_S:
             self._checked_s, before = now_s, self.line()
-            self._findings = (
-                *machinery.quick_look(self.machine, self._folder),
-                *self._certificate(),
-            )
+            self._findings = tuple(machinery.quick_look(self.machine, self._folder))
             self._report_memory_only()
             if (line := self.line()) != before:
                 log.warning("%s", line or "The machine is well again.", extra=log_fields("machine"))
@@ -254,13 +211,8 @@ class ServiceHealth(Closeable):
         return texts[0] if grade in _TROUBLE else ""
 
     def examine(self) -> tuple[Finding, ...]:
-        """Examine everything, in the caller's thread. Findings are cached for some seconds."""
-        # One examination at a time. Waiting callers share its findings.
-        with self._examining:
-            now_s = self._clock.monotonic_s()
-            if self._examined is None or now_s - self._examined[0] >= FRESH_S:
-                self._examined = now_s, tuple(self._look_at_all())
-            return self._examined[1]
+        """Examine everything, in the caller's thread."""
+        return tuple(self._look_at_all())
 
     def _look_at_all(self) -> Iterator[Finding]:
         companion = self._companion
@@ -277,13 +229,8 @@ class ServiceHealth(Closeable):
         yield journal_finding(companion.journal)
         if companion.own_wifi and companion.own_wifi.trouble:
             yield note("network", companion.own_wifi.trouble)
-        yield from self._certificate()
         urls = [shown(url) for url in companion.urls()]
         yield from installation(companion.settings, self.machine, urls)
-
-    def _certificate(self) -> Iterator[Finding]:
-        """Return whether phones will accept the certificate today."""
-        return certificate(self._companion.certificate, self._clock.wall_s())
 
     def _late_loops(self) -> Iterator[Finding]:
         """Yield the loops that are late."""
@@ -304,9 +251,8 @@ class ServiceHealth(Closeable):
 class GameLog:
     """Logs when games begin and end: the game and the number of turns, but no names or orders."""
 
-    def __init__(self, table: Table, tally: RefusalCounter) -> None:
+    def __init__(self, table: Table) -> None:
         self._table = table
-        self._tally = tally
         self._number, self._name = 0, ""
         self._beginning = "game_resumed", "goes on"
         # This calls `_log_change` at once if a game is running.
@@ -318,18 +264,8 @@ class GameLog:
         if self._number:
             fields = log_fields("game_over", game=self._number, name=self._name, turns=turns)
             log.info("Game %d is over", self._number, extra=fields)
-            self.refusals()
         self._number, self._name = number, self._table.view().game or ""
         if number:
             event, words = self._beginning
             fields = log_fields(event, game=number, name=self._name)
             log.info("Game %d %s", number, words, extra=fields)
-
-    def refusals(self) -> None:
-        """Log the number of refused requests since the last time, if there are any."""
-        if news := self._tally.news():
-            log.info(
-                "Requests were refused: %d",
-                sum(news.values()),
-                extra=log_fields("refusals", **news),
-            )

@@ -47,7 +47,7 @@ def house(folder: Path, simulate: bool = False) -> Iterator[tuple[Companion, Fak
     clock = FakeClock(100.0)
     found = local_settings(folder, **({} if simulate else OFF))
     with Companion(found, simulate=simulate, clock=clock, threads=False) as companion:
-        companion.health.machine = Machine(folder / "root", lambda _: "")
+        companion.health.machine = Machine(folder / "root")
         yield companion, clock
 
 
@@ -223,14 +223,11 @@ def events(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
     return [record.log_fields for record in caplog.records if hasattr(record, "log_fields")]
 
 
-def test_start_games_and_refusals_are_in_the_log(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_start_and_games_are_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     with house(tmp_path) as (companion, _):
         companion.table.take_seat(Seat.SOUTH, "Mara-5ecret")
         companion.table.new_game("outbuffered", seed=1)
-        companion.health.tally.refused("illegal")
         companion.table.abandon()
         companion.table.new_game("kahmate", seed=1)
     with house(tmp_path):
@@ -238,11 +235,10 @@ def test_start_games_and_refusals_are_in_the_log(
     told = [each for each in events(caplog) if each["event"] != "journal"]
     names = [each["event"] for each in told]
     assert names == [
-        "begin", "ready", "game_begun", "game_over", "refusals", "game_begun", "begin", "game_resumed", "ready",
+        "begin", "ready", "game_begun", "game_over", "game_begun", "begin", "game_resumed", "ready",
     ]  # fmt: skip
     assert told[3] == {"event": "game_over", "game": 1, "name": "outbuffered", "turns": 0}
-    assert told[4] == {"event": "refusals", "illegal": 1}
-    assert told[7] == {"event": "game_resumed", "game": 2, "name": "kahmate"}
+    assert told[6] == {"event": "game_resumed", "game": 2, "name": "kahmate"}
     assert "Mara" not in caplog.text
 
 
@@ -271,9 +267,7 @@ def test_its_exit_status_is_for_scripts(
     status: int,
     worst_of_all: str,
 ) -> None:
-    monkeypatch.setattr(
-        "companion.cli.doctor.Machine", lambda: Machine(tmp_path / "root", lambda _: "")
-    )
+    monkeypatch.setattr("companion.cli.doctor.Machine", lambda: Machine(tmp_path / "root"))
     monkeypatch.setattr("shutil.disk_usage", lambda _: Usage(0, 0, free))
     (tmp_path / "settings.toml").write_text(
         '[camera]\nsource = "none"\n[panel]\nenabled = "no"\n[web]\nhost = "127.0.0.1"\nport = 0\n'

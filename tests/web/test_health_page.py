@@ -4,13 +4,10 @@ request.
 
 from __future__ import annotations
 
-import logging
 import re
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from flask import Response
 from web_fixtures import Place, page_of
 
 from companion.diagnostics.findings import Finding, Grade, Status
@@ -83,34 +80,3 @@ def test_six_rows_say_how_it_is_beside_the_bundle(place: Place) -> None:
 
 
 # ---- the support bundle --------------------------------------------------------------------------
-
-
-# ---- what is counted -----------------------------------------------------------------------------
-
-
-def test_refusals_are_counted_and_not_quoted(place: Place) -> None:
-    browser, moment = place.sit("south"), place.to_orders()
-    for action in ("XYZ", "UDX"):
-        body = {"moment": moment, "action": action}
-        assert browser.post("/api/seat/south/hand-in", json=body).status_code == 400
-    place.browser().post("/api/host/undo", json={})
-    assert place.health.tally.news() == {"illegal": 1, "malformed": 2}
-    assert place.health.tally.news() == {}
-
-
-def test_a_slow_request_is_logged_without_its_address(
-    place: Place, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    caplog.set_level(logging.INFO)
-
-    def slowly(*_: Any) -> Response:
-        place.clock.advance(1.5)
-        return Response("at last")
-
-    monkeypatch.setitem(place.app.view_functions, "pages.clock", slowly)
-    assert place.browser().get("/clock?name=5ecret").data == b"at last"
-    (record,) = caplog.records
-    assert record.getMessage() == "A request took long"
-    assert getattr(record, "log_fields") == {  # noqa: B009 - logging gives records what it was given as extra
-        "event": "slow_request", "method": "GET", "route": "/clock", "seconds": 1.5
-    }  # fmt: skip

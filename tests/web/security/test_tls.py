@@ -10,23 +10,18 @@ import os
 import re
 import socket
 import ssl
+import subprocess
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
-import msgspec
 import pytest
 from service import until
 from web_fixtures import HOST_KEY, Place
 
 from companion.cli.doctor import examine
-from companion.core.clock import FakeClock
 from companion.core.config import PanelSettings, Settings, WebSettings
-from companion.core.i18n import translate
-from companion.diagnostics.certificate import certificate, validity
 from companion.diagnostics.findings import Grade
-from companion.service.app import Companion
 from web.security import tls as own
 from web.security.tls import BadCertificate, NoCertificate, certificate_context, own_certificate
 from web.server.server import Server, serve
@@ -35,8 +30,6 @@ FILES = Path(__file__).parents[2] / "certificates"
 CERTIFICATE, KEY, LOCKED = (
     str(FILES / name) for name in ("certificate.pem", "key.pem", "locked.pem")
 )
-ENDED, FOR_CLIENTS = (str(FILES / name) for name in ("ended.pem", "for-clients.pem"))
-"""The one counted in the first quarter of 2020, the other is not made for servers."""
 ELSEWHERE = "127.0.0.66"
 """An address of this machine that is not its own screen's."""
 
@@ -116,22 +109,13 @@ def test_without_tls_others_are_sent_to_the_right_address(server: Server) -> Non
         assert plain(server, asked).startswith(b"HTTP/1.1 400")
 
 
-# ---- what phones check ---------------------------------------------------------------------------
+# ---- certificates --------------------------------------------------------------------------------
 
 
-def at_s(day: str) -> float:
-    return datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()
-
-
-def test_the_service_warns_of_it_wherever_it_tells_of_the_machine(tmp_path: Path) -> None:
-    web = WebSettings(host="127.0.0.1", port=0, certificate=ENDED, key=KEY)
+def test_the_doctor_names_a_certificate_that_is_missing(tmp_path: Path) -> None:
+    web = WebSettings(certificate="/no.pem", key=KEY)
     settings = Settings(state_dir=str(tmp_path), web=web, panel=PanelSettings(enabled="no"))
-    clock = FakeClock(wall_s=at_s("2026-11-22"))
-    with Companion(settings, simulate=True, clock=clock, threads=False) as companion:
-        companion.health.look()
-        assert companion.health.line().startswith("The certificate expired on 2020-04-01")
-    missing = WebSettings(certificate="/no.pem", key=KEY)
-    findings = examine(msgspec.structs.replace(settings, web=missing))
+    findings = examine(settings)
     assert [finding.grade for finding in findings if finding.topic == "https"] == [Grade.FAIL]
 
 
@@ -168,36 +152,19 @@ def test_files_that_cannot_be_used_are_told(certificate: str, key: str, words: s
         certificate_context(certificate, key)
 
 
-@pytest.mark.parametrize(
-    ("name", "day", "words"),
-    [
-        (CERTIFICATE, "2026-05-01", "does not cover table.example.com,"),
-        (CERTIFICATE, "2019-12-31", "is not valid before 2020-01-01"),
-        (ENDED, "2020-03-17", "is valid until 2020-04-01."),
-        (ENDED, "2020-03-20", "expires on 2020-04-01. Renew it, then restart"),
-        (ENDED, "2026-11-22", "expired on 2020-04-01: phones show a warning"),
-        (FOR_CLIENTS, "2026-05-01", "unsuitable certificate purpose."),
-    ],
-)
-def test_what_phones_check_is_told(
-    name: str, day: str, words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("companion.diagnostics.certificate.EARLIEST_S", 0.0)
-    names = ("table.example.com",) if "cover" in words else ()
-    *_, found = certificate(validity(certificate_context(name, KEY), name, names), at_s(day))
-    assert found.grade is (Grade.OK if "until" in words else Grade.WARN)
-    assert words in translate(found.text, "en")
-
-
 HOSTS = ("192.0.2.7", "table.local", "::1")
 
 
 def test_it_is_for_the_tables_names_and_addresses(tmp_path: Path) -> None:
-    served = own_certificate(tmp_path, HOSTS)
-    found = validity(served, str(tmp_path / "own-certificate.pem"), (*HOSTS, "example.org"))
-    assert found.refused == ""
-    assert found.not_for == ("example.org",)
-    assert 700 < (found.ends_s - time.time()) / 86400 < 825
+    own_certificate(tmp_path, HOSTS)
+    command = ["openssl", "x509", "-noout", "-enddate", "-ext", "subjectAltName,extendedKeyUsage"]
+    file = tmp_path / "own-certificate.pem"
+    told = subprocess.run([*command, "-in", file], capture_output=True, text=True, check=True)
+    assert "IP Address:192.0.2.7, DNS:table.local, IP Address:0:0:0:0:0:0:0:1" in told.stdout
+    assert "TLS Web Server Authentication" in told.stdout
+    ends = re.search(r"notAfter=(.*)", told.stdout)
+    assert ends
+    assert 700 < (ssl.cert_time_to_seconds(ends[1]) - time.time()) / 86400 < 825
     assert (tmp_path / "own-key.pem").stat().st_mode & 0o077 == 0
 
 
