@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from companion import __version__
 from companion.core.errors import JournalError
@@ -39,8 +39,16 @@ from companion.storage.disk_space import FULL_BYTES
 from companion.table.listeners import TableListener
 
 if TYPE_CHECKING:
-    from companion.service.app import Companion
+    from pathlib import Path
+
+    from companion.core.clock import Clock
+    from companion.core.config import Settings
+    from companion.maintenance.own_wifi import OwnWifi
+    from companion.mqtt.adapter import MqttAdapter
+    from companion.storage.journal import Journal
     from companion.table.table import Table
+    from hardware.panel import Panel
+    from vision.watcher import Watcher
 
 log = logging.getLogger(__name__)
 TABLE, JOURNAL, CAMERA = "table", "journal", "camera"
@@ -60,6 +68,30 @@ _CAMERA = {
 _TROUBLE = (Grade.WARN, Grade.FAIL)
 
 
+class Examined(Protocol):
+    """The parts of a service that are examined. A missing part is None."""
+
+    clock: Clock
+    settings: Settings
+    settings_path: Path
+    journal: Journal
+    table: Table
+    panel: Panel | None
+    broker: MqttAdapter
+    own_wifi: OwnWifi | None
+
+    @property
+    def watcher(self) -> Watcher | None:
+        """Return the watcher of the board, if there is a camera."""
+
+    @property
+    def simulation(self) -> object | None:
+        """Return the simulated table and fingers, if table and pins are simulated."""
+
+    def urls(self) -> tuple[str, ...]:
+        """Return the addresses of the table screen, the one for phones first."""
+
+
 class ServiceHealth(Closeable):
     """The service's own health. A context manager whose `close` may be called twice.
 
@@ -69,7 +101,7 @@ class ServiceHealth(Closeable):
 
     def __init__(
         self,
-        companion: Companion,
+        companion: Examined,
         machine: Machine,
         bundle: Callable[[], bytes],
         threads: bool = True,
