@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from companion.core.errors import ConfigError
-from companion.core.files import MAX_TEXT, expand_path, read_file
+from companion.core.files import MAX_TEXT, read_file
 from companion.core.i18n import LANGUAGES, Verbatim, headed, say
 from companion.core.resources import is_small_machine
 
@@ -361,8 +361,6 @@ def settings_of(tree: Mapping[str, Any], name: str) -> Settings:
         settings = msgspec.convert(current, Settings)
     except msgspec.ValidationError as error:
         raise ConfigError(headed(name, _place(str(error)))) from None
-    _refuse_double_pins(settings.panel, name)
-    _refuse_paths(settings, name)
     require_web(settings.web, name)
     if bool(settings.quiet.begin) != bool(settings.quiet.end):
         raise ConfigError(say("{file}: [quiet] needs both from and to, or neither", file=name))
@@ -461,46 +459,3 @@ def require_web(web: WebSettings, name: str) -> None:
         raise ConfigError(
             say("{file}: [web] needs both certificate and key, or neither", file=name)
         )
-
-
-def _refuse_paths(settings: Settings, name: str) -> None:
-    """Raise `ConfigError` for settings that cannot be paths."""
-    web, mqtt = settings.web, settings.mqtt
-    for key, path in (
-        ("state_dir", settings.state_dir),
-        ("web.certificate", web.certificate),
-        ("web.key", web.key),
-        ("mqtt.password_file", mqtt.password_file),
-        ("mqtt.ca_file", mqtt.ca_file),
-    ):
-        try:
-            expand_path(path)
-        except OSError:
-            raise ConfigError(
-                say("{file}: [{place}] is not a path on this machine", file=name, place=key)
-            ) from None
-
-
-def _refuse_double_pins(panel: PanelSettings, name: str) -> None:
-    """Raise `ConfigError` when one pin has two jobs."""
-    jobs: dict[int, str] = {}
-    entries: list[tuple[str, object]] = [
-        ("buzzer", panel.buzzer),
-        ("table_button", panel.table_button),
-        ("system_lamp", panel.system_lamp),
-    ]
-    for side, pins in (("south", panel.south), ("north", panel.north)):
-        entries += [(f"{side}.{job}", pin) for job, pin in msgspec.structs.asdict(pins).items()]
-    for job, pin in entries:
-        # an empty entry: the pin is not wired
-        first = jobs.setdefault(pin, job) if isinstance(pin, int) else job
-        if first != job:
-            raise ConfigError(
-                say(
-                    "{file}: [panel] pin {pin} is both {first} and {second}: give each its own",
-                    file=name,
-                    pin=pin,
-                    first=first,
-                    second=job,
-                )
-            )

@@ -9,7 +9,7 @@ refusals, `--hatch-a` and `--hatch-b` the shutter.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from xml.etree import ElementTree
 
 _EDGE = "var(--edge,var(--line))"
@@ -27,7 +27,7 @@ def _solid(path: str, width: float, more: str = "") -> str:
 
 
 def _dotted(path: str) -> str:
-    """Draw North's dots over a polygon. Its path has only absolute M, L, H, V and z."""
+    """Draw North's dots over a shape."""
     return f'<path d="{path}" fill="url(#dots)"/>'
 
 
@@ -414,9 +414,8 @@ def standalone(name: str, *, colour: str, edge: str, face: str) -> str:
     """Return a complete SVG document of one drawing for a converter without CSS variables and
     patterns.
 
-    Colours are `#rgb` or `#rrggbb`: `colour` fills, `edge` outlines, `face` is drawn on the fill.
-    Dots become circles in a plain colour half-way between fill and face. Raises KeyError for an
-    unknown name.
+    Colours are `#rrggbb`: `colour` fills, `edge` outlines, `face` is drawn on the fill. Dots become
+    circles in a plain colour half-way between fill and face. Raises KeyError for an unknown name.
     """
     values = {
         "edge": edge,
@@ -426,10 +425,9 @@ def standalone(name: str, *, colour: str, edge: str, face: str) -> str:
         "stop": "#B0250D",
         "on-stop": "#FFFFFF",
     }
-    inner = DRAWINGS[name]
     # Circles replace the pattern, then colours replace the variables.
-    dots = _mix(colour, face)
-    inner = _DOTTED_PATH.sub(lambda match: "".join(_dots(match[1], dots)), inner)
+    dots = _dots(colour, face)
+    inner = _DOTTED_PATH.sub(lambda match: _cut_out(dots, match[1], match.start()), DRAWINGS[name])
     inner = _VARIABLE.sub(lambda match: values[match[1]], inner).replace("currentColor", colour)
     opening = (
         '<svg xmlns="http://www.w3.org/2000/svg" width="100" height="100" viewBox="0 0 100 100">'
@@ -439,59 +437,24 @@ def standalone(name: str, *, colour: str, edge: str, face: str) -> str:
 
 _DOTTED_PATH = re.compile(r'<path d="([^"]*)" fill="url\(#dots\)"/>')
 _VARIABLE = re.compile(r"var\(--([a-z-]+)(?:,(?:var\([^()]*\)|[^()]*))?\)")
-_PATH_STEP = re.compile(r"([MLHVz])([-\d. ]*)")
 
 
-def _mix(one: str, other: str) -> str:
-    """Return the colour half-way between two, as `#rrggbb`."""
-    pairs = zip(_channels(one), _channels(other), strict=True)
-    return "#" + "".join(f"{(a + b) // 2:02X}" for a, b in pairs)
+def _dots(colour: str, face: str) -> str:
+    """Return the circles of the pattern `dots` all over the box."""
+    channels = zip(bytes.fromhex(colour[1:]), bytes.fromhex(face[1:]), strict=True)
+    mixed = bytes((one + other) // 2 for one, other in channels)
+    places = [_DOT_AT + number * _DOT_PITCH for number in range(12)]
+    return "".join(
+        f'<circle cx="{x:g}" cy="{y:g}" r="{_DOT_RADIUS:g}" fill="#{mixed.hex()}"/>'
+        for y in places
+        for x in places
+    )
 
 
-def _channels(colour: str) -> tuple[int, int, int]:
-    digits = colour.lstrip("#")
-    if len(digits) == 3:
-        # “#abc” is short for “#aabbcc”.
-        digits = "".join(2 * digit for digit in digits)
-    return int(digits[0:2], 16), int(digits[2:4], 16), int(digits[4:6], 16)
-
-
-def _dots(path: str, colour: str) -> Iterator[str]:
-    """Yield the circles of the pattern `dots` that are wholly inside the outline of a polygon."""
-    corners = _polygon(path)
-    steps = range(int(100 / _DOT_PITCH) + 1)
-    for x, y in (
-        (_DOT_AT + i * _DOT_PITCH, _DOT_AT + j * _DOT_PITCH) for j in steps for i in steps
-    ):
-        # Keep clear of the outline, too: half of its width of 5 is inside the polygon.
-        if _depth(x, y, corners) > _DOT_RADIUS + 2.5:
-            yield f'<circle cx="{x:g}" cy="{y:g}" r="{_DOT_RADIUS:g}" fill="{colour}"/>'
-
-
-def _polygon(path: str) -> list[tuple[float, float]]:
-    """Return the corners of a path with only absolute M, L, H, V and z."""
-    x = y = 0.0
-    corners = []
-    for command, numbers in _PATH_STEP.findall(path):
-        values = [float(number) for number in numbers.split()]
-        if command == "z":
-            break
-        # H has only x, V has only y
-        x = values[0] if command != "V" else x
-        y = values[-1] if command != "H" else y
-        corners.append((x, y))
-    return corners
-
-
-def _depth(x: float, y: float, corners: list[tuple[float, float]]) -> float:
-    """Return the distance of a point from the edges of a convex polygon, clockwise on the screen.
-
-    Negative outside.
-    """
-    depth = 100.0
-    for (x0, y0), (x1, y1) in zip(corners, corners[1:] + corners[:1], strict=True):
-        along_x, along_y = x1 - x0, y1 - y0
-        length: float = (along_x**2 + along_y**2) ** 0.5
-        # The cross product divided by the edge's length is the distance from its line.
-        depth = min(depth, (along_x * (y - y0) - along_y * (x - x0)) / length)
-    return depth
+def _cut_out(dots: str, path: str, number: int) -> str:
+    """Return dots within a path, with its outline once more over the dots that it cuts."""
+    return (
+        f'<clipPath id="inside{number}"><path d="{path}"/></clipPath>'
+        f'<g clip-path="url(#inside{number})">{dots}</g>'
+        f'<path d="{path}" fill="none" stroke="{_EDGE}" stroke-width="5"/>'
+    )

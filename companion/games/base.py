@@ -109,10 +109,14 @@ class Step(Generic[S]):
 
 @dataclass(frozen=True)
 class Outcome:
-    """The end of a game: the winning seats (none for a draw) and the reason as a sentence."""
+    """The end of a game: the winning seats (none for a draw) and the reason as a sentence.
+
+    `short` says it in at most 24 characters, for the page at the end. Empty: the reason.
+    """
 
     winners: frozenset[Seat]
     reason: str
+    short: str = ""
 
     def event(self, rule: str) -> Event:
         """Return the final event: a win or a draw."""
@@ -542,7 +546,7 @@ class Game(
     def how_it_ended(self, state: S) -> str:
         """Return a short sentence on how a finished game ended, shown beside the winner."""
         outcome = self.outcome(state)
-        return outcome.reason if outcome else ""
+        return outcome.short or outcome.reason if outcome else ""
 
     def is_reversible(self, state: S, seat: Seat, action: A) -> bool | None:
         """Return whether a seat may take back this action, because nobody has learned anything from

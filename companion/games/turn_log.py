@@ -56,10 +56,10 @@ class TurnLog:
         self._staged = len(self.events)
         self.headlines = []
 
-    def end(self, winner: Seat | int | None, reason: str, rule: str) -> None:
-        """End the game. Without a winner it is a draw."""
+    def end(self, winner: Seat | int | None, reason: str, rule: str, short: str = "") -> None:
+        """End the game. Without a winner it is a draw. `short` is that of the `Outcome`."""
         seat = SEATS[winner] if isinstance(winner, int) else winner
-        self.outcome = Outcome(frozenset({seat} if seat else ()), reason)
+        self.outcome = Outcome(frozenset({seat} if seat else ()), reason, short)
         self.events.append(self.outcome.event(rule))
 
     def step_to(self, state: S) -> Step[S]:

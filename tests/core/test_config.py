@@ -24,7 +24,6 @@ def test_nothing_is_the_default() -> None:
         ("[camera]\nmodel = 'box'", "Invalid enum value 'box' in [camera.model]"),
         ("[camera]\nmains_hz = 55", "in [camera.mains_hz]"),
         ("[panel.south]\nup = 99", "[panel.south.up]"),
-        ("[panel]\nbuzzer = 5", "pin 5 is both buzzer and south.up"),
         (
             "[panel.north]\nlamps_active_low = ['lamp_9']",
             "'lamp_9' in [panel.north.lamps_active_low[0]]",

@@ -73,20 +73,6 @@ class Arena(Game[State, Orders]):
         """Return the first state, with the robots on their starts."""
         return first_state(options)
 
-    def how_it_ended(self, state: State) -> str:
-        """Return how the game ended, by numbers of robots or hit points."""
-        counts = [len(robots) for robots in state.robots]
-        if min(counts) == 0 < max(counts):
-            return say("{side!c} has no robots.", side=NAMES[counts.index(0)])
-        if not any(counts):
-            return say("No robots left.")
-        if counts[0] != counts[1]:
-            return say("{more} robots against {fewer}.", more=max(counts), fewer=min(counts))
-        points = [sum(robot.points for robot in robots) for robots in state.robots]
-        if points[0] == points[1]:
-            return say("{points} points each.", points=points[0])
-        return say("{more} points against {fewer}.", more=max(points), fewer=min(points))
-
     def to_act(self, state: State) -> frozenset[Seat]:
         """Return both seats, which give sealed orders, or nobody once the game is over."""
         return _NOBODY if state.outcome else _BOTH

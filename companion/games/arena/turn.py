@@ -22,7 +22,7 @@ from companion.games.screen import Badge, Headline
 from companion.games.turn_log import TurnLog
 
 _SHIELDED = say("Behind its shield a robot takes half the damage, rounded down.")
-_MAX_BUMPS = 3
+_MAX_BUMPS = 2
 """Maximum number of failed moves with separate headlines. More than these share one headline."""
 
 
@@ -232,15 +232,9 @@ def _bump_headlines(turn: _Turn, failed: Sequence[int], tries: Tries) -> list[He
             # also show the robot in the way
             if place in at:
                 faces.append(at[place].name)
-        elif len(faces) == 2:
-            text = say("Both want {square}. Nobody gets it.", square=turn.terrain.texts[place])
         else:
-            text = say(
-                "{n} robots want {square}. None gets it.",
-                n=len(faces),
-                square=turn.terrain.texts[place],
-            )
-        headlines.append(Headline(text, "bump", tuple(faces[:2])))
+            text = say("Both want {square}. Nobody gets it.", square=turn.terrain.texts[place])
+        headlines.append(Headline(text, "bump", tuple(faces)))
     return list(dict.fromkeys(headlines))
 
 
@@ -435,10 +429,13 @@ def _end(turn: _Turn) -> None:
     counts = [len(robots) for robots in sides]
     # a side without robots loses, even if robots would appear in the next turn (Ruling 3)
     if not any(counts):
-        turn.end(None, say("Neither side has a robot left: a draw."), "winning")
+        text = say("Neither side has a robot left: a draw.")
+        turn.end(None, text, "winning", say("No robots left."))
     elif not all(counts):
         loser = counts.index(0)
-        turn.end(1 - loser, say("{side!c} has no robot left.", side=NAMES[loser]), "winning")
+        text = say("{side!c} has no robot left.", side=NAMES[loser])
+        short = say("{side!c} has no robots.", side=NAMES[loser])
+        turn.end(1 - loser, text, "winning", short)
     elif turn.number >= turn.options.turns:
         points = [sum(robot.points for robot in robots) for robots in sides]
         _end_by_count(turn, counts, points)
@@ -463,12 +460,14 @@ def _end_by_count(turn: _Turn, counts: list[int], points: list[int]) -> None:
             points=more_points,
             **parts,
         )
+        short = say("{points} points each.", points=points[0])
     elif counts[0] != counts[1]:
         text = say(
             "Turn {turn} was the last one: {side} has {robots}, {other} {fewer}.",
             fewer=counts[1 - side],
             **parts,
         )
+        short = say("{more} robots against {fewer}.", more=max(counts), fewer=min(counts))
     else:
         text = say(
             "Turn {turn} was the last one, {robots} each: {side} has {points}, {other} {fewer}.",
@@ -476,7 +475,8 @@ def _end_by_count(turn: _Turn, counts: list[int], points: list[int]) -> None:
             fewer=points[1 - side],
             **parts,
         )
-    turn.end(winner, text, "winning")
+        short = say("{more} points against {fewer}.", more=max(points), fewer=min(points))
+    turn.end(winner, text, "winning", short)
 
 
 DEFEND_STAGE = say("Defend")

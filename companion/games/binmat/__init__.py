@@ -145,16 +145,6 @@ class Binmat(Game[Any, str]):
             return counter.play(state, seat, action)
         return play(state, action, rng)
 
-    def how_it_ended(self, state: Position) -> str:
-        """Return how the game ended, by turns, the attacker's cards, or a lane deck."""
-        outcome = self.outcome(state)
-        if outcome and Seat.SOUTH in outcome.winners:
-            if state.turns_left == 0:
-                return say("All turns are over.")
-            # the defender won with turns left, so the attacker has run out of cards
-            return super().how_it_ended(state)
-        return say("A lane deck has run dry.")
-
     def view(self, state: Position, seat: Seat | None) -> View:
         """Return what a seat may know. Hidden cards are `X`."""
         if isinstance(state, Counter):

@@ -178,7 +178,7 @@ def play(state: Counter, seat: Seat, action: str) -> Step[Counter]:
         return Step(replace(state, called=True, lane=lane), (event,))
     if action == WON:
         reason = say("The lane deck owes a card and has none.")
-        outcome = Outcome(frozenset({ATTACKER}), reason)
+        outcome = Outcome(frozenset({ATTACKER}), reason, sentences.RUN_DRY)
         # the turn of the winning combat is counted too (ruling)
         return Step(replace(_end_turn(state), outcome=outcome), (outcome.event("winning"),))
     text = say("{role!c} is done.", role=role)
@@ -289,7 +289,8 @@ def _refusal_text(state: Counter, action: str) -> str:
 def _end_turn(state: Counter) -> Counter:
     remaining = state.turns_left - 1
     reason = say("All {turns} turns are over.", turns=state.options.turns)
-    outcome = None if remaining else Outcome(frozenset({DEFENDER}), reason)
+    ending = Outcome(frozenset({DEFENDER}), reason, sentences.TURNS_OVER)
+    outcome = None if remaining else ending
     return Counter(state.options, remaining, outcome=outcome)
 
 

@@ -14,6 +14,9 @@ DEFENDER = say("defender")
 piles.
 """
 BOUNCES = say("The combat bounces: no damage.")
+TURNS_OVER = say("All turns are over.")
+RUN_DRY = say("A lane deck has run dry.")
+"""The two usual ends of a game."""
 
 
 def declares(role: str, lane: int | None) -> str:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
-from typing import Any
 
 from companion.core.errors import Malformed
 from companion.games.binmat.cards import Cards, cards_text, parse_cards
-from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Edition, Fight
+from companion.games.binmat.combat import ATTACKER, DEFENDER, Combat, Edition, Fight
 from companion.games.binmat.words import RULES
 from companion.games.tools import Command
 
@@ -29,51 +27,6 @@ def explain(combat: Combat) -> Iterator[str]:
     yield f"  Attacker discard    {_cards_or_none(combat.to_attacker_discard)}"
     yield f"  Lane discard        {_cards_or_none(combat.to_lane_discard)}"
     yield f"  Lane deck owes      {combat.due} card{'' if combat.due == 1 else 's'}"
-
-
-def plain_combat(combat: Combat) -> dict[str, Any]:
-    """Return a combat as plain JSON.
-
-    `attacker` and `defender` are the stacks before it. The other four lists are the places of all
-    cards afterwards, of which `attacker_stack` is always empty. Sums and powers are None if the
-    combat bounced.
-    """
-    fight = combat.fight
-    attack = combat.sums.get(ATTACKER)
-    defence = combat.sums.get(DEFENDER)
-    return {
-        "edition": combat.edition,
-        "initiator": ROLES[fight.initiator],
-        "defender_open": fight.defender_open,
-        "attacker_open": sorted(fight.attacker_open),
-        "attacker": list(fight.attacker),
-        "defender": list(fight.defender),
-        "bounced": not combat.sums,
-        "attacker_power": attack.power if attack else None,
-        "defender_power": defence.power if defence else None,
-        "attacker_sum": attack.total if attack else None,
-        "defender_sum": defence.total if defence else None,
-        "damage": combat.damage,
-        "due": combat.due,
-        "attacker_stack": [],
-        "defender_stack": list(combat.defender),
-        "attacker_discard": list(combat.to_attacker_discard),
-        "lane_discard": list(combat.to_lane_discard),
-        "steps": [
-            {
-                "title": step.title,
-                "sentences": [
-                    {
-                        "text": event.text,
-                        "why": event.why,
-                        "rule": RULE_TITLES[event.rule] if event.rule else None,
-                    }
-                    for event in step.events
-                ],
-            }
-            for step in combat.stages
-        ],
-    }
 
 
 def _cards_or_none(cards: Cards) -> str:
@@ -105,7 +58,6 @@ def _add_combat(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--defender-open", action="store_true", help="the defender stack lay face up before"
     )
-    command.add_argument("--json", action="store_true", help="the same for machines")
 
 
 def _combat(options: argparse.Namespace) -> int:
@@ -129,9 +81,6 @@ def _combat(options: argparse.Namespace) -> int:
         frozenset(lay_open),
     )
     combat = Combat(fight, edition)
-    if options.json:
-        print(json.dumps(plain_combat(combat), ensure_ascii=False))
-        return 0
     for sentence in explain(combat):
         print(sentence)
     return 0

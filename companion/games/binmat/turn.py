@@ -114,7 +114,8 @@ class _Turn(TurnLog):
         )
         # a win of the attacker during the turn takes precedence
         if self.outcome is None and (reason := _why_defender_wins(after)):
-            self.end(DEFENDER, reason, "winning")
+            short = "" if after.turns_left else sentences.TURNS_OVER
+            self.end(DEFENDER, reason, "winning", short)
         return replace(after, outcome=self.outcome)
 
     # ---- drawing ---------------------------------------------------------------------------------
@@ -132,7 +133,7 @@ class _Turn(TurnLog):
             )
             self.add(BinmatEvent.DRAW, self.seat, text, "reshuffle")
             text = say("Lane {lane} has no card left to draw.", lane=lane)
-            self.end(ATTACKER, text, "winning")
+            self.end(ATTACKER, text, "winning", sentences.RUN_DRY)
             return
         # read before the draw: everybody has seen a card that lay open
         known = self._open_top(lane)
@@ -293,7 +294,7 @@ class _Turn(TurnLog):
         # a lane deck that has too few cards loses the game for the defender
         if paid < due:
             text = say("Lane {lane} owes {due} and has only {paid}.", lane=lane, due=due, paid=paid)
-            self.end(ATTACKER, text, "winning")
+            self.end(ATTACKER, text, "winning", sentences.RUN_DRY)
 
     # ---- discarding and passing ------------------------------------------------------------------
 

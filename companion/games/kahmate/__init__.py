@@ -98,14 +98,6 @@ class Kahmate(Game[State, Action]):
         is_sealed = state.is_placing or state.course
         return frozenset(SEATS if is_sealed else (SEATS[state.seat],))
 
-    def how_it_ended(self, state: State) -> str:
-        """Return that there was a try, or why the game was a draw."""
-        if state.outcome and state.outcome.winners:
-            return say("A try.")
-        if state.turn - 1 == state.options.round_limit:
-            return say("Turn {number} was the last.", number=state.turn - 1)
-        return say("{number} turns, no face-off.", number=state.quiet)
-
     def view(self, state: State, seat: Seat | None) -> View:
         """Return phase, pieces, ball, cards and face-off. A state has no secrets, so all viewers
         get the same.

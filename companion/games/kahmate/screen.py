@@ -73,14 +73,8 @@ def _sign(state: State) -> str:
         if state.ran:
             return say("{side!c}: one more run", side=side)
         return say("{side!c}: run up to two", side=side)
-    can_pass = any(passes(state))
-    can_kick = any(kicks(state))
-    if can_pass and can_kick:
+    if any(passes(state)) or any(kicks(state)):
         return say("{side!c}: pass, kick or end the turn", side=side)
-    if can_pass:
-        return say("{side!c}: pass or end the turn", side=side)
-    if can_kick:
-        return say("{side!c}: kick or end the turn", side=side)
     return say("{side!c}: end the turn", side=side)
 
 

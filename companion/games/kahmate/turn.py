@@ -161,10 +161,12 @@ class _ActionLog(TurnLog):
         quiet = state.turn - self.changes.get("last_face_off", state.last_face_off)
         if state.turn == options.round_limit:
             text = say("Turn {number} was the last one, without a try: a draw.", number=state.turn)
-            self.end(None, text, "limits")
+            short = say("Turn {number} was the last.", number=state.turn)
+            self.end(None, text, "limits", short)
         elif options.quiet_limit and quiet >= options.quiet_limit:
             text = say("{number} turns without a face-off: a draw.", number=quiet)
-            self.end(None, text, "limits")
+            short = say("{number} turns, no face-off.", number=quiet)
+            self.end(None, text, "limits", short)
 
     def result(self) -> Step[State]:
         """Return the step. Events after the last stage are added to that stage."""
@@ -268,7 +270,7 @@ def _complete(log: _ActionLog, course: Course) -> None:
     log.ball = course.ball
     if course.end == IN_GOAL:
         reason = say("{piece!c} carries the ball into goal: a try.", piece=PIECE_NAMES[mover])
-        log.end(state.seat, reason, "try")
+        log.end(state.seat, reason, "try", say("A try."))
         if not log.tallies:
             title = say("Try")
     log.stage(title)

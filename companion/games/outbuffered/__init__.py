@@ -99,24 +99,6 @@ class Outbuffered(Game[State, str]):
         """Carry out both buffers, pair by pair."""
         return play(state, (actions[Seat.SOUTH], actions[Seat.NORTH]))
 
-    def how_it_ended(self, state: State) -> str:
-        """Return that a flag is home, that a robot is shut out, or which limit ended the game."""
-        winner = next(iter(state.outcome.winners), None) if state.outcome else None
-        options = state.options
-        if winner and state.off_board:
-            return say("{side!c} is shut out.", side=self.sides[winner.other].name)
-        if winner:
-            return say("Home with {other}’s flag.", other=self.sides[winner.other].name)
-        if state.off_board:
-            return say("Neither can start again.")
-        # Both robots carry a flag and are on their bases.
-        if state.robots == state.terrain.bases and state.flags == (None, None):
-            return say("Both flags came home.")
-        # The turn number was already increased at the end of the turn.
-        if state.turn - 1 == options.turn_limit:
-            return say("Turn {number} was the last.", number=options.turn_limit)
-        return say("{number} quiet turns.", number=state.quiet)
-
     def view(self, state: State, seat: Seat | None) -> View:
         """Return robots, flags (`{"on": "b1"}` or `{"carried_by": "north"}`), turn and outcome.
 

@@ -137,10 +137,11 @@ def _end_at_limit(turn: _Turn, quiet: int) -> None:
     options = turn.state.options
     number = turn.state.turn
     if number == options.turn_limit:
-        turn.end(None, say("Turn {number} was the last one: a draw.", number=number), "ties")
+        text = say("Turn {number} was the last one: a draw.", number=number)
+        turn.end(None, text, "ties", say("Turn {number} was the last.", number=number))
     elif options.quiet_limit and quiet >= options.quiet_limit:
         text = say("{number} turns without a flag taken or a robot hit: a draw.", number=quiet)
-        turn.end(None, text, "ties")
+        turn.end(None, text, "ties", say("{number} quiet turns.", number=quiet))
 
 
 def _end_headline(turn: _Turn, outcome: Outcome) -> Headline:
@@ -320,7 +321,8 @@ def _check_homecoming(turn: _Turn) -> None:
     bases = turn.terrain.bases
     home = [s for s in (SOUTH, NORTH) if turn.flags[1 - s] is None and turn.robots[s] == bases[s]]
     if len(home) == 2:
-        turn.end(None, say("Both bring the flag home in the same step: a draw."), "ties")
+        text = say("Both bring the flag home in the same step: a draw.")
+        turn.end(None, text, "ties", say("Both flags came home."))
     elif home:
         seat = home[0]
         reason = say(
@@ -329,7 +331,8 @@ def _check_homecoming(turn: _Turn) -> None:
             other=NAMES[1 - seat],
             square=bases[seat],
         )
-        turn.end(seat, reason, "winning")
+        short = say("Home with {other}’s flag.", other=NAMES[1 - seat])
+        turn.end(seat, reason, "winning", short)
 
 
 # ---- shots ---------------------------------------------------------------------------------------
@@ -390,7 +393,7 @@ def _send_back(turn: _Turn, hit: list[int]) -> None:
     if len(shut_out) == 2:
         turn.off_board = True
         text = say("Neither robot can return to its start tile: a draw.")
-        turn.end(None, text, "start-blocked")
+        turn.end(None, text, "start-blocked", say("Neither can start again."))
     elif shut_out:
         turn.off_board = True
         loser = shut_out[0]
@@ -404,7 +407,8 @@ def _send_back(turn: _Turn, hit: list[int]) -> None:
             text = say(
                 "{side!c} wins: {loser} cannot return to {square}, {side} is there.", **words
             )
-        turn.end(winner, text, "start-blocked")
+        short = say("{side!c} is shut out.", side=NAMES[loser])
+        turn.end(winner, text, "start-blocked", short)
     else:
         for seat in hit:
             start = starts[seat]

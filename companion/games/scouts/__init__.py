@@ -98,10 +98,6 @@ class Scouts(Game[State, Decision]):
         """Carry out the action of the seat on turn."""
         return play(state, actions[state.seat])
 
-    def how_it_ended(self, state: State) -> str:
-        """Return that the intel is home."""
-        return say("The intel is home.")
-
     def view(self, state: State, seat: Seat | None) -> View:
         """Return scouts, rocks, the plays that are due and the outcome. Nothing is hidden.
 

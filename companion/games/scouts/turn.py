@@ -109,7 +109,7 @@ def _move(log: TurnLog, before: Position, decision: Decision) -> Position:
         _report_jumps(log, before, squares)
     if after.is_won:
         reason = say("{side!c} brings intel home to {square}.", **where)
-        log.end(seat, reason, "winning")
+        log.end(seat, reason, "winning", say("The intel is home."))
         home = say("{side!c} brings the intel home", side=SEAT_NAMES[seat])
         log.headlines.append(Headline(home, "taken", (intel,)))
     # Nothing is turned over off the far rank, or if the scout already has intel.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from binmat_tools import RULE_IDS
 
@@ -41,36 +39,6 @@ def test_combat_explains_step_by_step_with_the_rules(capsys: pytest.CaptureFixtu
         "  Lane discard        none",
         "  Lane deck owes      1 card",
     ]
-
-
-def test_combat_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = run(capsys, "combat", "5& 3% >+", "4^ 2# 9!", "--edition", "hackmud", "--json")
-    found = json.loads(out)
-    steps = found.pop("steps")
-    assert found == {
-        "edition": "hackmud",
-        "initiator": "attacker",
-        "defender_open": False,
-        "attacker_open": [],
-        "attacker": ["5&", "3%", ">+"],
-        "defender": ["4^", "2#", "9!"],
-        "bounced": False,
-        "attacker_power": 3,
-        "defender_power": 0,
-        "attacker_sum": 8,
-        "defender_sum": 15,
-        "damage": 3,
-        "due": 0,
-        "attacker_stack": [],
-        "defender_stack": [],
-        "attacker_discard": ["9!", "2#", "4^", "5&", "3%", ">+"],
-        "lane_discard": [],
-    }
-    assert steps[0]["sentences"][0] == {
-        "text": "Attacker opens 5& 3% >+.",
-        "why": None,
-        "rule": "Combat",
-    }
 
 
 def test_who_began_and_what_lay_open_matters(capsys: pytest.CaptureFixture[str]) -> None:
