@@ -297,8 +297,6 @@ def play_and_listen(told: Told, game: Game[Any, Any], options: dict[str, Any], s
             break
         taken = {seat: game.random_action(state, seat, rng) for seat in due}
         actions += taken.values()
-        for action in taken.values():
-            told.hear_texts("commands", tuple(game.commands(action)))
         step = game.apply(state, taken, rng)
         hear_step(told, step)
         state = step.state

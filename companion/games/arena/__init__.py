@@ -12,7 +12,6 @@ from companion.games.arena.board import NAMES, SIDES, STACKS, kit_of
 from companion.games.arena.events import ArenaEvent
 from companion.games.arena.lesson import HELP, LESSON
 from companion.games.arena.orders import (
-    NOTHING,
     Orders,
     all_orders,
     marches,
@@ -20,7 +19,7 @@ from companion.games.arena.orders import (
     random_orders,
 )
 from companion.games.arena.pad import pad_of
-from companion.games.arena.screen import KINDS, board_ui, opened, plan
+from companion.games.arena.screen import board_ui, opened, plan
 from companion.games.arena.state import ArenaOptions, Reason, State, first_state, lead
 from companion.games.arena.turn import play
 from companion.games.arena.words import OPTION_ROWS, RULES, extras_of
@@ -30,9 +29,6 @@ from companion.games.screen import Play
 
 _BOTH = frozenset(SEATS)
 _NOBODY = frozenset[Seat]()
-
-
-_COMMANDS = {kind.letter: kind.label for kind in KINDS}
 
 
 class Arena(Game[State, Orders]):
@@ -108,15 +104,6 @@ class Arena(Game[State, Orders]):
                     numbers=", ".join(map(str, numbers)),
                 )
                 raise Illegal(Reason.NOT_ON_BOARD, message, "orders")
-
-    def commands(self, action: Orders) -> list[str]:
-        """Return the command of each robot, without its direction."""
-        # the last letter is the direction, and the rest is the kind of order
-        return [
-            _COMMANDS[code if code in _COMMANDS else code[:-1]]
-            for _, code in action.given
-            if code != NOTHING
-        ]
 
     def apply(self, state: State, actions: Mapping[Seat, Orders], rng: Random) -> Step[State]:
         """Carry out both seats' orders."""

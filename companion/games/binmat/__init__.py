@@ -14,7 +14,7 @@ from companion.games.binmat.counter import Counter
 from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.lesson import HELP, LESSON
 from companion.games.binmat.orders import PASS, check_order, legal, parse_order
-from companion.games.binmat.screen import KIT, SIDES, card_ui, command_word
+from companion.games.binmat.screen import KIT, SIDES, card_ui
 from companion.games.binmat.state import (
     BinmatOptions,
     State,
@@ -168,15 +168,6 @@ class Binmat(Game[Any, str]):
         if isinstance(state, Counter):
             return None
         return lead(state)
-
-    def commands(self, action: str) -> tuple[str, ...]:
-        """Return the command without its card and lane.
-
-        With real cards the result is empty, because only the ends of turns are known.
-        """
-        if counter.is_counted(action):
-            return ()
-        return (command_word(action),)
 
     def time_limit(self, state: Position) -> float | None:
         """Return the seconds of a turn. None if casual, or in a combat with real cards."""

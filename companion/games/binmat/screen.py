@@ -157,11 +157,7 @@ def sign(state: State) -> str:
         may_fight(state, lane) for lane in LANES
     )
     if can_fight:
-        if can_play:
-            return say("{role!c}: draw, play or declare combat", role=role)
-        return say("{role!c}: draw or declare combat", role=role)
-    if can_play and state.is_hackmud and seat is DEFENDER:
-        return say("{role!c}: draw, play or discard", role=role)
+        return say("{role!c}: draw, play or declare combat", role=role)
     if can_play:
         return say("{role!c}: draw or play", role=role)
     return say("{role!c}: draw a card", role=role)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Annotated, Any, Literal
@@ -13,7 +12,7 @@ from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
 from companion.games.base import Options, Outcome, plain_outcome
-from companion.games.binmat.cards import CARDS, DECK, Cards, parse_card
+from companion.games.binmat.cards import DECK, Cards, parse_card
 from companion.games.binmat.combat import ATTACKER, DEFENDER, Edition
 
 LANES = range(6)
@@ -62,24 +61,8 @@ def check_options(options: BinmatOptions) -> None:
         raise Malformed(
             say("Option hands: different cards, six of them or twelve … of both sides together")
         )
-    if options.deck is not None:
-        for card in options.deck:
-            parse_card(card)
-        counts = Counter(options.deck)
-        if twice := [card for card in DECK if counts[card] > 1]:
-            text = say(
-                "Option deck: {card} is there {times} times, expected each card once",
-                card=twice[0],
-                times=counts[twice[0]],
-            )
-            raise Malformed(text)
-        if missing := CARDS - set(options.deck):
-            text = say(
-                "Option deck: {cards} cards, expected all 78: {card} is missing",
-                cards=len(options.deck),
-                card=min(missing),
-            )
-            raise Malformed(text)
+    if options.deck is not None and sorted(options.deck) != sorted(DECK):
+        raise Malformed(say("Option deck: expected each of the 78 cards once"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from companion.games.kahmate.board import (
     TEAMS,
     rank_of,
 )
-from companion.games.kahmate.moves import able, canonical, kicks, passes, steps_of, ways_to_carrier
+from companion.games.kahmate.moves import able, canonical, kicks, passes, steps_of
 from companion.games.kahmate.state import FULL_HAND, RUNS, Course, Kind, State
 from companion.games.pads import Key, PadGrammar
 from companion.games.screen import BoardUi, ChoiceKey, Duel, Duellist, HandCard, Placing, Play
@@ -84,18 +84,13 @@ def _hint(state: State) -> str:
         return say("Then cards decide the ball and who starts.")
     if state.course:
         return _HINTS[state.course.kind]
-    can_tackle = any(any(ways_to_carrier(state, piece)) for piece in able(state))
-    if can_tackle and not state.outcome:
-        return say("A tackle ends the turn.")
     return ""
 
 
 def _facts(state: State, seat: int) -> str:
-    """Return the number of the next run for the seat on turn, and the remaining cards of the
-    other.
-    """
+    """Return the number of the next run for the seat on turn."""
     if seat != state.seat or state.outcome:
-        return say("cards {cards}", cards=" ".join(map(str, state.cards[seat])))
+        return ""
     if not state.runs_left:
         return say("no run left")
     return say("run {number} of {total}", number=len(state.ran) + 1, total=RUNS)
@@ -142,20 +137,10 @@ def _attack_text(state: State, course: Course) -> str:
     """Return the action of the attacker in a face-off."""
     start = NAMES[state.places[course.mover]]
     if course.kind is Kind.TACKLE:
-        if len(course.movers) == 1:
-            return say("tackles from {start}", start=start)
-        second = course.movers[1]
-        role = ROLE_OF[second].name
-        square = NAMES[state.places[second]]
-        parts = {"start": start, "role": role, "square": square}
-        return say("tackles from {start} with {role} on {square}", **parts)
+        return say("tackles from {start}", start=start)
     if course.kind is Kind.PASS:
         return say("passes from {start} to {end}", start=start, end=NAMES[course.ball])
-    if course.end == IN_GOAL:
-        return say("runs from {start} into goal", start=start)
-    if NAMES[course.end] == start:
-        return say("runs from {start} and comes back", start=start)
-    return say("runs from {start} to {end}", start=start, end=NAMES[course.end])
+    return say("runs from {start}", start=start)
 
 
 # ---- what can be tapped --------------------------------------------------------------------------

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import pairwise
 
-from companion.core.i18n import say, say_n
+from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
 from companion.games.pads import PadGrammar
 from companion.games.scouts.board import (
-    NAMES,
     ROCK_FACES,
     ROCK_KINDS,
     ROCK_NAMES,
@@ -19,22 +17,12 @@ from companion.games.scouts.board import (
     SQUARES,
     squares_in,
 )
-from companion.games.scouts.moves import Chain, decisions, has_play, has_rock, shortest
+from companion.games.scouts.moves import decisions, has_play, has_rock, shortest
 from companion.games.scouts.notation import Decision, Kind
 from companion.games.scouts.state import PLAYS, Position, State
 from companion.games.screen import BoardUi, ChoiceKey, Play
 
 _END = "."
-_LONGEST_LABEL = 40
-_ROCK_FACTS = {
-    (True, True): say("boulder, rock left"),
-    (True, False): say("boulder left"),
-    (False, True): say("rock left"),
-    (False, False): say("no rocks left"),
-}
-"""Fact on a seat by whether its boulder and its rock are still beside the board."""
-
-
 PAD = PadGrammar((), length=0, ready_alone=_END)
 """A pad on which ready ends the turn. Plays are made on the board or tapped."""
 
@@ -43,12 +31,11 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
     """Return what is due, what each side has left, and the keys for the viewer on turn."""
     position = state.position
     side = SEAT_NAMES[state.position.seat]
-    facts = {owner: _facts(state, owner.number) for owner in SEATS}
     kept = {owner: _faces_beside(state, owner.number) for owner in SEATS}
     if state.outcome:
-        return BoardUi(say("{side!c} wins", side=side), state.outcome.reason, facts=facts)
+        return BoardUi(say("{side!c} wins", side=side), state.outcome.reason)
     if position.to_place:
-        return BoardUi(say("{side!c}: place a scout", side=side), facts=facts, kept=kept)
+        return BoardUi(say("{side!c}: place a scout", side=side), kept=kept)
     keys = _keys(state) if seat is state.seat else ()
     # White's first turn has one play.
     due = 1 if state.turn == 1 else PLAYS
@@ -61,7 +48,7 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
         sign = say("{side!c}: end the turn", side=side)
         if state.options.seconds:
             sign = say("{side!c}: press your clock", side=side)
-    return BoardUi(sign, hint, _END, facts, kept, made, keys=keys)
+    return BoardUi(sign, hint, _END, kept=kept, plays=made, keys=keys)
 
 
 def _due_sign(state: State, side: str) -> str:
@@ -84,17 +71,6 @@ def _faces_beside(state: State, index: int) -> tuple[str, ...]:
     stones = list(zip(ROCK_FACES, state.position.rocks, strict=True))[2 * index : 2 * index + 2]
     scouts = (SCOUT_FACES[index][0],) * _scouts_to_place(state.position, index)
     return (*scouts, *(face for face, squares in stones if not squares))
-
-
-def _facts(state: State, index: int) -> str:
-    """Return a few words on a seat: its scouts to place, or its remaining rocks."""
-    position = state.position
-    if position.to_place:
-        number = _scouts_to_place(position, index)
-        if not number:
-            return say("all scouts placed")
-        return say_n("{n} scout to place", "{n} scouts to place", number)
-    return _ROCK_FACTS[not position.rocks[2 * index], not position.rocks[2 * index + 1]]
 
 
 def _keys(state: State) -> tuple[ChoiceKey, ...]:
@@ -140,17 +116,8 @@ def play_of(decision: Decision) -> Play:
         case Kind.DASH:
             return Play(text, squares, say("Dash {square} to {to}", **ends))
         case Kind.JUMP:
-            return Play(text, squares, _jump_label(numbers))
+            return Play(text, squares, say("Jump {square} to {to}", **ends))
         case Kind.ROCK:
             return Play(text, squares, say("Rock on {square} and {to}", **ends), kind)
     # A boulder needs only one tap, on its lower left square.
     return Play(text, squares, say("Boulder on {square} to {to}", **ends), kind, squares[:1])
-
-
-def _jump_label(chain: Chain) -> str:
-    ends = {"square": NAMES[chain[0]], "to": NAMES[chain[-1]]}
-    over = ", ".join(NAMES[(origin + target) // 2] for origin, target in pairwise(chain))
-    label = say("Jump {square} to {to} over {squares}", **ends, squares=over)
-    if len(label) <= _LONGEST_LABEL:
-        return label
-    return say("Jump {square} to {to} in {jumps} jumps", **ends, jumps=len(chain) - 1)

@@ -50,12 +50,7 @@ def test_a_ten_may_be_written_as_it_is_shown() -> None:
         ({"edition": "2021"}, "Invalid enum value '2021' - at `\\$.edition`"),
         ({"turns": 1}, ">= 2"),
         ({"turns": 999}, "<= 998"),
-        ({"deck": ["5&"]}, r"Option deck: 1 cards, expected all 78: \*! is missing"),
-        (
-            {"deck": [*DECK, "5&"]},
-            "Option deck: 5& is there 2 times, expected each card once",
-        ),
-        ({"deck": [*DECK[1:], "X"]}, "“X” is not a card"),
+        ({"deck": [*DECK[1:], "X"]}, "Option deck: expected each of the 78 cards once"),
     ],
 )
 def test_options_that_make_no_game_are_refused(options: dict[str, Any], words: str) -> None:
@@ -118,9 +113,8 @@ def test_the_sign_names_only_what_there_may_be_a_card_for() -> None:
     for state, words in (
         (at(start()), "draw a card"),
         (at(start(), south="8&"), "draw or play"),
-        (at(start(), 2, attack="5&"), "draw or declare combat"),
         (at(start(), 2, attack="5&", south="8&"), "draw, play or declare combat"),
-        (at(start(edition="hackmud"), 2, attack="5&", south="8&"), "draw, play or discard"),
+        (at(start(edition="hackmud"), 2, attack="5&", south="8&"), "draw or play"),
     ):
         for viewer in (None, *SEATS):
             card_ui = GAME.card_ui(state, viewer)

@@ -79,7 +79,7 @@ def test_facts_and_hands_are_open_to_everybody() -> None:
     state = do(with_hands(placed(), (2, 3, 5), (1, 4, 6)), "e2-e3").state
     for viewer in (None, *SEATS):
         board_ui = GAME.board_ui(state, viewer)
-        assert board_ui.facts == {SOUTH: "run 2 of 2", NORTH: "cards 1 4 6"}
+        assert board_ui.facts == {SOUTH: "run 2 of 2", NORTH: ""}
         assert [card.value for card in board_ui.hands[NORTH] if card.is_spent] == ["2", "3", "5"]
     assert GAME.board_ui(do(state, "d2-d3").state, None).facts[SOUTH] == "no run left"
 
@@ -100,7 +100,7 @@ def test_a_tackle_that_waits_is_shown_as_a_duel() -> None:
     assert duel is not None
     assert duel.hint == "A lead of more than 2 takes the ball."
     assert duel.sides == {
-        SOUTH: Duellist("blue big", Square.parse("e5"), "tackles from e5 with tough on f6", (2, 1)),
+        SOUTH: Duellist("blue big", Square.parse("e5"), "tackles from e5", (2, 1)),
         NORTH: Duellist("pink smart", Square.parse("e6"), "has the ball on e6", (1,)),
     }
     assert GAME.board_ui(TACKLED, SOUTH).duel is None
@@ -117,7 +117,7 @@ def test_a_tackle_that_waits_is_shown_as_a_duel() -> None:
         (
             at("T@d4", "S@d5 B@d6", "h6"),
             "d4-d5-d4",
-            ["runs from d4 and comes back", "is in the way on d5"],
+            ["runs from d4", "is in the way on d5"],
         ),
     ],
 )

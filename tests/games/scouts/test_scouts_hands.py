@@ -110,27 +110,24 @@ ROCKS = after(MOVED, "B@d5", "R@a7-b7", ".", "c10-c9", "R@g4-g5")
 
 
 @pytest.mark.parametrize(
-    ("state", "words", "facts"),
+    ("state", "words"),
     [
-        (start(), "White: place a scout", "5 scouts to place / 5 scouts to place"),
-        (after(start(), "@c1"), "Black: place a scout", "4 scouts to place / 5 scouts to place"),
-        (FULL, "White: one scout to move", "boulder, rock left / boulder, rock left"),
-        (MOVED, "White: press your clock", "boulder, rock left / boulder, rock left"),
-        (after(start(seconds=0), *SET_UP, "c1-c2"), "White: end the turn", ""),
-        (after(MOVED, "."), "Black: two scouts to move", ""),
-        (after(MOVED, ".", "c10-c9"), "Black: one more scout", ""),
-        (ROCKS, "Black: one more scout", "no rocks left / boulder left"),
-        (after(at("c2", "h9", intel="c2"), "c2-c1"), "White wins", ""),
-        (STUCK, "White: press your clock", ""),
+        (start(), "White: place a scout"),
+        (after(start(), "@c1"), "Black: place a scout"),
+        (FULL, "White: one scout to move"),
+        (MOVED, "White: press your clock"),
+        (after(start(seconds=0), *SET_UP, "c1-c2"), "White: end the turn"),
+        (after(MOVED, "."), "Black: two scouts to move"),
+        (after(MOVED, ".", "c10-c9"), "Black: one more scout"),
+        (ROCKS, "Black: one more scout"),
+        (after(at("c2", "h9", intel="c2"), "c2-c1"), "White wins"),
+        (STUCK, "White: press your clock"),
     ],
     ids=range(10),
 )
-def test_a_sign_says_what_is_awaited_and_facts_what_is_left(
-    state: State, words: str, facts: str
-) -> None:
+def test_a_sign_says_what_is_awaited(state: State, words: str) -> None:
     shown = GAME.board_ui(state, None)
     assert shown.sign == words
-    assert facts in ("", " / ".join(str(shown.facts[seat]) for seat in SEATS))
     assert (shown.hint == "No scout can move.") is (state is STUCK)
 
 
@@ -151,15 +148,12 @@ def test_plays_are_tapped_as_their_squares_after_a_key() -> None:
     assert list(GAME.plays(state, Seat.NORTH)) == []
     labels = {text: (play.key, play.label) for text, play in plays.items()}
     assert labels["c1-d2"] == ("", "Dash c1 to d2")
-    assert labels["c1^c3^c5"] == ("", "Jump c1 to c5 over c2, c4")
+    assert labels["c1^c3^c5"] == ("", "Jump c1 to c5")
     assert labels["B@a7"] == ("boulder", "Boulder on a7 to b8")
     assert labels["R@a7-a8"] == ("rock", "Rock on a7 and a8")
     assert plays["B@a7"].touches == plays["B@a7"].squares[:1], "one tap lays it"
     done = {play.text: play for play in GAME.plays(at("c4", due=0), Seat.SOUTH)}
     assert (done["."].squares, done["."].key, done["."].label) == ((), "end", "End turn")
-    zigzag = at("a1 h1", "a2 b3 c4 d5 e6 f7 g8 h9")
-    long = {play.text: play.label for play in GAME.plays(zigzag, Seat.SOUTH)}
-    assert long["a1^a3^c3^c5^e5^e7^g7^g9"] == "Jump a1 to g9 in 7 jumps"
 
 
 def test_of_chains_to_the_same_square_the_shortest_then_the_first_is_offered() -> None:
