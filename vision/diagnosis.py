@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -33,9 +32,8 @@ from companion.core.ports import (
 )
 from vision.cameras.colours import Colours, painted
 from vision.detection.markers import Luma
-from vision.pose.pose import Maps, Points, Pose, square_mm
+from vision.pose.pose import Points, Pose, square_mm
 from vision.readability import (
-    Measure,
     advise,
     advise_blindly,
     board_outline_mm,
@@ -56,11 +54,7 @@ SETTLED, SETTLED_IF_SMALL = 5, 3
 memory.
 """
 _PICTURE_PX, _PICTURE_QUALITY = 960, 70
-_PHOTOGRAPH_PX, _PHOTOGRAPH_BYTES, _PHOTOGRAPH_QUALITIES = 640, 32_000, (80, 70, 60, 50, 40, 30)
-_MEASURED_FRAMES = 30
-"""Number of frames after which weak places are measured again. They are also measured when the
-board has moved.
-"""
+_PHOTOGRAPH_PX, _PHOTOGRAPH_QUALITY = 640, 50
 _TALL_MM = 15.0
 """Maximum height of pieces above the board, in mm."""
 _EDGE_MM = 4.0
@@ -84,40 +78,35 @@ class _Look:
             return None
         return kit, pose
 
-    @cached_property
-    def told(self) -> SettledFrame:
-        """The frame as everybody may see it, computed once."""
-        return _settled_frame(self)
-
 
 class BoardEye:
     """Answers what pages ask of the camera, from any thread. Nothing is computed before.
 
-    `source` is the camera of the settings, `offers` lists the connected ones, and `kept` is the
+    `source` is the camera of the settings, `cameras` returns the connected ones, and `kept` is the
     number of settled frames that are kept.
     """
+
+    link: CameraLink
+    """The link to the camera. The maker of the watcher sets it."""
 
     def __init__(
         self,
         reader: BoardReader,
         source: str = "",
-        offers: Callable[[], tuple[CameraOffer, ...]] = lambda: (),
+        cameras: Callable[[], tuple[CameraOffer, ...]] = lambda: (),
         kept: int = SETTLED,
     ) -> None:
         self._reader = reader
-        self._steering: CameraLink | None = None
         self._source = source
         self._numbers = count(1)
-        self._offers = offers
+        self.cameras = cameras
         self._last: _Look | None = None
-        self._maps: tuple[tuple[Pose, Area, int], Maps] | None = None
-        self._measured: tuple[Pose, int, Mapping[Square, Measure]] | None = None
         self._lock = threading.Lock()
         self.settled_frames: deque[_Look] = deque(maxlen=kept)
 
-    def steer(self, steering: CameraLink) -> None:
-        """Use this link for locks and for choosing another camera."""
-        self._steering = steering
+    def source(self) -> str:
+        """Return the source in use, as in the settings."""
+        return self.link.source or self._source
 
     def saw(self, frame: Frame, reading: Reading) -> None:
         """Take a frame that was just read, before the table hears of the reading.
@@ -172,7 +161,7 @@ class BoardEye:
         if look is None or look.board is None:
             return None
         (kit, pose), reading = look.board, look.reading
-        measures = self._measures(look, kit, pose)
+        measures = measure_squares(look.frame.luma, kit, pose)
         enough = enough_px(kit)
         weak = {square: measure.weak(enough) for square, measure in measures.items()}
         squares = tuple(
@@ -188,7 +177,7 @@ class BoardEye:
         )
         first = [each for each in look.seen.advice if each.weakness is Weakness.TWIN]
         last = [each for each in look.seen.advice if each.weakness is not Weakness.TWIN]
-        advice = (*first, *advise(kit, pose, measures, weak), *last)
+        advice = (*first, *advise(kit, pose, weak), *last)
         height, width = look.frame.luma.shape
         return BoardSeen(
             size_px=(width, height),
@@ -205,7 +194,7 @@ class BoardEye:
         """Return the last settled frames, oldest first."""
         with self._lock:
             looks = tuple(self.settled_frames)
-        return tuple(look.told for look in looks)
+        return tuple(_settled_frame(look) for look in looks)
 
     def settled_picture(self, frame: int, width_px: int) -> bytes | None:
         """Return a settled frame as a JPEG of at most this width. None if it is not kept any
@@ -225,81 +214,14 @@ class BoardEye:
             return None
         kit, pose = look.board
         area = _area_mm(kit, whole=not kit.deck)
-        view = self._from_above(look.frame, pose, area, _PHOTOGRAPH_PX)
-        view = _cover(view, kit, area, look.reading.unknown)
-        for quality in _PHOTOGRAPH_QUALITIES:
-            picture = _jpeg(view, quality)
-            if len(picture) <= _PHOTOGRAPH_BYTES:
-                break
-        return picture
-
-    # ---- the camera ------------------------------------------------------------------------------
-
-    def cameras(self) -> tuple[CameraOffer, ...]:
-        """Return all cameras that could be used."""
-        return self._offers()
-
-    def source(self) -> str:
-        """Return the source in use, as in the settings."""
-        return (self._steering.source if self._steering else None) or self._source
-
-    def name(self) -> str:
-        """Return the name of the open camera. Empty if none is open."""
-        return self._steering.camera if self._steering else ""
-
-    def choose(self, source: str) -> None:
-        """Use another camera from the next frame on.
-
-        Raises `CameraError` if there is no other one.
-        """
-        if self._steering:
-            self._steering.choose(source)
-
-    def locks(self) -> tuple[bool | None, bool | None] | None:
-        """Return whether focus and exposure are locked. None for what the camera cannot lock."""
-        return self._steering.locks if self._steering else None
-
-    def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
-        """Lock focus or exposure, or make them automatic. None leaves one as it is."""
-        if self._steering:
-            self._steering.lock(focus=focus, exposure=exposure)
+        view = _from_above(look.frame, pose, area)
+        return _jpeg(_cover(view, kit, area, look.reading.unknown), _PHOTOGRAPH_QUALITY)
 
     def _look(self, frame: int | None) -> _Look | None:
         if frame is None:
             return self._last
         with self._lock:
             return next((look for look in self.settled_frames if look.number == frame), None)
-
-    def _measures(self, look: _Look, kit: Kit, pose: Pose) -> Mapping[Square, Measure]:
-        """Return how well each square is seen.
-
-        Light and lens change slowly, so this is not measured in every frame.
-        """
-        last = self._measured
-        if last is not None and last[0] is pose and 0 <= look.number - last[1] < _MEASURED_FRAMES:
-            return last[2]
-        measures = measure_squares(look.frame.luma, kit, pose)
-        self._measured = (pose, look.number, measures)
-        return measures
-
-    def _from_above(self, frame: Frame, pose: Pose, area_mm: Area, longest_px: int) -> Picture:
-        """Return a rectangle of the board from straight above, with this length of its longer side
-        in px.
-
-        The transformation is kept while the board lies still.
-        """
-        key, maps = (pose, area_mm, longest_px), self._maps
-        if maps is None or maps[0] != key:
-            low, high = area_mm[:2], area_mm[2:]
-            scale = longest_px / max(high[0] - low[0], high[1] - low[1])
-            self._maps = maps = (key, pose.plane_maps(low, high, 0.0, scale))
-        tint = _colours_of(frame)
-        view = maps[1].rectify(frame.luma)
-        return (
-            view
-            if tint is None
-            else painted(view, maps[1].rectify_colours(tint, tint.shape[1] / frame.luma.shape[1]))
-        )
 
 
 def _faces(reading: Reading, square: Square) -> tuple[str, ...]:
@@ -346,6 +268,17 @@ def _area_mm(kit: Kit, whole: bool = True) -> Area:
     board = kit.board
     strip = board.strip_mm if whole else 0.0
     return 0.0, -strip, board.width_mm, board.height_mm + strip
+
+
+def _from_above(frame: Frame, pose: Pose, area_mm: Area) -> Picture:
+    """Return a rectangle of the board from straight above."""
+    low, high = area_mm[:2], area_mm[2:]
+    scale = _PHOTOGRAPH_PX / max(high[0] - low[0], high[1] - low[1])
+    maps = pose.plane_maps(low, high, 0.0, scale)
+    view, tint = maps.rectify(frame.luma), _colours_of(frame)
+    if tint is None:
+        return view
+    return painted(view, maps.rectify_colours(tint, tint.shape[1] / frame.luma.shape[1]))
 
 
 def _cover(view: Picture, kit: Kit, area_mm: Area, hidden: frozenset[Square]) -> Picture:

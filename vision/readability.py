@@ -20,7 +20,7 @@ from companion.core.i18n import joined, listed, say
 from companion.core.kit import Board, Kit
 from companion.core.ports import Advice, Weakness
 from vision.detection.markers import Luma
-from vision.pose.pose import Points, Pose, corner_points_mm, flat, middle_mm, square_mm
+from vision.pose.pose import Points, Pose, corner_points_mm, flat, square_mm
 
 MODULES = 7
 """Width of a marker in modules, with its black border."""
@@ -42,18 +42,6 @@ _SOFT_PX = 1.8
 _REBLUR_PX = 1.5
 _LEAST_SLOPE = 5.0
 """Minimum slope of an edge a pixel. Flatter ones are noise."""
-_STEP_CM = 5
-_STEEP_DEG = 42.0
-_FINE_WIDTH = 1920
-
-_SOUTH, _WEST, _NORTH, _EAST = say("South"), say("West"), say("North"), say("East")
-_CORNERS = (
-    (say("South-West"), {_SOUTH, _WEST}),
-    (say("South-East"), {_SOUTH, _EAST}),
-    (say("North-East"), {_NORTH, _EAST}),
-    (say("North-West"), {_NORTH, _WEST}),
-)
-"""Names of the board's corners in the order of their markers, with the sides on which each lies."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +114,7 @@ def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
             measures[square] = _UNSEEN
             continue
         measures[square] = Measure(
-            paper=_ninth(patch[::2, ::2]),
+            paper=float(np.percentile(patch[::2, ::2], 90)),
             glare=float((patch >= _FULL).mean()),
             blur_px=_blur(slopes[0][here], slopes[1][here]),
             module_px=float(modules_px[number]),
@@ -143,15 +131,6 @@ def _boxes(quads: Points, size: tuple[int, int]) -> tuple[NDArray[np.int_], NDAr
     low = (np.floor(quads.min(axis=1)) - 2).clip(0, size).astype(int)
     high = (np.ceil(quads.max(axis=1)) + 3).clip(0, size).astype(int)
     return low, high
-
-
-def _ninth(patch: Luma) -> float:
-    """Return the brightness below which nine pixels in ten stay. np.percentile takes ten times as
-    long.
-    """
-    values = patch.ravel()
-    place = int(0.9 * (values.size - 1))
-    return float(np.partition(values, place)[place])
 
 
 def _slopes(picture: Luma) -> NDArray[np.float32]:
@@ -184,9 +163,7 @@ def _blur(slopes: NDArray[np.float32], reblurred: NDArray[np.float32]) -> float 
 
 def advise_blindly(luma: Luma) -> tuple[Advice, ...]:
     """Return what may be wrong with a picture in which no board is found."""
-    # A quarter of the pixels is enough.
-    small = luma[::2, ::2]
-    if _ninth(small) < _DARK:
+    if np.percentile(luma[::2, ::2], 90) < _DARK:
         return (Advice(say("Switch on a lamp"), say("The whole picture is dark."), Weakness.DARK),)
     soft = np.asarray(cv2.GaussianBlur(luma, (0, 0), _REBLUR_PX), np.uint8)
     blur = _blur(_slopes(luma)[::2, ::2], _slopes(soft)[::2, ::2])
@@ -196,123 +173,34 @@ def advise_blindly(luma: Luma) -> tuple[Advice, ...]:
     return ()
 
 
-def advise(
-    kit: Kit,
-    pose: Pose,
-    measures: Mapping[Square, Measure],
-    weak: Mapping[Square, Sequence[Weakness]],
-) -> tuple[Advice, ...]:
+def advise(kit: Kit, pose: Pose, weak: Mapping[Square, Sequence[Weakness]]) -> tuple[Advice, ...]:
     """Return what to do about the weak places, the worst first."""
-    # Number of squares by weakness.
     found: list[tuple[int, Advice]] = []
-    if cut := _cut_off(kit.board, pose):
+    corners_mm = np.vstack([corner_points_mm(kit.board, corner) for corner in kit.board.corners])
+    if not pose.is_in_picture(pose.to_px(corners_mm)).all():
         # A corner outside is worse than anything else, because the pose depends on it.
-        found.append((len(weak), cut))
+        why = say("A corner of the board is cut off.")
+        found.append((len(weak), Advice(say("Turn the camera a little"), why, Weakness.CUT)))
     for kind in Weakness:
         squares = [square for square, kinds in weak.items() if kind in kinds]
         if squares and kind is not Weakness.CUT:
-            found.append((len(squares), _advice(kind, squares, kit, pose, measures)))
+            found.append((len(squares), _advice(kind, places(kit, squares, len(weak)))))
     found.sort(key=lambda item: -item[0])
     return tuple(advice for _, advice in found)
 
 
-def _advice(
-    kind: Weakness,
-    squares: Sequence[Square],
-    kit: Kit,
-    pose: Pose,
-    measures: Mapping[Square, Measure],
-) -> Advice:
-    # There is one piece of advice for each weakness.
-    where = places(kit, squares, len(measures))
+def _advice(kind: Weakness, where: str) -> Advice:
+    """Return the advice for a weakness of some places."""
     if kind is Weakness.GLARE:
-        if len(squares) > 0.8 * len(measures):
-            why = say("The picture is too bright everywhere.")
-            return Advice(say("Less light, or unlock the exposure"), why, kind)
-        return Advice(say("Move the lamp"), say("It is reflected on {places}.", places=where), kind)
+        text = say("Move the lamp, or unlock the exposure")
+        return Advice(text, say("It is too bright on {places}.", places=where), kind)
     if kind is Weakness.DARK:
-        # Light for the whole board, or for a part of it.
-        is_most = len(squares) > 0.5 * len(measures)
-        text = say("Switch on a lamp") if is_most else say("Move the lamp closer to the dark part")
-        return Advice(text, say("It is dark on {places}.", places=where), kind)
+        return Advice(say("Switch on a lamp"), say("It is dark on {places}.", places=where), kind)
     if kind is Weakness.BLUR:
         text = say("Turn the lens, or unlock the focus")
         return Advice(text, say("The picture is not sharp on {places}.", places=where), kind)
-    return _closer(squares, kit, pose, measures, where)
-
-
-def _closer(
-    squares: Sequence[Square], kit: Kit, pose: Pose, measures: Mapping[Square, Measure], where: str
-) -> Advice:
-    """Return advice on how much nearer the camera must come until the smallest markers have enough
-    pixels.
-    """
-    # The worst square decides.
-    farthest = min(squares, key=lambda square: measures[square].module_px)
-    least = measures[farthest].module_px
-    enough = enough_px(kit)
-    why = say(
-        "Markers on {places} have {least} px per module; {enough} is enough.",
-        places=where,
-        least=round(least, 1),
-        enough=round(enough, 1),
-    )
-    # Distance to that square.
-    there = flat(np.array([kit.board.centre_mm(farthest)]))[0]
-    away = float(np.linalg.norm(pose.eye_mm - there))
-
-    # Size is inversely proportional to distance.
-    by_mm = away * (1 - least / enough)
-    middle = middle_mm(kit.board)[0]
-    distance = float(np.linalg.norm(pose.eye_mm - middle))
-    if by_mm < 0.6 * distance and _fits(kit.board, pose, distance / (distance - by_mm)):
-        steps = math.ceil(by_mm / 10 / _STEP_CM)
-        return Advice(
-            say("Move it {number} cm closer", number=steps * _STEP_CM), why, Weakness.SMALL
-        )
-    if tilt_deg(pose) > _STEEP_DEG:
-        text = say("Point it down more steeply")
-    elif pose.size[0] < _FINE_WIDTH:
-        text = say("Set the camera’s size to 1920x1080")
-    else:
-        text = say("Let the board fill the picture")
-    return Advice(
-        text, joined(" ", (why, say("Any closer, and it would not fit."))), Weakness.SMALL
-    )
-
-
-def _fits(board: Board, pose: Pose, growth: float) -> bool:
-    """Return whether the whole board still fits into the picture at this magnification."""
-    # Present width and height, and those after it.
-    corners = pose.to_px(board_outline_mm(board))
-    wanted = np.ptp(corners, axis=0) * growth
-    return bool((wanted <= 0.98 * np.array(pose.size)).all())
-
-
-def _cut_off(board: Board, pose: Pose) -> Advice | None:
-    """Return advice on corner markers that lie outside of the picture."""
-    # Corners that reach beyond the edge of the picture.
-    outside = []
-    for corner, marker in zip(_CORNERS, board.corners, strict=True):
-        if not pose.is_in_picture(pose.to_px(corner_points_mm(board, marker))).all():
-            outside.append(corner)
-    if not outside:
-        return None
-    names = listed(name for name, _ in outside)
-    if len(outside) == 1:
-        why = say("The corner {corner} of the board is cut off.", corner=names)
-        return Advice(say("Turn the camera a little"), why, Weakness.CUT)
-
-    # The sides on which all of them lie.
-    shared = set.intersection(*(sides for _, sides in outside))
-    text = (
-        say("Turn the camera towards {side}", side=shared.pop())
-        if shared
-        else say("Move the camera back")
-    )
-    return Advice(
-        text, say("The corners {corners} of the board are cut off.", corners=names), Weakness.CUT
-    )
+    why = say("Markers on {places} are too small.", places=where)
+    return Advice(say("Move the camera closer, and steeper"), why, kind)
 
 
 def board_outline_mm(board: Board, margin_mm: float = 0.0) -> Points:
@@ -321,11 +209,6 @@ def board_outline_mm(board: Board, margin_mm: float = 0.0) -> Points:
     low, high = -board.strip_mm - margin_mm, board.height_mm + board.strip_mm + margin_mm
     left, right = -margin_mm, board.width_mm + margin_mm
     return flat(np.array([[left, high], [right, high], [right, low], [left, low]]))
-
-
-def tilt_deg(pose: Pose) -> float:
-    """Return the angle between the camera's axis and the vertical."""
-    return math.degrees(math.acos(min(1.0, abs(float(pose.axes[2, 2])))))
 
 
 def places(kit: Kit, squares: Iterable[Square], of: int) -> str:

@@ -103,7 +103,7 @@ class PhoneRoom:
         self.line.phone = self.pairing.phone
         eye = self.eye()
         if eye:
-            eye.choose(PHONE if self.is_camera else "")
+            eye.link.choose(PHONE if self.is_camera else "")
 
     def remove(self) -> None:
         """Stop using the phone as the camera."""

@@ -90,7 +90,7 @@ class BoardWatch(Closeable):
         self.watcher = watcher = board_watcher(
             watched, reader, self._clock, listeners, settings.fps
         )
-        eye.steer(watcher.link)
+        eye.link = watcher.link
         self._stack.enter_context(watcher)
         table.connect(
             TableListener(

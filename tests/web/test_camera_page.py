@@ -74,7 +74,7 @@ def fake_eye() -> Mock:
     offers = (CameraOffer("picamera", "Pi camera"), CameraOffer("usb:C920", "C920 <b>"))
     eye.cameras.return_value = offers
     eye.source.return_value = "picamera"
-    eye.locks.return_value = (True, False)
+    eye.link.locks = (True, False)
     return eye
 
 
@@ -226,8 +226,8 @@ def test_the_host_locks_and_chooses(room: Room) -> None:
         ("lock", {"zoom": 2}, 400),
     ):
         assert host.post(f"/api/camera/{door}", json=body).status_code == status
-    room.eye.lock.assert_called_once_with(False, None)
-    room.eye.choose.assert_called_once_with("usb:C920")
+    room.eye.link.lock.assert_called_once_with(False, None)
+    room.eye.link.choose.assert_called_once_with("usb:C920")
     whole = page_of(host, "/host/health")
     assert re.search(r'aria-pressed="true" data-post="/api/camera/choose"[^>]*>Pi camera<', whole)
     assert "C920 &lt;b&gt;" in whole

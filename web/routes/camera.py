@@ -201,7 +201,7 @@ class CameraPictures(PageGroup):
     @post("/api/camera/lock", guard=host_only)
     def lock(self, body: LockBody) -> None:
         """Lock focus or exposure, or make them automatic."""
-        self._eye().lock(body.focus, body.exposure)
+        self._eye().link.lock(body.focus, body.exposure)
 
     @post("/api/camera/choose", guard=host_only)
     def choose(self, body: ChooseBody) -> None:
@@ -211,7 +211,7 @@ class CameraPictures(PageGroup):
         # this replaces an old phone as the camera
         if self.room.phone:
             self.room.phone.pairing.remove()
-        self._eye().choose(body.source)
+        self._eye().link.choose(body.source)
 
     # ---- photographs, for everybody --------------------------------------------------------------
 

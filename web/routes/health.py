@@ -172,7 +172,7 @@ class HealthPages(PageGroup):
             details.setdefault(finding.topic, []).append(finding)
         return {
             "look": look,
-            "locks": (eye.locks() if eye else None) or (None, None),
+            "locks": (eye.link.locks if eye else None) or (None, None),
             "headline": headline_of(findings, look),
             "grave_topics": {finding.topic for finding in findings if is_grave(finding)},
             "urls": () if unreachable(findings) else self.page_context.join_urls(),
