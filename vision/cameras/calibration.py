@@ -16,28 +16,24 @@ from vision.pose.optics import Lens
 from vision.pose.pose import Points
 
 _LEAST_CORNERS = 16
-_TILT_DEG, _FLAT_DEG, _MOST_TILT_DEG = 18.0, 14.0, 60.0
+_MOST_TILT_DEG = 60.0
 _MOVED, _TURNED_DEG = 0.04, 8.0
 """Two views differ if their corners lie this far apart on average, in widths of the picture, or if
 their tilt differs by this angle.
 """
 _STILL_PX = 2.0
-_EDGE = 0.3
-"""Outer share of width and height that counts as a corner of the picture."""
-_SIDES = {"left": (-1, 0), "right": (1, 0), "far": (0, -1), "near": (0, 1)}
-_TILTS = {
-    "left": "Tilt the page so that its left edge comes nearer to the camera",
-    "right": "Tilt the page so that its right edge comes nearer to the camera",
-    "far": "Tilt the page so that its upper edge comes nearer to the camera",
-    "near": "Tilt the page so that its lower edge comes nearer to the camera",
-}
-"""The edges of the page by which it can be tilted, as the picture shows them."""
-_OUTER = {
-    "upper left": (False, False),
-    "upper right": (True, False),
-    "lower left": (False, True),
-    "lower right": (True, True),
-}
+_VIEWS = (
+    "Hold the page straight towards the camera, as large as it goes into the picture",
+    *(
+        f"Tilt the page so that its {edge} edge comes nearer to the camera"
+        for edge in ("left", "right", "upper", "lower")
+    ),
+    *(
+        f"Hold the page further into the {corner} of the picture"
+        for corner in ("upper left", "upper right", "lower left", "lower right")
+    ),
+)
+"""The views that are asked for, one after the other. Their fit shows whether they were given."""
 
 
 @dataclass(frozen=True)
@@ -78,16 +74,6 @@ class _View:
         """Angle between the page's normal and the camera's axis."""
         return math.degrees(math.acos(min(1.0, -float(self.normal[2]))))
 
-    @property
-    def side(self) -> str:
-        """Edge of the page that is nearest in the picture: `flat` for none, `slight` if it is not
-        clear.
-        """
-        if self.tilt_deg < _TILT_DEG:
-            return "flat" if self.tilt_deg < _FLAT_DEG else "slight"
-        # A page whose left edge is nearer faces to the right.
-        return max(_SIDES, key=lambda side: -float(np.dot(_SIDES[side], self.normal[:2])))
-
 
 class Calibration:
     """Collects views of the page from one camera until they determine the lens."""
@@ -126,20 +112,8 @@ class Calibration:
         return ""
 
     def missing(self) -> tuple[str, ...]:
-        """Return what is still needed, most important first. Empty when the views suffice."""
-        sides = [view.side for view in self._views]
-        wanted = []
-        if "flat" not in sides:
-            wanted.append(
-                "Hold the page straight towards the camera, as large as it goes into the picture"
-            )
-        wanted += [words for side, words in _TILTS.items() if side not in sides]
-        if self._size:
-            wanted += [
-                f"Hold the page further into the {name} of the picture"
-                for name in self._bare_corners()
-            ]
-        return tuple(wanted)
+        """Return the views that are still needed, the next one first."""
+        return _VIEWS[len(self._views) :]
 
     def solve(self) -> LensFit | None:
         """Return the lens that fits all views best, with the principal point in the middle. None if
@@ -194,18 +168,6 @@ class Calibration:
         if not good or view.tilt_deg > _MOST_TILT_DEG:
             return "The page is tilted too far: hold it straighter"
         return view
-
-    def _bare_corners(self) -> list[str]:
-        """Return the corners of the picture in which no view has shown the pattern."""
-        assert self._size is not None
-        points = np.vstack([view.points_px for view in self._views]) / self._size
-        bare = []
-        for name, (right, low) in _OUTER.items():
-            across = points[:, 0] > 1 - _EDGE if right else points[:, 0] < _EDGE
-            along = points[:, 1] > 1 - _EDGE if low else points[:, 1] < _EDGE
-            if int((across & along).sum()) < 4:
-                bare.append(name)
-        return bare
 
 
 def _alike(one: _View, other: _View, width: int) -> bool:
