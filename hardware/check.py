@@ -13,8 +13,6 @@ from hardware.panel import Panel
 
 LEASE_S = 6.0
 """Seconds for which a check continues after its page was last open."""
-LONGEST_S = 300.0
-"""Maximum duration of a check in seconds, because the pads do not work for players meanwhile."""
 
 
 class PanelTrial:
@@ -27,16 +25,14 @@ class PanelTrial:
         self._panel = panel
         self._clock = clock
         self._lock = threading.Lock()
-        self._end_s = 0.0
         self._until_s = 0.0
         self._lit: frozenset[str] = frozenset()
 
     def begin(self) -> None:
         """Start a check. Nothing counts as tried before it."""
         with self._lock:
-            now_s = self._clock.monotonic_s()
-            self._end_s, self._until_s, self._lit = now_s + LONGEST_S, now_s + LEASE_S, frozenset()
-            self._panel.tried = frozenset()
+            self._until_s = self._clock.monotonic_s() + LEASE_S
+            self._lit = self._panel.tried = frozenset()
             self._tell()
 
     def renew(self) -> None:
@@ -44,7 +40,7 @@ class PanelTrial:
         with self._lock:
             now_s = self._clock.monotonic_s()
             if now_s < self._until_s:
-                self._until_s = min(now_s + LEASE_S, self._end_s)
+                self._until_s = now_s + LEASE_S
                 self._tell()
 
     def end(self) -> None:
@@ -71,10 +67,9 @@ class PanelTrial:
     def trial(self) -> Trial:
         """Return the state of the check."""
         with self._lock:
-            now_s = self._clock.monotonic_s()
-            if now_s >= self._until_s:
-                return Trial(0.0, frozenset(), frozenset(), frozenset())
-            return Trial(self._end_s - now_s, self._panel.down, self._panel.tried, self._lit)
+            if self._clock.monotonic_s() >= self._until_s:
+                return Trial()
+            return Trial(True, self._panel.down, self._panel.tried, self._lit)
 
     def _tell(self, signal: Signal | None = None) -> None:
         self._panel.check(self._until_s, self._lit, signal)

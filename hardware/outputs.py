@@ -19,29 +19,59 @@ from companion.core.clock import Clock
 from companion.core.config import PanelSettings
 from companion.core.kit import Seat
 from companion.core.ports import Alarm, SeatLamps, Signal
+from hardware.cues import SHORT_LAMPS, seats_of
 from hardware.player import CuePlayer
-from hardware.schedule import Schedule
 from hardware.wiring import Buzzer, Lamp, LampPin
 
 _log = logging.getLogger(__name__)
 
+_ROUNDING_S = 1e-6
 SWITCH_S = 0.0005
 """Interval in seconds after which Python switches threads while lamps wait.
 
 With Python's own 5 ms the lamp of a key came 2 to 3 ms later, and 7 ms later on a fifth of a core.
 """
-LATE_S = 0.25
-"""Delay in seconds beyond which an alarm makes no sound, as after the machine slept. It still
-shows.
-"""
-
-
 LAMPS_FIRST_S = 0.004
 """Maximum time in seconds for which a change of the table waits until its lamps are lit.
 
 Without it the threads that draw pages run first: on a fifth of a core the lamp of a key came after
 43 ms (99th percentile), with it after 15 ms.
 """
+
+
+class Schedule:
+    """The pending alarms in order of their time (monotonic seconds)."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Alarm] = []
+        self._begun: frozenset[Alarm] = frozenset()
+
+    def replace(self, alarms: Sequence[Alarm]) -> None:
+        """Replace all alarms. One that is running does not begin again."""
+        self._begun &= frozenset(alarms)
+        self._waiting = sorted(frozenset(alarms) - self._begun, key=lambda alarm: alarm.at_s)
+
+    def due(self, now_s: float) -> tuple[Alarm, ...]:
+        """Return the alarms that have begun since the last call, in order."""
+        due = tuple(alarm for alarm in self._waiting if alarm.at_s <= now_s + _ROUNDING_S)
+        self._waiting = self._waiting[len(due) :]
+        self._begun |= frozenset(due)
+        return due
+
+    @property
+    def next_s(self) -> float:
+        """Return when the next alarm is due. Infinite for never."""
+        return self._waiting[0].at_s if self._waiting else math.inf
+
+    @property
+    def short(self) -> frozenset[Seat]:
+        """Return the seats that are short of time by an alarm that still applies."""
+        return frozenset(
+            seat
+            for alarm in self._begun
+            if alarm.signal.cue in SHORT_LAMPS
+            for seat in seats_of(alarm.signal)
+        )
 
 
 class _Trial(NamedTuple):
@@ -102,8 +132,7 @@ class Outputs:
         """Replace all pending alarms. Each is played at its own time.
 
         A running alarm that is handed in again continues. A running cue of a short time that is not
-        handed in any more stops blinking. An alarm that is more than 250 ms late shows without a
-        sound.
+        handed in any more stops blinking.
         """
         at_s = self._clock.monotonic_s()
 
@@ -181,8 +210,7 @@ class Outputs:
 
     def _play_due(self, until_s: float) -> None:
         for alarm in self._schedule.due(until_s):
-            now_s = self._clock.monotonic_s()
-            self._player.signal(alarm.signal, _ms(now_s), is_late=now_s - alarm.at_s > LATE_S)
+            self._player.signal(alarm.signal, _ms(self._clock.monotonic_s()))
 
     # ---- pins ----
 

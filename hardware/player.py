@@ -108,13 +108,10 @@ class CuePlayer:
         if not any(state.turn is TurnLamp.WRONG for state in lamps.values()):
             self._again = None
 
-    def signal(self, signal: Signal, now_ms: float, is_late: bool = False) -> None:
-        """Play a cue at once, or drop it while one of higher rank is played.
-
-        A cue that `is_late` makes no sound, because its tone would mark a wrong time.
-        """
+    def signal(self, signal: Signal, now_ms: float) -> None:
+        """Play a cue at once, or drop it while one of higher rank is played."""
         rank = row_of(signal.cue).rank
-        sounds = not is_late and self._sounds(signal, rank, now_ms)
+        sounds = self._sounds(signal, rank, now_ms)
         for seat in SEATS:
             state = self._seats[seat]
             lamp = SHORT_LAMPS.get(signal.cue)

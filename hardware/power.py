@@ -9,16 +9,10 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from companion.core.clock import Clock
 from companion.core.i18n import say
 from companion.core.kit import SEATS
 from companion.core.ports import Cue, Press, Signal
 from hardware.debounce import Stroke
-
-LOST_S = 20.0
-"""Seconds after which a machine that still runs has ignored the request. The sentence on the pages
-ends then, too.
-"""
 
 
 @dataclass(frozen=True)
@@ -41,8 +35,7 @@ class PowerActions:
 class PowerKey:
     """A filter between the table button and the table. Any thread may call."""
 
-    def __init__(self, clock: Clock, actions: PowerActions) -> None:
-        self._clock = clock
+    def __init__(self, actions: PowerActions) -> None:
         self._actions = actions
         self.is_on = True
         """Whether the button may switch the machine off, as the settings say."""
@@ -51,8 +44,9 @@ class PowerKey:
         """Whether the present press is played at once, instead of when the button is released."""
         self._waiting: list[Press] = []
         self._is_announced = False
-        self._asked_s: float | None = None
         self._is_coming = False
+        self._is_refused = False
+        """Whether the pages say that the machine cannot be switched off."""
 
     def take(self, stroke: Stroke, press: Press) -> None:
         """Process what the table button did."""
@@ -62,12 +56,15 @@ class PowerKey:
             match stroke:
                 case Stroke.PRESSED:
                     self._let_go()  # the last release may have been missed
+                    if self._is_refused:
+                        self._is_refused = False
+                        self._actions.tell("")
                     self._is_at_once = not self.is_on or self._actions.is_at_once()
                     self._pass_on(press)
                 case Stroke.HELD:
                     self._pass_on(press)
                 case Stroke.HELD_TO_WARN if self.is_on:
-                    self._is_announced, self._waiting, self._asked_s = True, [], None
+                    self._is_announced, self._waiting = True, []
                     self._actions.signal(Signal(Cue.OFF_WAIT, frozenset(SEATS)))
                     self._actions.tell(
                         say("Keep holding the button to switch the table off, or let go.")
@@ -84,10 +81,11 @@ class PowerKey:
             self._waiting.append(press)
 
     def _switch_off(self) -> None:
-        self._is_announced, self._asked_s = False, self._clock.monotonic_s()
+        self._is_announced = False
         self._is_coming, sentence = self._actions.switch_off()
         self._actions.tell(sentence)
-        if not self._is_coming:
+        self._is_refused = not self._is_coming
+        if self._is_refused:
             self._actions.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
 
     def _let_go(self) -> None:
@@ -98,15 +96,3 @@ class PowerKey:
             self._actions.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
         for press in presses:
             self._actions.play(press)
-
-    def look(self) -> None:
-        """Take back a request that the machine has ignored. Call it every few seconds."""
-        with self._lock:
-            if self._asked_s is None or self._clock.monotonic_s() - self._asked_s < LOST_S:
-                return
-            sentence = ""
-            if self._is_coming:
-                sentence = say("The machine does not switch off: its log says why.")
-                self._actions.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
-            self._actions.tell(sentence)
-            self._asked_s, self._is_coming = None, False

@@ -14,16 +14,14 @@ from companion.core.ports import Cue
 
 @dataclass(frozen=True)
 class Trial:
-    """State of a panel check: `down` are the pressed keys, `tried` the keys pressed so far, `lit`
-    the lamps that are on.
-
-    `left_s` is the time in seconds until the check ends by itself. 0: no check is running.
+    """State of a panel check: whether it is on, `down` are the pressed keys, `tried` the keys
+    pressed so far, `lit` the lamps that are on.
     """
 
-    left_s: float
-    down: frozenset[str]
-    tried: frozenset[str]
-    lit: frozenset[str]
+    on: bool = False
+    down: frozenset[str] = frozenset()
+    tried: frozenset[str] = frozenset()
+    lit: frozenset[str] = frozenset()
 
 
 class PanelCheck(Protocol):

@@ -214,8 +214,6 @@ class Companion(Closeable):
                 settings=self.settings.history,
             )
         )
-        if self.power:
-            self.housekeeping.tasks.append(self.power.look)
 
     def _has_room(self) -> bool:
         return self.space.has_room
@@ -280,7 +278,6 @@ class Companion(Closeable):
         self.power = power_key(
             self.table,
             panel,
-            self.clock,
             simulated=self.simulation is not None,
             has_lamp=self.settings.panel.system_lamp != "",
         )

@@ -20,7 +20,6 @@ from companion.core.i18n import say
 from hardware.power import PowerActions, PowerKey
 
 if TYPE_CHECKING:
-    from companion.core.clock import Clock
     from companion.table.table import Table
     from hardware.panel import Panel
 
@@ -101,9 +100,7 @@ class Manager:
         return True
 
 
-def power_key(
-    table: Table, panel: Panel, clock: Clock, *, simulated: bool, has_lamp: bool
-) -> PowerKey:
+def power_key(table: Table, panel: Panel, *, simulated: bool, has_lamp: bool) -> PowerKey:
     """Return the power key, which handles the panel's table button before the table does.
 
     In simulation it only says what it would do. `has_lamp`: a system lamp shows when the plug may
@@ -134,6 +131,6 @@ def power_key(
         tell=partial(table.notice, "power"),
         switch_off=switch_off,
     )
-    key = PowerKey(clock, actions)
+    key = PowerKey(actions)
     panel.on_table_stroke = key.take
     return key

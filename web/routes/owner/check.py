@@ -16,7 +16,7 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS
 from companion.core.ports import Cue
 from companion.games import event_cues
-from companion.maintenance.panel_check import CheckRoom, PanelCheck, Trial
+from companion.maintenance.panel_check import CheckRoom, PanelCheck
 from web.rendering.answers import TrialJson
 from web.rendering.json_view import answer_of
 from web.routes.api.body import Body, ShortText
@@ -98,7 +98,7 @@ class PanelTrials(PageGroup):
                 # the check expires by itself once no stream renews it
                 renewed_s = now_s
                 panel.renew()
-            trial = _plain(panel.trial())
+            trial = answer_of(TrialJson, panel.trial())
             if trial == sent:
                 return ""
             if sent is None or trial["on"] != sent["on"]:
@@ -149,13 +149,9 @@ class PanelTrials(PageGroup):
                 say("A game is on, and its keys belong to the players. Check between games."),
             )
         act(panel)
-        return _plain(panel.trial())
+        return answer_of(TrialJson, panel.trial())
 
     def _panel(self) -> PanelCheck:
         if self.room.panel is None:
             raise wrong_phase(self.room.why_not or say("No pads: phones only."))
         return self.room.panel
-
-
-def _plain(trial: Trial) -> TrialJson:
-    return answer_of(TrialJson, trial, on=trial.left_s > 0)
