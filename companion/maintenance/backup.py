@@ -17,7 +17,6 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from itertools import islice
 from pathlib import Path
 from typing import IO
 
@@ -56,9 +55,9 @@ _KINDS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """Compression methods of a backup. LZMA is refused, since it takes as much memory as the file asks
 for.
 """
-READY, UNDER_WAY, BEFORE = "restore", "restoring", "before-restore"
-"""Folders of the state directory: a restore staged for the next start, a restore in progress, and
-what was there before it.
+READY, BEFORE = "restore", "before-restore"
+"""Folders of the state directory: a restore staged for the next start, and what was there before
+it.
 """
 _NOTE, _GAMES, _SETTINGS = "backup.json", "games.jsonl", "settings.toml"
 _JOURNAL = "journal.sqlite"
@@ -158,36 +157,21 @@ def make_backup(
 
 
 def _write_photographs(archive: zipfile.ZipFile, album: PhotographFolder, left_out: int) -> int:
-    """Write the photographs of all games but one, newest first, and return their number.
+    """Write the photographs of all games but one, the newest as far as a restore accepts them.
 
-    Older ones are left out when the backup would exceed what a restore accepts.
+    Return their number.
     """
-    written = archive.infolist()
-    # the note is written last
-    number = MAX_MEMBERS - len(written) - 1
-    free = MAX_BYTES - sum(entry.file_size for entry in written) - MAX_MEMBER_BYTES[_NOTE]
+    games = [game for game in reversed(album.games()) if game != left_out]
+    newest_first = [
+        album.path(game, moment) for game in games for moment in reversed(album.moments(game))
+    ]
     pictures = 0
-    for path in islice(_newest_first(album, left_out), number):
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError:
-            continue  # the running service has just deleted it
-        free -= len(content)
-        if free < 0:
-            break
-        # JPEG does not compress any further
-        name = f"{_ALBUM}/{path.parent.name}/{path.name}"
-        archive.writestr(name, content, zipfile.ZIP_STORED)
-        pictures += 1
+    for path in newest_first[: MAX_MEMBERS - len(MAX_MEMBER_BYTES)]:
+        with suppress(FileNotFoundError):  # the running service has just deleted it
+            # JPEG does not compress any further
+            archive.write(path, f"{_ALBUM}/{path.parent.name}/{path.name}", zipfile.ZIP_STORED)
+            pictures += 1
     return pictures
-
-
-def _newest_first(album: PhotographFolder, left_out: int) -> Iterator[Path]:
-    """Yield the photographs of all games but one."""
-    for game in reversed(album.games()):
-        if game != left_out:
-            for moment in reversed(album.moments(game)):
-                yield album.path(game, moment)
 
 
 # ---- taking one back -----------------------------------------------------------------------------
@@ -263,40 +247,38 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
     once.
     """
     state = settings.journal_path.parent
-    ready, under_way, before = state / READY, state / UNDER_WAY, state / BEFORE
-    if not ready.exists() and not under_way.exists():
+    ready, before = state / READY, state / BEFORE
+    if not ready.exists():
         return ""
     with _disk_errors(), lock_journal(settings.journal_path):  # never move a journal in use
-        # this rename marks the beginning: after a power cut the next start continues from here
-        if not under_way.exists():
+        # the drawn pictures move first: while they are here, nothing has been moved
+        if (ready / _DRAWN).exists():
             _clear(before)
-            before.mkdir(mode=0o700)
-            ready.replace(under_way)
         before.mkdir(mode=0o700, exist_ok=True)
-        forget = (under_way / _FORGET).exists()
+        forget = (ready / _FORGET).exists()
         words = ""
         # after a power cut the note may be gone
         with suppress(OSError, msgspec.DecodeError):
-            note = (under_way / _NOTE).read_bytes()
+            note = (ready / _NOTE).read_bytes()
             words = msgspec.json.decode(note, type=BackupNote).sentence()
-        restored = under_way / _SETTINGS
+        for name in (_DRAWN, *_JSON_FILES, _ALBUM, _JOURNAL):
+            if forget and name != _LENSES:
+                _move(state, name, before)
+            elif (ready / name).exists():
+                _move(state, name, before)
+                (ready / name).replace(state / name)
+        restored = ready / _SETTINGS
         if restored.exists():
             if settings_file.exists():
                 shutil.copy(settings_file, before / _SETTINGS)  # keeps the mode
             SettingsFile(settings_file).replace(read_file(restored, MAX_TEXT))
             restored.unlink()
-        for name in (*_JSON_FILES, _ALBUM, _DRAWN, _JOURNAL):
-            if forget and name != _LENSES:
-                _move(state, name, before)
-            elif (under_way / name).exists():
-                _move(state, name, before)
-                (under_way / name).replace(state / name)
         if forget:
             (state / "phone.json").unlink(missing_ok=True)
             # old copies would keep what the owner wanted deleted
             for old in (before, *left_beside(settings.journal_path)):
                 _clear(old)
-        _clear(under_way)
+        _clear(ready)
     if forget:
         return say("All games were deleted. There is a new owner’s key.")
     aside = say("What was here before is in the folder {folder}.", folder=BEFORE)
@@ -375,26 +357,19 @@ def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
         raise Malformed(
             say("This is not a backup: it holds more than {number} files.", number=MAX_MEMBERS)
         )
-    for entry in entries:
-        if entry.compress_type not in _KINDS:
-            raise Malformed(say("This file is damaged or not a backup."))
-        most = _max_bytes(entry.filename)
-        if entry.file_size > most:
+    if any(entry.compress_type not in _KINDS for entry in entries):
+        raise Malformed(say("This file is damaged or not a backup."))
+    total = sum(entry.file_size for entry in entries)
+    sizes = [(entry.filename, entry.file_size, _max_bytes(entry.filename)) for entry in entries]
+    for name, size, most in (*sizes, ("ZIP", total, MAX_BYTES)):
+        if size > most:
             raise Malformed(
                 say(
                     "{name} in this backup is too large: at most {number} KB.",
-                    name=entry.filename,
+                    name=name,
                     number=most // 1000,
                 )
             )
-    total = sum(entry.file_size for entry in entries)
-    if total > MAX_BYTES:
-        raise Malformed(
-            say(
-                "This backup is too large: at most {number} MB unpacked.",
-                number=MAX_BYTES // 1_000_000,
-            )
-        )
     if total + FULL_BYTES > free_bytes(folder):
         raise SystemTrouble(
             say(

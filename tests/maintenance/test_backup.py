@@ -25,7 +25,6 @@ from companion.maintenance import backup, games_file
 from companion.maintenance.backup import (
     BEFORE,
     READY,
-    UNDER_WAY,
     apply_staged,
     make_backup,
     stage_forgetting,
@@ -192,7 +191,7 @@ def test_a_power_cut_in_the_middle_is_finished_at_the_next_start(
         assert games_of(Settings(state_dir=str(folder / BEFORE))) == [1, 2, 3], cut
         albums = [PhotographFolder(at / "photographs").games() for at in (folder, folder / BEFORE)]
         assert albums == [(1,), (1, 2, 3)], cut
-        assert not (folder / UNDER_WAY).exists()
+        assert not (folder / READY).exists()
         if not is_cut:
             return
     pytest.fail("no run came to its end")

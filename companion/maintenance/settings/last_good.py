@@ -30,66 +30,58 @@ class LastGoodSettings:
         self._path = path
         self._good_path = path.with_name(f".{path.stem}.worked{path.suffix}")
         self._starts_path = path.with_name(f".{path.stem}.failed-starts")
-        self._restored_path = path.with_name(f".{path.stem}.put-back")
         self.refused_path = path.with_name(f"{path.stem}.refused{path.suffix}")
         """Path of the copy of the settings that did not work."""
 
     def count_start(self) -> None:
         """Count a start. After three failed ones, restore the last settings that worked."""
         with suppress(OSError):
-            failed = len(_content(self._starts_path) or b"")
-            if failed >= MAX_FAILED_STARTS:
-                self._restore()
+            failed = len(_content(self._starts_path))
+            content, good = self.content(), _content(self._good_path)
+            if failed >= MAX_FAILED_STARTS and self._good_path.exists() and content != good:
+                mode = self._path.stat().st_mode & 0o777 if self._path.exists() else 0o600
+                replace_file(self._path, good, mode)
+                replace_file(self.refused_path, content)
                 failed = 0
+                log.warning("%s", self.notice())
             if self._path.parent.exists():
                 replace_file(self._starts_path, (failed + 1) * b"*")
 
-    def _restore(self) -> None:
-        """Restore the last settings that worked, if there are any and they differ."""
-        content, good = self.content(), _content(self._good_path)
-        if good is None or content == good:
-            return
-        replace_file(self.refused_path, content)
-        replace_file(
-            self._path, good, self._path.stat().st_mode & 0o777 if self._path.exists() else 0o600
-        )
-        self._restored_path.touch()
-        log.warning("%s", self._sentence())
-
     def content(self) -> bytes:
         """Return the current content of the settings file. Empty if there is none."""
-        return _content(self._path) or b""
+        return _content(self._path)
 
     def keep(self, content: bytes) -> None:
         """Record that the service works with these settings."""
         with suppress(OSError):
-            self._starts_path.unlink(missing_ok=True)
-            if self._path.parent.exists() and content != _content(self._good_path):
+            self.reset_count()
+            is_kept = self._good_path.exists() and content == _content(self._good_path)
+            if self._path.parent.exists() and not is_kept:
                 replace_file(self._good_path, content)
-                self._restored_path.unlink(missing_ok=True)
 
     def reset_count(self) -> None:
         """Reset the count of failed starts: something other than the settings was at fault."""
         with suppress(OSError):
             self._starts_path.unlink(missing_ok=True)
 
-    def _sentence(self) -> str:
+    def notice(self) -> str:
+        """Return the message that settings were restored, until they are changed again. Empty if
+        they were not.
+        """
+        is_back = self.refused_path.exists() and self._good_path.exists()
+        if not is_back or self.content() != _content(self._good_path):
+            return ""
+        if self.refused_path.stat().st_mtime_ns < self._good_path.stat().st_mtime_ns:
+            return ""  # others have worked since then
         return say(
             "The companion did not start three times, so the last settings that worked are back. "
             "The others are in {file}.",
             file=self.refused_path.name,
         )
 
-    def notice(self) -> str:
-        """Return the message that settings were restored, until they are changed again. Empty if
-        they were not.
-        """
-        was_put_back = self._restored_path.exists() and self.content() == _content(self._good_path)
-        return self._sentence() if was_put_back else ""
 
-
-def _content(path: Path) -> bytes | None:
+def _content(path: Path) -> bytes:
     try:
         return read_file(path, MAX_TEXT)
     except OSError:
-        return None
+        return b""
