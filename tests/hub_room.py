@@ -133,7 +133,7 @@ def keep_result(
     played = ("a" * 16, key, game, {}, at_s, at_s, nobody, nobody)
     told = GameResult(*played, winner, 7, "0123456789ab")
     league_file_of(league).write(put_result(StoredResult(told, south, north)))
-    league.ladders.count_machines(league.ladders.machines)
+    league_file_of(league).changed()
 
 
 @contextmanager

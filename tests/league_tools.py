@@ -12,19 +12,12 @@ from companion.league.tournament import BoardEnd, Match, System, Tournament
 GAME = "outbuffered"
 
 
-def begun(
-    system: System = System.SWISS, people: int = 8, team_size: int = 1, **more: int
-) -> Tournament:
+def begun(system: System = System.SWISS, people: int = 8, **more: int) -> Tournament:
     """A tournament with so many entries, whose first one is the strongest."""
     rounds, minutes = more.get("rounds", 5), more.get("minutes", 0)
-    made = director.new_tournament(
-        "Club evening", system, GAME, {}, rounds=rounds, minutes=minutes, team_size=team_size
-    )
+    made = director.new_tournament("Club evening", system, GAME, {}, rounds=rounds, minutes=minutes)
     for number in range(people):
-        members = [number * team_size + place + 1 for place in range(team_size)]
-        made = director.enter(
-            made, members, 2000.0 - number * 10, f"Team {number + 1}" if team_size > 1 else ""
-        )
+        made = director.enter(made, number + 1, 2000.0 - number * 10)
     return made
 
 

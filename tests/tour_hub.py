@@ -97,10 +97,10 @@ class HubTour:
     def _tournament(self) -> Iterator[Stop]:
         cups = self.league.tournaments
         wish = {"name": "Cup of the long evenings", "system": System.SWISS, "game": "outbuffered"}
-        _send(self.client, "/host/tournaments", **wish, rounds="3", minutes="20", team_size="1")
+        _send(self.client, "/host/tournaments", **wish, rounds="3", minutes="20")
         yield Stop("hub-cup-new-director", "/host/tournament/1")
         for number in range(1, 10):
-            cups.enter(1, [number])
+            cups.enter(1, number)
         yield Stop("hub-cup-entered-director", "/host/tournament/1")
         yield Stop("hub-cup-entered", "/tournament/1", is_guest=True)
         cups.pair_round(1)

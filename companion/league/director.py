@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from companion.core.errors import Illegal, Malformed, Refusal, wrong_phase
-from companion.core.i18n import Verbatim, say
+from companion.core.i18n import Verbatim, packed, say
 from companion.games import game_named
 from companion.league.pairing import by_strength, next_matches
-from companion.league.people import MAX_TITLE, title_of
+from companion.league.people import title_of
 from companion.league.results import StoredResult, is_same_game
 from companion.league.tournament import (
     BoardEnd,
@@ -25,7 +25,7 @@ from companion.league.tournament import (
     Tournament,
 )
 
-MAX_ENTRANTS, MAX_ROUNDS, MAX_MINUTES, MAX_BOARDS = 500, 30, 600, 6
+MAX_ENTRANTS, MAX_ROUNDS, MAX_MINUTES = 500, 30, 600
 EARLY_START_S = 5.0
 """Tolerance in seconds for a game that began before its round was paired, since times in messages
 are approximate.
@@ -41,35 +41,25 @@ def new_tournament(
     *,
     rounds: int,
     minutes: int,
-    team_size: int,
 ) -> Tournament:
     """Create a tournament without entrants and without a number.
 
-    Raises `Malformed` for a bad name, option or number of rounds, minutes or boards.
+    Raises `Malformed` for a bad name, option or number of rounds or minutes.
     """
-    title = title_of(
-        name, say("Give the tournament a name of at most {number} characters", number=MAX_TITLE)
-    )
+    title = title_of(name)
     # raises before anything is created if an option is invalid
     game_named(game).options(options)
-    for amount, most, what in (
-        (rounds, MAX_ROUNDS, say("rounds")),
-        (team_size, MAX_BOARDS, say("boards")),
-    ):
-        if not 1 <= amount <= most:
-            raise Malformed(say("There can be 1 to {most} {what}", most=most, what=what))
+    if not 1 <= rounds <= MAX_ROUNDS:
+        raise Malformed(say("There can be 1 to {most} rounds", most=MAX_ROUNDS))
     if not 0 <= minutes <= MAX_MINUTES:
         raise Malformed(say("A round can have 0 to {most} minutes", most=MAX_MINUTES))
-    return Tournament(0, title, system, game, options, rounds, minutes, team_size)
+    return Tournament(0, title, system, game, options, rounds, minutes)
 
 
-def enter(
-    tournament: Tournament, people: Sequence[int], rating: float, team: str = ""
-) -> Tournament:
-    """Enter a person or a team, starting with the next round. An entrant that has withdrawn is
-    reinstated.
+def enter(tournament: Tournament, person: int, rating: float) -> Tournament:
+    """Enter a person, starting with the next round. An entrant that has withdrawn is reinstated.
 
-    Raises `Illegal` if entries are closed, full or double, and `Malformed` for a bad team.
+    Raises `Illegal` if entries are closed, full or double.
     """
     _require_running(tournament)
     if tournament.rounds and tournament.system is not System.SWISS:
@@ -77,27 +67,18 @@ def enter(
             Refusal.TOO_LATE,
             say("Everybody’s opponents have been drawn: nobody can enter any more"),
         )
-    if len(people) != tournament.team_size or len(set(people)) != len(people):
-        raise Malformed(
-            say("Each entry needs {number} different people", number=tournament.team_size)
-        )
     if len(tournament.entrants) >= MAX_ENTRANTS:
         raise Illegal(
             Refusal.TOO_LATE,
             say("There are {number} entries, and no more can be taken", number=MAX_ENTRANTS),
         )
-    refusal = say("Give the team a name of at most {number} characters", number=MAX_TITLE)
-    title = title_of(team, refusal) if team.strip() else ""
-    for person in people:
-        former = tournament.entrant_of(person)
-        if former is not None and former.people == tuple(people) and former.until:
-            return _with_entrant(tournament, replace(former, until=0))  # the entrant is reinstated
-        if former is not None:
-            raise Illegal(
-                Refusal.SEAT_TAKEN, say("Player {number} has entered already", number=people[0])
-            )
+    former = tournament.entrant_of(person)
+    if former is not None and former.until:
+        return _with_entrant(tournament, replace(former, until=0))  # the entrant is reinstated
+    if former is not None:
+        raise Illegal(Refusal.SEAT_TAKEN, say("Player {number} has entered already", number=person))
     number = max((other.number for other in tournament.entrants), default=0) + 1
-    entrant = Entrant(number, tuple(people), title, rating, since=len(tournament.rounds) + 1)
+    entrant = Entrant(number, (person,), rating=rating, since=len(tournament.rounds) + 1)
     return replace(tournament, entrants=(*tournament.entrants, entrant))
 
 
@@ -111,16 +92,6 @@ def withdraw(tournament: Tournament, number: int) -> Tournament:
         others = tuple(other for other in tournament.entrants if other.number != number)
         return replace(tournament, entrants=others)
     return _with_entrant(tournament, replace(entrant, until=len(tournament.rounds)))
-
-
-def rest(tournament: Tournament, number: int, is_resting: bool) -> Tournament:
-    """Set whether an entrant takes a bye of half a point in the next round. Swiss system only."""
-    _require_running(tournament)
-    if tournament.system is not System.SWISS:
-        raise wrong_phase(say("Only in the Swiss system can somebody rest for a round"))
-    entrant, due = tournament.entrant(number), len(tournament.rounds) + 1
-    rests = {*entrant.rests, due} if is_resting else {*entrant.rests} - {due}
-    return _with_entrant(tournament, replace(entrant, rests=tuple(sorted(rests))))
 
 
 def pair_round(tournament: Tournament, now_s: float) -> Tournament:
@@ -180,7 +151,7 @@ def decide(tournament: Tournament, place: Place, verdict: BoardEnd | None) -> To
             say("The next round was paired with this result: take that pairing back first"),
         )
     # without a key, an undone game cannot reopen this board
-    return _with_board(tournament, place, replace(board, verdict=verdict, key=""))
+    return _with_board(tournament, place, replace(board, verdict=verdict, key="", refused=""))
 
 
 def board_at(tournament: Tournament, place: Place) -> MatchBoard:
@@ -238,7 +209,7 @@ def open_tables(tournament: Tournament) -> dict[str, Place]:
     return {board.table: place for place, board in open_boards(tournament) if board.table}
 
 
-def report(tournament: Tournament, kept: StoredResult) -> tuple[Tournament, Place]:
+def report(tournament: Tournament, kept: StoredResult) -> Tournament:
     """Enter a result for the board that was paired at its table. Raises `Illegal` if it does not
     fit the board.
 
@@ -267,22 +238,26 @@ def report(tournament: Tournament, kept: StoredResult) -> tuple[Tournament, Plac
     if {south, north} != {board.south, board.north}:
         raise Illegal(Refusal.NOT_YOUR_SEAT, say("Somebody else sat there than was paired"))
     verdict = BoardEnd.DRAW if result.winner is None else BoardEnd(result.winner)
-    is_single_knockout = tournament.system is System.KNOCKOUT and tournament.team_size == 1
-    if is_single_knockout and verdict is BoardEnd.DRAW:
+    if tournament.system is System.KNOCKOUT and verdict is BoardEnd.DRAW:
         raise wrong_phase(say("A draw decides nothing here: play once more"))
     played = MatchBoard(south, north, result.table, verdict, result.key)
-    return _with_board(tournament, place, played), place
+    return _with_board(tournament, place, played)
 
 
-def take_back(tournament: Tournament, key: str, table: str) -> Tournament | None:
-    """Reopen the board of the current round that this game decided, because the game continues.
+def note_refusal(tournament: Tournament, table: str, why: str) -> Tournament:
+    """Note at the open board of a table why its last result does not count."""
+    place = open_tables(tournament)[table]
+    # packed, so that it can be shown in every language
+    board = replace(board_at(tournament, place), refused=packed(why))
+    return _with_board(tournament, place, board)
 
-    Returns None if the game decided no board.
-    """
+
+def take_back(tournament: Tournament, key: str, table: str) -> Tournament:
+    """Reopen the board of the current round that this game decided, because the game continues."""
     for place, board in _current_boards(tournament):
         if key and (board.key, board.table) == (key, table):
             return _with_board(tournament, place, replace(board, verdict=None, key=""))
-    return None
+    return tournament
 
 
 def _player_at(shown: int | None, across: int | None, paired: int, other: int) -> int:

@@ -32,7 +32,7 @@ class League(Closeable):
     ) -> None:
         self._file = LeagueFile(folder, when_changed)
         self.cards = PlayerCards(self._file)
-        self.ladders = Ladders(self._file, clock)
+        self.ladders = Ladders(self._file)
         self.tournaments = TournamentKeeper(
             self._file, clock, self.cards, self.ladders, free_tables
         )

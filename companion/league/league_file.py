@@ -18,7 +18,7 @@ from companion.core.files import why_refused
 from companion.core.i18n import say
 from companion.league.people import Person
 from companion.league.results import GameResult, StoredResult, TableProgress
-from companion.league.tournament import Place, Tournament
+from companion.league.tournament import Tournament
 
 T = TypeVar("T")
 FILE = "league.sqlite"
@@ -28,10 +28,7 @@ CREATE TABLE kept (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 CREATE TABLE followed (tableid TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT;
 CREATE TABLE people (number INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
 CREATE TABLE shown (card TEXT, tableid TEXT, PRIMARY KEY (card, tableid)) STRICT;
-CREATE TABLE seasons (number INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
 CREATE TABLE tournaments (number INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
-CREATE TABLE log (number INTEGER PRIMARY KEY, tournament INTEGER NOT NULL, data BLOB NOT NULL) STRICT;
-CREATE INDEX log_tournament ON log (tournament);
 CREATE TABLE results (
     key TEXT PRIMARY KEY, tableid TEXT NOT NULL, game TEXT NOT NULL, ended_s REAL NOT NULL,
     south INTEGER, north INTEGER, winner TEXT NOT NULL, void INTEGER NOT NULL DEFAULT 0, data BLOB NOT NULL
@@ -40,30 +37,6 @@ CREATE INDEX results_ended ON results (game, ended_s);
 CREATE INDEX results_south ON results (south);
 CREATE INDEX results_north ON results (north);
 """  # noqa: E501
-
-
-class Season(msgspec.Struct, frozen=True):
-    """A rating season. It begins at `begins_s` (Unix time) and ends when the next one begins."""
-
-    number: int
-    name: str
-    begins_s: float
-
-
-class LogLine(msgspec.Struct, frozen=True):
-    """One line of a tournament's log: who did what, and what it changed.
-
-    `who` is `director` or a table's name in subjects.
-    """
-
-    tournament: int
-    at_s: float
-    who: str
-    what: str
-    entrant: int = 0
-    place: Place | None = None
-    before: str = ""
-    after: str = ""
 
 
 Statement = tuple[str, tuple[object, ...]]
@@ -83,12 +56,6 @@ def put_number(name: str, value: int) -> Statement:
 def put_shown(card: str, table: str) -> Statement:
     """Return the statement that stores that a card was shown at a table."""
     return "INSERT OR IGNORE INTO shown VALUES (?, ?)", (card, table)
-
-
-def add_line(line: LogLine) -> Statement:
-    """Return the statement that adds a line to the log of its tournament."""
-    query = "INSERT INTO log (tournament, data) VALUES (?, ?)"
-    return query, (line.tournament, msgspec.json.encode(line))
 
 
 def put_result(kept: StoredResult) -> Statement:
@@ -128,10 +95,9 @@ class LeagueFile:
 
     def __init__(self, folder: Path, when_changed: Callable[[], None] = lambda: None) -> None:
         self._path = folder / FILE
-        self._when_changed = when_changed
+        self.changed = when_changed
+        """Tells the listener of a change that pages show."""
         self.lock = threading.RLock()
-        self.version = 0
-        """Counter that rises with every change that a page could show."""
         with self._translated_errors():
             # create the file before SQLite does, so that no other user can ever read it
             self._path.touch(mode=0o600)
@@ -157,10 +123,6 @@ class LeagueFile:
     def people(self) -> list[Person]:
         """Return everybody with a card, sorted by number."""
         return self._numbered("people", Person)
-
-    def seasons(self) -> list[Season]:
-        """Return the seasons, oldest first."""
-        return self._numbered("seasons", Season)
 
     def tournaments(self) -> list[Tournament]:
         """Return all tournaments, oldest first."""
@@ -209,15 +171,9 @@ class LeagueFile:
         with self.lock, self._translated_errors():
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def changed(self) -> None:
-        """Count a change that pages show, and notify the listener."""
-        self.version += 1
-        self._when_changed()
-
-    def games(self, game: str, since_s: float, until_s: float) -> list[StoredResult]:
-        """Return the results of a game in a period that are not void."""
-        which = "WHERE game = ? AND ended_s >= ? AND ended_s < ? AND NOT void"
-        return self._results(which, (game, since_s, until_s))
+    def games(self, game: str) -> list[StoredResult]:
+        """Return the results of a game that are not void."""
+        return self._results("WHERE game = ? AND NOT void", (game,))
 
     def result(self, key: str) -> StoredResult | None:
         """Return the result with this key, or None."""
@@ -237,11 +193,6 @@ class LeagueFile:
                 f"SELECT data, south, north, void FROM results {which}", values
             )
         ]
-
-    def log(self, tournament: int) -> list[LogLine]:
-        """Return the log of a tournament, newest line first."""
-        query = "SELECT data FROM log WHERE tournament = ? ORDER BY number DESC"
-        return [_decode(data, LogLine) for (data,) in self._rows(query, (tournament,))]
 
     @contextmanager
     def _translated_errors(self) -> Iterator[None]:

@@ -2,8 +2,8 @@
 
 Swiss pairing is a minimum-cost matching over all players at once, as in bbpPairings. Nobody meets
 the same opponent twice or gets two byes, and nobody plays a side for the third time running if that
-can be avoided. Next in importance are equal points, balanced sides, and no float up or down twice
-in a row. Within a group of equal points, the upper half meets the lower half.
+can be avoided. Next in importance are equal points and balanced sides. Within a group of equal
+points, the upper half meets the lower half.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from itertools import combinations
 from companion.core.errors import SystemTrouble, wrong_phase
 from companion.core.i18n import say
 from companion.league.tournament import (
-    HALF,
     WIN,
     BoardEnd,
     Entrant,
@@ -28,11 +27,11 @@ from companion.league.tournament import (
     winner,
 )
 
-FLOAT_COST, SIDE_COST, POINTS_COST, BYE_COST, CLASH_COST = 10**9, 10**13, 10**17, 10**24, 10**28
+SIDE_COST, POINTS_COST, BYE_COST, CLASH_COST = 10**9, 10**13, 10**20, 10**24
 """Weight of one unit of each cost. Each weight exceeds the sum of all less important costs of 250
 matches.
 """
-MAX_COST = 10**31
+MAX_COST = 10**27
 Pairs = Sequence[tuple[int, int | None]]
 """South and North of each match. North is None for a bye."""
 
@@ -41,16 +40,7 @@ def next_matches(tournament: Tournament) -> tuple[Match, ...]:
     """Return the matches of the next round. Raises `Illegal` if no pairing is possible."""
     number = len(tournament.rounds) + 1
     pairs = _SYSTEMS[tournament.system](tournament, number)
-    matches = [_match(tournament, number, south, north) for south, north in pairs]
-    # players who asked to rest get half a point
-    if tournament.system is System.SWISS:
-        resting = [
-            entrant
-            for entrant in tournament.entrants
-            if entrant.is_there(number) and number in entrant.rests
-        ]
-        matches += [Match(entrant.number, None, halves=HALF) for entrant in resting]
-    return tuple(matches)
+    return tuple(_match(tournament, number, south, north) for south, north in pairs)
 
 
 def by_strength(tournament: Tournament) -> tuple[Entrant, ...]:
@@ -98,7 +88,7 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
     players = [
         _Player(tournament, entrant)
         for entrant in by_strength(tournament)
-        if entrant.is_there(number) and number not in entrant.rests
+        if entrant.is_there(number)
     ]
     # the sort is stable: with equal points the stronger player stays first
     players.sort(key=lambda player: -player.halves)
@@ -143,9 +133,8 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
 
 
 class _Player:
-    """An entrant with the data that pairing needs: points, past sides, opponents, bye and float.
-
-    See `_sides` and `_last_float` for their values.
+    """An entrant with the data that pairing needs: points, past sides (see `_sides`), opponents and
+    bye.
     """
 
     def __init__(self, tournament: Tournament, entrant: Entrant) -> None:
@@ -154,7 +143,6 @@ class _Player:
         self.sides = _sides(tournament, number)
         self.met = frozenset(opponents(tournament, number))
         self.had_bye = has_had_bye(tournament, number)
-        self.last_float = _last_float(tournament, number)
 
     @property
     def balance(self) -> int:
@@ -182,18 +170,12 @@ class _Player:
 
 
 def _cost(one: _Player, other: _Player) -> int:
-    """Return the cost of pairing two players, most important first: unequal points, equal wishes
-    for a side, the same float again.
-    """
+    """Return the cost of pairing two players: unequal points, then equal wishes for a side."""
     cost = POINTS_COST * (one.halves - other.halves) ** 2
     if one.due_side == other.due_side:
         # the weaker of the two wishes will be refused, unless nobody's may be
         costs = (SIDE_COST, 4 * SIDE_COST, 9 * SIDE_COST, CLASH_COST)
         cost += costs[min(one.side_urgency, other.side_urgency)]
-    if one.halves != other.halves:
-        # avoid floating down, or up, twice in a row
-        upper, lower = (one, other) if one.halves > other.halves else (other, one)
-        cost += FLOAT_COST * ((upper.last_float > 0) + (lower.last_float < 0))
     return cost
 
 
@@ -241,23 +223,6 @@ def _sides(tournament: Tournament, entrant: int) -> str:
         if match.boards and match.boards[0].is_played:
             letters += "S" if match.boards[0].south in people else "N"
     return letters
-
-
-def _last_float(tournament: Tournament, entrant: int) -> int:
-    """Return 1 if the opponent of the last round had fewer points, -1 if more, else 0.
-
-    A full bye counts as 1.
-    """
-    match = tournament.round.match_of(entrant) if tournament.round else None
-    if match is None:
-        return 0
-    if match.north is None:
-        return int(match.halves == WIN)
-    # compare the points as they stood when that round was paired
-    before = len(tournament.rounds) - 1
-    own = tournament.halves(entrant, before)
-    other = tournament.halves(opponent(match, entrant), before)
-    return (own > other) - (own < other)
 
 
 # ---- round robin, knock-out ----------------------------------------------------------------------

@@ -19,7 +19,7 @@ from companion.table.seats.seat_fold import checked_name
 CODE_LENGTH = 8
 MAX_PEOPLE = 5000
 MAX_TITLE = 48
-"""Maximum length of the name of a tournament, a team or a season."""
+"""Maximum length of the name of a tournament."""
 MACHINE_NUMBER = 0
 """Number of the machine as an opponent."""
 
@@ -63,14 +63,13 @@ def player_name(typed: str) -> str:
     return name
 
 
-def title_of(typed: str, refusal: str) -> str:
-    """Return the typed name of a tournament, a team or a season with single spaces.
-
-    Raises `Malformed` with the sentence `refusal` if it is not valid.
-    """
+def title_of(typed: str) -> str:
+    """Return the typed name of a tournament with single spaces. Raises `Malformed`."""
     title = plain_name(" ".join(typed.split()))
     if not title or len(title) > MAX_TITLE or not is_printable(title):
-        raise Malformed(refusal)
+        raise Malformed(
+            say("Give the tournament a name of at most {number} characters", number=MAX_TITLE)
+        )
     return title
 
 

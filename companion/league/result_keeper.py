@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-
 from companion.core.clock import Clock
 from companion.core.kit import Seat
 from companion.league.league_file import (
@@ -26,7 +24,6 @@ from companion.league.results import (
 from companion.league.tournament_keeper import TournamentKeeper
 from companion.table.public.messages import PublicRecord
 
-log = logging.getLogger(__name__)
 SAVE_INTERVAL_S = 2.0
 """Minimum interval in seconds between two writes of the positions in tables' records.
 
@@ -63,8 +60,11 @@ class ResultKeeper:
             # a new result may replace an earlier one of the same game
             undone = [result for result in (change.removed, change.added) if result]
             if undone:
-                tournaments, directed = self._tournaments.apply_results(undone, kept)
-                statements = [*self._statements_of(kept), *directed]
+                tournaments = self._tournaments.apply_results(undone, kept)
+                statements = [
+                    *self._statements_of(kept),
+                    *self._tournaments.statements_of(tournaments),
+                ]
                 # delete first, because a game may get a new result in the same change
                 if change.removed:
                     statements.insert(0, delete_result(change.removed))
@@ -130,8 +130,8 @@ class ResultKeeper:
     def _statements_of(self, entry: StoredResult | None) -> list[Statement]:
         """Return the statements that store a new result.
 
-        If two tables have played the game, merge their reports. The result is void if they
-        disagree.
+        If two tables have played the game, merge their reports. Until both have reported the same
+        end, one player is unknown and the result does not count.
         """
         if entry is None:
             return []
@@ -143,8 +143,4 @@ class ResultKeeper:
         if whole is None:
             return []
         south, north = (before, entry) if before.result.at is Seat.SOUTH else (entry, before)
-        statements = [put_result(StoredResult(whole, south.south, north.north))]
-        if (whole.game, whole.winner) != (result.game, result.winner):
-            log.warning("Hub: two tables do not agree how their game ended: %s", whole.key)
-            statements.append(set_void(whole.key, True))
-        return statements
+        return [put_result(StoredResult(whole, south.south, north.north))]

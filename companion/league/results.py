@@ -64,16 +64,13 @@ class StoredResult(msgspec.Struct, frozen=True):
     north: int | None
     is_void: bool = False
 
-    def counts(self, machines: bool) -> bool:
-        """Return whether the game counts for ratings, unless it is void.
-
-        Both players must be known and different. Games with the machine count only if `machines` is
-        set.
+    @property
+    def counts(self) -> bool:
+        """Return whether the game counts for ratings, unless it is void: two different people
+        with cards have played it.
         """
         people = {self.south, self.north}
-        if len(people) < 2 or None in people:
-            return False
-        return machines or MACHINE_NUMBER not in people
+        return len(people) == 2 and not people & {None, MACHINE_NUMBER}
 
 
 class TableProgress(msgspec.Struct, frozen=True):
@@ -124,12 +121,12 @@ def follow(
 
 
 def merge_reports(one: GameResult, other: GameResult) -> GameResult | None:
-    """Return the result of a game from the reports of its two tables, with the end from the first.
+    """Return the result of a game from the reports of its two tables.
 
-    None if the reports are not from both tables of one game.
+    None if the reports are not from both tables of one game, or if they disagree on its end.
     """
     is_both = {one.at, other.at} == set(SEATS) and one.table != other.table
-    if not is_both or one.key != other.key:
+    if not is_both or (one.game, one.winner) != (other.game, other.winner):
         return None
     # each table knows who sat at its own seat
     south, north = (one, other) if one.at is Seat.SOUTH else (other, one)

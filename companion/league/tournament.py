@@ -56,7 +56,7 @@ class MatchBoard(msgspec.Struct, frozen=True):
     one is assigned), and the verdict.
 
     `key` identifies the game that decided the board. It is empty if none was played or the director
-    decided.
+    decided. `refused` is why the last result of its table does not count (packed).
     """
 
     south: int
@@ -64,6 +64,7 @@ class MatchBoard(msgspec.Struct, frozen=True):
     table: str = ""
     verdict: BoardEnd | None = None
     key: str = ""
+    refused: Any = ""
 
     @property
     def is_played(self) -> bool:
@@ -124,11 +125,10 @@ class Round(msgspec.Struct, frozen=True):
 
 
 class Entrant(msgspec.Struct, frozen=True):
-    """A person or a team in a tournament. `people` are the numbers of its people, first board
-    first.
+    """A person in a tournament, by number in `people`.
 
-    `since` is the first round it plays, `until` the last one (0 for the end of the tournament).
-    `rests` are the rounds for which it has asked for a bye of half a point.
+    Tournaments of earlier versions have teams: several people, first board first. `since` is the
+    first round it plays, `until` the last one (0 for the end of the tournament).
     """
 
     number: int
@@ -137,7 +137,6 @@ class Entrant(msgspec.Struct, frozen=True):
     rating: float = 1500.0
     since: int = 1
     until: int = 0
-    rests: tuple[int, ...] = ()
 
     def is_there(self, number: int) -> bool:
         """Return whether the entrant takes part in this round."""
@@ -148,7 +147,7 @@ class Tournament(msgspec.Struct, frozen=True):
     """A tournament with its entrants and rounds.
 
     `rounds_wanted` is the number of rounds to play. `minutes` is the time limit of a round, 0 for
-    none. `options` are those of the game. `team_size` is the number of boards of a match.
+    none. `options` are those of the game.
     """
 
     id: int
@@ -158,7 +157,6 @@ class Tournament(msgspec.Struct, frozen=True):
     options: Mapping[str, Any] = {}
     rounds_wanted: int = 5
     minutes: int = 0
-    team_size: int = 1
     entrants: tuple[Entrant, ...] = ()
     rounds: tuple[Round, ...] = ()
     order: tuple[int, ...] = ()

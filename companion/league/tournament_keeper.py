@@ -1,31 +1,27 @@
-"""The tournaments of a hub: applies actions of the director and results of tables, and logs
-both.
-"""
+"""The tournaments of a hub: applies actions of the director and results of tables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-import msgspec
 from msgspec.structs import replace
 
 from companion.core.clock import Clock
 from companion.core.errors import Illegal, wrong_phase
-from companion.core.i18n import packed, say
+from companion.core.i18n import say
 from companion.league import director
-from companion.league.league_file import LeagueFile, LogLine, Statement, add_line, put
+from companion.league.league_file import LeagueFile, Statement, put
 from companion.league.player_cards import PlayerCards
 from companion.league.ratings import Ladders
 from companion.league.results import GameResult, StoredResult
-from companion.league.tournament import MatchBoard, Place, Tournament
+from companion.league.tournament import MatchBoard, Tournament
 
-DIRECTOR = "director"
 UNRATED = 1500.0
 """Rating at which people without a rating enter."""
 
 
 class TournamentKeeper:
-    """Holds all tournaments and stores each change together with its line of the log."""
+    """Holds all tournaments and stores each change before it is shown."""
 
     def __init__(
         self,
@@ -64,64 +60,31 @@ class TournamentKeeper:
         with self._file.lock:
             number = max(self._tournaments, default=0) + 1
             tournament = replace(made, id=number)
-            self._store(tournament, self._line(number, DIRECTOR, "new"))
+            self._store(tournament)
         return tournament
 
-    def enter(
-        self, number: int, people: Sequence[int], team: str = "", who: str = DIRECTOR
-    ) -> Tournament:
-        """Enter a person or a team with the current rating. Raises a `CompanionError`."""
+    def enter(self, number: int, person: int) -> None:
+        """Enter a person with the current rating. Raises a `CompanionError`."""
         with self._file.lock:
+            self._cards.require(person)
             tournament = self._known(number)
-            ratings = {
-                rated.person: rated.rating for rated in self._ladders.ratings(tournament.game)
-            }
-            for person in people:
-                self._cards.require(person)
-            # the rating of a team is the mean of its people's ratings
-            rating = sum(ratings.get(person, UNRATED) for person in people) / max(1, len(people))
-            fresh = director.enter(tournament, people, rating, team)
-            entrant = fresh.entrant_of(people[0])
-            entry = entrant.number if entrant else 0
-            self._store(fresh, replace(self._line(number, who, "enter"), entrant=entry))
-        return fresh
+            ratings = {row.person: row.rating for row in self._ladders.ratings(tournament.game)}
+            self._store(director.enter(tournament, person, ratings.get(person, UNRATED)))
 
-    def direct(
-        self,
-        number: int,
-        what: str,
-        act: Callable[[Tournament], Tournament],
-        *,
-        entrant: int = 0,
-        place: Place | None = None,
-    ) -> None:
-        """Apply an action of the director and log it with what it changed. Raises a
-        `CompanionError`.
-        """
+    def direct(self, number: int, act: Callable[[Tournament], Tournament]) -> None:
+        """Apply an action of the director. Raises a `CompanionError`."""
         with self._file.lock:
-            before = self._known(number)
-            after = act(before)
-            line = replace(self._line(number, DIRECTOR, what), entrant=entrant, place=place)
-            if place is not None:
-                verdicts = (_verdict_text(tournament, place) for tournament in (before, after))
-                line = replace(line, before=next(verdicts), after=next(verdicts))
-            self._store(after, line)
+            self._store(act(self._known(number)))
 
     def pair_round(self, number: int) -> None:
         """Pair the next round and assign tables to its boards. Raises a `CompanionError`."""
-        self.direct(
-            number, "pair", lambda before: director.pair_round(before, self._clock.wall_s())
-        )
-
-    def log(self, number: int) -> list[LogLine]:
-        """Return the log of a tournament, newest line first."""
-        return self._file.log(number)
+        self.direct(number, lambda before: director.pair_round(before, self._clock.wall_s()))
 
     def seat_boards(self) -> None:
         """Assign free tables to boards that wait for one."""
         with self._file.lock:
             seated = self._seated(self._tournaments)
-            if changes := self._changes(seated):
+            if changes := self.statements_of(seated):
                 self._file.write(*changes)
                 self._tournaments = seated
                 self._file.changed()
@@ -137,43 +100,28 @@ class TournamentKeeper:
 
     def apply_results(
         self, undone: Iterable[GameResult], kept: StoredResult | None
-    ) -> tuple[Mapping[int, Tournament], list[Statement]]:
-        """Return all tournaments after undoing some results and entering a new one, and the
-        statements that store them with their lines of the log.
+    ) -> dict[int, Tournament]:
+        """Return all tournaments after undoing some results and entering a new one.
 
-        The caller writes these, then passes the tournaments to `replace_all`.
+        The caller writes them (see `statements_of`), then passes them to `replace_all`.
         """
-        tournaments, lines = dict(self._tournaments), []
-        for number, tournament in tournaments.items():
+        tournaments = {}
+        for number, tournament in self._tournaments.items():
             changed = tournament
             for result in undone:
-                if reopened := director.take_back(changed, result.key, result.table):
-                    changed = reopened
-                    lines.append(self._line(number, result.table, "take_back"))
+                changed = director.take_back(changed, result.key, result.table)
             if kept and kept.result.table in director.open_tables(changed):
-                changed, line = self._report(changed, kept)
-                lines.append(line)
+                try:
+                    changed = director.report(changed, kept)
+                except Illegal as refusal:
+                    changed = director.note_refusal(changed, kept.result.table, refusal.message)
             tournaments[number] = changed
         # the table may be free again
-        tournaments = self._seated(tournaments)
-        return tournaments, [*self._changes(tournaments), *map(add_line, lines)]
+        return self._seated(tournaments)
 
     def replace_all(self, tournaments: Mapping[int, Tournament]) -> None:
         """Replace all tournaments with those that have just been written."""
         self._tournaments = dict(tournaments)
-
-    def _report(self, tournament: Tournament, kept: StoredResult) -> tuple[Tournament, LogLine]:
-        """Return the tournament after a result, or as it was if it refuses it, and the line for the
-        log.
-        """
-        line = self._line(tournament.id, kept.result.table, "result")
-        try:
-            fresh, place = director.report(tournament, kept)
-        except Illegal as refusal:
-            # packed, so that the log can be shown in every language
-            why = msgspec.json.encode(packed(refusal.message)).decode()
-            return tournament, replace(line, what="refused", after=why)
-        return fresh, replace(line, place=place, after=_verdict_text(fresh, place))
 
     def _seated(self, tournaments: Mapping[int, Tournament]) -> dict[int, Tournament]:
         """Return all tournaments with free tables assigned to boards that wait for one."""
@@ -186,7 +134,7 @@ class TournamentKeeper:
             seated[number] = director.seat(tournament, free)
         return seated
 
-    def _changes(self, tournaments: Mapping[int, Tournament]) -> list[Statement]:
+    def statements_of(self, tournaments: Mapping[int, Tournament]) -> list[Statement]:
         """Return the statements that store what differs from the current tournaments."""
         return [
             put("tournaments", number, tournament)
@@ -201,17 +149,10 @@ class TournamentKeeper:
             raise wrong_phase(say("There is no such tournament"))
         return tournament
 
-    def _line(self, tournament: int, who: str, what: str) -> LogLine:
-        return LogLine(tournament, self._clock.wall_s(), who, what)
-
-    def _store(self, tournament: Tournament, line: LogLine) -> None:
+    def _store(self, tournament: Tournament) -> None:
         # the change may have opened boards that have no table yet
         seated = self._seated({**self._tournaments, tournament.id: tournament})
         # one write, so that a refusal means that nothing has changed
-        self._file.write(*self._changes(seated), add_line(line))
+        self._file.write(*self.statements_of(seated))
         self._tournaments = seated
         self._file.changed()
-
-
-def _verdict_text(tournament: Tournament, place: Place) -> str:
-    return str(director.board_at(tournament, place).verdict or "")

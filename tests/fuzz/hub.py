@@ -30,14 +30,14 @@ from web.hub.room import Room
 
 HOST_KEY = "abcde-fghij"
 """The one of `hub_room.hub_pages`."""
-_ACTS = "enter withdraw rest pair unpair decide move end make forget season count machines 1 2 #1 south north draw swiss"
+_ACTS = "enter withdraw pair unpair decide move end make forget count void 1 2 #1 south north draw swiss"
 _WORDS = ODD_TEXTS | st.sampled_from(
     [*_ACTS.split(), "knockout", "round_robin", "scouts/0", "binmat/9", f"scouts/{'9' * 5000}"]
 )
 _NAMED = """
-    act away board boards card code do entrant entry game halves key language machines match minutes name names number
-    numbers people person reason result round rounds seconds season seat settings shown system table tables team
-    team_size tournament value verdict void what words
+    act away board boards card code do entrant entry game halves key language match minutes name names number
+    numbers people person reason result round rounds seconds seat settings shown system table tables
+    tournament value verdict void what words
 """
 _FIELDS = tuple(_NAMED.split())
 _OFTEN_ASKED = [
@@ -50,7 +50,7 @@ _OFTEN_ASKED = [
     "/host/people",
     "/card",
 ]
-_SHOWING = ["/", "/watch/3", "/overlay/3", "/host", "/host/people", "/results.json", "/standings"]
+_SHOWING = ["/", "/watch/3", "/overlay/3", "/host", "/host/people", "/results.csv", "/standings"]
 """Pages that show what a table has told."""
 
 
@@ -65,10 +65,10 @@ class HubRoom:
         self.people["host"].post("/host", data={"key": HOST_KEY})
         self.card = league.cards.make("Ann")
         tournament = league.tournaments.add(
-            new_tournament("Cup", System.SWISS, "scouts", {}, rounds=3, minutes=0, team_size=1)
+            new_tournament("Cup", System.SWISS, "scouts", {}, rounds=3, minutes=0)
         )
         for name in ("Bo", "Cid", "Dot"):
-            league.tournaments.enter(tournament.id, [league.cards.make(name).number])
+            league.tournaments.enter(tournament.id, league.cards.make(name).number)
 
     def ask(self, role: str, method: str, path: str, **given: Any) -> str:
         """One request; what holds for every answer."""

@@ -62,7 +62,7 @@ def test_results_come_once_with_the_hub_killed_and_gone(tmp_path: Path) -> None:
         assert [kept.south for kept in hub.league.results.latest(10)] == [1] * 4
         won = [kept.result.winner for kept in reversed(hub.league.results.latest(10))]
         assert won == [Seat.SOUTH, Seat.NORTH, Seat.SOUTH, Seat.SOUTH]
-        assert hub.league.ladders.ratings("outbuffered", 0)[0].person == 1
+        assert hub.league.ladders.ratings("outbuffered")[0].person == 1
     table.close()
 
 

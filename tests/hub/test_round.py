@@ -35,12 +35,10 @@ def test_a_phone_starts_the_rounds_game(tmp_path: Path) -> None:
         until("it is there", lambda: (table := hub.room.table(1)) and table.state)
         league = hub.league
         cup = league.tournaments.add(
-            new_tournament(
-                "Cup", System.SWISS, "scouts", {"seconds": 300}, rounds=1, minutes=0, team_size=1
-            )
+            new_tournament("Cup", System.SWISS, "scouts", {"seconds": 300}, rounds=1, minutes=0)
         )
         for name in ("Mara", "Jonas"):
-            league.tournaments.enter(cup.id, [league.cards.make(name).number])
+            league.tournaments.enter(cup.id, league.cards.make(name).number)
         companion.table.take_seat(Seat.NORTH, "Jonas")
         phone.post("/api/seat/south/take", json={"name": "Mara"})
         assert not has_key()

@@ -37,7 +37,7 @@ from companion.table.session import Phase
 
 SALT = "5a175a175a175a17"
 HUB_PAGES = (
-    "/", "/watch", "/watch/1", "/watch/2", "/overlay/1", "/overlay/2", "/standings", "/tournaments.json", "/health", "/host",
+    "/", "/watch", "/watch/1", "/watch/2", "/overlay/1", "/overlay/2", "/standings", "/tournaments", "/health", "/host",
 )  # fmt: skip
 
 

@@ -113,18 +113,14 @@ def test_64_people_play_eight_rounds_whatever_crashes(tmp_path: Path) -> None:
     league = evening.league
     people = [league.cards.make(f"Name {number}").number for number in range(64)]
     made = league.tournaments.add(
-        director.new_tournament(
-            "Club evening", System.SWISS, GAME, {}, rounds=8, minutes=30, team_size=1
-        )
+        director.new_tournament("Club evening", System.SWISS, GAME, {}, rounds=8, minutes=30)
     )
     for person in people:
-        league.tournaments.enter(made.id, [person])
+        league.tournaments.enter(made.id, person)
     for number in range(8):
         evening.clock.advance(600)
         if number == 4:
-            evening.league.tournaments.direct(
-                made.id, "withdraw", lambda t: director.withdraw(t, 7), entrant=7
-            )
+            evening.league.tournaments.direct(made.id, lambda t: director.withdraw(t, 7))
         evening.league.tournaments.pair_round(made.id)
         assert len(director.open_tables(evening.now)) == 20
         evening.kill()
@@ -146,6 +142,4 @@ def test_64_people_play_eight_rounds_whatever_crashes(tmp_path: Path) -> None:
     assert evening.now == tournament
     results = evening.league.results.latest(10_000)
     assert len({kept.result.key for kept in results}) == len(results)
-    log = {line.what for line in evening.league.tournaments.log(1)}
-    assert {"result", "refused", "take_back", "pair", "enter", "withdraw"} <= log
     evening.league.close()

@@ -1,5 +1,5 @@
 """Pairings by their properties: no rematch, one bye at most, sides in balance; round robin,
-knock-out, teams.
+knock-out.
 """
 
 from __future__ import annotations
@@ -25,28 +25,15 @@ def test_a_swiss_evening_keeps_its_rules(people: int, seed: int, data: st.DataOb
     tournament, next_person = begun(people=people, rounds=rounds), people + 1
     for _ in range(rounds):
         for _ in range(data.draw(st.integers(0, 2))):
-            tournament = director.enter(tournament, [next_person], rng.uniform(1000, 2000))
+            tournament = director.enter(tournament, next_person, rng.uniform(1000, 2000))
             next_person += 1
         there = [e.number for e in tournament.entrants if not e.until]
         if len(there) > 10 and data.draw(st.booleans()):
             tournament = director.withdraw(tournament, rng.choice(there))
-        if data.draw(st.booleans()):
-            tournament = director.rest(
-                tournament, rng.choice([e.number for e in tournament.entrants]), True
-            )
         tournament = play_round(tournament, rng, absent=0.1)
         is_sound(tournament)
         assert max(abs(sides(tournament, e.number)) for e in tournament.entrants) <= 2
     assert len(tournament.rounds) == rounds
-
-
-def test_whoever_asks_for_it_rests_for_half_a_point() -> None:
-    tournament = play_round(director.rest(begun(people=7), 3, True), Random(1))
-    assert tournament.halves(3) == 1
-    # six are left, and nobody is over
-    assert [byes(tournament, number) for number in range(1, 8)] == [0] * 7
-    with pytest.raises(Illegal, match="Only in the Swiss"):
-        director.rest(begun(System.KNOCKOUT), 1, True)
 
 
 def test_an_end_that_cannot_be_paired_is_said() -> None:
@@ -88,7 +75,7 @@ def test_whoever_leaves_a_round_robin_loses_what_is_left_by_default() -> None:
         assert not own.is_played
         assert tournament.halves(2) <= 2
     with pytest.raises(Illegal, match="nobody can enter any more"):
-        director.enter(tournament, [99], 1500.0)
+        director.enter(tournament, 99, 1500.0)
 
 
 @pytest.mark.parametrize("people", [2, 3, 5, 8, 13, 16, 33])
@@ -123,23 +110,3 @@ def test_a_drawn_match_of_a_knockout_waits_for_the_director() -> None:
         director.decide(again, first, BoardEnd.SOUTH).rounds[0].matches[0].boards[0].verdict
         is BoardEnd.SOUTH
     )
-
-
-@pytest.mark.parametrize("system", list(System))
-def test_teams_meet_on_all_boards_with_sides_in_turn(system: System) -> None:
-    tournament, rng = begun(system, 6, team_size=4, rounds=3), Random(3)
-    for _ in range(3):
-        tournament = play_round(tournament, rng, draws=0.0)
-        last = len(tournament.rounds) - 1
-        for number, match in enumerate(tournament.rounds[last].matches):
-            if match.north is None:
-                continue
-            south = tournament.entrant(match.south).people
-            assert [board.south in south for board in match.boards] == [True, False, True, False]
-            assert len({p for board in match.boards for p in (board.south, board.north)}) == 8
-            halves = sum(board.halves(p) for board in match.boards for p in south)
-            if system is System.KNOCKOUT and halves == 4:  # the director decides who goes on
-                for verdict in {BoardEnd.SOUTH, BoardEnd.NORTH} - {match.boards[0].verdict}:
-                    tournament = director.decide(tournament, (last, number, 0), verdict)
-    is_sound(tournament)
-    assert sum(each.halves for each in standings(tournament)) > 0

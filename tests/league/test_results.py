@@ -89,11 +89,11 @@ def test_a_game_is_one_result_however_often_told(league: League, told: Told) -> 
     (kept,) = league.results.latest(10)
     assert (kept.south, kept.north, kept.result.winner) == (1, 2, Seat.SOUTH)
     assert Outbox(told.journal).mark(kept.result.entry) == kept.result.mark
-    assert [row.person for row in league.ladders.ratings("scouts", 0)] == [1, 2]
-    assert league.ladders.ratings("outbuffered", 0) == ()
+    assert [row.person for row in league.ladders.ratings("scouts")] == [1, 2]
+    assert league.ladders.ratings("outbuffered") == ()
     told.play(None)
     told.tell(league, 2)
-    rows = league.ladders.ratings("scouts", 0)
+    rows = league.ladders.ratings("scouts")
     assert [(row.won, row.drawn, row.lost) for row in rows] == [(1, 1, 0), (0, 1, 1)]
 
 
@@ -138,18 +138,13 @@ def test_what_is_no_result_counts_for_nothing(league: League, told: Told) -> Non
     assert (result.south, result.north) == (None, None)
 
 
-def test_games_against_the_machine_count_only_where_that_was_said(
-    league: League, told: Told
-) -> None:
+def test_games_against_the_machine_do_not_count(league: League, told: Told) -> None:
     told.sit(league, league.cards.make("Mara"))
     told.table.machines.seat(Seat.NORTH, "Bo")
     told.play(Seat.NORTH)
     told.tell(league)
-    assert league.ladders.ratings("scouts", 0) == ()
-    league.ladders.count_machines(True)
-    assert [row.person for row in league.ladders.ratings("scouts", 0)] == [
-        1
-    ]  # the machine is no person
+    assert len(league.results.latest(10)) == 1
+    assert league.ladders.ratings("scouts") == ()
 
 
 def test_a_forgotten_name_is_in_no_file(tmp_path: Path, clock: FakeClock, told: Told) -> None:
@@ -171,22 +166,17 @@ def test_a_forgotten_name_is_in_no_file(tmp_path: Path, clock: FakeClock, told: 
         assert b"Gertrude" not in file.read_bytes(), file
         assert gertrude.code.encode() not in file.read_bytes(), file
     with league_of(folder, clock) as league:
-        assert [row.person for row in league.ladders.ratings("scouts", 0)] == [1, 2]
+        assert [row.person for row in league.ladders.ratings("scouts")] == [1, 2]
 
 
-def test_a_season_begins_a_list_of_its_own(league: League, told: Told) -> None:
+def test_a_void_result_does_not_count(league: League, told: Told) -> None:
     told.sit_two(league)
     told.play(Seat.NORTH)
     told.tell(league)
-    told.clock.advance(10)
-    league.ladders.new_season("Spring")
-    told.clock.advance(10)
-    told.play(Seat.SOUTH)
-    told.tell(league)
-    assert [league.ladders.ratings("scouts", season)[0].person for season in (0, 1)] == [1, 2]
-    assert league.ladders.ratings("scouts", 7) == ()
-    league.results.set_void(league.results.latest(1)[0].result.key, True)
-    assert league.ladders.ratings("scouts", 1) == ()
+    (kept,) = league.results.latest(1)
+    for is_void, people in ((True, []), (False, [1, 2])):
+        league.results.set_void(kept.result.key, is_void)
+        assert [row.person for row in league.ladders.ratings("scouts")] == people
 
 
 def test_ratings_find_the_stronger() -> None:
@@ -228,23 +218,17 @@ def test_a_linked_game_counts_once_both_tables_agree(
                 outbox.sent()
 
     tell("0" * 16, 0, Seat.NORTH)
-    assert league.ladders.ratings("scouts", 0) == ()  # one table alone can say what it likes
+    assert league.ladders.ratings("scouts") == ()  # one table alone can say what it likes
     assert league.results.find("pair." + "0" * 16).result.at is Seat.SOUTH  # type: ignore[union-attr]
     tell("0" * 16, 1, Seat.NORTH, Seat.NORTH)
     (kept,) = league.results.latest(10)
     assert (kept.south, kept.north, kept.result.winner, kept.result.at) == (1, 2, Seat.SOUTH, None)
-    assert [(row.person, row.won) for row in league.ladders.ratings("scouts", 0)] == [
+    assert [(row.person, row.won) for row in league.ladders.ratings("scouts")] == [
         (1, 1),
         (2, 0),
     ]
     tell("1" * 16, 3, Seat.NORTH, Seat.SOUTH)  # they do not agree
-    disputed = league.results.find("pair." + "1" * 16)
-    assert disputed is not None
-    assert disputed.is_void
-    assert [row.won for row in league.ladders.ratings("scouts", 0)] == [1, 0]
-    league.results.set_void(disputed.result.key, False)  # the owner has asked both
-    tell("1" * 16, 4, Seat.NORTH, Seat.SOUTH)  # from a store that was lost: it stays decided
-    assert [row.won for row in league.ladders.ratings("scouts", 0)] == [2, 0]
+    assert [row.won for row in league.ladders.ratings("scouts")] == [1, 0]
     other.close()
 
 

@@ -53,19 +53,6 @@ def test_points_and_tie_breaks_of_a_swiss_tournament() -> None:
     assert [each.entrant for each in standings(tournament, 1)][:2] == [1, 2]
 
 
-def test_a_direct_encounter_parts_those_who_are_level_in_everything_else() -> None:
-    # 1 beats 2, 2 beats 3, 3 beats 1 level out; with four people 4 loses to all: a circle, nobody
-    # is parted
-    circle = played(4, "1-2:1 3-4:1", "2-3:1 1-4:1", "3-1:1 2-4:1", system=System.ROUND_ROBIN)
-    assert [each.place for each in standings(circle)] == [1, 1, 1, 4]
-    level = played(4, "1-2:0 3-4:=", "1-3:1 2-4:0", "1-4:= 2-3:=", system=System.ROUND_ROBIN)
-    points = {each.entrant: (each.halves, each.sonneborn, each.direct) for each in standings(level)}
-    assert points[2][0] == points[1][0] == 3
-    assert standings(level)[0].entrant == 4
-    two = played(6, "2-1:1 3-4:0 5-6:=", "1-3:1 4-2:1 6-5:=")
-    assert {each.entrant: each.direct for each in standings(two)}[1] == 0
-
-
 def test_rounds_without_a_game_count_as_somebody_as_strong_as_oneself() -> None:
     tournament = played(3, "1-2:1 3", "3-1:= 2")
     found = {each.entrant: each for each in standings(tournament)}

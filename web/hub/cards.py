@@ -119,7 +119,7 @@ class CardPages(HubGroup):
     def enter(self) -> Any:
         """Enter a tournament."""
         number = request.form.get("tournament", 0, int)
-        self._tournaments.enter(number, [self._require_card().number], who="player")
+        self._tournaments.enter(number, self._require_card().number)
         return redirect("/card", 303)
 
     # ---- tables ----

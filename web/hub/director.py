@@ -1,54 +1,29 @@
-"""The director's page of a tournament, and the same actions as JSON for programs."""
+"""The director's page of a tournament."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
-from flask import Response, jsonify, make_response, redirect, render_template, request
-from msgspec import Meta
+from flask import make_response, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
 from companion.games import GAMES
 from companion.league import director
-from companion.league.people import player_name
 from companion.league.standings import format_halves
 from companion.league.tournament import BoardEnd, Place, System, Tournament
 from web.error_pages import status_of
 from web.hub.room import HubContext, HubGroup
 from web.hub.tournaments import SYSTEM_WORDS, VERDICT_WORDS, TournamentPages
-from web.routes.api.body import Body, LongText, ShortText
-from web.routes.route import form, get, host_only, host_page, post
+from web.routes.route import form, get, host_only, host_page
 from web.templating.phrases import whole_number
-
-DONE_WORDS = {
-    "new": say("Tournament made"),
-    "enter": say("Entry"),
-    "withdraw": say("Withdrawn"),
-    "rest": say("Rests in the next round"),
-    "no_rest": say("Plays in the next round after all"),
-    "pair": say("Round paired"),
-    "unpair": say("Pairing taken back"),
-    "decide": say("Result entered"),
-    "move": say("Table changed"),
-    "end": say("Tournament ended"),
-    "result": say("Result from the table"),
-    "take_back": say("The table took its result back"),
-    "refused": say("Result refused"),
-}
-
-
-class Wish(Body, frozen=True):
-    """Request of a program: the values of the form's fields by name, as text."""
-
-    given: Annotated[dict[ShortText, LongText], Meta(max_length=12)]
 
 
 class DirectorPages(HubGroup):
-    """The routes under `/host/tournament`, and the same under `/api/hub/tournament`."""
+    """The routes under `/host/tournament`."""
 
     name = "director"
 
@@ -75,8 +50,6 @@ class DirectorPages(HubGroup):
             "hub_director.html",
             t=tournament,
             w=self._pages.words,
-            log=self._tournaments.log(number),
-            done=DONE_WORDS,
             verdicts=VERDICT_WORDS,
             people=[
                 person
@@ -97,19 +70,6 @@ class DirectorPages(HubGroup):
         self._act(number, request.form)
         return redirect(f"/host/tournament/{number}", 303)
 
-    # ---- programs ----
-
-    @post("/api/hub/tournaments", body=Wish, guard=host_only)
-    def make_by_json(self, body: Wish) -> Response:
-        """Create a tournament, for programs."""
-        return jsonify(tournament=self._make(body.given).id)
-
-    @post("/api/hub/tournament/<int:number>", body=Wish, guard=host_only)
-    def act_by_json(self, number: int, body: Wish) -> Response:
-        """Carry out an action of the director, for programs, and return the tournament."""
-        self._act(number, body.given)
-        return self._pages.json(number)
-
     # ---- inside ----
 
     def _make(self, form: Mapping[str, str]) -> Tournament:
@@ -129,64 +89,44 @@ class DirectorPages(HubGroup):
             options,
             rounds=_number(form, "rounds", 5),
             minutes=_number(form, "minutes", 0),
-            team_size=_number(form, "team_size", 1),
         )
         return self._tournaments.add(made)
 
     def _act(self, number: int, form: Mapping[str, str]) -> None:
         self._pages.known(number)
-        tournaments, what = self._tournaments, form.get("do", "")
+        tournaments = self._tournaments
         act: Callable[[Tournament], Tournament]
-        entrant, place = 0, None
-        match what:
+        match form.get("do", ""):
             case "enter":
-                return self._enter(
-                    number, form.get("people", "")[:2000], form.get("team", "")[:200]
-                )
+                return self._enter(number, form.get("person", "")[:200].strip())
             case "pair":
                 return tournaments.pair_round(number)
             case "withdraw":
-                entrant = _number(form, "entrant", 0)
-                act = partial(director.withdraw, number=entrant)
-            case "rest" | "no_rest":
-                entrant = _number(form, "entrant", 0)
-                act = partial(director.rest, number=entrant, is_resting=what == "rest")
+                act = partial(director.withdraw, number=_number(form, "entrant", 0))
             case "unpair":
                 act = director.unpair_round
             case "decide":
-                place, end = _place(form), form.get("verdict", "")
+                end = form.get("verdict", "")
                 verdict = _one_of(BoardEnd, end) if end else None
-                act = partial(director.decide, place=place, verdict=verdict)
+                act = partial(director.decide, place=_place(form), verdict=verdict)
             case "move":
-                place, table = _place(form), self._room.table(_number(form, "table", 0))
-                act = partial(director.move, place=place, table=table.id if table else "")
+                table = self._room.table(_number(form, "table", 0))
+                act = partial(director.move, place=_place(form), table=table.id if table else "")
             case "end":
                 act = director.end
             case _:
                 raise NotFound
-        tournaments.direct(number, what, act, entrant=entrant, place=place)
+        tournaments.direct(number, act)
 
-    def _enter(self, number: int, typed: str, team: str) -> None:
-        """Enter people, one a line: `#12` for a card, or a name for which a card is made.
-
-        A refused entry makes no cards.
-        """
-        entries: list[int | str] = []
-        # check all lines first, so that an invalid one leaves no cards for the others
-        for line in filter(None, map(str.strip, typed.splitlines())):
-            if line[0] == "#" and line[1:].isdecimal():
-                entries.append(self._cards.require(whole_number(line[1:]) or 0).number)
-            else:
-                entries.append(player_name(line))
-        # for the check, people without a card get negative numbers, which no card has
-        people = [
-            entry if isinstance(entry, int) else -place for place, entry in enumerate(entries, 1)
-        ]
-        director.enter(self._pages.known(number), people, 0.0, team)
-        people = [
-            entry if isinstance(entry, int) else self._cards.make(entry).number for entry in entries
-        ]
-        self._tournaments.enter(number, people, team)
+    def _enter(self, number: int, typed: str) -> None:
+        """Enter the card of `#12`, or a new card for a name."""
+        if typed[:1] == "#":
+            person = whole_number(typed[1:]) or 0
+        else:
+            # a refused entry makes no card
+            director.enter(self._pages.known(number), 0, 0.0)
+            person = self._cards.make(typed).number
+        self._tournaments.enter(number, person)
 
 
 def _number(form: Mapping[str, str], name: str, missing: int) -> int:

@@ -1,20 +1,18 @@
-"""Public pages of tournaments and the same as JSON: pairings and standings, also for printing."""
+"""Public pages of tournaments: pairings and standings, also for printing."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-from flask import Response, jsonify, make_response, render_template, request
+from flask import Response, make_response, render_template, request
 from werkzeug.exceptions import NotFound
 
-from companion.core.i18n import Verbatim, joined, say, translate
+from companion.core.i18n import Verbatim, joined, say
 from companion.games import GAMES
 from companion.league.league import League
 from companion.league.people import shown_name
 from companion.league.standings import format_halves, format_quarters, standings
 from companion.league.tournament import BoardEnd, System, Tournament
-from web.hub.drawing import sentence
 from web.hub.room import HubContext, HubGroup, Room
 from web.routes.route import get
 
@@ -34,7 +32,7 @@ VERDICT_WORDS = {
 
 
 class TournamentWords:
-    """Words for a tournament's people, tables, results and refusals, for templates."""
+    """Words for a tournament's people, tables and results, for templates."""
 
     def __init__(self, league: League, room: Room) -> None:
         self._league = league
@@ -61,13 +59,9 @@ class TournamentWords:
         """Return the result of a board as people write it."""
         return VERDICT_WORDS[BoardEnd(verdict)] if verdict else "–"
 
-    def refusal(self, packed: str) -> str:
-        """Return why a table's result was refused, from a line of the log."""
-        return sentence(msgspec.json.decode(packed))
-
 
 class TournamentPages(HubGroup):
-    """The routes under `/tournament`. The director's pages also call `all` and `json`."""
+    """The routes under `/tournament`. The director's pages also call `all`."""
 
     name = "tournaments"
 
@@ -106,82 +100,6 @@ class TournamentPages(HubGroup):
         wanted = request.args.get("round", 0, int)
         self.known(number)
         return self._streams.follow(self._room, lambda: self._draw(number, wanted))
-
-    @get("/tournaments.json")
-    def all_json(self) -> Response:
-        """Return all tournaments, newest first, for programs."""
-        return jsonify([self._tournament_json(t) for t in self._tournaments.all()])
-
-    @get("/tournament/<int:number>.json")
-    def json(self, number: int) -> Response:
-        """Return entries, pairings and standings of the last round or the round in the query, for
-        programs.
-        """
-        tournament = self.known(number)
-        number_of_round = _round_number(tournament, request.args.get("round", 0, int))
-        entries = [
-            {
-                "entry": entrant.number,
-                "name": self._english(tournament, entrant.number),
-                "people": entrant.people,
-                "withdrawn": entrant.until > 0,
-            }
-            for entrant in tournament.entrants
-        ]
-        rows = [
-            {
-                "place": row.place,
-                "entry": row.entrant,
-                "name": self._english(tournament, row.entrant),
-                # halves and quarters of a point are stored as whole numbers, so that sums are exact
-                "points": row.halves / 2,
-                "boards": row.boards / 2,
-                "buchholz": row.buchholz / 2,
-                "sonneborn": row.sonneborn / 4,
-            }
-            for row in standings(tournament, number_of_round)
-        ]
-        paired = self._round_json(tournament, number_of_round) if number_of_round else None
-        return jsonify(
-            self._tournament_json(tournament)
-            | {"entries": entries, "round": paired, "standings": rows}
-        )
-
-    def _tournament_json(self, tournament: Tournament) -> dict[str, Any]:
-        return {
-            "tournament": tournament.id,
-            "name": tournament.name,
-            "system": tournament.system,
-            "game": tournament.game,
-            "options": tournament.options,
-            "rounds": tournament.rounds_wanted,
-            "minutes": tournament.minutes,
-            "team_size": tournament.team_size,
-            "paired": len(tournament.rounds),
-            "over": tournament.is_over,
-        }
-
-    def _round_json(self, tournament: Tournament, number: int) -> dict[str, Any]:
-        round_ = tournament.rounds[number - 1]
-        boards, byes = [], []
-        for match_number, match in enumerate(round_.matches, start=1):
-            if match.north is None:
-                name = self._english(tournament, match.south)
-                byes.append({"entry": match.south, "name": name, "points": match.halves / 2})
-            for board_number, board in enumerate(match.boards, start=1):
-                boards.append(
-                    {
-                        "board": f"{number}.{match_number}.{board_number}",
-                        "table": self.words.table(board.table) or None,
-                        "south": translate(self.words.person(board.south), "en"),
-                        "north": translate(self.words.person(board.north), "en"),
-                        "verdict": board.verdict,
-                    }
-                )
-        return {"number": number, "ends_s": round_.ends_s or None, "boards": boards, "byes": byes}
-
-    def _english(self, tournament: Tournament, entrant: int) -> str:
-        return translate(self.words.entrant(tournament, entrant), "en")
 
     def _draw(self, number: int, wanted: int) -> str:
         tournament = self.known(number)
