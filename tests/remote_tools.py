@@ -23,8 +23,13 @@ from companion.core.kit import SEATS, Seat
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
 from companion.table.public.messages import encode_public
-from companion.table.remote.messages import OrderOpened, OrderSealed, RemoteGame, read_message
-from companion.table.remote.remote_table import RemoteBeginning
+from companion.table.remote.messages import (
+    OrderOpened,
+    OrderSealed,
+    RemoteGame,
+    RemoteSeat,
+    read_message,
+)
 from companion.table.session import Phase, Session
 from companion.table.table import Table
 
@@ -45,10 +50,8 @@ class HalfTable:
         self.table = self.played.table
 
     def begin(self, game: str, options: dict[str, Any], number: int) -> None:
-        beginning = RemoteBeginning(
-            GAME, number, game, options, self.seat.other, f"far {self.seat.other}"
-        )
-        self.table.remote.begin(beginning, self.journal.next_number())
+        at = RemoteSeat(GAME, self.seat.other, f"far {self.seat.other}")
+        self.table.remote.begin(at, number, game, options, self.journal.next_number())
 
     @property
     def session(self) -> Session:

@@ -34,18 +34,14 @@ from companion.hub.loop_thread import line_time_s
 from companion.hub.membership import run_id
 from companion.hub.pairing import (
     Pair,
-    PairAgain,
     PairAnswer,
-    PairLook,
     PairOffer,
     PairQuestion,
     PairTake,
     PairWish,
     PairWithdrawal,
     SessionClaim,
-    kit_mark,
     read_answer,
-    require_same,
 )
 from companion.hub.subjects import (
     PAIRS,
@@ -59,12 +55,7 @@ from companion.hub.subjects import (
 from companion.storage.journal import Journal
 from companion.table.records import NewGame
 from companion.table.remote.messages import GameLeft, RemoteGame, RemoteSeat
-from companion.table.remote.remote_table import (
-    REMATCH_HERE,
-    REMATCH_THERE,
-    RemoteBeginning,
-    require_playable,
-)
+from companion.table.remote.remote_table import require_playable
 from companion.table.table import Table
 
 log = logging.getLogger(__name__)
@@ -117,7 +108,6 @@ class PairLine:
         self.is_shared = False
         """Whether another machine has tried to connect as this table."""
         self._wake = wake
-        table.remote.on_rematch(self.request_rematch)
         self._queue: deque[tuple[PairWish, Future[PairAnswer]]] = deque()
         """Requests to the hub, and the futures on which their callers wait."""
         self._pair: Pair | None = None
@@ -133,9 +123,6 @@ class PairLine:
         self._polled_s = -POLL_S
         self._news: Subscription | None = None
         self._shown_trouble = ""
-        self._rematch_swaps: bool | None = None
-        """Whether the rematch that this table wants swaps sides. None if it wants no rematch."""
-        self._is_rematch_sent = self._is_rematch_offered = False
         self.code = ""
         """Code under which this table offers a game. Empty if it offers none."""
 
@@ -148,29 +135,17 @@ class PairLine:
         Raises a `CompanionError`.
         """
         require_playable(game, options)
-        mark = kit_mark(game, options)
         number = self._journal.next_number()
-        self.code = self._send_request(
-            PairOffer(game, options, seat, __version__, mark, number, name)
-        ).code
+        offer = PairOffer(game, options, seat, __version__, number, name)
+        self.code = self._send_request(offer).code
         self._table.redraw()
         return self.code
 
     def take(self, code: str, name: str) -> None:
         """Accept the game that another table offers under this code. Raises a `CompanionError`."""
-        offer = self._send_request(PairLook(code)).offer
-        if offer is None:
-            raise Malformed(say("This message cannot be read: {error}", error="offer"))
-        require_same(offer, __version__)
-        require_playable(offer.game, offer.options)
         self._send_request(PairTake(code, __version__, self._journal.next_number(), name))
         if self._fault:
             raise wrong_phase(self._fault)
-
-    def request_rematch(self, swaps: bool) -> None:
-        """Request a rematch of these two tables. Returns at once."""
-        self._rematch_swaps = swaps
-        self._wake()
 
     def withdraw(self) -> None:
         """Withdraw the offer. Raises a `CompanionError`."""
@@ -199,7 +174,6 @@ class PairLine:
         """Reset what holds for one connection. Called after each connect."""
         self._news = None
         self._sent_count, self._presence_sent_s, self._polled_s = -1, -PRESENCE_S, -POLL_S
-        self._is_rematch_sent = False
 
     async def claim(self, client: Client) -> None:
         """Claim this table for this machine, at most every `CLAIM_S` seconds.
@@ -220,7 +194,6 @@ class PairLine:
     async def fetch_pair(self, client: Client) -> None:
         """Ask the hub for the game at two tables of this table, and begin it if it is new."""
         answer = await self._request(client, PairQuestion())
-        self._is_rematch_offered = answer.again
         if answer.code != self.code:
             self.code = answer.code
             self._table.redraw()
@@ -234,9 +207,6 @@ class PairLine:
         await self._send_queue(client)
         pair = self._pair
         if pair is None:
-            return
-        if self._rematch_swaps is not None and not self._is_rematch_sent:
-            await self._send_rematch(client, pair, self._rematch_swaps)
             return
         await self._subscribe(client, news_subject(self._own_table, pair.id, "*"))
         game = self._game(pair)
@@ -275,20 +245,9 @@ class PairLine:
     async def _ask(self, client: Client, wish: PairWish) -> PairAnswer:
         """Send a request, and begin the game if it was accepted."""
         answer = await self._request(client, wish)
-        if isinstance(wish, PairTake | PairAgain) and answer.pair is not None:
+        if isinstance(wish, PairTake) and answer.pair is not None:
             self._begin(answer.pair)
         return answer
-
-    async def _send_rematch(self, client: Client, pair: Pair, swaps: bool) -> None:
-        self._is_rematch_sent = True
-        wish = PairAgain(pair.id, self._journal.next_number(), swaps)
-        try:
-            await self._ask(client, wish)
-        except JournalError:
-            raise
-        except CompanionError as error:
-            self._rematch_swaps = None
-            log.warning("Hub: no rematch at two tables: %s", error.kind)
 
     def note_loss(self) -> None:
         """Show that the connection is lost. Called after each disconnect."""
@@ -300,7 +259,6 @@ class PairLine:
         """Cancel all queued requests and clear the notice at the table."""
         while self._queue:
             self._queue.pop()[1].cancel()
-        self._table.remote.on_rematch(None)
         self._table.notice("remote", "")
 
     async def _on_news(self, message: Msg) -> None:
@@ -323,15 +281,12 @@ class PairLine:
         If that fails, `_game` tells the other table that this one has left.
         """
         other, fault = pair.seat_of(self._own_table).other, ""
-        self._past_game = self._rematch_swaps = None
-        self._is_rematch_sent = self._is_rematch_offered = False
+        self._past_game = None
         if self._known_game(pair.id) is None:
-            name = pair.names.get(other, "")
-            beginning = RemoteBeginning(
-                pair.id, pair.number, pair.game, pair.options, other, name, pair.follows
-            )
+            at = RemoteSeat(pair.id, other, pair.names.get(other, ""))
+            next_number = self._journal.next_number()
             try:
-                self._table.remote.begin(beginning, self._journal.next_number())
+                self._table.remote.begin(at, pair.number, pair.game, pair.options, next_number)
             except JournalError:
                 raise
             except CompanionError as error:
@@ -431,7 +386,7 @@ class PairLine:
             await self._send(stream, pair, self._game(pair))
 
     def _show_trouble(self, lost: str = "") -> None:
-        """Show at the table what is wrong with the connection, or whether a rematch is wanted.
+        """Show at the table what is wrong with the connection.
 
         `lost` is the sentence for a lost connection.
         """
@@ -450,9 +405,7 @@ class PairLine:
         if game.at.id != self._pair.id:
             return ""
         if not self._table.remote.is_on:
-            if self._rematch_swaps is not None:
-                return REMATCH_HERE
-            return REMATCH_THERE if self._is_rematch_offered else ""
+            return ""
         if self._fault or lost:
             return self._fault or lost
         if self._clock.monotonic_s() - self._last_heard_s >= SILENT_S:

@@ -2,13 +2,11 @@
 side.
 
 One table offers a game and gets a code, which is entered at the other table. Both programs must
-have the same version and the same kit of the game. The game gets the higher of both tables' next
-game numbers.
+have the same version. The game gets the higher of both tables' next game numbers.
 """
 
 from __future__ import annotations
 
-import hashlib
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -17,13 +15,11 @@ from companion.core.errors import Malformed, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.messages import decode_message
-from companion.games import GAMES
 from companion.table.public.messages import words
 
 Text = Annotated[str, msgspec.Meta(max_length=64)]
 Name = Annotated[str, msgspec.Meta(max_length=24)]
 Id = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
-GameId = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{16})?$")]
 Number = Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)]
 
 
@@ -36,23 +32,15 @@ class _Message(
 class PairOffer(_Message, frozen=True, tag="offer"):
     """Offers a game in which `name` plays `seat` at the offering table.
 
-    `number` is the number of that table's next game. `kit` identifies the pieces and rules (see
-    `kit_mark`).
+    `number` is the number of that table's next game.
     """
 
     game: Text
     options: dict[str, Any]
     seat: Seat
     version: Text
-    kit: Text
     number: Number
     name: Name = ""
-
-
-class PairLook(_Message, frozen=True, tag="look"):
-    """Asks for the offer with this code."""
-
-    code: Text
 
 
 class PairTake(_Message, frozen=True, tag="take"):
@@ -64,17 +52,6 @@ class PairTake(_Message, frozen=True, tag="take"):
     version: Text
     number: Number
     name: Name = ""
-
-
-class PairAgain(_Message, frozen=True, tag="again"):
-    """Requests a rematch of the game `id`. It begins when both tables have requested it.
-
-    Sides are swapped if both tables set `swaps`.
-    """
-
-    id: Text
-    number: Number
-    swaps: bool
 
 
 class PairQuestion(_Message, frozen=True, tag="ask"):
@@ -91,16 +68,13 @@ class SessionClaim(_Message, frozen=True, tag="session"):
     id: Id
 
 
-PairWish = (
-    PairOffer | PairLook | PairTake | PairAgain | PairQuestion | PairWithdrawal | SessionClaim
-)
+PairWish = PairOffer | PairTake | PairQuestion | PairWithdrawal | SessionClaim
 
 
 class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
     """A game at two tables. `tables` and `names` are by seat.
 
-    `follows` is the id of the game whose rematch it is. Unknown fields of earlier versions are
-    ignored.
+    Unknown fields of earlier versions are ignored.
     """
 
     id: Id
@@ -109,7 +83,6 @@ class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
     number: Number
     tables: dict[Seat, Id]
     names: dict[Seat, Name] = {}
-    follows: GameId = ""
 
     def seat_of(self, table: str) -> Seat:
         """Return the seat that is played at a table."""
@@ -121,18 +94,16 @@ class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class PairAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The hub's answer: the game, the code of the table's own offer, the offer that was asked for,
-    or the reason of a refusal (packed).
+    """The hub's answer: the game, the code of the table's own offer, or the reason of a refusal
+    (packed).
 
-    `again`: whether the other table wants a rematch. `session` answers a claim. It is `taken` if
+    `session` answers a claim. It is `taken` if
     another machine is connected as this table, `shared` if one has tried to, else `own`.
     """
 
     pair: Pair | None = None
     code: Text = ""
-    offer: PairOffer | None = None
     refused: Any = ""
-    again: bool = False
     session: Literal["", "own", "shared", "taken"] = ""
 
 
@@ -157,30 +128,6 @@ def read_answer(payload: bytes) -> PairAnswer:
     if answer.refused:
         raise wrong_phase(words(answer.refused))
     return answer
-
-
-def kit_mark(game: str, options: dict[str, Any]) -> str:
-    """Return a hash of the kit and rules of a game, to compare two tables' programs.
-
-    Raises `Malformed` for an unknown game.
-    """
-    if game not in GAMES:
-        raise Malformed(say("This table does not have the game “{game}”", game=game))
-    rules = GAMES[game]
-    description = (
-        repr(rules.kit(rules.options(options))),
-        [str(rule.text) for rule in rules.rules],
-    )
-    return hashlib.sha256(repr(description).encode()).hexdigest()[:16]
-
-
-def require_same(offer: PairOffer, version: str) -> None:
-    """Raise `Illegal` unless the offer's version and kit are those of this table."""
-    require_version(offer.version, version)
-    if kit_mark(offer.game, offer.options) != offer.kit:
-        raise wrong_phase(
-            say("The other table has different rules for {game}", game=GAMES[offer.game].title)
-        )
 
 
 def require_version(theirs: str, own: str) -> None:

@@ -43,7 +43,6 @@ class Hub(Closeable):
             self.folder,
             clock,
             when_paired=self._start_pair,
-            when_asked=self._announce_pair,
             when_over=self.store.forget_pair,
             when_shared=self.room.share,
         )
@@ -127,8 +126,4 @@ class Hub(Closeable):
         """Grant the tables of a pair the subjects of their game, and notify both."""
         self.members.update_permissions()
         for table in pair.tables.values():
-            self._announce_pair(table)
-
-    def _announce_pair(self, table: str) -> None:
-        """Tell a table to ask for its game at two tables."""
-        self.store.command(table, b'{"pair": true}')
+            self.store.command(table, b'{"pair": true}')

@@ -15,15 +15,13 @@ from msgspec.structs import replace
 
 from companion.core import i18n
 from companion.core.clock import Clock
-from companion.core.errors import CompanionError, Illegal, Refusal, wrong_phase
+from companion.core.errors import CompanionError, Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.network import is_code, new_code
 from companion.hub.pairing import (
     Pair,
-    PairAgain,
     PairAnswer,
-    PairLook,
     PairOffer,
     PairTake,
     PairWithdrawal,
@@ -90,8 +88,7 @@ class PairKeeper:
     """Holds offers in memory, and stores each arranged game until either table begins another one.
 
     `when_paired` is called after a pair is stored and has to grant its tables their subjects.
-    `when_asked` is called with a table that should ask for its game. `when_over` is called with a
-    game that one of its tables has replaced.
+    `when_over` is called with a game that one of its tables has replaced.
     """
 
     def __init__(
@@ -100,15 +97,12 @@ class PairKeeper:
         clock: Clock,
         *,
         when_paired: Callable[[Pair], None],
-        when_asked: Callable[[str], None],
         when_over: Callable[[str], None],
         when_shared: Callable[[str, bool], None],
     ) -> None:
         self._folder = folder
         self._when_paired = when_paired
-        self._when_asked = when_asked
         self._when_over = when_over
-        self._rematch_wishes: dict[str, PairAgain] = {}
         self._sessions = Sessions(clock, when_shared)
         self._guesses = Guesses(EACH, clock.monotonic_s)
         self._offers: dict[str, tuple[str, PairOffer]] = {}
@@ -136,7 +130,6 @@ class PairKeeper:
     def forget(self, table: str) -> None:
         """Forget a table that has left the hub."""
         self._offers.pop(table, None)
-        self._rematch_wishes.pop(table, None)
         self._sessions.forget(table)
         gone = self._folder.file.pair_of(table)
         self._folder.change(
@@ -154,49 +147,14 @@ class PairKeeper:
                 code = new_code(LENGTH)
                 self._offers[table] = (code, offer)
                 return PairAnswer(code=code)
-            case PairLook() as look:
-                return PairAnswer(offer=self._offer_under(look.code, table)[1])
             case PairTake() as take:
                 return PairAnswer(pair=self._accept(table, take))
-            case PairAgain() as again:
-                return PairAnswer(self._rematch(table, again))
             case SessionClaim() as claim:
                 return PairAnswer(session=self._sessions.claim(table, claim.id))
             case PairWithdrawal():
                 self._offers.pop(table, None)
         code, _ = self._offers.get(table, ("", None))
-        pair = self._folder.file.pair_of(table)
-        return PairAnswer(
-            pair, code, again=bool(pair and self._rematch_wish(pair, pair.other_of(table)))
-        )
-
-    def _rematch_wish(self, pair: Pair, table: str) -> PairAgain | None:
-        again = self._rematch_wishes.get(table)
-        return again if again is not None and again.id == pair.id else None
-
-    def _rematch(self, table: str, again: PairAgain) -> Pair | None:
-        """Record a request for a rematch. Return the next game once both tables have requested it.
-
-        None until then.
-        """
-        pair = self._folder.file.pair_of(table)
-        if pair is None or pair.id != again.id:
-            raise wrong_phase(say("For another game, pair the tables again"))
-        self._rematch_wishes[table] = again
-        other = pair.other_of(table)
-        wish = self._rematch_wish(pair, other)
-        if wish is None:
-            self._when_asked(other)
-            return None
-        tables, names = pair.tables, pair.names
-        # sides are swapped only if both tables want it
-        if again.swaps and wish.swaps:
-            tables = {seat.other: table for seat, table in tables.items()}
-            names = {seat.other: name for seat, name in names.items()}
-        # the higher of the two next numbers is free in both journals
-        number = max(again.number, wish.number)
-        fresh = {"id": _new_id(), "number": number, "follows": pair.id}
-        return self._store(replace(pair, **fresh, tables=tables, names=names))
+        return PairAnswer(self._folder.file.pair_of(table), code)
 
     def _accept(self, table: str, take: PairTake) -> Pair:
         other, offer = self._offer_under(take.code, table)
@@ -213,7 +171,6 @@ class PairKeeper:
         self._folder.change(lambda file: replace(file, pairs=(*file.pairs[1 - MAX_PAIRS :], pair)))
         for table in tables:
             self._offers.pop(table, None)
-            self._rematch_wishes.pop(table, None)
         self._when_paired(pair)
         for game in {old.id for old in former if old is not None} - {pair.id}:
             self._when_over(game)

@@ -115,11 +115,7 @@ def rematch(store: TableStore, swap: bool = False) -> None:
     if session.phase is not Phase.OVER:
         raise wrong_phase(say("The game is not over yet"))
     if session.remote is not None:
-        _require_open(store)
-        if store.ask_rematch is None:
-            raise wrong_phase(say("For another game, pair the tables again"))
-        store.ask_rematch(swap and "pad" not in session.doors)
-        return
+        raise wrong_phase(say("For another game, pair the tables again"))
     south, north, ties = session.score
     if swap and session.can_swap and may_begin(store):
         seating.swap(store)

@@ -143,9 +143,6 @@ class TableStore:
         self.open_seat: Seat | None = None
         """The pad's seat that is open to the next phone, until `open_until_s`."""
         self.open_until_s = 0.0
-        self.ask_rematch: Callable[[bool], None] | None = None
-        """Asks the other table for another game, with or without changed sides. None if nobody can.
-        """
         self._do_due = do_due
         self._lock = threading.RLock()
         self._depth = 0

@@ -31,9 +31,8 @@ from companion import __version__
 from companion.core.errors import Illegal
 from companion.core.kit import Seat
 from companion.hub.pairing import (
-    PairLook,
     PairTake,
-    kit_mark,
+    PairWithdrawal,
     read_answer,
 )
 from companion.hub.subjects import message_subject, near_subject, wish_subject
@@ -114,34 +113,19 @@ def test_whatever_is_killed_the_game_is_the_same_at_both_tables(tmp_path: Path) 
             same_game(*(table.table for table in tables))
 
 
-def test_a_rematch_begins_once_both_tables_want_it_with_sides_changed(
-    hub: Hub, tmp_path: Path
-) -> None:
+def test_another_game_is_agreed_anew(hub: Hub, tmp_path: Path) -> None:
     with two(hub, tmp_path) as tables:
         south, north = tables
-        south.table.take_seat(Seat.SOUTH, "Mara")
-        north.table.take_seat(Seat.NORTH, "Jonas")
         agree(tables, "outbuffered", turn_limit=12)
         south.table.resign(Seat.SOUTH)
         until("it is over", lambda: phases(tables) == [Phase.OVER] * 2)
         first = session_of(south.table).remote
-        south.table.rematch(swap=True)
-        until("it is said here", lambda: says(south, "waiting for the other table"))
-        until("it is said there", lambda: says(north, "The other table wants a rematch"))
-        assert phases(tables) == [Phase.OVER] * 2
-        north.table.rematch(swap=True)
-        until("it begins", lambda: phases(tables) == [Phase.SETUP] * 2)
-        for table, own in ((south, Seat.NORTH), (north, Seat.SOUTH)):
-            remote = session_of(table.table).remote
-            assert remote
-            assert first
-            assert remote.own is own
-            assert remote.at.id != first.at.id
-            view = table.table.view()
-            assert [view.seats[seat].name for seat in Seat] == ["Jonas", "Mara"]
-            assert view.match.score == (1, 0, 0), "Jonas won from North, and the match goes on"
-            until("nobody asks any more", lambda table=table: not says(table, "ematch"))
         assert first
+        with pytest.raises(Illegal, match="pair the tables again"):
+            south.table.rematch(swap=True)
+        code = south.line.pairs.offer("outbuffered", {"turn_limit": 12}, Seat.NORTH, "Mara")
+        north.line.pairs.take(code, "Jonas")
+        until("it begins", lambda: phases(tables) == [Phase.SETUP] * 2)
         until("nothing is kept of the first game", lambda: told_in(hub, first.at.id) == 0)
         play(tables[::-1], Random(6))
         same_game(south.table, north.table)
@@ -168,7 +152,7 @@ def test_codes_that_lead_nowhere_are_refused_with_a_sentence(hub: Hub, tmp_path:
             south.line.pairs.offer("binmat", {}, Seat.SOUTH, "")
 
 
-def test_other_versions_and_other_rules_refuse_each_other(
+def test_other_versions_refuse_each_other(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with two(hub, tmp_path) as (south, north):
@@ -177,17 +161,10 @@ def test_other_versions_and_other_rules_refuse_each_other(
             patch.setattr("companion.hub.pair_line.__version__", "0.9.0")
             with pytest.raises(Illegal, match=f"has version {__version__}, this one 0.9.0: update"):
                 north.line.pairs.take(code, "")
-        with monkeypatch.context() as patch:
-            patch.setattr("companion.hub.pairing.kit_mark", lambda *_: "other")
-            with pytest.raises(
-                Illegal, match="The other table has different rules for Outbuffered"
-            ):
-                north.line.pairs.take(code, "")
         answer = asked(hub, north, wish_subject(north.member.table), PairTake(code, "0.9.0", 1))
         with pytest.raises(Illegal, match="update"):  # the hub does not believe it either
             read_answer(answer)
         assert phases([south, north]) == [Phase.LOBBY] * 2
-        assert kit_mark("outbuffered", {}) != kit_mark("arena", {})
 
 
 # ---- rights --------------------------------------------------------------------------------------
@@ -211,7 +188,7 @@ def test_a_table_writes_its_own_side_alone(hub: Hub, tmp_path: Path) -> None:
             asked(hub, stranger, message_subject(pair, stranger.member.table, 1), b"{}", 0.5) == b""
         )
         assert asked(hub, stranger, near_subject(pair, own), b"", 0.5) == b""
-        assert asked(hub, stranger, wish_subject(own), PairLook("x"), 0.5) == b""
+        assert asked(hub, stranger, wish_subject(own), PairWithdrawal(), 0.5) == b""
 
 
 def test_a_table_that_floods_is_shut_out(hub: Hub, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from league_tools import begun, byes, is_sound, open_places, play_round, sides
+from league_tools import begun, is_sound, open_places, play_round, sides
 
 from companion.core.errors import Illegal
 from companion.league import director

@@ -23,7 +23,7 @@ from remote_tools import (
 
 from companion.core.errors import Illegal, Malformed, Stale
 from companion.core.kit import SEATS
-from companion.table.remote.remote_table import RemoteBeginning
+from companion.table.remote.messages import RemoteSeat
 from companion.table.session import Phase, receipt
 
 SOUTH, NORTH = SEATS
@@ -196,9 +196,9 @@ def test_a_number_that_this_table_has_used_begins_no_game(tmp_path: Path) -> Non
         table = line.south.table
         table.abandon()
         table.abandon()
-        later = RemoteBeginning("11" * 8, 7, "outbuffered", {}, NORTH)
+        later, next_number = RemoteSeat("11" * 8, NORTH), line.south.journal.next_number()
         with pytest.raises(Illegal, match="pair the tables again"):
-            table.remote.begin(later, line.south.journal.next_number())
+            table.remote.begin(later, 7, "outbuffered", {}, next_number)
 
 
 # ---- clocks --------------------------------------------------------------------------------------

@@ -16,7 +16,6 @@ from markupsafe import Markup, escape
 from companion.core.i18n import say, translate
 from companion.core.kit import SEATS
 from companion.games.base import Game
-from companion.table.remote.remote_table import REMATCH_HERE, REMATCH_THERE
 from companion.table.seats.seating import OPEN_SENTENCES
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture
@@ -24,7 +23,7 @@ from web.rendering.cards import lanes_sign
 from web.rendering.svg import ornament
 
 _PICTURE = re.compile(r'<symbol id="(.*?)" viewBox="(.*?)">\n(.*?)</symbol>', re.DOTALL)
-_REQUESTS = frozenset({REMATCH_HERE, REMATCH_THERE, *OPEN_SENTENCES.values()})
+_REQUESTS = frozenset(OPEN_SENTENCES.values())
 """Notices that are requests. All others report a problem."""
 
 

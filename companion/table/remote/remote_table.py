@@ -8,15 +8,15 @@ carrier.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from companion.core.errors import CompanionError, Illegal, Refusal, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games import game_named
 from companion.games.base import Drawn
-from companion.table.records import FreeSeat, GameOptions, NewGame, RemoteSaid, Score, TakeSeat
+from companion.table.records import FreeSeat, GameOptions, NewGame, RemoteSaid, TakeSeat
 from companion.table.remote.messages import REMOTE, RemoteGame, RemoteSeat, read_message
 from companion.table.session import Session
 from companion.table.store import TableStore
@@ -25,26 +25,6 @@ MAX_AHEAD = 1_000_000
 """Maximum difference between the agreed number of a game at two tables and this table's next
 number.
 """
-REMATCH_HERE = say("Rematch: waiting for the other table.")
-REMATCH_THERE = say("The other table wants a rematch: press Rematch here, too.")
-"""Texts of the table screen while a table wants another game: this one, or the other one."""
-
-
-@dataclass(frozen=True)
-class RemoteBeginning:
-    """A game on which two tables have agreed. `id` and `number` are the same at both.
-
-    `seat` is the one at the other table, `name` is its player. `follows` is the id of the game
-    before, in a rematch.
-    """
-
-    id: str
-    number: int
-    game: str
-    options: GameOptions
-    seat: Seat
-    name: str = ""
-    follows: str = ""
 
 
 def require_playable(game: str, options: GameOptions) -> None:
@@ -85,33 +65,28 @@ class RemoteTable:
         """Return whether a game at two tables is on."""
         return self.game is not None and self._store.session.outcome is None
 
-    def begin(self, beginning: RemoteBeginning, next_number: int) -> None:
-        """Begin a game with its set-up. `next_number` is this table's next number.
+    def begin(
+        self, at: RemoteSeat, number: int, game: str, options: GameOptions, next_number: int
+    ) -> None:
+        """Begin a game with its set-up. `at` is the seat that is played at the other table.
 
-        Raises `Malformed` or `Illegal` if it cannot be played.
+        `number` is that of the game at both tables, `next_number` is this table's next one. Raises
+        `Malformed` or `Illegal` if it cannot be played.
         """
-        if (session := self._store.session).remote and session.remote.at.id == beginning.id:
+        session = self._store.session
+        if session.remote and session.remote.at.id == at.id:
             return  # already begun
-        require_playable(beginning.game, beginning.options)
+        require_playable(game, options)
         # A game that started here in between has taken a lower number.
-        if not next_number <= beginning.number <= next_number + MAX_AHEAD:
+        if not next_number <= number <= next_number + MAX_AHEAD:
             raise Illegal(
                 Refusal.TOO_LATE,
                 say("This table has played another game since: pair the tables again"),
             )
-        nonce = secrets.token_urlsafe(18)
-        remote = RemoteSeat(beginning.id, beginning.seat, beginning.name, nonce)
-        score = _match_so_far(session, beginning)
-        record = NewGame(
-            beginning.game,
-            beginning.number,
-            options=dict(beginning.options),
-            score=score,
-            remote=remote,
-        )
-
+        remote = msgspec.structs.replace(at, nonce=secrets.token_urlsafe(18))
+        record = NewGame(game, number, options=dict(options), remote=remote)
         with self._store.hold():
-            if moves := _change_of_sides(self._store.session, beginning.seat):
+            if moves := _change_of_sides(self._store.session, at.seat):
                 self._store.accept(*moves)
             self._store.accept(record)
 
@@ -128,14 +103,6 @@ class RemoteTable:
             if remote is not None and remote.at.id == game and number > remote.heard:
                 self._store.accept(RemoteSaid(number, message, self._store.now_s()))
 
-    def on_rematch(self, call: Callable[[bool], None] | None) -> None:
-        """Set the callback that asks the other table for another game, with or without changed
-        sides.
-
-        None removes it.
-        """
-        self._store.ask_rematch = call
-
 
 def _change_of_sides(session: Session, elsewhere: Seat) -> list[FreeSeat | TakeSeat]:
     """Return the records that move a player to this table's own seat of the next game, between two
@@ -150,15 +117,3 @@ def _change_of_sides(session: Session, elsewhere: Seat) -> list[FreeSeat | TakeS
         return []
     frees = [FreeSeat(seat) for seat in session.seats]
     return [*frees, TakeSeat(elsewhere.other, sitter.name, sitter.nonce, sitter.door, sitter.card)]
-
-
-def _match_so_far(session: Session, beginning: RemoteBeginning) -> Score:
-    """Return wins of South, wins of North and ties before this game. In a rematch sides may have
-    changed.
-    """
-    before = session.remote
-    if before is None or before.at.id != beginning.follows:
-        return (0, 0, 0)
-    # Wins belong to the people, not to their seats.
-    south, north, ties = session.score
-    return (south, north, ties) if before.at.seat is beginning.seat else (north, south, ties)
