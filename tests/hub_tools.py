@@ -72,7 +72,7 @@ class OpenHub(Hub):
 
         def join_and_let_in(name: str, key: str) -> JoinedTable:
             joined = join(name, key)
-            self.members.alter([joined.number], shut=False, waits=False)
+            self.members.alter(joined.number, shut=False, waits=False)
             return joined
 
         self.members.join = join_and_let_in  # type: ignore[method-assign]
@@ -104,7 +104,6 @@ class TableAtHub:
             bell=self.bell,
             health=lambda: self.health,
             change_settings=lambda _: "This table takes no settings.",
-            keep=lambda _: None,
         )
         self.line.start()
 

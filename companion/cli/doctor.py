@@ -24,7 +24,7 @@ from companion.core.ports import Camera, Frame
 from companion.diagnostics import machine as machinery
 from companion.diagnostics import network
 from companion.diagnostics.findings import EXIT_STATUS, Finding, Grade, fail, note, ok, warn, worst
-from companion.diagnostics.own_pages import IS_COMPANION, ask_address, own_address
+from companion.diagnostics.own_pages import ask_address, own_address
 from companion.diagnostics.probes import Machine
 from companion.mqtt.connection import examine_broker
 from companion.service.device_findings import installation, journal_finding, settings_findings
@@ -93,7 +93,7 @@ def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
     """
     try:
         address = own_address(settings.web)
-        _, content = ask_address(address, IS_COMPANION, "/health", timeout_s=HELLO_TIMEOUT_S)
+        _, content = ask_address(address, "/health", timeout_s=HELLO_TIMEOUT_S)
         health = json.loads(content)
     except (OSError, ValueError):
         return None
@@ -121,7 +121,7 @@ def _ask_owner_page(settings: Settings, path: str) -> bytes | None:
     try:
         key = owner_key_of(settings)
         status, content = ask_address(
-            own_address(settings.web), IS_COMPANION, path, key, timeout_s=LOOK_TIMEOUT_S
+            own_address(settings.web), path, key, timeout_s=LOOK_TIMEOUT_S
         )
     except OSError:  # includes errors of the journal
         return None

@@ -1,8 +1,7 @@
 """`companion hub`: runs a hub for many tables on this machine. `hub join` and `hub leave` connect
 this table to a hub.
 
-`hub offer` and `hub play` start one game at two tables of a hub. Tournaments are made on the hub's
-pages.
+Tournaments are made on the hub's pages, a game at two tables on the tables' own.
 """
 
 from __future__ import annotations
@@ -22,21 +21,19 @@ from companion.cli.options import (
     add_commands,
     argument,
     command,
-    number,
     port,
     settings_of,
 )
-from companion.cli.running import ask_running, refusal_in
+from companion.cli.running import ask_running
 from companion.core.config import WebSettings, require_web
-from companion.core.errors import ConfigError, JournalInUse, SystemTrouble
+from companion.core.errors import ConfigError, SystemTrouble
 from companion.core.i18n import LANGUAGES
-from companion.core.kit import SEATS, Seat
 from companion.core.network import host_key_text, shown_code
 from companion.core.resources import save_memory
-from companion.diagnostics.own_pages import IS_HUB, ask_address
-from companion.storage.journal import Journal
 
 PAGES_PORT, NATS_PORT = 8500, 4222
+SPECTATORS = 1000
+"""Maximum number of spectators at once."""
 FOLDER = argument(
     "--folder",
     type=Path,
@@ -44,7 +41,6 @@ FOLDER = argument(
     metavar="DIR",
     help="where the hub keeps all",
 )
-PLAYER = argument("--player", default="", metavar="NAME", help="name that the other table sees")
 COLLECT_S = 600.0
 """Interval in seconds of full garbage collections. One takes 100 ms or more, during which the hub
 serves no table.
@@ -57,7 +53,7 @@ send need not wait long for one that draws.
 
 def _add_parts(parser: argparse.ArgumentParser) -> None:
     """Add the commands of a table, and those for the hub that runs on this machine."""
-    add_commands(parser, (join, leave, offer, play, withdraw, let_in, host_key))
+    add_commands(parser, (join, leave, host_key))
 
 
 @command(
@@ -82,22 +78,7 @@ def _add_parts(parser: argparse.ArgumentParser) -> None:
     argument(
         "--path", default="", metavar="PATH", help="under which a proxy shows them, such as /hub"
     ),
-    argument("--viewers", type=int, default=1000, metavar="N", help="spectators at once"),
-    argument(
-        "--delay",
-        type=number("delay in seconds", 0, 3600, float),
-        metavar="SECONDS",
-        help="how much later spectators see everything",
-    ),
     argument("--language", choices=("auto", *LANGUAGES), default="auto", help="of the wall"),
-    argument(
-        "--keep-mb",
-        # NATS would take 0 as no limit
-        type=number("size in megabytes", 64, 1_000_000),
-        default=2048,
-        metavar="N",
-        help="so much of the disk for what tables say",
-    ),
     argument("--certificate", default="", metavar="FILE", help="PEM file, for HTTPS and TLS"),
     argument("--key", default="", metavar="FILE", help="its key"),
     _add_parts,
@@ -114,10 +95,8 @@ def hub(options: argparse.Namespace) -> None:
         folder=options.folder.expanduser(),
         web=_web_settings(options),
         name=options.name,
-        delay_s=options.delay,
         nats_host=options.host,
         nats_port=options.nats_port,
-        keep_mb=options.keep_mb,
         language=options.language,
     )
     save_memory()  # before a thousand threads start
@@ -146,14 +125,14 @@ def _web_settings(options: argparse.Namespace) -> WebSettings:
     """Return the settings of the hub's pages. Raises `ConfigError` for options that do not fit."""
     fields = {name: value for name, value in vars(options).items() if name in WEB_FIELDS}
     try:
-        web = msgspec.convert(fields, WebSettings)
+        web = msgspec.convert(fields | {"viewers": SPECTATORS}, WebSettings)
     except msgspec.ValidationError as error:
         raise ConfigError(str(error)) from None
     require_web(web, "companion hub")
     return web
 
 
-WEB_FIELDS = ("host", "port", "viewers", "names", "proxies", "path", "certificate", "key")
+WEB_FIELDS = ("host", "port", "names", "proxies", "path", "certificate", "key")
 """Options that are settings of the pages."""
 
 
@@ -162,31 +141,6 @@ def host_key(options: argparse.Namespace) -> None:
     from companion.hub_server.folder import existing_folder  # noqa: PLC0415 - brings what only a hub needs
 
     print(host_key_text(existing_folder(options.folder).file.host_key))
-
-
-@command(
-    "let-in",
-    "let a table in that has joined",
-    argument("number", type=int, help="of the table, as the wall shows it"),
-    FOLDER,
-)
-def let_in(options: argparse.Namespace) -> None:
-    """Ask the hub on this machine to admit a table. Raises `SystemTrouble`."""
-    from companion.hub_server.folder import ADDRESS_FILE, existing_folder  # noqa: PLC0415 - brings what only a hub needs
-
-    folder = existing_folder(options.folder)
-    key = host_key_text(folder.file.host_key)
-    body = {"number": options.number}
-    try:
-        address = (folder.folder / ADDRESS_FILE).read_text().strip()
-        status, content = ask_address(address, IS_HUB, "/api/hub/let-in", key, body)
-    except OSError:
-        raise SystemTrouble(
-            "The hub does not run on this machine: start it with companion hub"
-        ) from None
-    if status != 200:
-        raise SystemTrouble(f"The hub refuses: {refusal_in(content)}")
-    print(f"Table {options.number} is let in.")
 
 
 @command(
@@ -202,76 +156,18 @@ def let_in(options: argparse.Namespace) -> None:
     PORT,
 )
 def join(options: argparse.Namespace) -> None:
-    from companion.hub.joining import join_with  # noqa: PLC0415 - brings what only a hub needs
-    from companion.hub.membership import membership_path, write_membership  # noqa: PLC0415
-
-    settings, address, code = settings_of(options), options.address, options.code
-    # the running companion may have another working directory
-    ca = str(Path(options.ca).expanduser().resolve()) if options.ca else ""
-    try:
-        with Journal(settings.journal_path) as journal:
-            member = join_with(journal, address, code, names=options.names, ca=ca)
-            write_membership(membership_path(settings), member)
-    except JournalInUse:
-        body = {"address": address, "code": code, "names": options.names, "ca": ca}
-        ask_running(settings, "/api/host/hub/join", body)
-        print("This table has joined the hub; its owner has to let it in.")
-    else:
-        print(
-            f"This table has joined the hub as number {member.number}; it sends once the hub's "
-            "owner has let it in."
-        )
+    body = {
+        "address": options.address,
+        "code": options.code,
+        "names": options.names,
+        # the running companion may have another working directory
+        "ca": str(Path(options.ca).expanduser().resolve()) if options.ca else "",
+    }
+    ask_running(settings_of(options), "/api/host/hub/join", body)
+    print("This table has joined the hub; its owner has to let it in.")
 
 
 @command("leave", "let this table leave its hub", *SETTINGS, PORT)
 def leave(options: argparse.Namespace) -> None:
-    settings = settings_of(options)
-    try:
-        with Journal(settings.journal_path):
-            settings.journal_path.with_name("hub.json").unlink(missing_ok=True)
-    except JournalInUse:
-        ask_running(settings, "/api/host/hub/leave", {})
+    ask_running(settings_of(options), "/api/host/hub/leave", {})
     print("This table belongs to no hub.")
-
-
-@command(
-    "offer",
-    "offer a game for two tables; answers a code for the other owner",
-    *SETTINGS,
-    argument(
-        "game", help="such as outbuffered; with the options with which it was started here last"
-    ),
-    argument(
-        "--seat",
-        choices=[*map(str, SEATS)],
-        default=Seat.SOUTH,
-        help="the side played here (south)",
-    ),
-    PLAYER,
-    PORT,
-)
-def offer(options: argparse.Namespace) -> None:
-    body = {"game": options.game, "seat": options.seat, "name": options.player}
-    code = ask_running(settings_of(options), "/api/host/hub/offer", body)["code"]
-    print(f"Code for the other owner:  {shown_code(code)}")
-    print(f"There:  companion hub play {code}")
-
-
-@command(
-    "play",
-    "play the game that another table offers",
-    *SETTINGS,
-    argument("code", help="that the other owner was told"),
-    PLAYER,
-    PORT,
-)
-def play(options: argparse.Namespace) -> None:
-    body = {"code": options.code, "name": options.player}
-    ask_running(settings_of(options), "/api/host/hub/take", body)
-    print("The game begins at both tables.")
-
-
-@command("withdraw", "offer no game any more", *SETTINGS, PORT)
-def withdraw(options: argparse.Namespace) -> None:
-    ask_running(settings_of(options), "/api/host/hub/withdraw", {})
-    print("No game is offered any more.")

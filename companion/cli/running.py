@@ -13,7 +13,7 @@ from companion.cli.options import PORT, SETTINGS, argument, command, settings_of
 from companion.core.config import Settings
 from companion.core.errors import JournalInUse, SystemTrouble
 from companion.core.network import host_key_text
-from companion.diagnostics.own_pages import IS_COMPANION, ask_address, own_address
+from companion.diagnostics.own_pages import ask_address, own_address
 from companion.storage.journal import Journal
 
 
@@ -24,12 +24,12 @@ def ask_running(settings: Settings, path: str, body: Mapping[str, Any]) -> dict[
     """
     key = owner_key_of(settings)
     try:
-        status, content = ask_address(own_address(settings.web), IS_COMPANION, path, key, body)
+        status, content = ask_address(own_address(settings.web), path, key, body)
         answer: dict[str, Any] = json.loads(content)
     except (OSError, ValueError):
         raise SystemTrouble(
-            f"A companion is running, but does not answer on port {settings.web.port}: name its "
-            "port with --port"
+            f"No companion answers on port {settings.web.port}: start it, or name its port with "
+            "--port"
         ) from None
     if status != 200:
         raise SystemTrouble(f"The companion that is running refuses: {refusal_in(content)}")

@@ -1,4 +1,4 @@
-"""Requests from programs on this machine to the pages served here, by a companion or a hub."""
+"""Requests from programs on this machine to the pages of the companion that runs here."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from companion.core.config import WebSettings
 from companion.core.network import bracketed, from_here
 
 ANSWER_TIMEOUT_S = 20.0
-IS_COMPANION, IS_HUB = "uptime_s", "tables"
-"""Fields of `/health` that identify a companion and a hub."""
+IS_COMPANION = "uptime_s"
+"""Field of `/health` that identifies a companion."""
 
 
 def own_address(web: WebSettings, port: int | None = None) -> str:
@@ -31,7 +31,6 @@ def own_address(web: WebSettings, port: int | None = None) -> str:
 
 def ask_address(
     address: str,
-    sign: str,
     path: str,
     key: str = "",
     body: Mapping[str, Any] | None = None,
@@ -40,8 +39,7 @@ def ask_address(
 ) -> tuple[int, bytes]:
     """Send a request to an address of this machine. Return the status and content of the answer.
 
-    `sign` is the field of `/health` that identifies the server, so that no other program on the
-    port gets the key. Raises OSError if no such server answers.
+    No other program on the port gets the key. Raises OSError if no companion answers.
     """
     place = urlsplit(address)
     host = place.hostname or ""
@@ -54,7 +52,7 @@ def ask_address(
         line = http.client.HTTPConnection(host, place.port, timeout=timeout_s)
     try:
         line.request("GET", "/health")
-        if sign not in json.loads(line.getresponse().read()):
+        if IS_COMPANION not in json.loads(line.getresponse().read()):
             raise ConnectionError("Something else listens there")
         method = "GET" if body is None else "POST"
         content = None if body is None else json.dumps(body).encode()

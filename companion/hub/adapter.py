@@ -7,8 +7,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 
-import msgspec
-
 from companion import __version__
 from companion.core import i18n
 from companion.core.clock import Clock
@@ -47,7 +45,6 @@ class HubAdapter(Closeable):
         bell: StaffBell,
         health: Callable[[], str],
         change_settings: Callable[[Mapping[str, str]], str],
-        keep: Callable[[Membership], None],
     ) -> None:
         self.membership = membership
         self._table = table
@@ -55,10 +52,8 @@ class HubAdapter(Closeable):
         self._bell = bell
         self._health = health
         self._change_settings = change_settings
-        self._save = keep
-        # the wish of an earlier run is unknown: the hub sends it again
-        self._wish_mark = "closed" if membership.closed else ""
-        self._settings_answer: tuple[int, str] = (0, "")
+        self._wish_mark = ""
+        self._settings_answer = ""
         self.pairs = PairLine(table, journal, clock, membership.table, self._wake)
         self._line = HubLine(
             membership,
@@ -72,8 +67,7 @@ class HubAdapter(Closeable):
         table.connect(TableListener(on_lamps=lambda _lamps, _trouble: self._wake()))
 
     def start(self) -> None:
-        """Start sending. A table that was closed stays closed until the hub opens it."""
-        self._set_closed(self.membership.closed)
+        """Start sending."""
         self._line.start()
 
     @property
@@ -85,7 +79,7 @@ class HubAdapter(Closeable):
                 number=self.membership.number,
                 room=Verbatim(self.membership.room),
             )
-            answer = self._settings_answer[1]
+            answer = self._settings_answer
             sent = say("The hub has sent settings. {answer}", answer=answer) if answer else ""
             return joined(" ", (place, CLONED if self.pairs.is_shared else "", sent))
         return self._line.trouble or say("Looking for the hub.")
@@ -101,8 +95,7 @@ class HubAdapter(Closeable):
         self._bell.hear(False, BELL_LISTENER)
 
     def leave(self) -> None:
-        """Drop everything that the hub has set: open the table and clear its pairing."""
-        self._set_closed(False)
+        """Drop the pairing that the hub has set."""
         self._table.round_is("", None)
 
     def _wake(self) -> None:
@@ -135,8 +128,7 @@ class HubAdapter(Closeable):
             notices=tuple(map(self._packed_sentence, view.devices.notices[:_MAX_SENTENCES])),
             wrong=tuple(self._packed_sentence(problem.text) for problem in problems),
             follows=self._wish_mark,
-            answers=self._settings_answer[0],
-            answer=i18n.packed(self._settings_answer[1]),
+            answer=i18n.packed(self._settings_answer),
         )
         return encode_public(state)
 
@@ -154,23 +146,13 @@ class HubAdapter(Closeable):
             self._line.look_for_pair()
         if command.wish is not None:
             self._apply_wish(command.wish)
-        # the hub repeats a request until it gets an answer, so carry it out only once
-        if command.settings is not None and command.settings.number != self._settings_answer[0]:
-            settings = command.settings
-            self._settings_answer = (settings.number, self._change_settings(settings.values))
-            log.info(
-                "Hub: it has sent settings (%s): %s",
-                ", ".join(settings.values),
-                self._settings_answer[1],
-            )
+        if names := ", ".join(command.settings):
+            self._settings_answer = self._change_settings(command.settings)
+            log.info("Hub: it has sent settings (%s): %s", names, self._settings_answer)
             self._line.wake()
 
     def _apply_wish(self, wish: HubWish) -> None:
         """Apply the hub's wish to the table."""
-        if wish.is_closed != self.membership.closed:
-            self.membership = msgspec.structs.replace(self.membership, closed=wish.is_closed)
-            self._save(self.membership)
-        self._set_closed(wish.is_closed)
         paired = wish.pairing
         if paired is None:
             self._table.round_is("", None)
@@ -185,9 +167,6 @@ class HubAdapter(Closeable):
             self._table.round_is(notice, (paired.game, paired.options))
         self._wish_mark = wish.mark
         self._line.wake()
-
-    def _set_closed(self, is_closed: bool) -> None:
-        self._table.notice("closed", say("This table is closed.") if is_closed else "")
 
     def note_connection(self, is_connected: bool) -> None:
         """Note whether the hub is connected. The key that calls the staff depends on it."""

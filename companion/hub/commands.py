@@ -12,14 +12,12 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from companion.core.errors import Malformed
-from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.messages import decode_message
 from companion.table.public.messages import words
 
 MAX_COMMAND_BYTES = 48 * 1024
-MAX_SETTINGS = 48
+MAX_SETTINGS = 16
 _Name = Annotated[str, Meta(max_length=80)]
 
 
@@ -40,51 +38,40 @@ class PairedGame(_Command, frozen=True):
 
 
 class HubWish(_Command, frozen=True):
-    """State that the hub wants of a table. It holds until the next wish.
+    """The board of a round that the hub wants at a table, if any. It holds until the next wish.
 
     `mark` identifies the wish.
     """
 
     mark: _Name = ""
-    is_closed: bool = False
     pairing: PairedGame | None = None
-
-
-class SettingsAsked(_Command, frozen=True):
-    """Settings to change, by dotted name, as they would be typed on the table's settings page.
-
-    The table's answer quotes `number`.
-    """
-
-    number: int
-    values: Mapping[_Name, Annotated[str, Meta(max_length=200)]]
 
 
 class HubCommand(_Command, frozen=True):
     """One message to a table. Each field is a command of its own.
 
     `staff` answers the table's call: somebody is coming, or it is done. `pair` says that the hub
-    has a game at two tables for it.
+    has a game at two tables for it. `settings` are to be changed, by dotted name, as they would be
+    typed on the table's settings page.
     """
 
     staff: Literal["", "coming", "done"] = ""
     pair: bool = False
     wish: HubWish | None = None
-    settings: SettingsAsked | None = None
+    settings: Annotated[
+        Mapping[_Name, Annotated[str, Meta(max_length=200)]], Meta(max_length=MAX_SETTINGS)
+    ] = {}
 
 
 _decoder = msgspec.json.Decoder(HubCommand)
 _encoder = msgspec.json.Encoder(order="deterministic")
 
 
-def wish_for(is_closed: bool, pairing: PairedGame | None) -> HubWish:
-    """Return a wish with its mark. The mark is empty for an open table without a pairing."""
-    wish = HubWish("", is_closed, pairing)
-    if wish == HubWish():
-        return wish
-    return msgspec.structs.replace(
-        wish, mark=hashlib.sha256(_encoder.encode(wish)).hexdigest()[:12]
-    )
+def wish_for(pairing: PairedGame | None) -> HubWish:
+    """Return a wish with its mark. The mark is empty without a pairing."""
+    if pairing is None:
+        return HubWish()
+    return HubWish(hashlib.sha256(_encoder.encode(pairing)).hexdigest()[:12], pairing)
 
 
 def encode_command(command: HubCommand) -> bytes:
@@ -98,6 +85,4 @@ def read_command(payload: bytes) -> HubCommand:
     if command.wish and command.wish.pairing:
         for name in command.wish.pairing.names.values():
             words(name)
-    if command.settings and len(command.settings.values) > MAX_SETTINGS:
-        raise Malformed(say("This message is too large"))
     return command

@@ -26,8 +26,7 @@ class Membership(msgspec.Struct, frozen=True):
     name in subjects, `number` the one for people. `seed` is the table's secret NKey, made on this
     machine. Inputs of the journal with a number above `start` are sent. `names`: whether people's
     names are sent. `ca` is a file with the certificate of the authority that signed the hub's. It
-    is empty if this machine trusts it anyway. `closed`: whether the hub's owner has closed this
-    table.
+    is empty if this machine trusts it anyway.
     """
 
     address: str
@@ -39,7 +38,6 @@ class Membership(msgspec.Struct, frozen=True):
     start: int = 0
     names: bool = False
     ca: str = ""
-    closed: bool = False
 
     def __repr__(self) -> str:
         return f"Membership(address={self.address!r}, number={self.number})"

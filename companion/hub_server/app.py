@@ -7,11 +7,11 @@ import contextlib
 import msgspec
 
 from companion.core.clock import Clock, RealClock
-from companion.core.network import bracketed, from_here, host_key_text, page_urls
+from companion.core.network import host_key_text, page_urls
 from companion.core.ports import Closeable
 from companion.hub.pairing import Pair
 from companion.hub_server.desired_state import DesiredState
-from companion.hub_server.folder import ADDRESS_FILE, HubFile, HubFolder, HubSettings
+from companion.hub_server.folder import HubFile, HubFolder, HubSettings
 from companion.hub_server.members import Members
 from companion.hub_server.nats_server import NatsServer
 from companion.hub_server.pairs import PairKeeper
@@ -31,36 +31,34 @@ class Hub(Closeable):
         self._settings = settings
         clock = clock or RealClock()
         self.folder = HubFolder(settings.folder)
-        typed = {"name": settings.name, "delay_s": settings.delay_s}
-        changes = {name: value for name, value in typed.items() if value is not None}
-        if changes:
-            self.folder.change(lambda file: msgspec.structs.replace(file, **changes))
+        if settings.name is not None:
+            name = settings.name
+            self.folder.change(lambda file: msgspec.structs.replace(file, name=name))
         known = self.folder.file
         self.nats = NatsServer(settings)
         self.store = HubStore(settings.folder, self.nats, known.seed, settings.keep_mb)
-        self.room = Room(known.name, clock, known.delay_s)
+        self.room = Room(known.name, clock)
         self.pairs = PairKeeper(
             self.folder,
             clock,
             when_paired=self._start_pair,
             when_over=self.store.forget_pair,
-            when_shared=self.room.share,
+            when_shared=lambda table, is_shared: self.room.update(table, is_shared=is_shared),
         )
         self._stack = contextlib.ExitStack()
         try:
             self.league = League(settings.folder, clock, self.room.free_tables, self.room.change)
             self._stack.callback(self.league.close)
-            desired = DesiredState(self.folder, self.room, self.league, clock, self.store.command)
+            desired = DesiredState(self.room, self.league, clock, self.store.command)
             scheme = "tls" if settings.web.certificate else "nats"
             self.members = Members(
                 self.folder,
                 self.room,
-                desired,
+                self.store.command,
                 self.nats,
                 servers=(f"{scheme}://:{settings.nats_port}",),
                 forget=(
                     self.pairs.forget,
-                    desired.forget,
                     # `members` is not set yet while this list is built
                     lambda _: self.members.update_permissions(),
                     self.store.forget,
@@ -104,9 +102,6 @@ class Hub(Closeable):
             desired.step()
 
         self.store.start(self.members, self.room, self.league, self.pairs, step)
-        scheme = "https" if tls else "http"
-        address = f"{scheme}://{bracketed(from_here(web.host))}:{self.server.port}"
-        (settings.folder / ADDRESS_FILE).write_text(address)
         self.server.start()
 
     def urls(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,12 +18,9 @@ from companion.core.config import WebSettings
 from companion.core.errors import SystemTrouble
 from companion.core.files import replace_file, why_refused
 from companion.core.i18n import say
-from companion.hub.commands import SettingsAsked
 from companion.hub.pairing import Pair
 
 FILE = "hub.json"
-ADDRESS_FILE = "address"
-"""Name of the file with the address of the hub's pages for programs on the same machine."""
 MAX_TABLES, MAX_PAIRS = 500, 1000
 
 
@@ -31,14 +28,12 @@ MAX_TABLES, MAX_PAIRS = 500, 1000
 class HubSettings:
     """Settings from the command line.
 
-    `name` is the room's name, `delay_s` the delay in seconds for spectators. None keeps the stored
-    value.
+    `name` is the room's name. None keeps the stored one.
     """
 
     folder: Path
     web: WebSettings
     name: str | None = None
-    delay_s: float | None = None
     nats_host: str = "0.0.0.0"
     nats_port: int = 4222
     keep_mb: int = 2048
@@ -49,8 +44,7 @@ class KnownTable(msgspec.Struct, frozen=True):
     """A table that has joined: its name in subjects, its number and name for people, and its public
     NKey.
 
-    `waits`: whether the owner has yet to admit it. `shut`: whether it has been shut out. `closed`:
-    whether no game may begin at it.
+    `waits`: whether the owner has yet to admit it. `shut`: whether it has been shut out.
     """
 
     id: str
@@ -58,7 +52,6 @@ class KnownTable(msgspec.Struct, frozen=True):
     name: str
     key: str
     shut: bool = False
-    closed: bool = False
     waits: bool = False
 
 
@@ -66,18 +59,15 @@ class HubFile(msgspec.Struct, frozen=True):
     """Everything that the hub stores in its file.
 
     `seed` is the hub's own secret NKey, which grants full access to its NATS. `pairs` are the last
-    `MAX_PAIRS` games at two tables, newest last, because results may arrive later. `asked` are the
-    pending settings by the tables' names in subjects.
+    `MAX_PAIRS` games at two tables, newest last, because results may arrive later.
     """
 
     seed: str
     signing_key: bytes
     host_key: bytes
     name: str = ""
-    delay_s: float = 0.0
     tables: tuple[KnownTable, ...] = ()
     pairs: tuple[Pair, ...] = ()
-    asked: Mapping[str, SettingsAsked] = {}
 
     def pair(self, game: str) -> Pair | None:
         """Return the game at two tables with this id, or None."""

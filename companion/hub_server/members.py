@@ -11,8 +11,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from companion.hub.commands import HubCommand
-from companion.hub_server.desired_state import DesiredState
+from companion.hub.commands import HubCommand, encode_command
 from companion.hub_server.folder import HubFolder, KnownTable
 from companion.hub_server.nats_server import NatsServer, accounts_text
 from web.hub.host import JoinedTable
@@ -24,15 +23,15 @@ log = logging.getLogger(__name__)
 class Members:
     """Carries out what the owner's pages request. May be used from any thread.
 
-    `servers` is sent to tables that join. Each function of `forget` is called, in order, with the
-    name in subjects of a table that leaves.
+    `send` takes a table and an encoded command. `servers` is sent to tables that join. Each
+    function of `forget` is called, in order, with the name in subjects of a table that leaves.
     """
 
     def __init__(
         self,
         folder: HubFolder,
         room: Room,
-        desired: DesiredState,
+        send: Callable[[str, bytes], None],
         nats: NatsServer,
         *,
         servers: Sequence[str],
@@ -40,15 +39,13 @@ class Members:
     ) -> None:
         self._folder = folder
         self._room = room
-        self._desired = desired
+        self._send = send
         self._nats = nats
         self._servers = tuple(servers)
         self._permissions_lock = threading.Lock()
         self._forget = tuple(forget)
         for table in folder.file.tables:
             room.put(_in_room(table))
-        for request in folder.file.asked:
-            room.update(request, asked=True, answer="")
 
     def update_permissions(self) -> None:
         """Write the tables' current permissions and make NATS load them.
@@ -80,59 +77,48 @@ class Members:
             forget(removed.id)
         return True
 
-    def alter(self, numbers: Sequence[int], **changes: object) -> bool:
-        """Change the `name` of tables, or whether they are `closed`, `shut` out, or wait to be let
-        in (`waits`). Return whether all of them exist.
+    def alter(self, number: int, **changes: object) -> bool:
+        """Change the `name` of a table, or whether it is `shut` out or `waits` to be let in. Return
+        whether it exists.
         """
-        tables = [table for number in numbers if (table := self._room.table(number))]
+        altered = self._room.table(number)
+        if altered is None:
+            return False
         self._folder.change(
             lambda file: replace(
                 file,
                 tables=tuple(
-                    replace(table, **changes) if table.number in numbers else table
+                    replace(table, **changes) if table.number == number else table
                     for table in file.tables
                 ),
             )
         )
-        for table in tables:
-            self._room.update(table.id, **changes)
+        self._room.update(altered.id, **changes)
         if "shut" in changes:
             self.update_permissions()
-        self._desired.repeat_soon()
-        return len(tables) == len(numbers)
+        return True
 
     def shut_out(self, table: str) -> None:
         """Shut a table out. It has no permissions until the owner admits it again."""
         for member in self._folder.file.tables:
             if member.id == table and not member.shut:
                 log.warning("Hub: table %s floods and is shut out", member.number)
-                self.alter([member.number], shut=True)
+                self.alter(member.number, shut=True)
 
     def answer(self, number: int, words: Literal["coming", "done"]) -> bool:
         """Tell a table that somebody is coming, or that its call is done."""
         table = self._room.table(number)
         if table is not None:
-            self._desired.tell(table.id, HubCommand(staff=words))
+            self._send(table.id, encode_command(HubCommand(staff=words)))
         return table is not None
 
     def change_settings(self, numbers: Sequence[int], typed: Mapping[str, str]) -> bool:
-        """Request a change of settings from tables. Return whether all tables exist.
-
-        Raises `Illegal` if a table has too many pending settings.
-        """
-        tables = [table.id for number in numbers if (table := self._room.table(number))]
-        if len(tables) < len(numbers):
-            return False
-        self._desired.ask(tables, typed)
-        return True
-
-    def use_delay(self, delay_s: float) -> None:
-        """Set the delay in seconds for spectators."""
-        self._folder.change(lambda file: replace(file, delay_s=delay_s))
-        self._room.use_delay(delay_s)
+        """Send settings to tables. Return whether all of them exist."""
+        tables = [table for number in numbers if (table := self._room.table(number))]
+        for table in tables:
+            self._send(table.id, encode_command(HubCommand(settings=typed)))
+        return len(tables) == len(numbers)
 
 
 def _in_room(table: KnownTable) -> RoomTable:
-    return RoomTable(
-        table.id, table.number, table.name, shut=table.shut, closed=table.closed, waits=table.waits
-    )
+    return RoomTable(table.id, table.number, table.name, shut=table.shut, waits=table.waits)

@@ -157,7 +157,7 @@ class HubLink(Closeable):
 
     def _begin(self) -> None:
         from companion.hub.adapter import HubAdapter  # noqa: PLC0415
-        from companion.hub.membership import read_membership, write_membership  # noqa: PLC0415
+        from companion.hub.membership import read_membership  # noqa: PLC0415
 
         membership = read_membership(self._path)
         if membership is not None:
@@ -169,7 +169,6 @@ class HubLink(Closeable):
                 bell=self._bell,
                 health=self._health,
                 change_settings=self._change_settings,
-                keep=lambda fresh: write_membership(self._path, fresh),
             )
             self._adapter.start()
             self._trouble = ""

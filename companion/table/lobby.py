@@ -17,7 +17,7 @@ from companion.table.records import GameOptions, Score
 from companion.table.seats import seating
 from companion.table.session import MACHINE, Phase
 from companion.table.state import with_session
-from companion.table.store import CLOSED, TableStore
+from companion.table.store import TableStore
 
 
 def begin(
@@ -28,7 +28,7 @@ def begin(
     score: Score = (0, 0, 0),
 ) -> None:
     """Start a game with its set-up. Raises `Malformed` for unknown games and options."""
-    _require_open(store)
+    _require_room(store)
     store.accept(beginning(store, game, options or {}, seed, score))
 
 
@@ -46,7 +46,7 @@ def begin_lesson(store: TableStore, game: str) -> None:
     lesson = game_named(game).lesson
     if lesson is None:
         raise Malformed(say("{game} has no lesson", game=game_named(game).title))
-    _require_open(store)
+    _require_room(store)
     record = beginning(store, game, lesson.options)
     store.accept(msgspec.structs.replace(record, is_guided=True))
 
@@ -117,7 +117,7 @@ def rematch(store: TableStore, swap: bool = False) -> None:
     if session.remote is not None:
         raise wrong_phase(say("For another game, pair the tables again"))
     south, north, ties = session.score
-    if swap and session.can_swap and may_begin(store):
+    if swap and session.can_swap and store.has_room:
         seating.swap(store)
         # The wins follow the people who change places.
         south, north = north, south
@@ -135,14 +135,7 @@ def _begin_as_before(store: TableStore, game: str) -> None:
     begin(store, game, options)
 
 
-def may_begin(store: TableStore) -> bool:
-    """Return whether the disk and the hub's host let a game start."""
-    return store.has_room and not store.live.troubles.get(CLOSED)
-
-
-def _require_open(store: TableStore) -> None:
-    if store.live.troubles.get(CLOSED):
-        raise wrong_phase(say("This table is closed: the hub’s owner can open it again"))
+def _require_room(store: TableStore) -> None:
     if not store.has_room:
         raise JournalError(
             say("The disk is full: no game can start. Remove old games or other files first.")

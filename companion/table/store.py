@@ -59,8 +59,6 @@ MOVES_S = 1.4
 """Seconds for which pieces move and then rest before the sign shows the effect."""
 HUNG_S = 30.0
 """Timeout in seconds for the table's lock. After that the table counts as hung."""
-CLOSED = "closed"
-"""Topic of the notice that the hub's host has closed this table."""
 
 
 class RecordJournal(Protocol):

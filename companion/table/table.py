@@ -56,12 +56,10 @@ ANSWER_S = 20.0
 HOME_AFTER_S = 600.0
 """Timeout in seconds after which the lobby replaces the end of a game or a chosen game."""
 
-Topic = Literal[
-    "closed", "damage", "machines", "memory", "photographs", "power", "remote", "trial", "upkeep"
-]
-"""Topics of notices: a table that is closed for new games, damaged games on the disk, opponents
-whose program fails, games only in memory, photographs, switching off, the line to another table,
-the check of the keys, a coming restart.
+Topic = Literal["damage", "machines", "memory", "photographs", "power", "remote", "trial", "upkeep"]
+"""Topics of notices: damaged games on the disk, opponents whose program fails, games only in
+memory, photographs, switching off, the line to another table, the check of the keys, a coming
+restart.
 """
 
 
@@ -219,7 +217,7 @@ class Table(Closeable):
             session.phase is Phase.OVER
             and shown_s >= 2 * store.settings.reading_time_s
             and session.is_tie_to_replay
-            and lobby.may_begin(store)
+            and store.has_room
         ):
             lobby.rematch(store)
         elif shown_s >= HOME_AFTER_S and (session.phase is Phase.OVER or store.live.chosen):

@@ -154,9 +154,7 @@ def side_of(view: PublicView, seat: Seat) -> Side:
     return kit.sides[seat] if kit else PLAIN_SIDES[seat]
 
 
-def seats_of(
-    shown: ShownRecord, names: Mapping[Seat, str], delay_s: float
-) -> tuple[ShownSeat, ...]:
+def seats_of(shown: ShownRecord, names: Mapping[Seat, str]) -> tuple[ShownSeat, ...]:
     """Return both seats, South first."""
     view = shown.record.view
     seats = []
@@ -178,16 +176,15 @@ def seats_of(
                 awaited=bool(public and public.awaited),
                 sealed=bool(public and public.sealed),
                 result=result,
-                clock=clock_of(clock, shown, delay_s) if clock else Markup(),
+                clock=clock_of(clock, shown) if clock else Markup(),
             )
         )
     return tuple(seats)
 
 
-def clock_of(clock: PublicClock, shown: ShownRecord, delay_s: float) -> Markup:
+def clock_of(clock: PublicClock, shown: ShownRecord) -> Markup:
     """Return the HTML attributes of a clock, by this hub's monotonic time."""
-    # subtract the age of the record when it arrived, and add the delay for spectators
-    due = f"{shown.arrived_s - shown.age_s + delay_s + clock.left_s:.3f}" if clock.runs else ""
+    due = f"{shown.accepted_s + clock.left_s:.3f}" if clock.runs else ""
     return Markup(f' data-due="{due}" data-left="{clock.left_s:.3f}" data-time="{clock.limit_s:g}"')
 
 

@@ -13,11 +13,11 @@ from werkzeug.exceptions import NotFound
 
 from companion import __version__
 from companion.core.clock import Clock
-from companion.core.errors import Malformed
+from companion.core.errors import Malformed, wrong_phase
 from companion.core.i18n import say
 from companion.core.network import is_code, new_code
 from companion.maintenance.settings.rows import HUB_MAY_SET, sections
-from web.hub.room import MAX_DELAY_S, HubContext, HubGroup
+from web.hub.room import HubContext, HubGroup
 from web.routes.api.body import Body, ShortText
 from web.routes.route import enter_key, form, get, host_only, host_page, post
 from web.security.codes import EACH, LENGTH
@@ -58,24 +58,13 @@ class Answer(Body, frozen=True):
     say: Literal["coming", "done"]
 
 
-class Closing(Body, frozen=True):
-    """Request to close or open tables. At a closed table no game begins."""
-
-    numbers: Annotated[list[int], Meta(max_length=500)]
-    is_closed: bool
-
-
 class SettingsWanted(Body, frozen=True):
-    """Settings to change at these tables (none for all), as typed on a table's own page."""
+    """Settings to change at these tables, as typed on a table's own page. None stands for all that
+    are connected.
+    """
 
     numbers: Annotated[list[int], Meta(max_length=500)]
     values: Annotated[dict[ShortText, ShortText], Meta(max_length=16)]
-
-
-class Delay(Body, frozen=True):
-    """Delay for spectators, in seconds."""
-
-    seconds: Annotated[float, Meta(ge=0, le=MAX_DELAY_S)]
 
 
 class JoinedTable(NamedTuple):
@@ -99,22 +88,16 @@ class HubHost(Protocol):
     def remove(self, number: int) -> bool:
         """Remove a table and its data. Return whether there was one."""
 
-    def alter(self, numbers: Sequence[int], **changes: object) -> bool:
-        """Change the `name` of tables, or whether they are `closed`, `shut` out, or wait to be let
-        in (`waits`). Return whether all of them exist.
+    def alter(self, number: int, **changes: object) -> bool:
+        """Change the `name` of a table, or whether it is `shut` out or `waits` to be let in. Return
+        whether it exists.
         """
 
     def answer(self, number: int, words: Literal["coming", "done"]) -> bool:
         """Tell a table that somebody is `coming`, or that its call is `done`."""
 
     def change_settings(self, numbers: Sequence[int], typed: Mapping[str, str]) -> bool:
-        """Send tables settings as typed on their own pages. Return whether all tables exist.
-
-        Each table answers when it is connected.
-        """
-
-    def use_delay(self, delay_s: float) -> None:
-        """Set the delay in seconds for spectators."""
+        """Send tables settings as typed on their own pages. Return whether all tables exist."""
 
 
 CODE_S = 600.0
@@ -185,7 +168,6 @@ class HubHostPages(HubGroup):
             "hub_host.html",
             fragment=self._draw(),
             live="/live/host",
-            most_s=MAX_DELAY_S,
             rows=[row for section in sections() for row in section.rows if row.key in HUB_MAY_SET],
         )
 
@@ -207,7 +189,6 @@ class HubHostPages(HubGroup):
         return render_template(
             "_hub_host.html",
             tables=[(table, table.needs(now_s), table.is_lost(now_s)) for table in tables],
-            waiting=[str(table.number) for table in tables if table.asked],
             code=self._door.code,
             version=__version__,
         )
@@ -228,33 +209,32 @@ class HubHostPages(HubGroup):
     @post("/api/hub/rename", body=Rename, guard=host_only)
     def rename(self, body: Rename) -> None:
         """Rename a table."""
-        self._require_found(self._host.alter([body.number], name=" ".join(body.name.split())))
+        self._require_found(self._host.alter(body.number, name=" ".join(body.name.split())))
 
     @post("/api/hub/let-in", body=Numbered, guard=host_only)
     def let_in(self, body: Numbered) -> None:
         """Admit a table that has joined or was shut out."""
-        self._require_found(self._host.alter([body.number], shut=False, waits=False))
+        self._require_found(self._host.alter(body.number, shut=False, waits=False))
 
     @post("/api/hub/answer", body=Answer, guard=host_only)
     def answer(self, body: Answer) -> None:
         """Tell a table that somebody is coming, or that its call is done."""
         self._require_found(self._host.answer(body.number, body.say))
 
-    @post("/api/hub/close", body=Closing, guard=host_only)
-    def close(self, body: Closing) -> None:
-        """Close tables for new games, or open them."""
-        self._require_found(self._host.alter(body.numbers, closed=body.is_closed))
-
     @post("/api/hub/settings", body=SettingsWanted, guard=host_only)
     def settings(self, body: SettingsWanted) -> None:
-        """Send settings to tables."""
-        numbers = body.numbers or [table.number for table in self._room.tables()]
-        self._require_found(self._host.change_settings(numbers, body.values))
-
-    @post("/api/hub/delay", body=Delay, guard=host_only)
-    def delay(self, body: Delay) -> None:
-        """Set the delay for spectators."""
-        self._host.use_delay(body.seconds)
+        """Send settings to tables. Raises `Illegal` if one of them is not connected."""
+        now_s = self._room.now_s()
+        lost = [table.number for table in self._room.tables() if table.is_lost(now_s)]
+        if missing := sorted({*lost}.intersection(body.numbers)):
+            raise wrong_phase(
+                say(
+                    "Not connected: table {numbers}. Send it again once it is there.",
+                    numbers=", ".join(map(str, missing)),
+                )
+            )
+        connected = [table.number for table in self._room.tables() if table.number not in lost]
+        self._require_found(self._host.change_settings(body.numbers or connected, body.values))
 
     @post("/api/hub/new-code", guard=host_only)
     def new_code(self) -> Response:

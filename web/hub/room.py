@@ -1,4 +1,4 @@
-"""The state of all tables as the hub's pages show it, with the delay for spectators."""
+"""The state of all tables as the hub's pages show it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 from companion.core.clock import Clock
-from companion.core.i18n import Verbatim, say, say_n
+from companion.core.i18n import Verbatim, say
 from companion.league.league import League
-from companion.table.public.messages import PublicRecord, PublicState, encode_public, read_record
+from companion.table.public.messages import PublicRecord, PublicState
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 from web.security.auth import Auth
@@ -27,26 +27,17 @@ CLOCK_OFF_S = 120.0
 """Difference in seconds between a table's clock and the hub's from which pages report it."""
 WALL_S = 0.25
 """Minimum interval in seconds between two drawings of the wall."""
-MAX_DELAY_S = 3600
 MAX_RECENT = 16
 """Maximum number of a table's recent records for slow spectators. Those who are further behind miss
 some.
 """
-MAX_WAITING_BYTES = 4 * 1024 * 1024
-"""Maximum size in bytes of a table's records that wait for the delay. Beyond it the oldest are
-dropped.
-
-A record has about 4 kB, and a game sends one in five seconds, which makes 3 MB an hour.
-"""
 
 
-@dataclass(frozen=True)
-class ShownRecord:
-    """A record, its time of arrival (the hub's monotonic time), and its age on arrival."""
+class ShownRecord(msgspec.Struct, frozen=True):
+    """A record, and when its table accepted it (the hub's monotonic time)."""
 
     record: PublicRecord
-    arrived_s: float
-    age_s: float = 0.0
+    accepted_s: float
 
 
 @dataclass(frozen=True)
@@ -55,8 +46,8 @@ class RoomTable:
 
     `heard_s` is the time of its last message, 0 if there was none since the hub's start.
     `clock_off_s` is how far its clock is ahead. `refused` is the reason why a message was rejected.
-    `shut`: whether it has been shut out. `closed`: whether no game begins at it. `asked`: whether
-    settings wait for its answer. `answer` is its answer to the last ones, packed.
+    `shut`: whether it has been shut out. `waits`: whether the owner has yet to admit it.
+    `is_shared`: whether a second machine has tried to connect as this table.
     """
 
     id: str
@@ -68,13 +59,8 @@ class RoomTable:
     clock_off_s: float = 0.0
     refused: str = ""
     shut: bool = False
-    closed: bool = False
     waits: bool = False
-    """Whether the owner has yet to admit it."""
-    asked: bool = False
-    answer: Any = ""
     is_shared: bool = False
-    """Whether a second machine has tried to connect as this table."""
 
     def is_lost(self, now_s: float) -> bool:
         """Return whether the table has been silent for more than `SILENT_S`."""
@@ -135,62 +121,22 @@ class Notifier:
             self._changed.notify_all()
 
 
-@dataclass(frozen=True)
-class _Packed:
-    """A record in encoded form, which takes a tenth of the memory."""
-
-    content: bytes
-    arrived_s: float
-    age_s: float
-
-    def unpack(self) -> ShownRecord:
-        """Decode the record."""
-        return ShownRecord(read_record(self.content), self.arrived_s, self.age_s)
-
-
-def _pack(shown: ShownRecord) -> _Packed:
-    return _Packed(encode_public(shown.record), shown.arrived_s, shown.age_s)
-
-
-class DelayedTable(Notifier):
-    """A table as spectators may see it. Records wait here until the delay has passed.
-
-    The most recent ones stay available, so that slow spectators see each of them.
+class FollowedTable(Notifier):
+    """A table as spectators follow it. Its most recent records stay available, so that slow
+    spectators see each of them.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.shown: ShownRecord | None = None
-        self._waiting: deque[_Packed] = deque()
-        self._waiting_bytes = 0
-        self._recent: deque[tuple[int, _Packed]] = deque(maxlen=MAX_RECENT)
-        """The most recent records with their versions."""
+        self._recent: deque[tuple[int, bytes]] = deque(maxlen=MAX_RECENT)
+        """The most recent records with their versions. Encoded they take a tenth of the memory."""
 
-    def take(self, shown: ShownRecord, now_s: float, delay_s: float) -> None:
-        """Queue a record, then show all records that are due."""
-        packed = _pack(shown)
-        self._waiting.append(packed)
-        self._waiting_bytes += len(packed.content)
-        # limit the memory that a long delay takes
-        while self._waiting_bytes > MAX_WAITING_BYTES:
-            self._pop_oldest()
-        self.step(now_s, delay_s)
-
-    def step(self, now_s: float, delay_s: float) -> None:
-        """Show all records whose delay has passed."""
-        # the delay counts from when the table accepted the record, not from its arrival
-        while (
-            self._waiting and self._waiting[0].arrived_s - self._waiting[0].age_s + delay_s <= now_s
-        ):
-            packed = self._pop_oldest()
-            self.shown = packed.unpack()
-            self._recent.append((self.version + 1, packed))
-            self.change()
-
-    def _pop_oldest(self) -> _Packed:
-        oldest = self._waiting.popleft()
-        self._waiting_bytes -= len(oldest.content)
-        return oldest
+    def show(self, shown: ShownRecord) -> None:
+        """Show a record."""
+        self.shown = shown
+        self._recent.append((self.version + 1, msgspec.json.encode(shown)))
+        self.change()
 
     def since(self, version: int) -> list[tuple[int, ShownRecord | None]]:
         """Return what was shown after a version, oldest first. For version -1, only the newest."""
@@ -199,7 +145,9 @@ class DelayedTable(Notifier):
             return []
         recent = tuple(self._recent) if version >= 0 else ()
         between = [
-            (number, packed.unpack()) for number, packed in recent if version < number < newest
+            (number, msgspec.json.decode(content, type=ShownRecord))
+            for number, content in recent
+            if version < number < newest
         ]
         # the newest is always included, even if some of those between are gone
         return [*between, (newest, shown)]
@@ -208,20 +156,19 @@ class DelayedTable(Notifier):
 class Room(Notifier):
     """All tables of a hub. May be used from any thread.
 
-    The wall follows the room itself, spectators follow `delayed(table)`. `step` has to be called
-    regularly: it shows records that are due and detects lost tables.
+    The wall follows the room itself, spectators follow `followed(table)`. `step` has to be called
+    regularly: it detects lost tables.
     """
 
-    def __init__(self, name: str, clock: Clock, delay_s: float = 0.0) -> None:
+    def __init__(self, name: str, clock: Clock) -> None:
         super().__init__()
         self.name = name
-        self.delay_s = delay_s
         self.trouble = ""
         """Trouble of the hub itself, as a sentence. Empty if there is none."""
         self._clock = clock
         self._lock = threading.Lock()
         self._tables: dict[str, RoomTable] = {}
-        self._delayed: dict[str, DelayedTable] = {}
+        self._followed: dict[str, FollowedTable] = {}
         self._lost_tables: frozenset[str] = frozenset()
         self._is_stale = False
         self._last_draw_s = -WALL_S
@@ -253,7 +200,7 @@ class Room(Notifier):
         usable = [
             table
             for table in self.tables()
-            if table.state and not (table.is_lost(now_s) or table.closed or table.shut)
+            if table.state and not (table.is_lost(now_s) or table.shut)
         ]
         # False sorts before True, so tables without a game come first
         usable.sort(key=lambda table: table.phase not in (Phase.LOBBY, Phase.OVER))
@@ -273,9 +220,9 @@ class Room(Notifier):
         known = self._tables.get(table)
         return known.number if known else None
 
-    def delayed(self, table: str) -> DelayedTable | None:
-        """Return what spectators of a table follow. None if there is no such table."""
-        return self._delayed.get(table)
+    def followed(self, table: str) -> FollowedTable:
+        """Return what spectators of a table follow. It stays empty if there is no such table."""
+        return self._followed.get(table) or FollowedTable()
 
     # ---- told by the hub ----
 
@@ -283,14 +230,14 @@ class Room(Notifier):
         """Add a table."""
         with self._lock:
             self._tables[table.id] = table
-            self._delayed[table.id] = DelayedTable()
+            self._followed[table.id] = FollowedTable()
         self._mark_stale()
 
     def remove(self, table: str) -> None:
         """Remove a table."""
         with self._lock:
             self._tables.pop(table, None)
-            removed = self._delayed.pop(table, None)
+            removed = self._followed.pop(table, None)
         if removed:
             removed.change()
         self._mark_stale()
@@ -300,7 +247,7 @@ class Room(Notifier):
         last one.
         """
         now_s = self.now_s()
-        shown = ShownRecord(record, now_s, max(0.0, age_s))
+        shown = ShownRecord(record, now_s - max(0.0, age_s))
         with self._lock:
             known = self._tables.get(table)
             if known is None:
@@ -309,9 +256,9 @@ class Room(Notifier):
             if last and (record.epoch, record.entry) <= (last.epoch, last.entry):
                 return  # the record is not new
             self._tables[table] = replace(known, shown=shown, heard_s=now_s, refused="")
-            delayed = self._delayed[table]
-        # without the lock, because this decodes the record and wakes all followers
-        delayed.take(shown, now_s, self.delay_s)
+            followed = self._followed[table]
+        # without the lock, because this encodes the record and wakes all followers
+        followed.show(shown)
         self._mark_stale()
 
     def state(self, table: str, state: PublicState) -> None:
@@ -336,10 +283,6 @@ class Room(Notifier):
             self._tables[table] = replace(known, **changes)
         self._mark_stale()
 
-    def share(self, table: str, is_shared: bool) -> None:
-        """Set whether a second machine has tried to connect as a table."""
-        self.update(table, is_shared=is_shared)
-
     def refuse_unread(self, table: str) -> None:
         """Note that a message of a table could not be read."""
         why = say("It sends what this hub cannot read: give both the same version.")
@@ -351,16 +294,9 @@ class Room(Notifier):
             self.trouble = trouble
             self._mark_stale()
 
-    def use_delay(self, delay_s: float) -> None:
-        """Set the delay for spectators. What they have seen already stays."""
-        self.delay_s = min(max(0.0, delay_s), MAX_DELAY_S)
-        self._mark_stale()
-
     def step(self) -> None:
-        """Show records that are due, and detect lost tables."""
+        """Detect lost tables."""
         now_s = self.now_s()
-        for delayed in tuple(self._delayed.values()):
-            delayed.step(now_s, self.delay_s)
         lost = frozenset(table.id for table in self.tables() if table.is_lost(now_s))
         if lost != self._lost_tables:
             self._lost_tables = lost
@@ -381,15 +317,6 @@ class Room(Notifier):
 
 def _without_time(state: PublicState | None) -> PublicState | None:
     return msgspec.structs.replace(state, at=0.0) if state else None
-
-
-def delay_text(delay_s: float) -> str:
-    """Return the delay for spectators in words."""
-    if not delay_s:
-        return say("As it happens.")
-    if delay_s % 60 == 0:
-        return say_n("{n} minute late.", "{n} minutes late.", round(delay_s / 60))
-    return say_n("{n} second late.", "{n} seconds late.", round(delay_s))
 
 
 @dataclass(frozen=True)

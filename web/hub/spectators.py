@@ -11,7 +11,7 @@ from werkzeug.exceptions import NotFound
 
 from companion.table.session import Phase
 from web.hub.drawing import Fragments, seats_of, sentence
-from web.hub.room import MAX_RECENT, DelayedTable, Room, RoomTable, ShownRecord, delay_text
+from web.hub.room import MAX_RECENT, Room, RoomTable, ShownRecord
 from web.routes.route import get
 from web.server.sse import LOOK_S, Streams, message
 
@@ -45,7 +45,7 @@ class SpectatorPages:
     def page(self, page: str, number: int) -> str:
         """Show a table as a page for phones, or as an overlay for video."""
         table = self._table(number)
-        followed = self._room.delayed(table.id) or DelayedTable()
+        followed = self._room.followed(table.id)
         fragment = self._fragment(page, table, followed.version, followed.shown)
         return render_template(
             f"hub_{page}.html",
@@ -59,7 +59,7 @@ class SpectatorPages:
     def live(self, page: str, number: int) -> Response:
         """Stream the page or overlay of a table."""
         table = self._table(number)
-        followed = self._room.delayed(table.id) or DelayedTable()
+        followed = self._room.followed(table.id)
         known = -1
 
         def messages_of(version: int, shown: ShownRecord | None) -> str:
@@ -87,21 +87,17 @@ class SpectatorPages:
     def _fragment(
         self, page: str, table: RoomTable, version: int, shown: ShownRecord | None
     ) -> str:
-        drawn_for = (version, self._room.delay_s)
         return self._fragments.get(
-            (page, table.id), drawn_for, lambda: self._draw(page, table, shown)
+            (page, table.id), version, lambda: self._draw(page, table, shown)
         )
 
     def _draw(self, page: str, table: RoomTable, shown: ShownRecord | None) -> str:
-        delay_s = self._room.delay_s
         view = shown.record.view if shown else None
         names = table.state.names if table.state else {}
         return render_template(
             f"_hub_{page}.html",
             table=table,
             public=view,
-            seats=seats_of(shown, names, delay_s) if shown else (),
+            seats=seats_of(shown, names) if shown else (),
             title=sentence(view.title) if view else "",
-            late=delay_text(delay_s),
-            is_late=delay_s > 0,
         )

@@ -15,7 +15,7 @@ from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 from web.hub.drawing import Fragments, ShownSeat, seats_of
 from web.hub.host import JoinDoor
-from web.hub.room import HubContext, HubGroup, Room, RoomTable, ShownRecord, delay_text
+from web.hub.room import HubContext, HubGroup, Room, RoomTable, ShownRecord
 from web.hub.tournaments import TournamentWords
 from web.routes.route import get
 from web.security.auth import is_own_screen
@@ -94,7 +94,6 @@ class WallPages(HubGroup):
             urls=self._hub.urls(),
             code=self._door.code if own else "",
             watching=self._streams.open,
-            late=delay_text(room.delay_s),
         )
 
 
@@ -114,7 +113,7 @@ def tile_of(table: RoomTable, now_s: float, paired: Mapping[Seat, str]) -> Tile:
     names = {**(table.state.names if table.state else {}), **paired}
     # a table with a pairing shows its players before it has sent anything
     shown = table.shown or (WAITING if paired else None)
-    seats = seats_of(shown, names, 0.0) if shown else ()
+    seats = seats_of(shown, names) if shown else ()
     return Tile(table, *_state_of(table, now_s, bool(paired)), seats)
 
 
@@ -127,8 +126,6 @@ def _state_of(table: RoomTable, now_s: float, is_paired: bool) -> tuple[str, str
         return say("Calls"), "bell", "call"
     if call is Call.COMING:
         return say("Somebody is coming"), "bell", "coming"
-    if table.closed and table.phase in (Phase.LOBBY, Phase.OVER):
-        return say("Closed"), "noentry", "shut"
     if table.shown is None or table.phase is Phase.LOBBY:
         return ("", "", "on") if is_paired else (say("Free"), "", "free")
     if table.phase is Phase.OVER and not is_paired:
@@ -168,7 +165,7 @@ def sign_of(
         return say("Table {number}: {what}", number=table.number, what=need), True
     if not tables:
         return say("No table has joined yet"), False
-    free = [table for table in tables if table.phase is Phase.LOBBY and not table.closed]
+    free = [table for table in tables if table.phase is Phase.LOBBY]
     if free:
         return say("Sit down at table {number}", number=free[0].number), False
     playing = sum(table.phase is not Phase.OVER for table in tables)

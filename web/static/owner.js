@@ -228,14 +228,8 @@ if (document.getElementById('begin')) {
 
 // ---- the hub's host ----
 
-// The hub's host: how late spectators see what happens, and settings for many tables.
-if (document.getElementById('delay')) {
-  const form = document.getElementById('delay');
-  form.addEventListener('submit', event => {
-    event.preventDefault();
-    post('/api/hub/delay', { seconds: Number(form.elements.seconds.value) });
-  });
-
+// The hub's host: settings for many tables.
+if (document.getElementById('numbers')) {
   const settings = document.getElementById('settings');
   const { setting, value, numbers } = settings.elements;
   function choices() {

@@ -154,9 +154,8 @@ class PublicState(_Plain, frozen=True):
 
     `names` is set if the table's owner agrees to publish them. `health` is the doctor's line,
     `wrong` the faults that the camera sees on the board. `at` is a Unix time by the table's clock.
-    Sentences are packed. `follows` is the mark of the hub's desired state that the table follows.
-    `answers` is the number of the settings that the hub asked for last, and `answer` is their
-    result.
+    Sentences are packed. `follows` is the mark of the hub's wish that the table follows. `answer`
+    is the result of the settings that the hub has sent last.
     """
 
     version: _Short
@@ -169,7 +168,6 @@ class PublicState(_Plain, frozen=True):
     notices: tuple[Any, ...] = ()
     wrong: tuple[Any, ...] = ()
     follows: str = ""
-    answers: _Count = 0
     answer: Any = ""
 
 

@@ -216,7 +216,7 @@ def test_the_host_key_is_told_to_no_other_service(tmp_path: Path) -> None:
             journal.key("host")
         thread = threading.Thread(target=server.handle_request)
         thread.start()
-        with pytest.raises(SystemTrouble, match="does not answer on port"):
+        with pytest.raises(SystemTrouble, match="No companion answers on port"):
             ask_running(settings, "/api/host/new-key", {})
         thread.join()
     assert heard == [None]
