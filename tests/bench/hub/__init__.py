@@ -27,7 +27,7 @@ class HubProcess(Process):
     def __init__(self, folder: Path, *more: str) -> None:
         self.folder, self.nats_port = folder, free_port()
         folder.mkdir()
-        words = ["--folder", str(folder), "--host", "127.0.0.1", "--keep-mb", "64", *more]
+        words = ["--folder", str(folder), "--host", "127.0.0.1", *more]
         words += ["--nats-port", str(self.nats_port)]
         super().__init__([sys.executable, "-m", "companion", "hub", *words], folder)
 

@@ -64,7 +64,7 @@ def bench_load(house: RoomSize = RoomSize()) -> bool:
     """Measure it and print it, and return whether every bar is kept."""
     with tempfile.TemporaryDirectory() as name:
         records = [it for it in played_records("outbuffered", 6, 1) if it.view.game]
-        hub = HubProcess(Path(name) / "hub", "--viewers", "500")
+        hub = HubProcess(Path(name) / "hub")
         try:
             members = [hub.join(f"T{n + 1}") for n in range(house.tables)]
             numbers = tuple(member.number for member in members[: house.followed])

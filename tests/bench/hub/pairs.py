@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import subprocess
-import sys
 import tempfile
 import threading
 import time
 from collections import Counter
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import msgspec
 from hub_tools import stored
@@ -30,6 +29,9 @@ from bench.hub.line import CuttableLine
 from bench.kills import LOST
 from bench.processes import LOCAL, Process, play_command
 from companion.archive.replay import game_file, play_again
+from companion.cli.running import ask_running
+from companion.core.config import Settings, WebSettings
+from companion.core.errors import SystemTrouble
 from companion.core.kit import SEATS, Seat
 from companion.hub.membership import write_membership
 from companion.hub_server.folder import HubFolder
@@ -85,12 +87,11 @@ class PairService:
             return str(self._phone.get("view")["phase"])
         return ""
 
-    def ask(self, *words: str) -> str:
-        """Return what a command of the hub answers. Raises CalledProcessError."""
-        settings = ["--settings", str(self.folder / "settings.toml")]
-        port = ["--port", str(self.process.port)]
-        command = [sys.executable, "-m", "companion", "hub", *words, *settings, *port]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    def ask(self, what: str, **body: str) -> dict[str, Any]:
+        """Return what the owner is answered about games at two tables. Raises SystemTrouble."""
+        web = WebSettings(host="127.0.0.1", port=self.process.port)
+        settings = Settings(state_dir=str(self.folder), web=web)
+        return ask_running(settings, f"/api/host/hub/{what}", body)
 
     def resign(self) -> None:
         """Give up, which ends the game at both tables."""
@@ -177,10 +178,9 @@ def _agree(tables: list[PairService], game: str) -> None:
     end_s = time.monotonic() + _GAME_S
     while True:
         try:
-            code = south.ask("offer", game).split()[-1]
-            north.ask("play", code)
+            north.ask("take", code=south.ask("offer", game=game, seat="south")["code"])
             break
-        except subprocess.CalledProcessError:
+        except SystemTrouble:
             if time.monotonic() > end_s:  # else a line is not there yet
                 raise
             time.sleep(1)
