@@ -47,17 +47,13 @@ PLAN = (
 
 
 class NoHub:
-    """A hub's host whose wishes are noted. There is no table 99."""
+    """A hub's host whose wishes are noted."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[Any, ...]] = []
 
-    def __getattr__(self, wish: str) -> Callable[..., bool]:
-        def note(*given: Any, **changes: Any) -> bool:
-            self.asked.append((wish, *given, *([changes] if changes else [])))
-            return given[0] not in (99, [99])
-
-        return note
+    def __getattr__(self, wish: str) -> Callable[..., None]:
+        return lambda *given: self.asked.append((wish, *given))
 
     def join(self, name: str, key: str) -> JoinedTable:
         self.asked.append(("join", name, key))
@@ -114,10 +110,7 @@ def fill(room: Room, clock: Clock) -> None:
         names = dict(zip(SEATS, NAMES[2 * number - 2 :], strict=False)) if game else {}
         call = Call.CALLED if number == 7 else Call.NONE
         health = packed(say("The card is nearly full.")) if number == 4 else ""
-        state = PublicState(
-            "1.0.0", clock.wall_s(), names, call, "south" if number == 7 else "", health
-        )
-        room.state(name, state)
+        room.state(name, PublicState("1.0.0", names, call, health))
 
 
 def keep_result(

@@ -72,7 +72,7 @@ class OpenHub(Hub):
 
         def join_and_let_in(name: str, key: str) -> JoinedTable:
             joined = join(name, key)
-            self.members.alter(joined.number, shut=False, waits=False)
+            self.members.let_in(joined.table)
             return joined
 
         self.members.join = join_and_let_in  # type: ignore[method-assign]

@@ -195,14 +195,9 @@ class TablesTour:
         self._until("it is over", lambda seat: self._phase(seat) is Phase.OVER)
         yield from self._everybody(f"tables-{name}-over")
 
-    def _rematch(self) -> Iterator[Stop]:
-        """One table wants a rematch, the other one agrees and falls silent."""
-        for asks in self.tables.values():
-            asks.table.rematch(swap=False)
-            if asks.client is self.client:
-                self._until("it is asked", lambda seat: "ematch" in self._notices(seat))
-                yield from self._everybody("tables-again")
-        self._until("the game begins", lambda seat: self._phase(seat) is not Phase.OVER)
+    def _falls_silent(self) -> Iterator[Stop]:
+        """Another game is agreed, and one table falls silent."""
+        self._agree("scouts")
         self.tables[Seat.NORTH].companion.hub.close()
         self.clock.advance(SILENT_S)
         self._until("it is silent", lambda _: "silent" in self._notices(Seat.SOUTH))

@@ -48,7 +48,6 @@ class HubAdapter(Closeable):
     ) -> None:
         self.membership = membership
         self._table = table
-        self._clock = clock
         self._bell = bell
         self._health = health
         self._change_settings = change_settings
@@ -58,7 +57,6 @@ class HubAdapter(Closeable):
         self._line = HubLine(
             membership,
             journal,
-            clock,
             self.pairs,
             state=self.state,
             command=self.command,
@@ -104,9 +102,7 @@ class HubAdapter(Closeable):
     # ---- in the line's thread ----
 
     def state(self) -> bytes:
-        """Return the encoded state of the table. Its time is rounded to ten seconds, so that it
-        rarely changes.
-        """
+        """Return the encoded state of the table."""
         self._bell.step()
         view = self._table.view()
         problems = view.board.problems[:_MAX_SENTENCES]
@@ -119,12 +115,9 @@ class HubAdapter(Closeable):
                 names[seat] = str(sitter.name)
         state = PublicState(
             version=__version__,
-            at=self._clock.wall_s() // 10 * 10,
             names=names,
             call=self._bell.call,
-            call_by=self._bell.by,
             health=self._packed_sentence(self._health()),
-            camera=view.devices.camera.state,
             notices=tuple(map(self._packed_sentence, view.devices.notices[:_MAX_SENTENCES])),
             wrong=tuple(self._packed_sentence(problem.text) for problem in problems),
             follows=self._wish_mark,

@@ -30,7 +30,6 @@ class PairedGame(_Command, frozen=True):
     options.
     """
 
-    tournament: _Name
     round: int
     names: Mapping[Seat, Any]
     game: _Name

@@ -10,12 +10,10 @@ from pathlib import Path
 
 import msgspec
 
-from companion.core.config import Settings
 from companion.core.errors import SystemTrouble
 from companion.core.files import MAX_TEXT, read_file, replace_file, why_refused
 from companion.core.i18n import say
 
-FILE = "hub.json"
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -41,11 +39,6 @@ class Membership(msgspec.Struct, frozen=True):
 
     def __repr__(self) -> str:
         return f"Membership(address={self.address!r}, number={self.number})"
-
-
-def membership_path(settings: Settings) -> Path:
-    """Return the path of the membership's file."""
-    return settings.journal_path.with_name(FILE)
 
 
 def run_id(journal: Path) -> str:

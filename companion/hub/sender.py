@@ -23,7 +23,6 @@ from nats.errors import TimeoutError as NatsTimeout
 from nats.js import JetStreamContext
 from nats.js.errors import APIError, NoStreamResponseError, NotFoundError
 
-from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
 from companion.hub.joining import tls_context
@@ -31,7 +30,6 @@ from companion.hub.loop_thread import LoopThread, connection, line_time_s
 from companion.hub.membership import Membership
 from companion.hub.pair_line import PairLine
 from companion.hub.subjects import (
-    AGE,
     RECORDS,
     SEQUENCE,
     WRONG_SEQUENCE,
@@ -46,11 +44,9 @@ from companion.table.public.messages import PublicRecord, encode_public, read_re
 
 log = logging.getLogger(__name__)
 ANSWER_TIMEOUT_S = 3.0
-RECONNECT_S, MAX_RECONNECT_S = 0.25, 30.0
-"""Minimum and maximum pause in seconds before reconnecting."""
-REFUSED_RECONNECT_S = 5.0
-"""Maximum pause in seconds before reconnecting if the hub refuses this table. Its owner may be
-admitting it at this moment.
+RECONNECT_S, MAX_RECONNECT_S = 0.25, 5.0
+"""Minimum and maximum pause in seconds before reconnecting. The hub's owner may be admitting this
+table at this moment.
 """
 FULL_RETRY_S = 3.0
 """Interval in seconds between two attempts to send to a hub that stores nothing."""
@@ -92,7 +88,6 @@ class HubLine:
         self,
         membership: Membership,
         journal: Journal,
-        clock: Clock,
         pairs: PairLine,
         *,
         state: Callable[[], bytes],
@@ -105,7 +100,6 @@ class HubLine:
         self._state = state
         self._command = command
         self._when_connected = when_connected
-        self._clock = clock
         self._has_news = False
         self._is_closing = False
         self._sent_state: bytes = b""
@@ -152,8 +146,7 @@ class HubLine:
             except (OSError, NatsError, TimeoutError, CompanionError) as error:
                 was_connected = self.is_connected
                 self._set_line(False, _trouble_of(error))
-                most_s = REFUSED_RECONNECT_S if _is_refusal(error) else MAX_RECONNECT_S
-                pause_s = RECONNECT_S if was_connected else min(most_s, pause_s * 2)
+                pause_s = RECONNECT_S if was_connected else min(MAX_RECONNECT_S, pause_s * 2)
             except Exception:
                 log.exception("Hub: the line broke")
                 self._set_line(
@@ -273,8 +266,7 @@ class HubLine:
 
     async def _send(self, stream: JetStreamContext, record: PublicRecord, sequence: int) -> int:
         """Send a record and wait until the hub has stored it. Return the number of the message."""
-        age_s = max(0.0, self._clock.monotonic_s() - self._outbox.accepted_s)
-        headers = {SEQUENCE: str(sequence), AGE: f"{age_s:.3f}"}
+        headers = {SEQUENCE: str(sequence)}
         try:
             answer = await stream.publish(
                 record_subject(self._membership.table), encode_public(record), headers=headers
@@ -313,17 +305,13 @@ class HubLine:
             self._when_connected(is_connected)
 
 
-def _is_refusal(error: BaseException) -> bool:
-    return any(word in str(error).lower() for word in ("authorization", "permissions"))
-
-
 def _trouble_of(error: BaseException) -> str:
     """Return why the connection broke, as a sentence for people."""
     if isinstance(error, CompanionError):
         return error.message
     if isinstance(error, APIError) and error.err_code == WRONG_SEQUENCE:
         return say("The hub has more from this table than was sent: checking again.")
-    if _is_refusal(error):
+    if any(word in str(error).lower() for word in ("authorization", "permissions")):
         return say(
             "The hub does not let this table in: ask its owner. If nobody knows it there, join "
             "again."

@@ -18,8 +18,6 @@ another one is the last.
 Messages have no id by which JetStream would find duplicates. All tables share these ids, so one
 table could use another one's next id, and the other one's message would then count as stored.
 """
-AGE = "Companion-Age"
-"""Header of a record: seconds since the table accepted it, for the clocks that pages show."""
 WRONG_SEQUENCE = 10071
 """JetStream's error code for a message that does not follow the one it names."""
 _GET_RECORDS, _GET_PAIRS = f"$JS.API.DIRECT.GET.{RECORDS}.", f"$JS.API.DIRECT.GET.{PAIRS}."

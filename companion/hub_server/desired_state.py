@@ -57,4 +57,4 @@ class DesiredState:
             for seat, person in zip(SEATS, (board.south, board.north), strict=True)
         }
         number = len(tournament.rounds)
-        return PairedGame(tournament.name, number, names, tournament.game, tournament.options)
+        return PairedGame(number, names, tournament.game, tournament.options)

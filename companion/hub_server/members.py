@@ -63,61 +63,48 @@ class Members:
         log.info("Table %s wants to join", table.number)
         return JoinedTable(table.id, table.number, self._servers)
 
-    def remove(self, number: int) -> bool:
-        """Remove a table and its data. Return whether there was such a table."""
-        removed = self._room.table(number)
-        if removed is None:
-            return False
+    def remove(self, table: str) -> None:
+        """Remove a table and its data."""
         self._folder.change(
             lambda file: replace(
-                file, tables=tuple(table for table in file.tables if table.number != number)
+                file, tables=tuple(known for known in file.tables if known.id != table)
             )
         )
         for forget in self._forget:
-            forget(removed.id)
-        return True
+            forget(table)
 
-    def alter(self, number: int, **changes: object) -> bool:
-        """Change the `name` of a table, or whether it is `shut` out or `waits` to be let in. Return
-        whether it exists.
-        """
-        altered = self._room.table(number)
-        if altered is None:
-            return False
-        self._folder.change(
-            lambda file: replace(
-                file,
-                tables=tuple(
-                    replace(table, **changes) if table.number == number else table
-                    for table in file.tables
-                ),
-            )
-        )
-        self._room.update(altered.id, **changes)
-        if "shut" in changes:
-            self.update_permissions()
-        return True
+    def let_in(self, table: str) -> None:
+        """Admit a table that has joined or was shut out."""
+        self._alter(table, shut=False, waits=False)
 
     def shut_out(self, table: str) -> None:
         """Shut a table out. It has no permissions until the owner admits it again."""
         for member in self._folder.file.tables:
             if member.id == table and not member.shut:
                 log.warning("Hub: table %s floods and is shut out", member.number)
-                self.alter(member.number, shut=True)
+                self._alter(table, shut=True)
 
-    def answer(self, number: int, words: Literal["coming", "done"]) -> bool:
+    def answer(self, table: str, words: Literal["coming", "done"]) -> None:
         """Tell a table that somebody is coming, or that its call is done."""
-        table = self._room.table(number)
-        if table is not None:
-            self._send(table.id, encode_command(HubCommand(staff=words)))
-        return table is not None
+        self._send(table, encode_command(HubCommand(staff=words)))
 
-    def change_settings(self, numbers: Sequence[int], typed: Mapping[str, str]) -> bool:
-        """Send settings to tables. Return whether all of them exist."""
-        tables = [table for number in numbers if (table := self._room.table(number))]
-        for table in tables:
-            self._send(table.id, encode_command(HubCommand(settings=typed)))
-        return len(tables) == len(numbers)
+    def change_settings(self, table: str, typed: Mapping[str, str]) -> None:
+        """Send settings to a table, as typed on its own page."""
+        self._send(table, encode_command(HubCommand(settings=typed)))
+
+    def _alter(self, table: str, **changes: bool) -> None:
+        """Change whether a table is `shut` out or `waits` to be let in."""
+        self._folder.change(
+            lambda file: replace(
+                file,
+                tables=tuple(
+                    replace(known, **changes) if known.id == table else known
+                    for known in file.tables
+                ),
+            )
+        )
+        self._room.update(table, **changes)
+        self.update_permissions()
 
 
 def _in_room(table: KnownTable) -> RoomTable:

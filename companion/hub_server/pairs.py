@@ -5,7 +5,6 @@ Their messages pass through its store. The hub does not read them.
 
 from __future__ import annotations
 
-import math
 import secrets
 from collections.abc import Callable
 from typing import Literal
@@ -38,10 +37,6 @@ HELD_S = 25.0
 """Seconds without a claim after which another machine may take a table. Tables claim every ten
 seconds.
 """
-SHARED_NOTICE_S = 60.0
-"""Seconds for which a table is told that another machine has tried to connect. A refused machine
-tries every thirty seconds.
-"""
 
 
 class Sessions:
@@ -56,7 +51,8 @@ class Sessions:
         self._clock = clock
         self._when_shared = when_shared
         self._holders: dict[str, tuple[str, float]] = {}
-        self._refused_s: dict[str, float] = {}
+        self._wanted: set[str] = set()
+        """Tables as which a second machine has tried to connect since their last claim."""
 
     def claim(self, table: str, machine: str) -> Literal["own", "shared", "taken"]:
         """Handle a machine's claim to be a table.
@@ -68,20 +64,20 @@ class Sessions:
         # a table without a holder goes to the machine that claims it
         holder, heard_s = self._holders.get(table, (machine, now_s))
         if holder != machine and now_s - heard_s < HELD_S:
-            self._refused_s[table] = now_s
+            self._wanted.add(table)
             self._when_shared(table, True)
             return "taken"
         self._holders[table] = (machine, now_s)
-        if now_s - self._refused_s.get(table, -math.inf) < SHARED_NOTICE_S:
-            return "shared"
-        if self._refused_s.pop(table, None) is not None:
-            self._when_shared(table, False)
-        return "own"
+        # a refused machine tries again before the next claim
+        is_shared = table in self._wanted
+        self._wanted.discard(table)
+        self._when_shared(table, is_shared)
+        return "shared" if is_shared else "own"
 
     def forget(self, table: str) -> None:
         """Forget the claims to a table."""
         self._holders.pop(table, None)
-        self._refused_s.pop(table, None)
+        self._wanted.discard(table)
 
 
 class PairKeeper:

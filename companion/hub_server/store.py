@@ -14,7 +14,7 @@ import shutil
 import ssl
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -38,7 +38,6 @@ from companion.core.i18n import say
 from companion.core.messages import MAX_MESSAGE_BYTES
 from companion.hub.loop_thread import LoopThread, connection
 from companion.hub.subjects import (
-    AGE,
     ALL_NEAR,
     ALL_PAIRS,
     ALL_RECORDS,
@@ -73,8 +72,9 @@ MAX_UNANSWERED = 3
 ANSWER_TIMEOUT_S = 5.0
 FREE_BYTES = 32 * 1024 * 1024
 """Minimum free space in bytes. With less, the hub reports that its disk is full."""
-MAX_PAIR_BYTES, MAX_DIGITS = 2048, 4
-"""Maximum size of a message between two tables in bytes, and of its number in digits.
+MAX_PAIR_BYTES, MAX_DIGITS = 4096, 4
+"""Maximum size of a message between two tables in bytes with its headers, and of its number in
+digits.
 
 So one table can send at most some 20 MB, which does not displace other tables' messages in the
 store.
@@ -83,7 +83,6 @@ SHORTEST_WINDOW_S = 0.1
 """Minimum time in seconds for which JetStream looks for duplicate message ids. Our messages have no
 ids.
 """
-MAX_AGE_S = 86_400.0
 PAIRS_KEPT_S = 60 * 86_400.0
 """Seconds after which messages of a game at two tables are deleted."""
 
@@ -92,11 +91,10 @@ FLOOD = Rate(20_000, 100.0)
 is higher than any table needs. An invalid message counts `BAD_MESSAGE_COST` times.
 """
 BAD_MESSAGE_COST = 200
-REQUEST_COST = 20
-LARGE_BYTES = 4096
-"""A message counts once more for each of these many bytes, because the hub holds messages in memory
-for delayed spectators.
-"""
+_DISK_FULL = say(
+    "The hub’s disk is full: make room, then start the hub again. Tables keep what they have and "
+    "send it then."
+)
 
 
 class HubStore:
@@ -121,7 +119,6 @@ class HubStore:
         self._flood = Buckets(FLOOD, time.monotonic)
         self._has_last_records = False
         self._record_error: CompanionError | None = None
-        self._is_full = False
         self._checked_s = -CHECK_INTERVAL_S
         self.is_ready = threading.Event()
         self._purge_queue: set[tuple[str, str]] = set()
@@ -177,8 +174,7 @@ class HubStore:
     ) -> None:
         """Handle an accepted input of a table. Its result is stored before the room shows it.
 
-        `sequence` is its number in the store, `at_s` the Unix time by the hub's clock when its
-        table accepted it.
+        `sequence` is its number in the store, `at_s` the Unix time by the hub's clock when it came.
         """
         if self._room.has(table):
             pair = record.pair
@@ -211,9 +207,7 @@ class HubStore:
             await self._listen()
         except (OSError, NatsError, TimeoutError, CompanionError) as error:
             log.warning("Hub: NATS: %s", error)
-            is_stuck = isinstance(error, ServerError)
-            # after a failed write NATS refuses all others, so it has to be restarted
-            if self._is_room_back() or (is_stuck and not self._is_full):
+            if isinstance(error, ServerError):
                 self._server.close()  # `check` restarts it
             self._room.is_in_trouble(self._trouble_of(error))
         except Exception:
@@ -282,12 +276,10 @@ class HubStore:
         try:
             await asyncio.to_thread(self._league.results.save_positions)
         except CompanionError as error:
-            if self._has_room():
-                raise
             log.warning("Hub: %s", error)
 
-    def _has_room(self) -> bool:
-        return shutil.disk_usage(self._folder).free >= FREE_BYTES
+    def _is_full(self) -> bool:
+        return shutil.disk_usage(self._folder).free < FREE_BYTES
 
     def _tls(self) -> ssl.SSLContext | None:
         # the server is on this machine, so the name in its certificate does not matter
@@ -315,7 +307,7 @@ class HubStore:
             max_msgs_per_subject=1,
             max_age=PAIRS_KEPT_S,
             max_bytes=self._keep_bytes // 20,
-            max_msg_size=MAX_MESSAGE_BYTES,
+            max_msg_size=MAX_PAIR_BYTES,
         )
         for config in (records, pairs):
             try:
@@ -332,26 +324,24 @@ class HubStore:
             try:
                 last = await stream.get_msg(RECORDS, subject=record_subject(table.id), direct=True)
                 record = read_record(last.data or b"")
-                self._room.record(table.id, record, _total_age_s(last.headers, last.time))
+                self._room.record(table.id, record, _age_s(last.time))
             except (NotFoundError, Malformed):
                 continue
         self._has_last_records = True
 
     async def _on_record(self, message: Msg) -> None:
         table, number = table_of(message.subject), message.metadata.sequence.stream
-        self._count(table, 1 + len(message.data) // LARGE_BYTES)
+        self._count(table)
         try:
             record = read_record(message.data)
         except Malformed as error:
             self._reject(table, error)
             return
         stored = message.metadata.timestamp
-        at_s = stored.timestamp() - _sent_age_s(message.headers)
         # after a failure, this and later records are delivered again
         if self._record_error is None:
             try:
-                age_s = _total_age_s(message.headers, stored)
-                self.take(table, record, age_s, number, at_s)
+                self.take(table, record, _age_s(stored), number, stored.timestamp())
             except CompanionError as error:
                 self._record_error = error
 
@@ -367,7 +357,7 @@ class HubStore:
 
     async def _on_request(self, message: Msg) -> None:
         table = table_of(message.subject)
-        self._count(table, REQUEST_COST)
+        self._count(table)
         answer = self._pairs.answer(table, message.data)
         # permissions may have changed: let pending tasks run first
         await asyncio.sleep(0)
@@ -376,8 +366,7 @@ class HubStore:
     async def _on_pair_message(self, message: Msg) -> None:
         _, pair, table, number = message.subject.split(".")
         if self._room.has(table):
-            is_number = number.isdecimal() and len(number) <= MAX_DIGITS
-            is_right = is_number and len(message.data) <= MAX_PAIR_BYTES
+            is_right = number.isdecimal() and len(number) <= MAX_DIGITS
             self._count(table, 1 if is_right else BAD_MESSAGE_COST)
             if not is_right:
                 return
@@ -407,27 +396,15 @@ class HubStore:
 
         Raises `ServerError` if the server has to be restarted.
         """
-        is_room_back, answers = self._is_room_back(), False
         # NATS refuses requests for a moment during a reload
         for _ in range(MAX_UNANSWERED):
             with contextlib.suppress(NatsError, TimeoutError):
                 await stream.stream_info(RECORDS)
-                answers = True
                 break
             await asyncio.sleep(RETRY_S)
-        if is_room_back or not (answers or self._is_full):
-            raise ServerError(description="no answer, or no writes after a full disk")
-        self._room.is_in_trouble(
-            "" if answers and not self._is_full else self._trouble_of(OSError())
-        )
-
-    def _is_room_back(self) -> bool:
-        """Check the free space. Return whether the disk was full and no longer is.
-
-        NATS must be restarted then, because it refuses all writes after a failed one.
-        """
-        was_full, self._is_full = self._is_full, not self._has_room()
-        return was_full and not self._is_full
+        else:
+            raise ServerError(description="no answer")
+        self._room.is_in_trouble(_DISK_FULL if self._is_full() else "")
 
     async def _publish(self, subject: str, payload: bytes) -> None:
         if subject and self._client and self._client.is_connected:
@@ -443,28 +420,13 @@ class HubStore:
                 log.warning("Hub: what is kept of a table cannot be removed yet: %s", error)
 
     def _trouble_of(self, error: BaseException) -> str:
-        if self._is_full:
-            return say(
-                "The hub’s disk is full: tables keep what they have, and send it once there is "
-                "room."
-            )
+        if self._is_full():
+            return _DISK_FULL
         if isinstance(error, CompanionError):
             return error.message
         return say("The hub’s store does not answer; it is being restarted.")
 
 
-def _sent_age_s(headers: Mapping[str, str] | None) -> float:
-    """Return the age in seconds that a record had when it was sent, from its header."""
-    # the header may hold anything, so limit the value
-    try:
-        return min(max(0.0, float((headers or {}).get(AGE, "0"))), MAX_AGE_S)
-    except ValueError:
-        return 0.0
-
-
-def _total_age_s(headers: Mapping[str, str] | None, stored: datetime | None) -> float:
-    """Return the age of a record in seconds: its age when it was sent plus its time in the
-    store.
-    """
-    kept_s = time.time() - stored.timestamp() if stored else 0.0
-    return min(_sent_age_s(headers) + max(0.0, kept_s), MAX_AGE_S)
+def _age_s(stored: datetime | None) -> float:
+    """Return for how many seconds a record has been in the store."""
+    return max(0.0, time.time() - stored.timestamp()) if stored else 0.0

@@ -11,7 +11,7 @@ from companion.core.clock import Clock
 from companion.core.ports import Closeable
 from companion.league.league_file import LeagueFile
 from companion.league.player_cards import PlayerCards
-from companion.league.ratings import Ladders
+from companion.league.ratings import RatingRow, ladder
 from companion.league.result_keeper import ResultKeeper
 from companion.league.tournament_keeper import TournamentKeeper
 
@@ -32,11 +32,14 @@ class League(Closeable):
     ) -> None:
         self._file = LeagueFile(folder, when_changed)
         self.cards = PlayerCards(self._file)
-        self.ladders = Ladders(self._file)
-        self.tournaments = TournamentKeeper(
-            self._file, clock, self.cards, self.ladders, free_tables
-        )
+        self.tournaments = TournamentKeeper(self._file, clock, self.cards, free_tables)
         self.results = ResultKeeper(self._file, clock, self.cards, self.tournaments)
+
+    def ratings(self, game: str) -> tuple[RatingRow, ...]:
+        """Return the ratings for a game, strongest first. A thousand games take a tenth of a
+        second. Raises `SystemTrouble`.
+        """
+        return ladder(self._file.games(game))
 
     def close(self) -> None:
         """Close the file."""

@@ -281,11 +281,8 @@ def _knockout(tournament: Tournament, number: int) -> Pairs:
             raise wrong_phase(
                 say("Nobody came to two matches in a row: end the tournament here"),
             )
-        # South is the one who was South less often, else the one who is first in the bracket
-        before = [
-            _sides(tournament, entrant).count("S") if entrant else 0 for entrant in (one, other)
-        ]
-        pairs.append(_pair(other, one) if before[1] < before[0] else _pair(one, other))
+        # sides change from round to round
+        pairs.append(_pair(one, other) if number % 2 else _pair(other, one))
     return pairs
 
 

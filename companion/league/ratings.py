@@ -15,7 +15,6 @@ from typing import Any
 from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.league.league_file import LeagueFile
 from companion.league.results import StoredResult
 
 INITIAL_RATING, POINTS_PER_UNIT, INITIAL_MEAN = 1500.0, 24.0, 25.0
@@ -82,14 +81,3 @@ def _rating_row(person: int, rated: Any, tally: list[int]) -> RatingRow:
         rated.sigma * POINTS_PER_UNIT,
         *tally,
     )
-
-
-class Ladders:
-    """Computes ratings from stored results. A thousand games take a tenth of a second."""
-
-    def __init__(self, file: LeagueFile) -> None:
-        self._file = file
-
-    def ratings(self, game: str) -> tuple[RatingRow, ...]:
-        """Return the ratings for a game, strongest first. Raises `SystemTrouble`."""
-        return ladder(self._file.games(game))

@@ -12,7 +12,7 @@ from companion.core.i18n import say
 from companion.league import director
 from companion.league.league_file import LeagueFile, Statement, put
 from companion.league.player_cards import PlayerCards
-from companion.league.ratings import Ladders
+from companion.league.ratings import ladder
 from companion.league.results import GameResult, StoredResult
 from companion.league.tournament import MatchBoard, Tournament
 
@@ -28,13 +28,11 @@ class TournamentKeeper:
         file: LeagueFile,
         clock: Clock,
         cards: PlayerCards,
-        ladders: Ladders,
         free_tables: Callable[[], Sequence[str]],
     ) -> None:
         self._file = file
         self._clock = clock
         self._cards = cards
-        self._ladders = ladders
         self._free_tables = free_tables
         self._tournaments = {tournament.id: tournament for tournament in file.tournaments()}
 
@@ -68,7 +66,8 @@ class TournamentKeeper:
         with self._file.lock:
             self._cards.require(person)
             tournament = self._known(number)
-            ratings = {row.person: row.rating for row in self._ladders.ratings(tournament.game)}
+            rows = ladder(self._file.games(tournament.game))
+            ratings = {row.person: row.rating for row in rows}
             self._store(director.enter(tournament, person, ratings.get(person, UNRATED)))
 
     def direct(self, number: int, act: Callable[[Tournament], Tournament]) -> None:

@@ -44,10 +44,6 @@ class Outbox:
         self._session = Session()
         self._waiting: list[Entry] = []
         self._pending: PublicRecord | None = None
-        self.accepted_s = 0.0
-        """Monotonic time, in that run of the service, at which the last message's input was
-        accepted.
-        """
 
     def last_number(self) -> int:
         """Return the number of the last input in the journal, 0 if it is empty."""
@@ -87,7 +83,7 @@ class Outbox:
             if self._waiting:
                 entry = self._waiting.pop(0)
                 self._apply(entry.record)
-                self._pending, self.accepted_s = self._message(entry), entry.now_s
+                self._pending = self._message(entry)
         return self._pending
 
     def sent(self) -> None:

@@ -100,7 +100,7 @@ def test_few_tables_fill_the_wall_and_many_take_turns(
         for record in records:
             room.record(f"t{number}", record)
     if count > 12:
-        room.state("t20", PublicState("1.0.0", clock.wall_s(), call=Call.CALLED))
+        room.state("t20", PublicState("1.0.0", call=Call.CALLED))
     with hub_pages(room, clock) as app, serve(app, "127.0.0.1", 0) as server:
         server.start()
         window.get(f"http://127.0.0.1:{server.port}/")
@@ -127,7 +127,7 @@ def test_the_wall_and_a_spectator_follow_what_is_told(
     clock = RealClock()
     room = Room("", clock)
     room.put(RoomTable("a", 1, ""))
-    room.state("a", PublicState("1.0.0", clock.wall_s()))
+    room.state("a", PublicState("1.0.0"))
     with hub_pages(room, clock) as app, serve(app, "127.0.0.1", 0) as server:
         server.start()
         window.get(f"http://127.0.0.1:{server.port}{path}")

@@ -56,7 +56,7 @@ def test_markup_of_a_table_stays_text_on_every_page(tmp_path: Path) -> None:
             room.record(name, read_record(hostile_message(json.loads(encode_public(record)))))
         texts = {"notices": (SCRIPT,), "wrong": (SCRIPT,), "follows": SCRIPT, "answer": SCRIPT}
         names = dict.fromkeys(Seat, SCRIPT)
-        state = PublicState(SCRIPT, clock.wall_s(), names, Call.CALLED, SCRIPT, SCRIPT, **texts)
+        state = PublicState(SCRIPT, names, Call.CALLED, SCRIPT, **texts)
         room.state(name, read_state(encode_public(state)))
     with (
         league_of(tmp_path, clock, "id1", "id2") as league,

@@ -68,7 +68,7 @@ def fillings(most: int) -> dict[str, Any]:
 
 FILLINGS = sorted(fillings(3000))
 RECORD = json.loads(encode_public(played_records("outbuffered", 6, 1)[-1]))
-STATE = json.loads(encode_public(PublicState("1.0.0", 1.0)))
+STATE = json.loads(encode_public(PublicState("1.0.0")))
 COMMAND = json.loads(
     encode_command(HubCommand(wish=HubWish("a", pairing=PairedGame("Cup", 1, {}, "scouts"))))
 )

@@ -179,7 +179,7 @@ def tables(folder: Path, number: int) -> Iterator[Probe]:
         for game in sorted(GAMES)
         for each in played_records(game, 4, number)
     ]
-    state = PublicState("1.0.0", 1e9, call_by="south", health="", wrong=("Turn it",))
+    state = PublicState("1.0.0", health="", wrong=("Turn it",))
     told += [json.loads(encode_public(state))] * 8
     places = sorted({place for each in told for place in each.get("view", {}).get("layout", ())})
     odd = st.lists(

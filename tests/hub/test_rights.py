@@ -104,7 +104,7 @@ def test_a_table_says_nothing_before_the_host_lets_it_in(tmp_path: Path) -> None
         )
         assert needs(hub, number) == "It wants to join: let it in on the owner’s page."
         assert hub.room.free_tables() == []
-        assert hub.members.alter(number, shut=False, waits=False)
+        hub.members.let_in(table.member.table)
         until("it is there", lambda: table.line.is_connected)
         table.play(1)
         until("everything is there", lambda: has_all(hub, table))

@@ -30,7 +30,7 @@ from companion.core.config import TableSettings, WebSettings
 from companion.core.errors import Stale
 from companion.core.kit import SEATS, Seat
 from companion.hub.joining import join
-from companion.hub.membership import membership_path, write_membership
+from companion.hub.membership import write_membership
 from companion.hub_server.app import Hub
 from companion.service.app import Companion
 from companion.table.session import Phase
@@ -162,7 +162,10 @@ def _run(folder: Path, port: int, game: str, secret: str, answer: str) -> Told:
             settings = local_settings(folder / seat, table=TableSettings(reading_time_s=0.1))
             member = join(hub.urls()[0], hub.door.code, str(seat), names=False)
             at = (f"nats://127.0.0.1:{taps[seat].port}",)
-            write_membership(membership_path(settings), msgspec.structs.replace(member, servers=at))
+            write_membership(
+                settings.journal_path.with_name("hub.json"),
+                msgspec.structs.replace(member, servers=at),
+            )
             companions[seat] = stack.enter_context(
                 Companion(settings, simulate=True, clock=clocks[seat], threads=False)
             )

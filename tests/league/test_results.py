@@ -89,11 +89,11 @@ def test_a_game_is_one_result_however_often_told(league: League, told: Told) -> 
     (kept,) = league.results.latest(10)
     assert (kept.south, kept.north, kept.result.winner) == (1, 2, Seat.SOUTH)
     assert Outbox(told.journal).mark(kept.result.entry) == kept.result.mark
-    assert [row.person for row in league.ladders.ratings("scouts")] == [1, 2]
-    assert league.ladders.ratings("outbuffered") == ()
+    assert [row.person for row in league.ratings("scouts")] == [1, 2]
+    assert league.ratings("outbuffered") == ()
     told.play(None)
     told.tell(league, 2)
-    rows = league.ladders.ratings("scouts")
+    rows = league.ratings("scouts")
     assert [(row.won, row.drawn, row.lost) for row in rows] == [(1, 1, 0), (0, 1, 1)]
 
 
@@ -144,7 +144,7 @@ def test_games_against_the_machine_do_not_count(league: League, told: Told) -> N
     told.play(Seat.NORTH)
     told.tell(league)
     assert len(league.results.latest(10)) == 1
-    assert league.ladders.ratings("scouts") == ()
+    assert league.ratings("scouts") == ()
 
 
 def test_a_forgotten_name_is_in_no_file(tmp_path: Path, clock: FakeClock, told: Told) -> None:
@@ -166,7 +166,7 @@ def test_a_forgotten_name_is_in_no_file(tmp_path: Path, clock: FakeClock, told: 
         assert b"Gertrude" not in file.read_bytes(), file
         assert gertrude.code.encode() not in file.read_bytes(), file
     with league_of(folder, clock) as league:
-        assert [row.person for row in league.ladders.ratings("scouts")] == [1, 2]
+        assert [row.person for row in league.ratings("scouts")] == [1, 2]
 
 
 def test_a_void_result_does_not_count(league: League, told: Told) -> None:
@@ -176,7 +176,7 @@ def test_a_void_result_does_not_count(league: League, told: Told) -> None:
     (kept,) = league.results.latest(1)
     for is_void, people in ((True, []), (False, [1, 2])):
         league.results.set_void(kept.result.key, is_void)
-        assert [row.person for row in league.ladders.ratings("scouts")] == people
+        assert [row.person for row in league.ratings("scouts")] == people
 
 
 def test_ratings_find_the_stronger() -> None:
@@ -218,17 +218,17 @@ def test_a_linked_game_counts_once_both_tables_agree(
                 outbox.sent()
 
     tell("0" * 16, 0, Seat.NORTH)
-    assert league.ladders.ratings("scouts") == ()  # one table alone can say what it likes
+    assert league.ratings("scouts") == ()  # one table alone can say what it likes
     assert league.results.find("pair." + "0" * 16).result.at is Seat.SOUTH  # type: ignore[union-attr]
     tell("0" * 16, 1, Seat.NORTH, Seat.NORTH)
     (kept,) = league.results.latest(10)
     assert (kept.south, kept.north, kept.result.winner, kept.result.at) == (1, 2, Seat.SOUTH, None)
-    assert [(row.person, row.won) for row in league.ladders.ratings("scouts")] == [
+    assert [(row.person, row.won) for row in league.ratings("scouts")] == [
         (1, 1),
         (2, 0),
     ]
     tell("1" * 16, 3, Seat.NORTH, Seat.SOUTH)  # they do not agree
-    assert [row.won for row in league.ladders.ratings("scouts")] == [1, 0]
+    assert [row.won for row in league.ratings("scouts")] == [1, 0]
     other.close()
 
 

@@ -65,7 +65,7 @@ def test_a_sentence_that_does_more_than_name_its_parts_is_refused(sign: Any) -> 
     with pytest.raises(Malformed, match="holds a sentence that cannot be read"):
         read_record(record(sign))
     with pytest.raises(Malformed, match="holds a sentence that cannot be read"):
-        read_state(encode_public(PublicState("1", 0.0, health=sign)))
+        read_state(encode_public(PublicState("1", health=sign)))
 
 
 def growing(times: int, levels: int) -> Any:
@@ -106,7 +106,7 @@ def test_a_mark_names_nothing_but_the_tables_own_input(mark: str) -> None:
 @pytest.mark.parametrize("number", [-1, 2**53 + 1])
 def test_a_number_that_nobody_can_keep_is_refused(number: int) -> None:
     told = msgspec.json.decode(record(""))
-    view, state = told["view"], msgspec.json.decode(encode_public(PublicState("1", 0.0)))
+    view, state = told["view"], msgspec.json.decode(encode_public(PublicState("1")))
     for message in (
         told | {"entry": number},
         told | {"view": view | {"turn": number}},
@@ -121,9 +121,8 @@ def test_a_number_that_nobody_can_keep_is_refused(number: int) -> None:
 @pytest.mark.parametrize(
     "state",
     [
-        PublicState("1" * 201, 0.0),
-        PublicState("1", 0.0, {Seat.SOUTH: "x" * 201}),
-        PublicState("1", 0.0, call_by="x" * 201),
+        PublicState("1" * 201),
+        PublicState("1", {Seat.SOUTH: "x" * 201}),
     ],
 )
 def test_a_name_or_a_version_without_end_is_refused(state: PublicState) -> None:

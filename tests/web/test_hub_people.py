@@ -127,7 +127,7 @@ def test_the_host_alone_sees_and_does_what_is_about_people(
     for part in ("Mara", "Jonas", "0123456789ab", "Do not count it"):
         assert part in page
     act(do="void", key=league.results.latest(1)[0].result.key)
-    assert league.ladders.ratings("scouts") == ()
+    assert league.ratings("scouts") == ()
     assert [act(do="forget", number="1") for _ in range(2)] == [303, 409]
     page = phone.get(door, headers=KEY).text
     assert "does not count" in page

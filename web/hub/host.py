@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
 from flask import Response, jsonify, render_template, request
@@ -17,7 +17,7 @@ from companion.core.errors import Malformed, wrong_phase
 from companion.core.i18n import say
 from companion.core.network import is_code, new_code
 from companion.maintenance.settings.rows import HUB_MAY_SET, sections
-from web.hub.room import HubContext, HubGroup
+from web.hub.room import HubContext, HubGroup, RoomTable
 from web.routes.api.body import Body, ShortText
 from web.routes.route import enter_key, form, get, host_only, host_page, post
 from web.security.codes import EACH, LENGTH
@@ -42,13 +42,6 @@ class Numbered(Body, frozen=True):
     """Request about one table."""
 
     number: int
-
-
-class Rename(Body, frozen=True):
-    """Request to rename a table."""
-
-    number: int
-    name: Annotated[str, Meta(max_length=64)]
 
 
 class Answer(Body, frozen=True):
@@ -78,26 +71,25 @@ class JoinedTable(NamedTuple):
 
 
 class HubHost(Protocol):
-    """Actions of the hub that its pages offer. Every method raises a `CompanionError` on
-    failure.
+    """Actions of the hub that its pages offer, on tables by their names in subjects.
+
+    Every method raises a `CompanionError` on failure.
     """
 
     def join(self, name: str, key: str) -> JoinedTable:
         """Add a table."""
 
-    def remove(self, number: int) -> bool:
-        """Remove a table and its data. Return whether there was one."""
+    def remove(self, table: str) -> None:
+        """Remove a table and its data."""
 
-    def alter(self, number: int, **changes: object) -> bool:
-        """Change the `name` of a table, or whether it is `shut` out or `waits` to be let in. Return
-        whether it exists.
-        """
+    def let_in(self, table: str) -> None:
+        """Admit a table that has joined or was shut out."""
 
-    def answer(self, number: int, words: Literal["coming", "done"]) -> bool:
+    def answer(self, table: str, words: Literal["coming", "done"]) -> None:
         """Tell a table that somebody is `coming`, or that its call is `done`."""
 
-    def change_settings(self, numbers: Sequence[int], typed: Mapping[str, str]) -> bool:
-        """Send tables settings as typed on their own pages. Return whether all tables exist."""
+    def change_settings(self, table: str, typed: Mapping[str, str]) -> None:
+        """Send a table settings as typed on its own page."""
 
 
 CODE_S = 600.0
@@ -204,37 +196,32 @@ class HubHostPages(HubGroup):
     @post("/api/hub/remove", body=Numbered, guard=host_only)
     def remove(self, body: Numbered) -> None:
         """Remove a table."""
-        self._require_found(self._host.remove(body.number))
-
-    @post("/api/hub/rename", body=Rename, guard=host_only)
-    def rename(self, body: Rename) -> None:
-        """Rename a table."""
-        self._require_found(self._host.alter(body.number, name=" ".join(body.name.split())))
+        self._host.remove(self._table(body.number).id)
 
     @post("/api/hub/let-in", body=Numbered, guard=host_only)
     def let_in(self, body: Numbered) -> None:
         """Admit a table that has joined or was shut out."""
-        self._require_found(self._host.alter(body.number, shut=False, waits=False))
+        self._host.let_in(self._table(body.number).id)
 
     @post("/api/hub/answer", body=Answer, guard=host_only)
     def answer(self, body: Answer) -> None:
         """Tell a table that somebody is coming, or that its call is done."""
-        self._require_found(self._host.answer(body.number, body.say))
+        self._host.answer(self._table(body.number).id, body.say)
 
     @post("/api/hub/settings", body=SettingsWanted, guard=host_only)
     def settings(self, body: SettingsWanted) -> None:
         """Send settings to tables. Raises `Illegal` if one of them is not connected."""
         now_s = self._room.now_s()
-        lost = [table.number for table in self._room.tables() if table.is_lost(now_s)]
-        if missing := sorted({*lost}.intersection(body.numbers)):
+        wanted = [self._table(number) for number in body.numbers]
+        if lost := [str(table.number) for table in wanted if table.is_lost(now_s)]:
             raise wrong_phase(
                 say(
                     "Not connected: table {numbers}. Send it again once it is there.",
-                    numbers=", ".join(map(str, missing)),
+                    numbers=", ".join(lost),
                 )
             )
-        connected = [table.number for table in self._room.tables() if table.number not in lost]
-        self._require_found(self._host.change_settings(body.numbers or connected, body.values))
+        for table in wanted or self._room.tables():
+            self._host.change_settings(table.id, body.values)
 
     @post("/api/hub/new-code", guard=host_only)
     def new_code(self) -> Response:
@@ -242,7 +229,8 @@ class HubHostPages(HubGroup):
         self._door.renew()
         return jsonify(code=self._door.code)
 
-    @staticmethod
-    def _require_found(is_there: bool) -> None:
-        if not is_there:
+    def _table(self, number: int) -> RoomTable:
+        table = self._room.table(number)
+        if table is None:
             raise NotFound
+        return table

@@ -23,8 +23,6 @@ SILENT_S = 30.0
 """Seconds of silence after which a table counts as lost. Tables send something every ten
 seconds.
 """
-CLOCK_OFF_S = 120.0
-"""Difference in seconds between a table's clock and the hub's from which pages report it."""
 WALL_S = 0.25
 """Minimum interval in seconds between two drawings of the wall."""
 MAX_RECENT = 16
@@ -45,7 +43,7 @@ class RoomTable:
     """A table: its name in subjects, its number and name for people, and its last record and state.
 
     `heard_s` is the time of its last message, 0 if there was none since the hub's start.
-    `clock_off_s` is how far its clock is ahead. `refused` is the reason why a message was rejected.
+    `refused` is the reason why a message was rejected.
     `shut`: whether it has been shut out. `waits`: whether the owner has yet to admit it.
     `is_shared`: whether a second machine has tried to connect as this table.
     """
@@ -56,7 +54,6 @@ class RoomTable:
     shown: ShownRecord | None = None
     state: PublicState | None = None
     heard_s: float = 0.0
-    clock_off_s: float = 0.0
     refused: str = ""
     shut: bool = False
     waits: bool = False
@@ -87,11 +84,7 @@ class RoomTable:
             return (
                 say("It is calling.") if state.call is Call.CALLED else say("Somebody is coming.")
             )
-        if self.refused:
-            return self.refused
-        if abs(self.clock_off_s) > CLOCK_OFF_S:
-            return say("Its clock is wrong.")
-        return ""
+        return self.refused
 
 
 class Notifier:
@@ -268,10 +261,9 @@ class Room(Notifier):
             known = self._tables.get(table)
             if known is None:
                 return
-            off_s = state.at - self._clock.wall_s()
-            self._tables[table] = replace(known, state=state, heard_s=now_s, clock_off_s=off_s)
+            self._tables[table] = replace(known, state=state, heard_s=now_s)
         # an unchanged state causes no new drawing
-        if known.is_lost(now_s) or _without_time(known.state) != _without_time(state):
+        if known.is_lost(now_s) or known.state != state:
             self._mark_stale()
 
     def update(self, table: str, **changes: Any) -> None:
@@ -313,10 +305,6 @@ class Room(Notifier):
         if self._is_stale and now_s - self._last_draw_s >= WALL_S:
             self._is_stale, self._last_draw_s = False, now_s
             self.change()
-
-
-def _without_time(state: PublicState | None) -> PublicState | None:
-    return msgspec.structs.replace(state, at=0.0) if state else None
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class StandingsPages(HubGroup):
             league=self._league,
             games=GAMES,
             game=game,
-            rows=self._league.ladders.ratings(game),
+            rows=self._league.ratings(game),
         )
 
     @get("/results.csv")

@@ -19,7 +19,6 @@ from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.messages import decode_message
-from companion.core.ports import CameraState
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 
@@ -153,18 +152,15 @@ class PublicState(_Plain, frozen=True):
     """The present state of the table beside its game. Nothing of it is history.
 
     `names` is set if the table's owner agrees to publish them. `health` is the doctor's line,
-    `wrong` the faults that the camera sees on the board. `at` is a Unix time by the table's clock.
-    Sentences are packed. `follows` is the mark of the hub's wish that the table follows. `answer`
-    is the result of the settings that the hub has sent last.
+    `wrong` the faults that the camera sees on the board. Sentences are packed. `follows` is the
+    mark of the hub's wish that the table follows. `answer` is the result of the settings that the
+    hub has sent last.
     """
 
     version: _Short
-    at: float
     names: Mapping[Seat, _Short] = {}
     call: Call = Call.NONE
-    call_by: _Short = ""
     health: Any = ""
-    camera: CameraState = CameraState.NONE
     notices: tuple[Any, ...] = ()
     wrong: tuple[Any, ...] = ()
     follows: str = ""
