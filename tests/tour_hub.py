@@ -150,7 +150,7 @@ class TablesTour:
         yield from self._before()
         for name in games:
             yield from self._game(name)
-        yield from self._rematch()
+        yield from self._falls_silent()
 
     def _before(self) -> Iterator[Stop]:
         for table in self.tables.values():
@@ -170,10 +170,7 @@ class TablesTour:
 
     def _game(self, name: str) -> Iterator[Stop]:
         """From its set-up to its end, which South announces by resigning."""
-        self.tables[Seat.NORTH].client.post(
-            "/api/host/hub/take", code=self._offer(name), name="Jonas"
-        )
-        self._until("the game begins", self._may_begin)
+        self._agree(name)
         yield from self._everybody(f"tables-{name}-setup")
         yield Stop(f"tables-{name}-on", "/host/hub/game")
         yield Stop(f"tables-{name}-join", "/join", is_guest=True)
@@ -197,7 +194,7 @@ class TablesTour:
 
     def _falls_silent(self) -> Iterator[Stop]:
         """Another game is agreed, and one table falls silent."""
-        self._agree("scouts")
+        self._agree("outbuffered")
         self.tables[Seat.NORTH].companion.hub.close()
         self.clock.advance(SILENT_S)
         self._until("it is silent", lambda _: "silent" in self._notices(Seat.SOUTH))
@@ -214,6 +211,11 @@ class TablesTour:
             yield Stop(f"{state}-{seat}-screen", "/", client=tour.client)
             yield Stop(f"{state}-{seat}", f"/seat/{seat}", client=tour.client)
         yield Stop(f"{state}-watch", "/watch")
+
+    def _agree(self, game: str) -> None:
+        north = self.tables[Seat.NORTH].client
+        north.post("/api/host/hub/take", code=self._offer(game), name="Jonas")
+        self._until("the game begins", self._may_begin)
 
     def _offer(self, game: str) -> str:
         """South's host offers a game; the code."""

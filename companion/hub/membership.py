@@ -4,8 +4,6 @@ can read.
 
 from __future__ import annotations
 
-import hashlib
-import uuid
 from pathlib import Path
 
 import msgspec
@@ -13,8 +11,6 @@ import msgspec
 from companion.core.errors import SystemTrouble
 from companion.core.files import MAX_TEXT, read_file, replace_file, why_refused
 from companion.core.i18n import say
-
-BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Membership(msgspec.Struct, frozen=True):
@@ -39,18 +35,6 @@ class Membership(msgspec.Struct, frozen=True):
 
     def __repr__(self) -> str:
         return f"Membership(address={self.address!r}, number={self.number})"
-
-
-def run_id(journal: Path) -> str:
-    """Return an identifier of this boot of the machine and of its journal. A copy of the files on
-    another machine gets a different one.
-    """
-    # the kernel makes a boot id at every start, so that a copied card has another one
-    try:
-        machine = BOOT_ID.read_text()
-    except OSError:
-        machine = str(uuid.getnode())
-    return hashlib.sha256(f"{machine} {journal.resolve()}".encode()).hexdigest()[:16]
 
 
 def read_membership(path: Path) -> Membership | None:

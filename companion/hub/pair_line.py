@@ -20,18 +20,15 @@ import msgspec
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
-from nats.errors import NoRespondersError
-from nats.errors import TimeoutError as NatsTimeout
 from nats.js import JetStreamContext
 from nats.js.errors import APIError, NotFoundError
 
 from companion import __version__
 from companion.core.clock import Clock
-from companion.core.errors import CompanionError, Illegal, JournalError, Malformed, wrong_phase
+from companion.core.errors import CompanionError, JournalError, Malformed, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.hub.loop_thread import line_time_s
-from companion.hub.membership import run_id
 from companion.hub.pairing import (
     Pair,
     PairAnswer,
@@ -40,7 +37,6 @@ from companion.hub.pairing import (
     PairTake,
     PairWish,
     PairWithdrawal,
-    SessionClaim,
     read_answer,
 )
 from companion.hub.subjects import (
@@ -53,7 +49,6 @@ from companion.hub.subjects import (
     wish_subject,
 )
 from companion.storage.journal import Journal
-from companion.table.records import NewGame
 from companion.table.remote.messages import GameLeft, RemoteGame, RemoteSeat
 from companion.table.remote.remote_table import require_playable
 from companion.table.table import Table
@@ -65,16 +60,6 @@ POLL_S, PRESENCE_S, SILENT_S = 2.0, 10.0, 30.0
 """Intervals in seconds of polling during a game and of presence messages, and seconds of silence
 after which the other table counts as gone.
 """
-CLAIM_S = 10.0
-"""Interval in seconds between two claims that this machine is the table."""
-_MAX_RECENT_GAMES = 20
-"""Number of recent games that are searched for one at two tables. It may still have messages to
-send.
-"""
-CLONED = say(
-    "Another machine is connected to the hub as this table. On one of the two run “companion hub "
-    "leave”, and join again."
-)
 _OLD_JOURNAL = say(
     "This table’s journal is older than what the other table knows: this game cannot go on."
 )
@@ -103,10 +88,6 @@ class PairLine:
         self._journal = journal
         self._clock = clock
         self._own_table = own
-        self._session = run_id(journal.path)
-        self._claim_s = 0.0
-        self.is_shared = False
-        """Whether another machine has tried to connect as this table."""
         self._wake = wake
         self._queue: deque[tuple[PairWish, Future[PairAnswer]]] = deque()
         """Requests to the hub, and the futures on which their callers wait."""
@@ -175,22 +156,6 @@ class PairLine:
         self._news = None
         self._sent_count, self._presence_sent_s, self._polled_s = -1, -PRESENCE_S, -POLL_S
 
-    async def claim(self, client: Client) -> None:
-        """Claim this table for this machine, at most every `CLAIM_S` seconds.
-
-        Raises `Illegal` if another machine is connected as this table.
-        """
-        if line_time_s() < self._claim_s:
-            return
-        self._claim_s = line_time_s() + CLAIM_S
-        try:
-            answer = await self._request(client, SessionClaim(self._session))
-        except (Illegal, NatsTimeout, NoRespondersError):
-            return  # an older hub that knows no claims, or one that is starting
-        self.is_shared = answer.session == "shared"
-        if answer.session == "taken":
-            raise wrong_phase(CLONED)
-
     async def fetch_pair(self, client: Client) -> None:
         """Ask the hub for the game at two tables of this table, and begin it if it is new."""
         answer = await self._request(client, PairQuestion())
@@ -251,7 +216,6 @@ class PairLine:
 
     def note_loss(self) -> None:
         """Show that the connection is lost. Called after each disconnect."""
-        self._claim_s = 0.0
         lost = say("The connection to the other table is lost. The game goes on when it is back.")
         self._show_trouble(lost)
 
@@ -282,7 +246,7 @@ class PairLine:
         """
         other, fault = pair.seat_of(self._own_table).other, ""
         self._past_game = None
-        if self._known_game(pair.id) is None:
+        if self._known_game(pair) is None:
             at = RemoteSeat(pair.id, other, pair.names.get(other, ""))
             next_number = self._journal.next_number()
             try:
@@ -297,23 +261,13 @@ class PairLine:
         self._last_heard_s = self._clock.monotonic_s()
         self.code = ""
 
-    def _known_game(self, id_: str) -> RemoteGame | None:
-        """Return a game at two tables that is on the table or among the recent ones. None if the
-        journal does not have it.
-        """
-        game = self._table.remote.game
-        if game is not None and game.at.id == id_:
-            return game
-        for number in reversed(self._journal.games()[-_MAX_RECENT_GAMES:]):
-            first = next(iter(self._journal.entries(number)), None)
-            record = first.record if first else None
-            if isinstance(record, NewGame) and record.remote and record.remote.id == id_:
-                try:
-                    return self._journal.fold(number).remote
-                # a game of an earlier version may no longer fold
-                except CompanionError:
-                    return None
-        return None
+    def _known_game(self, pair: Pair) -> RemoteGame | None:
+        """Return the game of a pair if the journal has it, on the table or from before."""
+        try:
+            remote = self._journal.fold(pair.number).remote
+        except CompanionError:  # a game of an earlier version may no longer fold
+            return None
+        return remote if remote is not None and remote.at.id == pair.id else None
 
     def _game(self, pair: Pair) -> RemoteGame:
         """Return the game of a pair. If it could not begin, its only message is that this table has
@@ -324,7 +278,7 @@ class PairLine:
             return game
         if self._past_game is None:
             seat = RemoteSeat(pair.id, pair.seat_of(self._own_table).other)
-            self._past_game = self._known_game(pair.id) or RemoteGame(seat, (GameLeft(),))
+            self._past_game = self._known_game(pair) or RemoteGame(seat, (GameLeft(),))
         return self._past_game
 
     async def _send(self, stream: JetStreamContext, pair: Pair, game: RemoteGame) -> None:

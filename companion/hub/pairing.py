@@ -7,7 +7,7 @@ have the same version. The game gets the higher of both tables' next game number
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 
@@ -62,13 +62,7 @@ class PairWithdrawal(_Message, frozen=True, tag="withdraw"):
     """Withdraws this table's offer."""
 
 
-class SessionClaim(_Message, frozen=True, tag="session"):
-    """Claims that the machine `id` is connected as this table. It is repeated every few seconds."""
-
-    id: Id
-
-
-PairWish = PairOffer | PairTake | PairQuestion | PairWithdrawal | SessionClaim
+PairWish = PairOffer | PairTake | PairQuestion | PairWithdrawal
 
 
 class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -96,15 +90,11 @@ class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
 class PairAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The hub's answer: the game, the code of the table's own offer, or the reason of a refusal
     (packed).
-
-    `session` answers a claim. It is `taken` if
-    another machine is connected as this table, `shared` if one has tried to, else `own`.
     """
 
     pair: Pair | None = None
     code: Text = ""
     refused: Any = ""
-    session: Literal["", "own", "shared", "taken"] = ""
 
 
 _wish = msgspec.json.Decoder(PairWish)

@@ -43,7 +43,6 @@ class Hub(Closeable):
             clock,
             when_paired=self._start_pair,
             when_over=self.store.forget_pair,
-            when_shared=lambda table, is_shared: self.room.update(table, is_shared=is_shared),
         )
         self._stack = contextlib.ExitStack()
         try:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -24,7 +23,6 @@ from companion.hub.pairing import (
     PairOffer,
     PairTake,
     PairWithdrawal,
-    SessionClaim,
     read_wish,
     require_version,
 )
@@ -32,52 +30,6 @@ from companion.hub_server.folder import MAX_PAIRS, HubFolder
 from companion.table.remote.remote_table import require_playable
 from web.security.codes import EACH, LENGTH
 from web.security.rate_limit import Guesses
-
-HELD_S = 25.0
-"""Seconds without a claim after which another machine may take a table. Tables claim every ten
-seconds.
-"""
-
-
-class Sessions:
-    """Tracks which machine is connected as each table. Two machines with one identity would
-    overwrite each other's records.
-
-    `when_shared` is called with a table, and whether another machine has recently tried to connect
-    as it.
-    """
-
-    def __init__(self, clock: Clock, when_shared: Callable[[str, bool], None]) -> None:
-        self._clock = clock
-        self._when_shared = when_shared
-        self._holders: dict[str, tuple[str, float]] = {}
-        self._wanted: set[str] = set()
-        """Tables as which a second machine has tried to connect since their last claim."""
-
-    def claim(self, table: str, machine: str) -> Literal["own", "shared", "taken"]:
-        """Handle a machine's claim to be a table.
-
-        Return `taken` if another machine is the table. Else this machine is, and `shared` means
-        that another one has recently tried.
-        """
-        now_s = self._clock.monotonic_s()
-        # a table without a holder goes to the machine that claims it
-        holder, heard_s = self._holders.get(table, (machine, now_s))
-        if holder != machine and now_s - heard_s < HELD_S:
-            self._wanted.add(table)
-            self._when_shared(table, True)
-            return "taken"
-        self._holders[table] = (machine, now_s)
-        # a refused machine tries again before the next claim
-        is_shared = table in self._wanted
-        self._wanted.discard(table)
-        self._when_shared(table, is_shared)
-        return "shared" if is_shared else "own"
-
-    def forget(self, table: str) -> None:
-        """Forget the claims to a table."""
-        self._holders.pop(table, None)
-        self._wanted.discard(table)
 
 
 class PairKeeper:
@@ -94,12 +46,10 @@ class PairKeeper:
         *,
         when_paired: Callable[[Pair], None],
         when_over: Callable[[str], None],
-        when_shared: Callable[[str, bool], None],
     ) -> None:
         self._folder = folder
         self._when_paired = when_paired
         self._when_over = when_over
-        self._sessions = Sessions(clock, when_shared)
         self._guesses = Guesses(EACH, clock.monotonic_s)
         self._offers: dict[str, tuple[str, PairOffer]] = {}
 
@@ -126,7 +76,6 @@ class PairKeeper:
     def forget(self, table: str) -> None:
         """Forget a table that has left the hub."""
         self._offers.pop(table, None)
-        self._sessions.forget(table)
         gone = self._folder.file.pair_of(table)
         self._folder.change(
             lambda file: replace(
@@ -145,8 +94,6 @@ class PairKeeper:
                 return PairAnswer(code=code)
             case PairTake() as take:
                 return PairAnswer(pair=self._accept(table, take))
-            case SessionClaim() as claim:
-                return PairAnswer(session=self._sessions.claim(table, claim.id))
             case PairWithdrawal():
                 self._offers.pop(table, None)
         code, _ = self._offers.get(table, ("", None))

@@ -32,6 +32,8 @@ SIDE_COST, POINTS_COST, BYE_COST, CLASH_COST = 10**9, 10**13, 10**20, 10**24
 matches.
 """
 MAX_COST = 10**27
+BOUND = 10
+"""Lean to a side from which on it must not be played again. Without that a lean stays below."""
 Pairs = Sequence[tuple[int, int | None]]
 """South and North of each match. North is None for a bye."""
 
@@ -145,52 +147,37 @@ class _Player:
         self.had_bye = has_had_bye(tournament, number)
 
     @property
-    def balance(self) -> int:
-        """Return the number of games as South minus those as North."""
-        return self.sides.count("S") - self.sides.count("N")
+    def lean(self) -> int:
+        """Return how much this player has been South more than North: due North if positive.
 
-    @property
-    def due_side(self) -> str:
-        """Return the side that is due, `S` or `N`. Empty before the first game."""
-        if self.balance:
-            return "N" if self.balance > 0 else "S"
-        # with balanced sides, alternate with the last game
-        return {"S": "N", "N": "S"}.get(self.sides[-1:], "")
-
-    @property
-    def side_urgency(self) -> int:
-        """Return how strongly the side is due: 3 absolute, 2 for balance, 1 to alternate, 0 not at
-        all.
+        The last side decides where both are level. From `BOUND` on the other side is a must.
         """
-        last = self.sides[-2:]
-        # a surplus of two, or the same side twice in a row, makes the other side mandatory
-        if abs(self.balance) > 1 or last in ("SS", "NN"):
-            return 3
-        return 2 if self.balance else 1 if last else 0
+        balance = self.sides.count("S") - self.sides.count("N")
+        last = {"S": 1, "N": -1}.get(self.sides[-1:], 0)
+        lean = 2 * balance + last
+        # a surplus of two, or the same side twice in a row
+        if abs(balance) > 1 or self.sides[-2:] in ("SS", "NN"):
+            lean += 2 * BOUND * (1 if lean > 0 else -1)
+        return lean
 
 
 def _cost(one: _Player, other: _Player) -> int:
     """Return the cost of pairing two players: unequal points, then equal wishes for a side."""
     cost = POINTS_COST * (one.halves - other.halves) ** 2
-    if one.due_side == other.due_side:
+    if one.lean * other.lean > 0:
         # the weaker of the two wishes will be refused, unless nobody's may be
-        costs = (SIDE_COST, 4 * SIDE_COST, 9 * SIDE_COST, CLASH_COST)
-        cost += costs[min(one.side_urgency, other.side_urgency)]
+        refused = min(abs(one.lean), abs(other.lean))
+        cost += CLASH_COST if refused >= BOUND else SIDE_COST * refused**2
     return cost
 
 
 def _with_sides(one: _Player, other: _Player, place: int) -> tuple[int, int]:
     """Return South and North of a match.
 
-    The stronger wish for a side decides, then the higher place. If nobody has a wish, sides
-    alternate by `place`.
+    The one who has been South more often sits North. If they are level, sides alternate by `place`.
     """
-    keener, milder = (one, other) if one.side_urgency >= other.side_urgency else (other, one)
-    if not keener.due_side:
-        return (one.number, other.number) if place % 2 == 0 else (other.number, one.number)
-    return (
-        (keener.number, milder.number) if keener.due_side == "S" else (milder.number, keener.number)
-    )
+    is_first_south = place % 2 == 0 if one.lean == other.lean else one.lean < other.lean
+    return (one.number, other.number) if is_first_south else (other.number, one.number)
 
 
 def opponents(tournament: Tournament, entrant: int) -> Iterable[int]:

@@ -6,7 +6,6 @@ A name can be forgotten, but its number stays.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection
 
 import msgspec
 
@@ -47,12 +46,10 @@ class Person(msgspec.Struct, frozen=True):
         return f"Person({self.number})"
 
 
-def new_person(number: int, name: str, is_shown: bool, used_codes: Collection[str]) -> Person:
-    """Create a person with an unused code. Raises `Malformed` if the name is not valid."""
-    code = new_code(CODE_LENGTH)
-    while code in used_codes:
-        code = new_code(CODE_LENGTH)
-    return Person(number, secrets.token_hex(8), code, player_name(name), is_shown)
+def new_person(number: int, name: str, is_shown: bool) -> Person:
+    """Create a person. Raises `Malformed` if the name is not valid."""
+    card, code = secrets.token_hex(8), new_code(CODE_LENGTH)
+    return Person(number, card, code, player_name(name), is_shown)
 
 
 def player_name(typed: str) -> str:

@@ -52,15 +52,14 @@ class PlayerCards:
         Raises `Malformed` for a bad name, and `Illegal` if there are too many cards.
         """
         with self._file.lock:
-            codes = {person.code for person in self._people.values() if person.code}
-            if len(codes) >= MAX_PEOPLE:
+            if sum(not person.is_forgotten for person in self._people.values()) >= MAX_PEOPLE:
                 raise wrong_phase(
                     say(
                         "This hub has {number} cards. Its owner has to forget one first.",
                         number=MAX_PEOPLE,
                     ),
                 )
-            person = new_person(max(self._people, default=0) + 1, name, is_shown, codes)
+            person = new_person(max(self._people, default=0) + 1, name, is_shown)
             self._store(person)
         return person
 

@@ -115,10 +115,7 @@ def test_a_hub_whose_store_was_lost_is_told_everything_anew(tmp_path: Path) -> N
     table.close()
 
 
-def test_a_journal_that_was_brought_back_goes_on_in_another_epoch(
-    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("companion.hub_server.pairs.HELD_S", 0.0)
+def test_a_journal_that_was_brought_back_goes_on_in_another_epoch(hub: Hub, tmp_path: Path) -> None:
     table = joined(hub, tmp_path / "table")
     table.play(2)
     whole(hub, table)
@@ -184,11 +181,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         yield disk
 
 
-@pytest.mark.parametrize("is_killed", [False, True], ids=["full", "and-killed"])
-def test_a_full_disk_is_said_and_loses_nothing(
-    small_disk: Path, tmp_path: Path, is_killed: bool
-) -> None:
-    with running(small_disk / "hub") as hub:
+def test_a_full_disk_is_said_and_loses_nothing(small_disk: Path, tmp_path: Path) -> None:
+    settings = hub_settings(small_disk / "hub")
+    with OpenHub(settings) as hub:
         table = joined(hub, tmp_path / "table")
         table.play()
         whole(hub, table)
@@ -199,44 +194,32 @@ def test_a_full_disk_is_said_and_loses_nothing(
         table.bell.ring("south")  # a call needs no disk
         table.table.step()
         until("the hub hears the call", lambda: needs(hub, 1) == "It is calling.")
-        if is_killed:  # its store has to be opened where nothing can be written
-            assert hub.nats is not None
-            nats, killed = hub.nats, hub.nats.pid or 0
-            os.kill(killed, signal.SIGKILL)
-            until("it is started anew", lambda: nats.pid not in (None, killed))
-            until("the hub says it", lambda: "disk is full" in hub.room.trouble)
-        (small_disk / "ballast").unlink()
+    (small_disk / "ballast").unlink()
+    with OpenHub(settings) as hub:
         whole(hub, table)
         until("the table knows", lambda: "Table 1" in table.line.sentence)
         assert hub.room.trouble == ""
         table.close()
 
 
-def test_a_copied_card_is_noticed_and_said_on_both_machines(
-    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("companion.hub.pair_line.CLAIM_S", 0.2)
-    monkeypatch.setattr("companion.hub.pair_line.PRESENCE_S", 0.2)
-    monkeypatch.setattr("companion.hub.sender.MAX_RECONNECT_S", 1.0)
-    first = joined(hub, tmp_path / "card")
-    whole(hub, first)
-    first.close()
-    shutil.copytree(tmp_path / "card", tmp_path / "copy")
-    first = TableAtHub(tmp_path / "card", first.member)
-    until("the first one is there", lambda: first.line.is_connected)
-    second = TableAtHub(tmp_path / "copy", first.member)
-    advice = "On one of the two run “companion hub leave”, and join again."
-    with contextlib.closing(second):
-        until("the second one says so", lambda: second.line.sentence.endswith(advice))
-        until("the first one says so", lambda: first.line.sentence.endswith(advice))
-        assert first.line.is_connected
-        assert not second.line.is_connected
-        assert needs(hub, first.member.number) == "Two machines want to be this table."
-        first.play(1)
-        until("the first one goes on", lambda: has_all(hub, first))
+def test_a_copied_card_is_noticed_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("companion.hub_server.nats_server.MAX_LINES", 1)
+    with running(tmp_path / "hub") as hub:
+        first = joined(hub, tmp_path / "card")
+        whole(hub, first)
         first.close()
-        monkeypatch.setattr("companion.hub_server.pairs.HELD_S", 0.5)
-        until("the second one is let in", lambda: second.line.is_connected)
+        shutil.copytree(tmp_path / "card", tmp_path / "copy")
+        first = TableAtHub(tmp_path / "card", first.member)
+        until("the first one is there", lambda: first.line.is_connected)
+        second = TableAtHub(tmp_path / "copy", first.member)
+        advice = "On one of the two run “companion hub leave”, and join again."
+        with contextlib.closing(second):
+            until("the second one says so", lambda: second.line.sentence.endswith(advice))
+            assert not second.line.is_connected
+            first.play(1)
+            until("the first one goes on", lambda: has_all(hub, first))
+            first.close()
+            until("the second one is let in", lambda: second.line.is_connected)
 
 
 # ---- who may say what ----

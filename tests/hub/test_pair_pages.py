@@ -1,6 +1,4 @@
-"""Two services at one hub begin a game for both tables: on their hosts' pages, and by the command
-line.
-"""
+"""Two services at one hub begin a game for both tables on their hosts' pages."""
 
 from __future__ import annotations
 
@@ -8,14 +6,12 @@ import contextlib
 from functools import partial
 from pathlib import Path
 
-import pytest
 from flask.testing import FlaskClient
 from hub_tools import services, until
 from inside import app_of, session_of
 from service import Client
 from tour_hub import TablesTour, touring_tables
 
-from companion.cli import main
 from companion.core.errors import Stale
 from companion.core.kit import Seat
 from companion.service.app import Companion
@@ -64,22 +60,6 @@ def test_one_host_offers_a_game_and_the_other_enters_the_code(tmp_path: Path) ->
         assert south.hub.is_member
         freed = browser.post("/api/host/free-seat", json={"seat": "north"}, headers=key)
         assert "is played at the other table" in freed.get_json()["error"]["message"]
-
-
-def test_a_game_begins_by_the_command_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with services(tmp_path) as (south, north):
-        known = [["--state-dir", each.settings.state_dir] for each in (south, north)]
-        ports = [["--port", str(each.server.port)] for each in (south, north)]
-        offer = ["hub", "offer", "kahmate", "--seat", "north", "--player", "Mara"]
-        assert main([*offer, *known[0], *ports[0]]) == 0
-        code = capsys.readouterr().out.split()[-1]
-        assert main(["hub", "play", code, *known[1], *ports[1]]) == 0
-        assert "begins at both tables" in capsys.readouterr().out
-        until("the game begins", lambda: at_two_tables([south, north]))
-        assert session_of(south.table).remote.seat is Seat.SOUTH  # type: ignore[union-attr] # looked at above
-        assert main(["hub", "withdraw", *known[0], *ports[0]]) == 0
 
 
 def _is_right(tables: TablesTour) -> bool:

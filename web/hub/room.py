@@ -45,7 +45,6 @@ class RoomTable:
     `heard_s` is the time of its last message, 0 if there was none since the hub's start.
     `refused` is the reason why a message was rejected.
     `shut`: whether it has been shut out. `waits`: whether the owner has yet to admit it.
-    `is_shared`: whether a second machine has tried to connect as this table.
     """
 
     id: str
@@ -57,7 +56,6 @@ class RoomTable:
     refused: str = ""
     shut: bool = False
     waits: bool = False
-    is_shared: bool = False
 
     def is_lost(self, now_s: float) -> bool:
         """Return whether the table has been silent for more than `SILENT_S`."""
@@ -76,8 +74,6 @@ class RoomTable:
             return say("It wants to join: let it in on the owner’s page.")
         if self.shut:
             return say("It has sent too much and was shut out.")
-        if self.is_shared:
-            return say("Two machines want to be this table.")
         if self.is_lost(now_s):
             return say("It is silent.")
         if state and state.call is not Call.NONE:

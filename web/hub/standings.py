@@ -9,7 +9,6 @@ from typing import Any
 from flask import Response, make_response, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 
-from companion.core.i18n import translate
 from companion.games import GAMES
 from companion.league.people import shown_name
 from companion.league.results import StoredResult
@@ -111,10 +110,8 @@ class StandingsPages(HubGroup):
         )
 
     def _name(self, number: int | None) -> str:
-        if number is None:
-            return ""
-        # files are for programs, so they are in English whatever the browser's language
-        return translate(shown_name(self._cards.person(number), number), "en")
+        # the sentence itself is English, whatever the browser's language
+        return "" if number is None else str(shown_name(self._cards.person(number), number))
 
 
 def _cell(value: Any) -> Any:

@@ -16,7 +16,7 @@ from msgspec import Meta
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
-from companion.table.remote.remote_table import is_playable, require_playable
+from companion.table.remote.remote_table import require_playable
 from web.features import HubSeat
 from web.rendering.answers import OfferedGame
 from web.routes.api.body import SEAT_PART, Body, ShortText
@@ -41,7 +41,7 @@ class JoinHub(Body, frozen=True):
 class OfferGame(Body, frozen=True):
     """Offer a game for two tables. This table plays `seat`, and the other table sees `name`.
 
-    Its options are those with which the game was last started here, or else a preset's.
+    Its options are those with which the game was last started here.
     """
 
     game: ShortText
@@ -175,12 +175,5 @@ class HubRoutes(PageGroup):
         return self.hub.pairs.offer(game, dict(self._options_of(game)), seat, name)
 
     def _options_of(self, game: str) -> Mapping[str, Any]:
-        """Return options that two tables can play: the owner's last ones, or else a preset's."""
-        known = self._games.get(game)
-        candidates = [preset.options for preset in known.presets] if known else []
-        last = self._table.choices.options(game)
-        if last is not None:
-            candidates.insert(0, last)
-        playable = [options for options in candidates if is_playable(game, options)]
-        # if none can be played, the first one gives the reason for the refusal
-        return next(iter(playable or candidates), {})
+        """Return the options with which the game was last started here, or else its own."""
+        return self._table.choices.options(game) or {}

@@ -11,7 +11,7 @@ import secrets
 
 import msgspec
 
-from companion.core.errors import CompanionError, Illegal, Refusal, wrong_phase
+from companion.core.errors import Illegal, Refusal, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games import game_named
@@ -38,15 +38,6 @@ def require_playable(game: str, options: GameOptions) -> None:
                 game=rules.title,
             )
         )
-
-
-def is_playable(game: str, options: GameOptions) -> bool:
-    """Return whether two tables can play a game with these options."""
-    try:
-        require_playable(game, options)
-    except CompanionError:
-        return False
-    return True
 
 
 class RemoteTable:
