@@ -5,7 +5,6 @@ records.
 from __future__ import annotations
 
 import os
-import socket
 import ssl
 import urllib.error
 import urllib.request
@@ -22,8 +21,6 @@ from companion.core.files import why_refused
 from companion.core.i18n import say
 from companion.core.network import bracketed
 from companion.hub.membership import Membership
-from companion.storage.journal import Journal
-from companion.storage.outbox import Outbox
 
 try:
     import nats  # noqa: F401 - the connection needs it later
@@ -88,13 +85,6 @@ def join(
     return Membership(
         base, answer.table, answer.number, answer.room, servers, seed.decode(), start, names, ca
     )
-
-
-def join_with(journal: Journal, address: str, code: str, *, names: bool, ca: str) -> Membership:
-    """Join a hub. Games of the journal are sent from the current one on. Raises `SystemTrouble`."""
-    name = socket.gethostname().partition(".")[0]
-    start = Outbox(journal).start()
-    return join(address, code, name, names=names, ca=ca, start=start)
 
 
 def base_url(address: str) -> str:

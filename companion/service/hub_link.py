@@ -5,6 +5,7 @@ joined one.
 from __future__ import annotations
 
 import logging
+import socket
 import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import Closeable
 from companion.storage.journal import Journal
+from companion.storage.outbox import Outbox
 from companion.table.seats.staff_call import StaffBell
 from companion.table.table import Table
 
@@ -87,7 +89,7 @@ class HubLink(Closeable):
         A table that is already connected to this hub stays the same member. Only `names` and `ca`
         change.
         """
-        from companion.hub.joining import base_url, join_with  # noqa: PLC0415 - a table without a hub pays nothing for it
+        from companion.hub.joining import base_url, join  # noqa: PLC0415 - a table without a hub pays nothing for it
         from companion.hub.membership import write_membership  # noqa: PLC0415
 
         with self._lock:
@@ -97,7 +99,10 @@ class HubLink(Closeable):
                 # Still the same member: only the use of names and the authority may change.
                 membership = msgspec.structs.replace(adapter.membership, names=names, ca=ca)
             else:
-                membership = join_with(self._journal, address, code, names=names, ca=ca)
+                name = socket.gethostname().partition(".")[0]
+                # games are sent from the current one on
+                start = Outbox(self._journal).start()
+                membership = join(address, code, name, names=names, ca=ca, start=start)
             self._end()
             write_membership(self._path, membership)
             self._begin()
