@@ -40,9 +40,10 @@ from companion.hub.subjects import (
     state_subject,
     wish_subject,
 )
+from companion.hub_server import nats_server
 from companion.hub_server.app import Hub
 from companion.hub_server.folder import HubFolder, KnownTable
-from companion.hub_server.nats_server import MAX_LINES, accounts_text
+from companion.hub_server.nats_server import accounts_text
 
 
 @pytest.fixture
@@ -125,7 +126,7 @@ def test_lines_without_end_leave_room_for_others(
         late.close()
 
     async def connect() -> None:
-        while len(lines) <= MAX_LINES:
+        while len(lines) <= nats_server.MAX_LINES:
             lines.append(Client())
             await lines[-1].connect(nats_of(hub), nkeys_seed_str=seed, allow_reconnect=False)
 
