@@ -99,11 +99,12 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
     graph = PyGraph(multigraph=False)
     graph.add_nodes_from(players)
     if len(players) % 2:
-        # a node without a player stands for the bye, which costs more for players with more points
+        # a node without a player stands for the bye, which costs more for players with more points,
+        # and among equals for stronger ones
         bye = graph.add_node(None)
         for node, player in enumerate(players):
             if not player.had_bye:
-                graph.add_edge(node, bye, BYE_COST * player.halves)
+                graph.add_edge(node, bye, BYE_COST * player.halves + bye - node)
     for one, other in combinations(range(len(players)), 2):
         first, second = players[one], players[other]
         if second.number in first.met:
