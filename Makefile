@@ -181,14 +181,13 @@ fuzz: $(VENV)/.tests
 screenshots: $(VENV)/.tests tools
 	PYTHONPATH=tests $(BIN)/python -m screenshots $(SCREENSHOTS) $(ARGS)
 
-# What docs/hardware.md and README show, drawn anew: the wiring as on /check, the printed parts by OpenSCAD, and, without
-# ARGS, the pages in README.
-docs-pictures: $(VENV)/.tests tools
+# What docs/hardware.md shows, drawn anew: the wiring as on /check, and the printed parts by OpenSCAD.
+# README's pictures are some of `make screenshots`.
+docs-pictures: $(VENV)/.tests
 	@command -v openscad >/dev/null && command -v xvfb-run >/dev/null \
 	|| { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq --no-install-recommends openscad xvfb xauth fonts-liberation >/dev/null; } \
 	|| { echo "No OpenSCAD: sudo apt install openscad xvfb"; exit 1; }
 	PYTHONPATH=tests $(BIN)/python -m hardware_pictures $(ARGS)
-	[ -n "$(ARGS)" ] || PYTHONPATH=tests $(BIN)/python -m readme_pictures
 
 # The browser, the PDF tools, the MQTT broker and axe-core of the tests; where they cannot be installed those tests are
 # skipped, and the run says so at its end. Where there is Chromium without its window, tests take that: it is quicker.

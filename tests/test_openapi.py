@@ -193,7 +193,7 @@ def test_every_answer_of_a_whole_game_is_as_described(watched: Watched, game: st
         view = table.view()
         if view.phase is Phase.OVER:
             break
-        if step % 10 == 0:
+        if step % 25 == 0:
             watched.look()
         if view.phase is not Phase.ORDERS or (view.time.clock and view.time.clock.paused):
             tour.go_on()

@@ -74,17 +74,23 @@ forbid it."""
 
 RESTS = '/early.js"></script>'
 """The script by which a key that comes under a finger, or in the place of another one, rests."""
-SENDS = re.compile(r"<button(?![^>]*type=.button)[^>]*>|<[^>]* data-post=[^>]*>")
-IS_KEY = re.compile(r'class="(?:[^"]* )?(?:key|whole|wkey|is-key|as-key|link)[ "]')
+KEYS = "|".join(
+    re.findall(
+        r"\.([\w-]+)", re.findall(r"KEYS = ':is\((.*?)\)", (STATIC / "early.js").read_text())[0]
+    )
+)
+IS_KEY = re.compile(rf'class="(?:[^"]* )?(?:{KEYS}|link)[ "]')
 """What that script takes for a key; a link changes the language or passes over a page."""
+SENDS = re.compile(r"<button(?![^>]*type=.button)[^>]*>|<[^>]* data-post=[^>]*>")
 
 
-def astray(app: Flask, stops: Iterable[Stop], jar: CookieJar) -> Iterator[str]:
+def astray(app: Flask, stops: Iterable[Stop], jar: CookieJar, seen: list[Stop]) -> Iterator[str]:
     """The addresses outside the path in the pages that lie under it, code inside of them, and keys
-    that never rest, with the name of their stop.
+    that never rest, with the name of their stop, which is noted.
     """
     browser = app.test_client(use_cookies=False)
     for stop in stops:
+        seen.append(stop)
         headers = {"Accept": "text/html"}
         if not stop.is_guest:
             headers["Cookie"] = "; ".join(f"{cookie.name}={cookie.value}" for cookie in jar)
@@ -106,14 +112,6 @@ def astray(app: Flask, stops: Iterable[Stop], jar: CookieJar) -> Iterator[str]:
                 yield f"{stop.name}: {address}"
 
 
-def test_pages_keep_to_their_path_and_are_drawn_whole() -> None:
-    with touring() as tour:
-        app = app_of(tour.companion.server)
-        assert list(astray(app, tour.stops(), tour.client.jar)) == []
-    with touring_hub() as hub:
-        assert list(astray(app_of(hub.server), hub.stops(), hub.client.jar)) == []
-
-
 def test_scripts_ask_for_no_address_without_the_path() -> None:
     bare = re.compile(
         r"""(?:fetch|EventSource|replace|assign|replaceState)\([^`'"]*[`'"]/|(?:href|src) = [`'"]/"""
@@ -122,14 +120,18 @@ def test_scripts_ask_for_no_address_without_the_path() -> None:
     assert {name: lines for name, lines in found.items() if lines} == {}
 
 
-def test_every_page_of_the_companion_is_a_stop() -> None:
+def test_every_page_is_a_stop_keeps_to_its_path_and_is_drawn_whole() -> None:
     with touring_tables() as tables:
-        stops = list(tables.stops(("outbuffered",)))
+        seen = list(tables.stops(("outbuffered",)))
     with touring() as tour:
-        stops += tour.stops(("outbuffered",))
-        assert unvisited(app_of(tour.companion.server), stops, tour.companion.host_key) == NO_PAGES
+        app = app_of(tour.companion.server)
+        stops = tour.stops(machines=("outbuffered",))
+        assert list(astray(app, stops, tour.client.jar, seen)) == []
+        assert unvisited(app, seen, tour.companion.host_key) == NO_PAGES
 
 
-def test_every_page_of_the_hub_is_a_stop() -> None:
-    with touring_hub() as tour:
-        assert unvisited(app_of(tour.server), tour.stops(), HUB_KEY) == NO_PAGES_OF_THE_HUB
+def test_so_does_every_page_of_the_hub() -> None:
+    with touring_hub() as hub:
+        app, seen = app_of(hub.server), list[Stop]()
+        assert list(astray(app, hub.stops(), hub.client.jar, seen)) == []
+        assert unvisited(app, seen, HUB_KEY) == NO_PAGES_OF_THE_HUB
